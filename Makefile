@@ -1,0 +1,41 @@
+# Two commands on a fresh machine: `make demo` and `make test`.  Both set up .venv themselves.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PARTS := test,lint,docs
+
+.PHONY: help demo test check lint bench docs setup clean
+
+help:            ## what can be made
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
+
+demo: setup      ## the main job on one page: what a decay costs in accuracy, exactly
+	$(BIN)/python -m examples.first_look
+
+test: setup lint docs ## everything: lint, docs, all tests and doctests
+	$(BIN)/pytest -n 2
+
+check: setup lint ## the quick part, for daily work
+	$(BIN)/pytest -n 2 -m "not slow"
+
+lint: setup      ## ruff, mypy --strict, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: setup     ## speed as ratios, written to docs/results
+	$(BIN)/python -m benchmarks
+
+docs: setup      ## the documentation, warnings are errors
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml scripts/make-venv
+	PYTHON=$(PYTHON) sh scripts/make-venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(PARTS)]'
+	@touch $@
+
+clean:           ## remove what was built
+	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output

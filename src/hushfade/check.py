@@ -1,0 +1,105 @@
+"""Arguments, checked: each function returns its argument or raises with name, rule and value.
+
+Rules are written positively (`not x > 0`), so that NaN breaks them.  Values are shown because
+these are parameters; a record's value never passes through this module.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade.errors import InvalidType, InvalidValue
+
+Column: TypeAlias = NDArray[np.float64]
+"""A one-dimensional float64 array: weights, coefficients, taps."""
+
+
+def real(**argument: Any) -> float:
+    """The single keyword's value as a finite float.
+
+    >>> real(power=2)
+    2.0
+    """
+    name, value = _only(argument)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise InvalidType(f"{name} must be a real number, got {_shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidValue(f"{name} must be finite, got {_shown(value)}")
+    return number
+
+
+def positive(**argument: Any) -> float:
+    """The single keyword's value as a finite float > 0.
+
+    >>> positive(half_life=float("nan"))
+    Traceback (most recent call last):
+    hushfade.errors.InvalidValue: half_life must be > 0, got nan
+    """
+    name, value = _only(argument)
+    if isinstance(value, float | np.floating) and not value > 0:
+        raise InvalidValue(f"{name} must be > 0, got {_shown(value)}")
+    number = real(**argument)
+    if not number > 0:
+        raise InvalidValue(f"{name} must be > 0, got {_shown(value)}")
+    return number
+
+
+def count(*, least: int = 1, most: int | None = None, **argument: Any) -> int:
+    """The single keyword's value as an int, at least `least` and at most `most`.
+
+    >>> count(n=0)
+    Traceback (most recent call last):
+    hushfade.errors.InvalidValue: n must be an integer >= 1, got 0
+    """
+    name, value = _only(argument)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise InvalidType(f"{name} must be an integer, got {_shown(value)}")
+    number = int(value)
+    if not number >= least:
+        raise InvalidValue(f"{name} must be an integer >= {least}, got {_shown(value)}")
+    if most is not None and not number <= most:
+        raise InvalidValue(f"{name} must be an integer <= {most}, got {_shown(value)}")
+    return number
+
+
+def coefficients(**argument: Any) -> Column:
+    """The single keyword's value as a non-empty column of finite float64.
+
+    >>> coefficients(f=[1, 0.5])
+    array([1. , 0.5])
+    """
+    name, value = _only(argument)
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError) as error:
+        raise InvalidType(f"{name} must be a sequence of real numbers") from error
+    if array.dtype.kind not in "iuf":
+        raise InvalidType(f"{name} must be a sequence of real numbers, got dtype {array.dtype}")
+    if array.ndim != 1:
+        raise InvalidValue(f"{name} must have one dimension, got shape {array.shape}")
+    if not array.size > 0:
+        raise InvalidValue(f"{name} must not be empty, got shape {array.shape}")
+    column = array.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(column))
+    if bad.size:
+        raise InvalidValue(f"{name} must be finite, got {array[bad[0]]} at index {bad[0]}")
+    return column
+
+
+def _only(argument: dict[str, Any]) -> tuple[str, Any]:
+    ((name, value),) = argument.items()
+    return name, value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,329 @@
+"""Decays: how much a record that is k steps old still counts, f_k for k = 0, 1, 2, ...
+
+    NoDecay            f_k = 1                        continual counting
+    Exponential        f_k = 2^(-k / half_life)       rates, moving averages
+    PowerLaw           f_k = (k + 1)^-power           long memories
+    SlidingWindow      f_k = 1 for k < length         'the last 7 days'
+    CustomDecay        f_k as listed, then zeros
+    Mixture            Σ w_i f_i:  0.7 * Exponential(half_life=24) + 0.3 * PowerLaw(power=1)
+
+In the paper f_k is f(k+1) and g(x) = Σ f_k x^k is the associated symbol.  Anything with the
+attributes of the `Decay` protocol is a decay.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade import check, disk
+from hushfade.check import Column
+from hushfade.errors import InvalidType, InvalidValue
+
+ComplexColumn: TypeAlias = NDArray[np.complex128]
+
+
+@runtime_checkable
+class Decay(Protocol):
+    """What the rest of hushfade asks of a decay.
+
+    The four properties are *proven*: True holds for every k, False claims nothing.
+    """
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def monotone(self) -> bool:
+        """f_0 ≥ f_1 ≥ ... ≥ 0."""
+
+    @property
+    def log_convex(self) -> bool:
+        """f_k > 0 and f_k² ≤ f_{k-1} f_{k+1}; then √g has no negative coefficient (Kaluza 1928)."""
+
+    @property
+    def completely_monotone(self) -> bool:
+        """f_k = ∫ θ^k dν(θ) over [0, 1] with ν ≥ 0; implies the two above."""
+
+    @property
+    def horizon_free(self) -> bool:
+        """Σ a_n² < ∞ for the square root Σ a_n x^n: one noise level serves all steps, for ever."""
+
+    def weights(self, n: int) -> Column:
+        """f_0, ..., f_{n-1}."""
+
+    def symbol(self, theta: Column) -> ComplexColumn:
+        """g(e^iθ) = Σ f_k e^ikθ at angles in (0, π]."""
+
+    def knots(self) -> Column:
+        """Angles in (0, π) between which |g(e^iθ)| is smooth: where to cut an integral over θ."""
+
+
+class Mixable:
+    """`2 * decay`, `decay + decay`, `decay - decay`: weighted mixtures."""
+
+    def __mul__(self, weight: Any) -> Decay:
+        return _mixture([(check.real(weight=weight), self)])
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Any) -> Decay:
+        return _mixture([(1.0, self), (1.0, other)])
+
+    def __sub__(self, other: Any) -> Decay:
+        return _mixture([(1.0, self), (-1.0, other)])
+
+
+@dataclass(frozen=True)
+class NoDecay(Mixable):
+    """Nothing fades: f_k = 1, the continual count.
+
+    The one decay whose square root has Σ a_n² = ∞, so it needs a horizon.
+
+    >>> NoDecay().weights(3)
+    array([1., 1., 1.])
+    """
+
+    monotone = log_convex = completely_monotone = True
+    horizon_free = False
+
+    def weights(self, n: int) -> Column:
+        return np.ones(check.count(n=n))
+
+    def symbol(self, theta: Column) -> ComplexColumn:
+        return np.asarray(-1.0 / np.expm1(1j * theta))
+
+    def knots(self) -> Column:
+        return np.empty(0)
+
+
+@dataclass(frozen=True, init=False)
+class Exponential(Mixable):
+    """The weight halves every `half_life` steps: f_k = 2^(-k / half_life) = alpha^-k.
+
+    >>> Exponential(half_life=1).weights(4)
+    array([1.   , 0.5  , 0.25 , 0.125])
+    >>> Exponential(alpha=2) == Exponential(half_life=1)
+    True
+    """
+
+    half_life: float
+
+    monotone = log_convex = completely_monotone = horizon_free = True
+
+    def __init__(self, half_life: float | None = None, *, alpha: float | None = None) -> None:
+        if (half_life is None) == (alpha is None):
+            raise InvalidType("Exponential takes half_life or alpha, one of them")
+        if alpha is not None:
+            alpha = check.real(alpha=alpha)
+            if not alpha > 1:
+                raise InvalidValue(f"alpha must be > 1, got {alpha!r} (NoDecay() is alpha = 1)")
+            half_life = 1.0 / math.log2(alpha)
+        object.__setattr__(self, "half_life", check.positive(half_life=half_life))
+
+    @property
+    def alpha(self) -> float:
+        """f_k = alpha^-k; inf where the half-life is too short for a float64."""
+        return float(np.exp2(1.0 / self.half_life))
+
+    def weights(self, n: int) -> Column:
+        # k/half_life = whole + part/half_life with both exact, so every weight is right to 1e-16.
+        whole, part = np.divmod(np.arange(check.count(n=n), dtype=np.float64), self.half_life)
+        return np.ldexp(np.exp2(-part / self.half_life), -np.minimum(whole, 2000).astype(np.int64))
+
+    def symbol(self, theta: Column) -> ComplexColumn:
+        return np.asarray(-1.0 / np.expm1(1j * theta - math.log(2.0) / self.half_life))
+
+    def knots(self) -> Column:
+        return np.empty(0)
+
+
+@dataclass(frozen=True)
+class PowerLaw(Mixable):
+    """The weight falls with the age's power: f_k = (k + 1)^-power, any power > 0.
+
+    >>> PowerLaw(power=1).weights(4)
+    array([1.        , 0.5       , 0.33333333, 0.25      ])
+    """
+
+    power: float
+
+    monotone = log_convex = completely_monotone = horizon_free = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "power", check.positive(power=self.power))
+
+    def weights(self, n: int) -> Column:
+        return np.asarray(np.arange(1, check.count(n=n) + 1, dtype=np.float64) ** -self.power)
+
+    def symbol(self, theta: Column) -> ComplexColumn:
+        """Li_c(x)/x = Γ(c)⁻¹ ∫ s^{c-1} e^-s / (1 - x e^-s) ds, by the trapezoid rule in u = log s.
+
+        The nearest poles are at Im u = ±π/2, so a step of 1/5 errs by about e^(-5π²) = 4e-22.
+        Below s_0 = 1e-20 θ the integrand is a pure exponential of u and summed in closed form.
+        """
+        c, step = self.power, 0.2
+        low, high = math.log(float(np.min(theta))) - 46.0, math.log(50.0 + 8.0 * c)
+        u = np.arange(high, low, -step)
+        out = np.zeros(len(theta), dtype=np.complex128)
+        for part in np.array_split(u, 1 + len(u) // 256):
+            density = np.exp(c * part - np.exp(part) - math.lgamma(c))
+            out += density @ (-1.0 / np.expm1(1j * theta[None, :] - np.exp(part)[:, None]))
+        rest = math.exp(c * float(u[-1]) - math.lgamma(c)) / math.expm1(c * step)
+        return np.asarray(step * (out - rest / np.expm1(1j * theta)))
+
+    def knots(self) -> Column:
+        return np.empty(0)
+
+
+@dataclass(frozen=True)
+class SlidingWindow(Mixable):
+    """The last `length` steps count fully, older ones not at all: f_k = 1 for k < length.
+
+    >>> SlidingWindow(length=2).weights(4)
+    array([1., 1., 0., 0.])
+    """
+
+    length: int
+
+    monotone = horizon_free = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", check.count(length=self.length))
+
+    @property
+    def log_convex(self) -> bool:
+        return self.length == 1
+
+    @property
+    def completely_monotone(self) -> bool:
+        return self.length == 1
+
+    def weights(self, n: int) -> Column:
+        return (np.arange(check.count(n=n)) < self.length).astype(np.float64)
+
+    def symbol(self, theta: Column) -> ComplexColumn:
+        # the geometric sum as a real ratio and a phase, stable near θ = 0
+        ratio = np.sin(self.length * theta / 2) / np.sin(theta / 2)
+        return np.asarray(ratio * np.exp(0.5j * (self.length - 1) * theta))
+
+    def knots(self) -> Column:
+        return np.linspace(0.0, 2 * np.pi, self.length + 1)[1 : (self.length + 1) // 2]
+
+
+@dataclass(frozen=True)
+class CustomDecay(Mixable):
+    """The listed weights, then zeros.  They may rise, or be negative; f_0 must be > 0.
+
+    >>> CustomDecay([1, 0.5, 0.25]).weights(4)
+    array([1.  , 0.5 , 0.25, 0.  ])
+    >>> CustomDecay([1, 1.9, 2.71]).monotone
+    False
+    """
+
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        column = check.coefficients(weights=self.values)
+        if not column[0] > 0:
+            raise InvalidValue(f"weights must start with a weight > 0, got {column[0]}")
+        support = int(np.flatnonzero(column)[-1]) + 1
+        object.__setattr__(self, "values", tuple(column[:support].tolist()))
+
+    @property
+    def monotone(self) -> bool:
+        return disk.falls(np.array(self.values))
+
+    @property
+    def log_convex(self) -> bool:
+        return len(self.values) == 1
+
+    @property
+    def completely_monotone(self) -> bool:
+        return len(self.values) == 1
+
+    @property
+    def horizon_free(self) -> bool:
+        """√g of a polynomial is bounded in the disk unless g has a zero inside it."""
+        return disk.zeros_inside(np.array(self.values)) == 0
+
+    def weights(self, n: int) -> Column:
+        out = np.zeros(check.count(n=n))
+        kept = min(n, len(self.values))
+        out[:kept] = self.values[:kept]
+        return out
+
+    def symbol(self, theta: Column) -> ComplexColumn:
+        return np.asarray(
+            np.polynomial.polynomial.polyval(np.exp(1j * theta), np.array(self.values))
+        )
+
+    def knots(self) -> Column:
+        return np.linspace(0.0, np.pi, 2 * len(self.values) + 1)[1:-1]
+
+
+@dataclass(frozen=True)
+class Mixture(Mixable):
+    """Σ w_i f_i, made by `*`, `+` and `-`; equal parts are merged, so order does not matter.
+
+    Momentum as in training, f_k = (1 - β^(k+1)) / (1 - β) with β = 1/2:
+
+    >>> (2 * NoDecay() - Exponential(half_life=1)).weights(4)
+    array([1.   , 1.5  , 1.75 , 1.875])
+    """
+
+    parts: tuple[tuple[float, Decay], ...]
+
+    def _all(self, name: str) -> bool:
+        return all(weight > 0 and getattr(part, name) for weight, part in self.parts)
+
+    @property
+    def monotone(self) -> bool:
+        return self._all("monotone")
+
+    @property
+    def log_convex(self) -> bool:
+        return self._all("log_convex")
+
+    @property
+    def completely_monotone(self) -> bool:
+        return self._all("completely_monotone")
+
+    @property
+    def horizon_free(self) -> bool:
+        """A monotone g has no zero in the disk; g is integrable on the circle if its parts are."""
+        return self.monotone and self._all("horizon_free")
+
+    def weights(self, n: int) -> Column:
+        return np.asarray(sum(weight * part.weights(n) for weight, part in self.parts))
+
+    def symbol(self, theta: Column) -> ComplexColumn:
+        return np.asarray(sum(weight * part.symbol(theta) for weight, part in self.parts))
+
+    def knots(self) -> Column:
+        return np.unique(np.concatenate([part.knots() for _, part in self.parts]))
+
+    def __repr__(self) -> str:
+        signed = (f"{'-' if w < 0 else '+'} {abs(w)!r} * {part!r}" for w, part in self.parts)
+        return " ".join(signed).removeprefix("+ ")
+
+
+def _mixture(terms: list[tuple[float, Any]]) -> Decay:
+    """The terms as one decay: flat, merged, positive parts first; 1 * decay is the decay."""
+    merged: dict[Decay, float] = {}
+    for weight, decay in terms:
+        if not isinstance(decay, Decay):
+            raise InvalidType(f"a decay can only be mixed with decays, got {type(decay).__name__}")
+        for inner, part in decay.parts if isinstance(decay, Mixture) else ((1.0, decay),):
+            merged[part] = merged.get(part, 0.0) + weight * inner
+    kept = [(weight, part) for part, weight in merged.items() if weight != 0]
+    parts = tuple(sorted(kept, key=lambda term: (term[0] < 0, repr(term[1]))))
+    if len(parts) == 1 and parts[0][0] == 1.0:
+        return parts[0][1]
+    total = sum(float(w * d.weights(1)[0]) for w, d in parts)
+    if not (math.isfinite(total) and total > 0):
+        raise InvalidValue(f"a mixture must start with a weight > 0, got f_0 = {total}")
+    return Mixture(parts)

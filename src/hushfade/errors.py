@@ -1,0 +1,33 @@
+"""What hushfade raises.
+
+    HushfadeError
+    ├── InvalidValue (ValueError)      an argument breaks its rule
+    │   ├── Unstable                   a factor whose left half would grow for ever
+    │   └── Diverges                   a sum over all steps that is infinite: give a horizon
+    └── InvalidType (TypeError)        an argument of the wrong kind
+
+A message names the argument, the rule and the value: 'half_life must be > 0, got nan'.
+No message ever carries a record's value, a noise draw or a key.
+"""
+
+from __future__ import annotations
+
+
+class HushfadeError(Exception):
+    """Every error that hushfade raises on purpose."""
+
+
+class InvalidValue(HushfadeError, ValueError):
+    """An argument has the right type and breaks its rule."""
+
+
+class InvalidType(HushfadeError, TypeError):
+    """An argument is of a kind that is not accepted here."""
+
+
+class Unstable(InvalidValue):
+    """The left factor grows geometrically: the right one has a zero inside the unit disk."""
+
+
+class Diverges(InvalidValue):
+    """The sum over all steps is infinite: only a finite horizon has an answer."""

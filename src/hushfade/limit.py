@@ -1,0 +1,94 @@
+"""Σ a_n² over all n: the energy of the square root, by an integral over the unit circle.
+
+By Parseval Σ a_n² = (1/2π) ∫ |√g(e^iθ)|² dθ = (1/π) ∫_0^π |g(e^iθ)| dθ.  It is the error factor
+of the square root mechanism that runs for ever, and, by Bennett's theorem on Toeplitz Schur
+multipliers (1977), the limit of γ2(M) itself: no factorization does better in the long run.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hushfade.check import Column
+from hushfade.decay import Decay
+from hushfade.errors import Diverges
+
+_SHALLOW, _DEEP = 110, 1000  # octaves of θ; π 2^-1000 is still a normal float64
+
+
+class Energy(NamedTuple):
+    """Σ a_n² and an estimate of its absolute error."""
+
+    value: float
+    error: float
+
+
+def energy(decay: Decay) -> Energy:
+    """Σ a_n² of the decay's square root, all n.  Cost: milliseconds; power laws about 0.1 s.
+
+    Gauss-Legendre on octaves of θ toward the singularity at 0, cut at the decay's knots and
+    bisected where two orders disagree; below the last octave |g| is a power of θ.
+
+    >>> from hushfade.decay import SlidingWindow
+    >>> round(energy(SlidingWindow(length=2)).value, 12)  # 4/π
+    1.273239544735
+    """
+    if not decay.horizon_free:
+        raise Diverges(f"the sum of a_n² over all n is not known to be finite for {decay!r}")
+    octaves = _SHALLOW
+    tail = _tail(decay, octaves)
+    if tail.error > 1e-14:
+        octaves = _DEEP
+        tail = _tail(decay, octaves)
+    edges = np.pi * np.exp2(-np.arange(octaves, -1.0, -1.0))
+    edges = np.unique(np.concatenate([edges, decay.knots()]))
+    body = _adaptive(decay, edges)
+    return Energy((body.value + tail.value) / np.pi, (body.error + tail.error) / np.pi)
+
+
+def _tail(decay: Decay, octaves: int) -> Energy:
+    """∫_0^θ0 |g| dθ with |g| ∝ θ^(e-1), e read off two octaves; its error from the next two."""
+    theta = np.pi * np.exp2(-np.arange(octaves - 2.0, octaves + 1.0))
+    mass = _size(decay, theta) * theta
+    exponents = np.log2(mass[:-1] / mass[1:])
+    value = mass[2] / exponents[1]
+    return Energy(float(value), float(abs(value - mass[2] / exponents[0])))
+
+
+def _adaptive(decay: Decay, edges: Column) -> Energy:
+    low_nodes, low_weights = np.polynomial.legendre.leggauss(8)
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    left, right = edges[:-1], edges[1:]
+    total, error = 0.0, 0.0
+    for generation in range(60):
+        half, middle = (right - left) / 2, (right + left) / 2
+        fine = half * (_at(decay, middle, half, nodes) @ weights)
+        coarse = half * (_at(decay, middle, half, low_nodes) @ low_weights)
+        gap = np.abs(fine - coarse)
+        # the fine rule is far better than the gap; 1e-13 a panel leaves 1e-11 in all
+        rough = (gap > 1e-13 * max(total, 1.0)) & (generation < 59)
+        total += float(np.sum(fine[~rough]))
+        error += float(np.sum(gap[~rough]))
+        left, right = (
+            np.concatenate([left[rough], middle[rough]]),
+            np.concatenate([middle[rough], right[rough]]),
+        )
+        if not left.size:
+            break
+    return Energy(total, error + 1e-15 * total)
+
+
+def _at(decay: Decay, middle: Column, half: Column, nodes: Column) -> Column:
+    theta = (middle[:, None] + half[:, None] * nodes[None, :]).ravel()
+    return _size(decay, theta).reshape(len(middle), len(nodes))
+
+
+def _size(decay: Decay, theta: Column) -> Column:
+    """|g(e^iθ)|, in pieces of like distance from the singularity at θ = 0."""
+    out = np.empty(len(theta))
+    order = np.argsort(theta)
+    for piece in np.array_split(order, 1 + len(order) // 2048):
+        out[piece] = np.abs(decay.symbol(theta[piece]))
+    return out

@@ -1,0 +1,386 @@
+import math
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import toeplitz
+
+from hushfade import (
+    CustomDecay,
+    Diverges,
+    Exponential,
+    InvalidType,
+    InvalidValue,
+    NoDecay,
+    PowerLaw,
+    SlidingWindow,
+    Unstable,
+    factor,
+    series,
+)
+from hushfade.taps import IntegerTaps
+from tests.decays import ALL_DECAYS
+
+T = 200
+STABLE = [decay for decay in ALL_DECAYS if not repr(decay).startswith("CustomDecay(values=(0.99")]
+
+
+def pairs_of(decay):
+    yield factor.square_root(decay)
+    yield factor.normalized(decay, T)
+    yield factor.square_root(decay, T).rounded(10)
+    yield factor.square_root(decay, T).stepped(10, 0.05)
+    yield factor.normalized(decay, T).rounded(12)
+    yield factor.from_right(decay, [1.0, 0.3, -0.2])
+    if decay == NoDecay():
+        yield factor.unbounded_counting(0.7)
+
+
+PAIRS = [pair for decay in STABLE for pair in pairs_of(decay)]
+NAMES = [f"{pair.decay!r}-{type(pair.taps).__name__}-{pair.gain is not None}" for pair in PAIRS]
+
+
+# Laws ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
+def test_right_times_left_is_the_decay(pair):
+    product = series.multiply(pair.right(T), pair.left(T))
+    assert_allclose(product, pair.decay.weights(T), atol=1e-12)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
+def test_the_dense_matrices_give_the_decay_the_errors_and_the_sensitivity(pair):
+    L, R = pair.matrices(T)
+    M = toeplitz(pair.decay.weights(T), np.zeros(T))
+    assert_allclose(L @ R, M, atol=1e-11)
+    assert_allclose(pair.errors(T), np.linalg.norm(L, axis=1), rtol=1e-12)
+    found = pair.sensitivity(T)
+    assert found.exact
+    assert_allclose(found.value, np.linalg.norm(R, axis=0).max(), rtol=1e-12)
+    expected = np.linalg.norm(L, axis=1).max() * np.linalg.norm(R, axis=0).max()
+    assert_allclose(pair.error_factor(T), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
+def test_the_error_factor_never_falls_with_the_number_of_steps(pair):
+    factors = [pair.error_factor(n) for n in [1, 2, 5, 20, 64, 65, 100, 199, 200]]
+    assert np.all(np.diff(factors) >= -1e-13)
+    assert factors[0] > 0
+
+
+@pytest.mark.parametrize("decay", STABLE, ids=repr)
+def test_normalizing_never_hurts_and_the_square_root_is_symmetric(decay):
+    root = factor.square_root(decay)
+    assert_allclose(root.right(T), root.left(T), rtol=0)
+    assert factor.normalized(decay, T).error_factor(T) <= root.error_factor(T) * (1 + 1e-12)
+
+
+@hypothesis.given(
+    st.lists(st.floats(-1, 1), min_size=1, max_size=20), st.floats(0.1, 10), st.integers(0, 5)
+)
+@hypothesis.settings(deadline=None, max_examples=60)
+def test_any_right_is_unbiased(tail, first, which):
+    # Σ|r_k| < r_0 keeps every zero outside the disk
+    scale = 0.9 / max(1.0, sum(abs(tap) for tap in tail))
+    right = first * np.array([1.0, *(scale * tap for tap in tail)])
+    decay = ALL_DECAYS[which]
+    pair = factor.from_right(decay, right)
+    x = np.random.default_rng(which).normal(size=300)
+    released = np.convolve(np.convolve(x, pair.right(300))[:300], pair.left(300))[:300]
+    truth = np.convolve(x, decay.weights(300))[:300]
+    assert_allclose(released, truth, atol=1e-10 * max(1.0, np.abs(truth).max()))
+
+
+# Numbers -------------------------------------------------------------------------------------
+
+ROOT = {
+    NoDecay(): ["3.2726", "3.7139", "5.4790"],
+    Exponential(alpha=1.01): ["2.1400", "2.1400", "2.1400"],
+    Exponential(alpha=1.1): ["1.4782", "1.4782", "1.4782"],
+    Exponential(alpha=2): ["1.0732", "1.0732", "1.0732"],
+    PowerLaw(power=0.5): ["1.3544", "1.3587", "1.3627"],
+    PowerLaw(power=1): ["1.1081", "1.1081", "1.1081"],
+    PowerLaw(power=2): ["1.0191", "1.0191", "1.0191"],
+    SlidingWindow(length=16): ["2.1132", "2.1132", "2.1132"],
+    SlidingWindow(length=256): ["3.2304", "3.2365", "3.2368"],
+}
+
+
+@pytest.mark.parametrize("decay", ROOT, ids=repr)
+def test_the_square_roots_error_factors_are_the_reference_ones(decay):
+    pair = factor.square_root(decay)
+    assert [f"{pair.error_factor(n):.4f}" for n in (1024, 4096, 1 << 20)] == ROOT[decay]
+
+
+LEFT_NORM = {
+    NoDecay(): "3.0665",
+    Exponential(alpha=1.01): "2.1400",
+    Exponential(alpha=1.1): "1.4782",
+    Exponential(alpha=2): "1.0732",
+    PowerLaw(power=0.5): "1.3509",
+    PowerLaw(power=1): "1.1080",
+    PowerLaw(power=2): "1.0191",
+    SlidingWindow(length=16): "2.1131",
+    SlidingWindow(length=256): "3.2149",
+}
+
+
+@pytest.mark.parametrize("decay", LEFT_NORM, ids=repr)
+def test_column_norms_as_scale_give_the_reference_left_norm_but_a_sensitivity_above_one(decay):
+    """docs/decisions/0003: with D = column norms of H, ‖HD‖ alone is not the error factor."""
+    a = series.square_root(decay.weights(1024))
+    H = toeplitz(a, np.zeros(1024))
+    D = np.linalg.norm(H, axis=0)
+    assert f"{np.linalg.norm(H * D, axis=1).max():.4f}" == LEFT_NORM[decay]
+    sensitivity = np.linalg.norm(H / D[:, None], axis=0).max()
+    assert sensitivity > 1.0001
+    # our pair is as good as that left norm, to 1 %, with the sensitivity counted
+    ours = factor.normalized(decay, 1024).error_factor(1024)
+    assert ours <= float(LEFT_NORM[decay]) * 1.011
+    assert ours < np.linalg.norm(H * D, axis=1).max() * sensitivity
+
+
+STEPPED = [  # decay, bits, last tap's lag, jumps, loss in percent; tolerance .12, T = 2^14
+    (PowerLaw(power=1), 8, 105, 15, 0.054),
+    (PowerLaw(power=1), 10, 403, 24, 0.013),
+    (PowerLaw(power=0.5), 10, 6304, 31, 0.15),
+    (PowerLaw(power=0.5), 12, 16383, 41, 0.023),
+    (PowerLaw(power=2), 8, 12, 8, 0.003),
+    (Exponential(half_life=24), 8, 115, 25, 0.048),
+    (Exponential(half_life=1000), 10, 4179, 38, 0.098),
+    (SlidingWindow(length=64), 8, 1600, 116, 0.095),
+    (NoDecay(), 12, 16383, 35, 0.098),
+]
+
+
+@pytest.mark.parametrize(("decay", "bits", "lag", "jumps", "loss"), STEPPED)
+def test_stepped_taps_lose_what_the_reference_says(decay, bits, lag, jumps, loss):
+    n = 1 << 14
+    root = factor.square_root(decay, n)
+    pair = root.stepped(bits, 0.12)
+    assert pair.memory == lag + 1
+    assert isinstance(pair.taps, IntegerTaps)
+    # the reference counts neither the first tap nor a cut at the horizon
+    assert len(pair.taps.jumps) - 1 - (lag == n - 1) == jumps
+    found = 100 * (pair.error_factor(n) / root.error_factor(n) - 1)
+    assert_allclose(found, loss, rtol=0.1, atol=0.0005)  # half a unit of the printed digits
+
+
+ROUNDED = [  # decay, bits, T, loss in percent
+    (PowerLaw(power=1), 8, 1 << 15, 0.05),
+    (PowerLaw(power=2), 8, 1 << 15, 0.003),
+    (Exponential(alpha=1.01), 8, 1 << 15, 0.03),
+    (SlidingWindow(length=64), 8, 1 << 15, 0.04),
+    (PowerLaw(power=0.5), 8, 1 << 15, 1.1),
+    (NoDecay(), 8, 1 << 15, 0.6),
+]
+
+
+@pytest.mark.parametrize(("decay", "bits", "n", "loss"), ROUNDED)
+def test_rounded_taps_lose_what_the_reference_says(decay, bits, n, loss):
+    root = factor.square_root(decay, n)
+    found = 100 * (root.rounded(bits).error_factor(n) / root.error_factor(n) - 1)
+    half_unit = 0.05 if loss >= 0.1 else 0.005 if loss >= 0.01 else 0.0005
+    assert_allclose(found, loss, rtol=0.1, atol=half_unit)
+    finer = root.rounded(12).error_factor(n) / root.error_factor(n) - 1
+    assert finer <= 1.05e-4
+
+
+def test_rounded_taps_have_the_reference_support():
+    assert factor.square_root(PowerLaw(power=1)).rounded(8).memory == 109  # lags 0..108
+    assert factor.square_root(Exponential(alpha=1.01)).rounded(8).memory == 286
+
+
+def test_counting_for_ever_costs_about_twice_a_known_horizon():
+    pair = factor.unbounded_counting(0.6)
+    sensitivity = pair.sensitivity().value
+    errors = pair.errors(1 << 20)
+    found = [sensitivity * errors[(1 << k) - 1] for k in (10, 16, 20)]
+    assert_allclose(found, [6.6, 9.9, 12.2], rtol=0.015)
+    known = factor.square_root(NoDecay())
+    assert np.all(np.array(found) < 2.3 * np.array([3.2726, 4.5964, 5.4790]))
+    assert_allclose(known.error_factor(1 << 16), 4.5964, atol=5e-5)
+
+
+@pytest.mark.parametrize("beta", [0.55, 0.6, 1.0, 2.0])
+def test_the_unbounded_sensitivity_is_its_slowly_converging_series(beta):
+    # r_n ~ (n^½ √π (ln n + c)^β)⁻¹ with c = γ + 2 ln 2, so the tail integrates in closed form;
+    # the next term is of relative order (ln n)^-2
+    pair = factor.unbounded_counting(beta)
+    n = 1 << 20
+    r = pair.right(n)
+    depth = math.log(n) + 0.5772156649 + 2 * math.log(2)
+    tail = depth ** (1 - 2 * beta) / (2 * beta - 1) / math.pi
+    assert_allclose(pair.sensitivity().value ** 2, float(np.sum(r**2)) + tail, rtol=0.02)
+    assert pair.sensitivity().value ** 2 > float(np.sum(r**2))
+    assert not pair.sensitivity().exact
+
+
+def test_the_infinite_sensitivity_of_taps_is_exact():
+    pair = factor.square_root(Exponential(half_life=24)).rounded(8)
+    integers = pair.taps.integers
+    assert pair.sensitivity().value ** 2 == pytest.approx(
+        sum(int(tap) ** 2 for tap in integers) / 4**8, rel=1e-15
+    )
+    assert pair.sensitivity().exact
+    root = factor.square_root(Exponential(half_life=24))
+    assert_allclose(root.sensitivity().value, root.sensitivity(5000).value, rtol=1e-12)
+
+
+# Participation -------------------------------------------------------------------------------
+
+
+def brute(R, k, b):
+    """The largest ‖Σ ±R e_s‖ over all placements, by search."""
+    n = R.shape[1]
+    best = 0.0
+
+    def grow(total, last, left):
+        nonlocal best
+        best = max(best, float(np.linalg.norm(total)))
+        if left:
+            for s in range(0 if last is None else last + b, n):
+                for sign in (1.0, -1.0):
+                    grow(total + sign * R[:, s], s, left - 1)
+
+    grow(np.zeros(R.shape[0]), None, k)
+    return best
+
+
+@pytest.mark.parametrize("decay", [d for d in STABLE if d.log_convex][:6], ids=repr)
+@pytest.mark.parametrize(("k", "b"), [(1, 1), (2, 1), (3, 2), (3, 4)])
+def test_repeated_participation_is_exact_for_falling_taps(decay, k, b):
+    pair = factor.square_root(decay)
+    found = pair.sensitivity(9, participations=k, separation=b)
+    assert found.exact
+    assert_allclose(found.value, brute(pair.matrices(9)[1], k, b), rtol=1e-12)
+
+
+@pytest.mark.parametrize("decay", [SlidingWindow(length=3), CustomDecay([1, 0.2, 0.9])], ids=repr)
+@pytest.mark.parametrize(("k", "b"), [(2, 1), (3, 2)])
+def test_repeated_participation_is_bounded_for_other_taps(decay, k, b):
+    pair = factor.square_root(decay)
+    found = pair.sensitivity(9, participations=k, separation=b)
+    truth = brute(pair.matrices(9)[1], k, b)
+    assert not found.exact
+    assert truth <= found.value * (1 + 1e-12)
+    assert found.value <= k * pair.sensitivity(9).value * (1 + 1e-12)
+
+
+def test_repeated_participation_with_a_gain_is_bounded():
+    pair = factor.normalized(NoDecay(), 9)
+    found = pair.sensitivity(participations=3, separation=2)
+    assert not found.exact
+    assert brute(pair.matrices(9)[1], 3, 2) <= found.value
+
+
+def test_a_bound_below_the_truth_would_be_caught():
+    # the seeded bug: independent participations would give √k, which falling taps exceed
+    pair = factor.square_root(NoDecay())
+    truth = brute(pair.matrices(9)[1], 3, 1)
+    assert truth > math.sqrt(3) * pair.sensitivity(9).value * 1.2
+
+
+def test_no_more_participations_than_fit():
+    pair = factor.square_root(NoDecay())
+    many = pair.sensitivity(10, participations=1000, separation=5)
+    assert many == pair.sensitivity(10, participations=2, separation=5)
+
+
+def test_participation_for_ever_needs_taps_that_end():
+    root = factor.square_root(PowerLaw(power=1))
+    with pytest.raises(InvalidValue, match="n must be given"):
+        root.sensitivity(participations=2)
+    found = root.rounded(8).sensitivity(participations=4, separation=30)
+    assert found.exact
+    assert_allclose(
+        found.value, root.rounded(8).sensitivity(5000, participations=4, separation=30).value
+    )
+
+
+# Refusals ------------------------------------------------------------------------------------
+
+
+def test_counting_for_ever_by_the_square_root_is_refused():
+    with pytest.raises(Diverges):
+        factor.square_root(NoDecay()).sensitivity()
+
+
+@pytest.mark.parametrize(
+    "right", [[1.0, 3.0], [1.0, 0.0, 1.1], [1.0, -1.5], [1.0, -1.0000001, 0.0]]
+)
+def test_a_zero_inside_the_disk_is_refused(right):
+    with pytest.raises(Unstable, match="no zero inside the unit disk"):
+        factor.from_right(PowerLaw(power=1), right)
+
+
+def test_a_windows_own_weights_are_accepted_as_right():
+    window = factor.from_right(SlidingWindow(length=6), np.ones(6))
+    assert_allclose(window.left(8), [1, 0, 0, 0, 0, 0, 0, 0], atol=1e-12)
+    assert_allclose(window.error_factor(100), math.sqrt(6))  # output noise
+
+
+def test_too_coarse_steps_of_a_window_are_refused():
+    root = factor.square_root(SlidingWindow(length=64))
+    with pytest.raises(Unstable):
+        root.stepped(8, 0.25)
+    assert root.stepped(8, 0.12).memory == 1601
+    # a horizon that ends before the growth shows is served
+    short = factor.square_root(SlidingWindow(length=64), 2000).stepped(8, 0.25)
+    assert np.max(np.abs(short.left(2000))) == 1.0
+
+
+def test_steps_past_the_horizon_are_refused():
+    pair = factor.square_root(NoDecay(), 100)
+    for work in (pair.right, pair.left, pair.errors, pair.error_factor, pair.sensitivity):
+        with pytest.raises(InvalidValue, match="n must be an integer <= 100, got 101"):
+            work(101)
+
+
+@pytest.mark.parametrize("value", [0, -1, 41, 2.5, "8", None, True])
+def test_bad_bits_are_refused(value):
+    pair = factor.square_root(PowerLaw(power=1))
+    with pytest.raises((InvalidValue, InvalidType), match=r"^bits must be an integer"):
+        pair.rounded(value)
+    with pytest.raises((InvalidValue, InvalidType), match=r"^bits must be an integer"):
+        pair.stepped(value)
+
+
+@pytest.mark.parametrize("value", [0, -0.1, float("nan"), float("inf"), "x", None])
+def test_bad_tolerances_are_refused(value):
+    with pytest.raises((InvalidValue, InvalidType), match=r"^tolerance must be"):
+        factor.square_root(PowerLaw(power=1)).stepped(8, value)
+
+
+def test_bad_factors_are_refused_by_name():
+    with pytest.raises(InvalidType, match="decay must be a decay, got str"):
+        factor.square_root("exponential")
+    with pytest.raises(InvalidValue, match="horizon must be an integer >= 1"):
+        factor.square_root(NoDecay(), 0)
+    with pytest.raises(InvalidType, match="horizon must be an integer"):
+        factor.normalized(NoDecay(), 10.0)
+    with pytest.raises(InvalidValue, match=r"right must start with a tap != 0, got 0\.0"):
+        factor.from_right(NoDecay(), [0.0, 1.0])
+    with pytest.raises(InvalidValue, match="right must be finite"):
+        factor.from_right(NoDecay(), [1.0, float("nan")])
+    with pytest.raises(InvalidValue, match="right must not be empty"):
+        factor.from_right(NoDecay(), [])
+    for beta in (0.5, 0, -1, float("nan"), float("inf")):
+        with pytest.raises(InvalidValue, match=r"^beta must be"):
+            factor.unbounded_counting(beta)
+    pair = factor.square_root(NoDecay())
+    for n in (0, -1):
+        with pytest.raises(InvalidValue, match="n must be an integer >= 1"):
+            pair.errors(n)
+    with pytest.raises(InvalidValue, match="participations must be an integer >= 1, got 0"):
+        pair.sensitivity(5, participations=0)
+    with pytest.raises(InvalidValue, match="separation must be an integer >= 1, got 0"):
+        pair.sensitivity(5, separation=0)
+
+
+def test_taps_that_a_grid_erases_are_refused():
+    with pytest.raises(InvalidValue, match="bits must leave the first tap > 0, got bits = 1"):
+        factor.square_root(0.01 * PowerLaw(power=1)).rounded(1)
