@@ -81,7 +81,7 @@ class Mixable:
 class NoDecay(Mixable):
     """Nothing fades: f_k = 1, the continual count.
 
-    The one decay whose square root has Σ a_n² = ∞, so it needs a horizon.
+    The one monotone decay whose square root has Σ a_n² = ∞, so it needs a horizon.
 
     >>> NoDecay().weights(3)
     array([1., 1., 1.])

@@ -1,0 +1,43 @@
+"""Runs the benchmarks: `python -m benchmarks [--only NAME] [--quick]`.
+
+A whole run writes docs/results/benchmarks.md; a part or a quick run is printed instead, so that
+the page always comes from one whole run on one machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+
+from benchmarks import report, series
+from benchmarks.report import Section
+from benchmarks.timing import progress
+
+# A module joins by a function from the number of rounds to its sections.
+BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
+    "series": series.sections,
+}
+
+ROUNDS, QUICK_ROUNDS = 7, 2
+
+
+def main() -> None:
+    """The chosen sections, measured in order, as one page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("--only", choices=sorted(BENCHES), help="one module, printed")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, printed")
+    chosen = parser.parse_args()
+    rounds = QUICK_ROUNDS if chosen.quick else ROUNDS
+    sections: list[Section] = []
+    for name in [chosen.only] if chosen.only else BENCHES:
+        progress(f"{name}:")
+        sections.extend(BENCHES[name](rounds))
+    text = report.page(sections, rounds)
+    if chosen.only or chosen.quick:
+        print(text)
+    else:
+        report.write(text)
+        progress(f"written: docs/results/{report.PAGE.name}")
+
+
+main()

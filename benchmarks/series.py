@@ -1,0 +1,131 @@
+"""Power series: the cost of `hushfade.series` in FFT products, and the error of its roots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy import fft
+
+from benchmarks.report import Section, ratio_cells, ratio_section
+from benchmarks.timing import Job, interleaved, progress, ratio, repeated
+from hushfade import series
+from hushfade.check import Column
+from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+
+N = 1 << 20
+HALF_LIFE = LENGTH = 1000
+DECAYS: dict[str, Decay] = {
+    "counting": NoDecay(),
+    "power 1": PowerLaw(power=1),
+    "power 3": PowerLaw(power=3),
+    "exponential, half-life 1000": Exponential(half_life=HALF_LIFE),
+    "window 1000": SlidingWindow(length=LENGTH),
+}
+ONE_PRODUCT = "one FFT product"
+
+
+def sections(rounds: int) -> Iterator[Section]:
+    """The cost at n = 2^20, the error there, and the growth of the cost with n."""
+    yield cost(rounds)
+    yield accuracy()
+    yield growth(rounds)
+
+
+def fft_product(n: int) -> Job:
+    """The yardstick: the full product of two columns of n coefficients, in one float64 word."""
+    a, b = np.random.default_rng(1).random((2, n))
+    return lambda: fft.irfft(fft.rfft(a, 2 * n) * fft.rfft(b, 2 * n), 2 * n)
+
+
+def cost(rounds: int) -> Section:
+    """Every operation at n = 2^20 against one FFT product."""
+    f = PowerLaw(power=1).weights(N)
+    jobs: dict[str, Job] = {ONE_PRODUCT: fft_product(N)}
+    for name, decay in DECAYS.items():
+        jobs[f"square_root, {name}"] = _root_of(decay.weights(N))
+    jobs["multiply, power 1"] = lambda: series.multiply(f, f)
+    jobs["inverse, power 1"] = lambda: series.inverse(f)
+    jobs["power to 1/3, power 1"] = lambda: series.power(f, 1 / 3)
+    times = interleaved(jobs, rounds)
+    unit = times.pop(ONE_PRODUCT)
+    goals = {name: "≤ 40×" for name in times if name.startswith("square_root")}
+    return ratio_section(
+        "Series: cost at n = 2^20",
+        "Yardstick: one FFT product of that length, irfft(rfft(a, 2n) · rfft(b, 2n)); it took "
+        f"{min(unit):.2f} to {max(unit):.2f} s, which is most of the spread.",
+        [ratio(name, taken, unit, goals.get(name, "")) for name, taken in times.items()],
+    )
+
+
+def accuracy() -> Section:
+    """The largest relative error of square_root at sampled coefficients up to 2^20."""
+    laws: Any = import_module("tests.test_series")  # the references of the tests, untyped
+    sampled: list[int] = laws.SAMPLED
+
+    def exponential(n: int) -> Any:
+        return laws.central(n) * laws.mpmath.mpf(2) ** (-laws.mpmath.mpf(n) / HALF_LIFE)
+
+    references: dict[str, Callable[[int], Any]] = {
+        "counting": laws.central,
+        "power 1": lambda n: laws.power_root(1, n),
+        "power 3": lambda n: laws.power_root(3, n),
+        "exponential, half-life 1000": exponential,
+        "window 1000": lambda n: laws.window_root(LENGTH, n),
+    }
+    rows = []
+    for name, decay in DECAYS.items():
+        a = series.square_root(decay.weights(N))
+        places = sorted({*sampled, *_smallest(a)})
+        error = laws.worst(a, references[name], places)
+        least = np.min(np.abs(a[places]), where=a[places] != 0, initial=np.inf)
+        progress(f"error of {name}: {error:.1e}")
+        rows.append((name, str(len(places)), f"{least:.1e}", f"{error:.1e}", "≤ 1e-11"))
+    return Section(
+        "Series: relative error of square_root at n = 2^20",
+        "Reference: closed forms and contour integrals in 60 digits, at coefficients spread over "
+        "the column and at the smallest ones, those of a window next to its changes of sign "
+        "included.  1.1e-16 is the rounding of float64 itself.",
+        ("decay", "coefficients", "smallest of them", "largest relative error", "goal"),
+        rows,
+    )
+
+
+def growth(rounds: int) -> Section:
+    """Time of square_root for each coefficient, n = 2^10 to 2^22."""
+    rows = []
+    for bits in range(10, 23, 2):
+        n = 1 << bits
+        calls = max(1, (1 << 16) // n)
+        name = f"square_root, n = 2^{bits}"
+        root = _root_of(PowerLaw(power=1).weights(n))
+        jobs = {ONE_PRODUCT: repeated(fft_product(n), calls), name: repeated(root, calls)}
+        times = interleaved(jobs, rounds)
+        nanoseconds = min(times[name]) / (calls * n) * 1e9
+        cells = ratio_cells(ratio(name, times[name], times[ONE_PRODUCT]))
+        rows.append((f"2^{bits}", f"{nanoseconds:.0f}", *cells))
+    return Section(
+        "Series: growth of square_root with n",
+        "Power 1; yardstick: one FFT product of the same length.  The first 64 coefficients are "
+        "computed in decimals, a fixed cost that shows at small n.",
+        ("n", "nanoseconds for each coefficient", "best", "spread"),
+        rows,
+    )
+
+
+def _root_of(f: Column) -> Job:
+    return lambda: series.square_root(f)
+
+
+def _smallest(a: Column) -> list[int]:
+    """The smallest coefficient, and the three smallest of |a_n| (n+1)^1.5.
+
+    A window's root falls like n^-1.5, so the three stand next to its changes of sign.  Zeros are
+    left out: they stand for values below the smallest normal float64.
+    """
+    size = np.where(a == 0, np.inf, np.abs(a))
+    scaled = size * np.arange(1.0, len(a) + 1) ** 1.5
+    found = [int(np.argmin(size)), *map(int, np.argsort(scaled)[:3])]
+    return [n for n in found if n > 0]

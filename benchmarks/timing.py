@@ -1,0 +1,60 @@
+"""Times of jobs run in turn, and their ratios to a yardstick run beside them.
+
+A ratio within one run means the same on any machine, a time in seconds does not.  Jobs take
+turns, so that whatever else the machine does falls on all of them alike.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+Job = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as long as its yardstick a job takes."""
+
+    name: str
+    goal: str
+    best: float  # shortest time over the yardstick's shortest time
+    spread: tuple[float, float]  # smallest and largest ratio within one round
+
+
+def interleaved(jobs: Mapping[str, Job], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each job in each round, after one round that is not counted."""
+    times: dict[str, list[float]] = {name: [] for name in jobs}
+    for number in range(rounds + 1):
+        for name, job in jobs.items():
+            start = perf_counter()
+            job()
+            seconds = perf_counter() - start
+            if number > 0:
+                times[name].append(seconds)
+    for name, taken in times.items():
+        progress(f"{name}: best {min(taken):.3g} s of {rounds} rounds")
+    return times
+
+
+def ratio(name: str, times: Sequence[float], yardstick: Sequence[float], goal: str = "") -> Ratio:
+    """The ratio of a job's times to those of the yardstick, both from one `interleaved`."""
+    each = [time / unit for time, unit in zip(times, yardstick, strict=True)]
+    return Ratio(name, goal, min(times) / min(yardstick), (min(each), max(each)))
+
+
+def repeated(job: Job, calls: int) -> Job:
+    """The job done `calls` times: for jobs too short to be timed alone."""
+
+    def many() -> None:
+        for _ in range(calls):
+            job()
+
+    return many
+
+
+def progress(line: str) -> None:
+    """One line to standard error, at once."""
+    print(line, file=sys.stderr, flush=True)

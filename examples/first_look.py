@@ -1,0 +1,82 @@
+"""What five decays cost in accuracy, on one page.  Run by `make demo`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import hushfade as hf
+from hushfade.limit import energy
+from hushfade.taps import IntegerTaps
+
+STEPS = 1024
+BITS, TOLERANCE = 8, 0.12
+
+DECAYS: dict[str, hf.Decay] = {
+    "count, no decay": hf.NoDecay(),
+    "half-life 24": hf.Exponential(half_life=24),
+    "power law 1": hf.PowerLaw(power=1),
+    "power law 1/2": hf.PowerLaw(power=0.5),
+    "window 64": hf.SlidingWindow(length=64),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One decay's figures; error factors are over the first STEPS steps."""
+
+    for_ever: float | None  # Σ a_n², None where it is infinite
+    square_root: float
+    normalized: float
+    output_noise: float  # √(Σ f_k²)
+    jumps: int
+    memory: int
+    loss: float  # of the stepped taps, relative to the square root
+
+
+def measured(decay: hf.Decay) -> Row:
+    """The figures of one decay; without a horizon where it needs none."""
+    pair = hf.factor.square_root(decay, None if decay.horizon_free else STEPS)
+    stepped = pair.stepped(BITS, TOLERANCE)
+    assert isinstance(stepped.taps, IntegerTaps)
+    root = pair.error_factor(STEPS)
+    return Row(
+        for_ever=energy(decay).value if decay.horizon_free else None,
+        square_root=root,
+        normalized=hf.factor.normalized(decay, STEPS).error_factor(STEPS),
+        output_noise=float(np.linalg.norm(decay.weights(STEPS))),
+        jumps=len(stepped.taps.jumps),
+        memory=stepped.taps.support,
+        loss=stepped.error_factor(STEPS) / root - 1,
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"Worst error at {STEPS} steps, as a standard deviation")
+    print("(noise multiplier 1, a record changes by 1)")
+    print()
+    print(f"{'':16} {'square root':>22} {'normal-':>8} {'output':>8} {'stepped taps':>27}")
+    names = ["for ever", f"at {STEPS}", "ized", "noise", "jumps", "memory", "loss"]
+    widths = [11, 10, 8, 8, 8, 8, 9]
+    heads = " ".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))
+    print(f"{'decay':16} {heads}")
+    for name, decay in DECAYS.items():
+        row = measured(decay)
+        for_ever = "infinite" if row.for_ever is None else f"{row.for_ever:.4f}"
+        print(
+            f"{name:16} {for_ever:>11} {row.square_root:10.4f} {row.normalized:8.4f} "
+            f"{row.output_noise:8.4f} {row.jumps:8} {row.memory:8} {row.loss:9.3%}"
+        )
+    print()
+    print("square root   taps √g before and after the noise; for ever: the sum of a_n², all n")
+    print(f"normalized    a gain per step, for a horizon of {STEPS} steps")
+    print("output noise  fresh noise on every released sum: √(Σ f_k²)")
+    print(f"stepped taps  √g in steps of at most {TOLERANCE:.0%}, as integers over 2^{BITS};")
+    print("              jumps: additions per step; memory: past totals kept;")
+    print("              loss: the error over that of the square root")
+
+
+if __name__ == "__main__":
+    main()
