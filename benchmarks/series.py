@@ -55,7 +55,7 @@ def cost(rounds: int) -> Section:
     return ratio_section(
         "Series: cost at n = 2^20",
         "Yardstick: one FFT product of that length, irfft(rfft(a, 2n) · rfft(b, 2n)); it took "
-        f"{min(unit):.2f} to {max(unit):.2f} s, which is most of the spread.",
+        f"{min(unit):.2f} to {max(unit):.2f} s.",
         [ratio(name, taken, unit, goals.get(name, "")) for name, taken in times.items()],
     )
 
