@@ -19,8 +19,19 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.errors import Diverges, HushfadeError, InvalidType, InvalidValue, Unstable
+from hushfade.errors import Diverges, HushfadeError, InvalidType, InvalidValue, Refused, Unstable
 from hushfade.factor import Factorization, Sensitivity
+from hushfade.guarantee import (
+    Guarantee,
+    classical_noise_multiplier,
+    composed_mu,
+    delta_of,
+    epsilon_of,
+)
+from hushfade.noise import FreshNoise, KeyedNoise, UnsafeSeededNoise
+from hushfade.plan import Plan, plan
+from hushfade.release import Release
+from hushfade.stream import Stream
 
 __version__ = "0.1.0"
 
@@ -30,15 +41,28 @@ __all__ = [
     "Diverges",
     "Exponential",
     "Factorization",
+    "FreshNoise",
+    "Guarantee",
     "HushfadeError",
     "InvalidType",
     "InvalidValue",
+    "KeyedNoise",
     "Mixture",
     "NoDecay",
+    "Plan",
     "PowerLaw",
+    "Refused",
+    "Release",
     "Sensitivity",
     "SlidingWindow",
+    "Stream",
+    "UnsafeSeededNoise",
     "Unstable",
+    "classical_noise_multiplier",
+    "composed_mu",
+    "delta_of",
+    "epsilon_of",
     "factor",
+    "plan",
     "series",
 ]

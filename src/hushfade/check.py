@@ -18,6 +18,9 @@ from hushfade.errors import InvalidType, InvalidValue
 Column: TypeAlias = NDArray[np.float64]
 """A one-dimensional float64 array: weights, coefficients, taps."""
 
+Signed: TypeAlias = NDArray[np.int64]
+"""Integers on a grid: totals, taps, noise."""
+
 
 def real(**argument: Any) -> float:
     """The single keyword's value as a finite float.

@@ -4,7 +4,8 @@
     ├── InvalidValue (ValueError)      an argument breaks its rule
     │   ├── Unstable                   a factor whose left half would grow for ever
     │   └── Diverges                   a sum over all steps that is infinite: give a horizon
-    └── InvalidType (TypeError)        an argument of the wrong kind
+    ├── InvalidType (TypeError)        an argument of the wrong kind
+    └── Refused (RuntimeError)         a right call at the wrong time: an old state
 
 A message names the argument, the rule and the value: 'half_life must be > 0, got nan'.
 No message ever carries a record's value, a noise draw or a key.
@@ -31,3 +32,7 @@ class Unstable(InvalidValue):
 
 class Diverges(InvalidValue):
     """The sum over all steps is infinite: only a finite horizon has an answer."""
+
+
+class Refused(HushfadeError, RuntimeError):
+    """The call is right, but here and now it would break a promise."""

@@ -21,10 +21,10 @@ from functools import lru_cache
 import numpy as np
 
 from hushfade import check, disk, fourier, series
-from hushfade.check import Column
+from hushfade.check import Column, Signed
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
-from hushfade.taps import CountingTaps, Integers, IntegerTaps, ListedTaps, RootTaps, Taps
+from hushfade.taps import CountingTaps, IntegerTaps, ListedTaps, RootTaps, Taps
 
 LONGEST = 1 << 20  # taps kept by `rounded` and `stepped` when no horizon ends them sooner
 
@@ -266,7 +266,7 @@ def _positive_product(u: Column, v: Column) -> Column:
     return fourier.plain_product(u, v, slice(0, n)) if n > 64 else np.convolve(u, v)[:n]
 
 
-def _pieces(taps: Column, tolerance: float) -> Integers:
+def _pieces(taps: Column, tolerance: float) -> Signed:
     """Where pieces start: each runs while |r_n - r_s| ≤ tolerance |r_s|, s its first tap."""
     starts = [0]
     while True:

@@ -11,18 +11,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hushfade import check, limit, series
-from hushfade.check import Column
+from hushfade.check import Column, Signed
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue
 
-Integers: TypeAlias = NDArray[np.int64]
-Sealed = TypeVar("Sealed", Column, NDArray[np.int64])
+Sealed = TypeVar("Sealed", Column, Signed)
 
 
 class Taps(Protocol):
@@ -117,7 +115,7 @@ class ListedTaps:
 class IntegerTaps:
     """r_n = integers_n / 2^bits, then zeros; R x is then exact in integers."""
 
-    integers: Integers
+    integers: Signed
     bits: int
 
     def __post_init__(self) -> None:
@@ -132,7 +130,7 @@ class IntegerTaps:
         return len(self.integers)
 
     @property
-    def jumps(self) -> Integers:
+    def jumps(self) -> Signed:
         """The lags n with r_n ≠ r_{n-1}, counting r_{-1} = 0 and the end of the support.
 
         v_t = v_{t-1} + Σ_jumps (r_n - r_{n-1}) x_{t-n}: one addition per jump and step.
@@ -161,7 +159,7 @@ def _counting(beta: float, n: int) -> Column:
     return _sealed(series.multiply(half, series.power(harmonic, -beta)))
 
 
-def _support(column: Column | Integers) -> int:
+def _support(column: Column | Signed) -> int:
     return int(np.flatnonzero(column)[-1]) + 1
 
 

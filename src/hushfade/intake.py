@@ -1,0 +1,214 @@
+"""Records become integers: clipped, put on the grid, summed per step.  The private half's door.
+
+A value x in [low, high] becomes floor(x / resolution + ½), so low and high have integer images and
+one record changes a step's total by integers between them.  Nothing here is ever repaired: what is
+not a finite number of the right shape is refused, and no message carries a record's value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade.check import Signed
+from hushfade.errors import InvalidType, InvalidValue
+
+Floats = NDArray[np.float64]
+
+_TOO_LARGE = "totals must be finite and at most the plan's largest_total"
+_OFF_GRID = (
+    "totals must be multiples of the resolution {resolution!r}: sum records that plan.quantise "
+    "has put on the grid"
+)
+
+
+@dataclass(frozen=True)
+class Intake:
+    """How one plan reads records.  `keys` for keyed streams, `norm` and `width` for vectors."""
+
+    low: float
+    high: float
+    resolution: float
+    largest_total: int  # of a step, in grid units: the bound that keeps int64 from overflowing
+    keys: tuple[str, ...] | None = None
+    width: int = 1
+    norm: float | None = None
+
+    @property
+    def lanes(self) -> int:
+        """How many totals a step has."""
+        return self.width if self.keys is None else len(self.keys)
+
+    @property
+    def low_unit(self) -> int:
+        """The integer image of low."""
+        return math.floor(self.low / self.resolution + 0.5)
+
+    @property
+    def high_unit(self) -> int:
+        """The integer image of high."""
+        return math.floor(self.high / self.resolution + 0.5)
+
+    @property
+    def norm_unit(self) -> int:
+        """The largest ℓ2 norm of a vector on the grid, rounded down."""
+        assert self.norm is not None
+        return math.floor(self.norm / self.resolution)
+
+    @property
+    def scalar(self) -> bool:
+        """Is a release one number?"""
+        return self.keys is None and self.norm is None
+
+    def records(self, records: Any) -> list[int]:
+        """A step's totals from its records: a number or many; by key; or vectors."""
+        if self.keys is not None:
+            return self._bounded(self._by_key(records, self._sum))
+        if self.norm is not None:
+            return self._bounded(self._vectors(records))
+        return self._bounded([self._sum(records)])
+
+    def totals(self, totals: Any) -> list[int]:
+        """A step's totals, summed by a caller who clipped each record: multiples of the grid."""
+        if self.keys is None and self.norm is None:
+            return [self._exact(totals)]
+        if self.keys is not None and isinstance(totals, Mapping):
+            return self._bounded(self._by_key(totals, self._exact))
+        row = _numbers(totals, "totals")
+        if row.shape != (self.lanes,):
+            raise InvalidValue(f"totals must have shape ({self.lanes},), got {row.shape}")
+        units: list[int] = self.block(row[None, :])[0].tolist()
+        return units
+
+    def block(self, totals: Any) -> Signed:
+        """Many steps' totals, (n,) or (n, lanes), as (n, lanes) integers."""
+        array = _numbers(totals, "totals")
+        if array.ndim == 1 and self.lanes == 1:
+            array = array[:, None]
+        if array.ndim != 2 or array.shape[1] != self.lanes:
+            raise InvalidValue(f"totals must have shape (n, {self.lanes}), got {array.shape}")
+        if array.dtype.kind in "iu":  # in integers throughout: float64 would round beyond 2^53
+            return self._integers(array)
+        units = array.astype(np.float64) / self.resolution
+        if not np.all(np.abs(units) <= self.largest_total):
+            raise InvalidValue(_TOO_LARGE)
+        if not np.all(units == np.rint(units)):
+            raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
+        return units.astype(np.int64)
+
+    def _integers(self, array: NDArray[Any]) -> Signed:
+        limit = math.floor(self.largest_total * self.resolution)
+        if array.size and (int(array.max()) > limit or int(array.min()) < -limit):
+            raise InvalidValue(_TOO_LARGE)
+        if self.resolution <= 1.0:
+            return np.asarray(array.astype(np.int64) * round(1.0 / self.resolution))
+        units, beyond = np.divmod(array.astype(np.int64), round(self.resolution))
+        if np.any(beyond):
+            raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
+        return np.asarray(units)
+
+    def quantise(self, values: Any) -> Floats:
+        """The values clipped and on the grid, in the data's own unit."""
+        return self._units(_numbers(values, "values")) * self.resolution
+
+    def _units(self, values: NDArray[Any]) -> Floats:
+        numbers = values.astype(np.float64)
+        if not np.all(np.isfinite(numbers)):
+            raise InvalidValue("records must be finite numbers, got nan or an infinity")
+        clipped = np.clip(numbers, self.low, self.high)
+        return np.asarray(np.floor(clipped / self.resolution + 0.5))
+
+    def _sum(self, records: Any) -> int:
+        numbers = _numbers(records, "records")
+        if numbers.ndim > 1:
+            raise InvalidValue(
+                f"records must be a number or a column, got {numbers.ndim} dimensions"
+            )
+        units = self._units(numbers)
+        largest = max(abs(self.low_unit), abs(self.high_unit), 1)
+        if units.size * largest >= 2**62:
+            raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
+        return int(np.sum(units.astype(np.int64)))
+
+    def _exact(self, total: Any) -> int:
+        kind = type(total)
+        if kind is int or kind is float:
+            number: Any = total
+        elif isinstance(total, bool | np.bool_) or not isinstance(total, Real):
+            raise InvalidType(f"total must be a real number, got {kind.__name__}")
+        else:
+            number = int(total) if isinstance(total, Integral) else float(total)
+        if not abs(number) <= self.largest_total * self.resolution:
+            raise InvalidValue(_TOO_LARGE)
+        if type(number) is int and self.resolution > 1.0:
+            units, beyond = divmod(number, int(self.resolution))
+            exact = beyond == 0
+        else:
+            units = int(number / self.resolution)  # exact: a power of two, within 2^53
+            exact = units * self.resolution == number
+        if not exact:
+            raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
+        return units
+
+    def _by_key(self, records: Any, read: Any) -> list[int]:
+        assert self.keys is not None
+        if not isinstance(records, Mapping):
+            raise InvalidType("records must be a mapping from key to value or values")
+        unknown = len(set(records) - set(self.keys))
+        if unknown:
+            raise InvalidValue(f"records must belong to the plan's keys, got {unknown} other keys")
+        return [read(records[key]) if key in records else 0 for key in self.keys]
+
+    def _vectors(self, records: Any) -> list[int]:
+        """Rows scaled to the norm and rounded; toward zero where rounding would exceed it."""
+        assert self.norm is not None
+        rows = _numbers(records, "records").astype(np.float64)
+        if rows.ndim == 1:
+            rows = rows[None, :]
+        if rows.ndim != 2 or rows.shape[1] != self.width:
+            raise InvalidValue(f"records must have shape (m, {self.width}), got {rows.shape}")
+        if not np.all(np.isfinite(rows)):
+            raise InvalidValue("records must be finite numbers, got nan or an infinity")
+        limit = self.norm_unit
+        with np.errstate(over="ignore"):
+            largest = np.max(np.abs(rows), axis=1, initial=0.0)
+            unit = rows / np.where(largest > 0, largest, 1.0)[:, None]
+            norms = np.linalg.norm(unit, axis=1) * largest / self.resolution
+        shrink = np.where(norms > limit, limit / np.where(norms > 0, norms, 1.0), 1.0)
+        scaled = unit * np.minimum(largest / self.resolution * shrink, 2.0**50)[:, None]
+        rounded = np.floor(scaled + 0.5)
+        outside = [row for row in range(len(rows)) if _square(rounded[row]) > limit * limit]
+        for row in outside:
+            rounded[row] = np.trunc(scaled[row])
+            while _square(rounded[row]) > limit * limit:
+                rounded[row] = np.trunc(rounded[row] * (1.0 - 1e-12))
+        total = [int(t) for t in np.sum(rounded.astype(np.int64), axis=0)]
+        if len(rows) * max(limit, 1) >= 2**62:
+            raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
+        return total
+
+    def _bounded(self, totals: list[int]) -> list[int]:
+        if max(abs(total) for total in totals) > self.largest_total:
+            raise InvalidValue("the step's total must stay below the plan's largest_total")
+        return totals
+
+
+def _square(row: Floats) -> int:
+    return sum(int(value) ** 2 for value in row.tolist())
+
+
+def _numbers(values: Any, name: str) -> NDArray[Any]:
+    """The values as a real array; the message tells kinds and shapes, never contents."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        raise InvalidType(f"{name} must be real numbers of one shape") from None
+    if array.dtype.kind not in "iuf":
+        raise InvalidType(f"{name} must be real numbers, got dtype {array.dtype}")
+    return array

@@ -1,0 +1,56 @@
+"""A plan in words and numbers that a reader without the theory understands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hushfade.recursion import recursion
+
+if TYPE_CHECKING:
+    from hushfade.plan import Plan
+
+
+def table(plan: Plan) -> str:
+    """One sentence of guarantee, one of accuracy, then the numbers."""
+    n = plan.horizon or 1000
+    deviations = plan.stddevs(n)
+    intake = plan.intake
+    largest = intake.largest_total * intake.resolution
+    work = 2 * plan.jumps + len(recursion(plan.decay, plan.horizon).fades)
+    rows = [
+        ("decay", repr(plan.decay)),
+        ("method", plan.method + (", for ever" if plan.horizon is None else f", {n} steps")),
+        ("released", _lanes(plan)),
+        ("records", _records(plan)),
+        ("grid", f"{intake.resolution:g}; a step's total up to {largest:.3g}"),
+        ("sensitivity", f"{plan.sensitivity:.6g}"),
+        ("noise", f"standard deviation {plan.noise_stddev:.6g} at each step"),
+        ("error", f"standard deviation {deviations[0]:.4g} at step 1, {deviations[-1]:.4g} at {n}"),
+        ("all steps", f"error below {plan.error_bound(n):.4g} at all {n} steps at once, 95 %"),
+        ("rounding", f"costs {100 * max(plan.loss, 0.0):.3f} % of accuracy"),
+        ("memory", f"{plan.pair.memory} past totals a key"),
+        ("work", f"{work} multiply-adds a step and key"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    shown = float(deviations[-1]) * 1.96
+    accuracy = (
+        f"A released value is unbiased; 95 of 100 are within {shown:.4g} of the true decayed "
+        f"sum (a true 1000 shows as {1000 - shown:.0f} to {1000 + shown:.0f})."
+    )
+    lines = [plan.guarantee.sentence(), accuracy, ""]
+    return "\n".join(lines + [f"  {name:<{width}}  {text}" for name, text in rows])
+
+
+def _lanes(plan: Plan) -> str:
+    if plan.keys is not None:
+        return f"one decayed sum for each of {len(plan.keys)} keys"
+    if plan.intake.norm is not None:
+        return f"one decayed vector sum of width {plan.intake.width}"
+    return "one decayed sum"
+
+
+def _records(plan: Plan) -> str:
+    intake = plan.intake
+    if intake.norm is not None:
+        return f"vectors clipped to norm {intake.norm:g}"
+    return f"clipped to [{intake.low:g}, {intake.high:g}]"

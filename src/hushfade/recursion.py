@@ -1,0 +1,110 @@
+"""A decay as a recursion: s = M u in constant memory, step by step.
+
+    poles      e_i ← e_i - q_i e_i + u,  s += w_i e_i      NoDecay (q = 0), Exponential, PowerLaw
+    windows    s += weight · (sum of the last length u)
+    listed     s += Σ_k f_k u_{t-k}                   CustomDecay
+
+Exact but for the power law, (k+1)^-c = Γ(c)⁻¹ ∫ s^(c-1) e^-(k+1)s ds, whose trapezoid rule in log s
+is a sum of some 160 exponentials with relative error ≤ 1e-10 up to lag 2^34.  What fades is kept as
+q = 1 - p, since a pole p within 1e-16 of 1 would not know its own half-life.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hushfade.decay import (
+    CustomDecay,
+    Decay,
+    Exponential,
+    Mixture,
+    NoDecay,
+    PowerLaw,
+    SlidingWindow,
+)
+from hushfade.errors import InvalidValue
+
+TOGETHER = 8  # this many poles or more are summed in groups, the last filled with weights of 0
+
+_FARTHEST = 2.0**34
+
+
+@dataclass
+class Recursion:
+    """The parts of s = M u."""
+
+    fades: list[float] = field(default_factory=list)  # q = 1 - pole
+    pole_weights: list[float] = field(default_factory=list)
+    windows: list[int] = field(default_factory=list)
+    window_weights: list[float] = field(default_factory=list)
+    listed: list[float] = field(default_factory=list)
+    relative_error: float = 0.0  # of the weights
+
+    @property
+    def memory(self) -> int:
+        """How many past u it looks at, besides its sums."""
+        return max([0, len(self.listed), *(length + 1 for length in self.windows)])
+
+
+def recursion(decay: Decay, horizon: int | None) -> Recursion:
+    """The recursion of a decay; any other decay's weights are listed up to the horizon."""
+    found = Recursion()
+    _add(found, 1.0, decay, horizon)
+    if len(found.fades) >= TOGETHER:
+        missing = -len(found.fades) % TOGETHER
+        found.fades.extend([1.0] * missing)
+        found.pole_weights.extend([0.0] * missing)
+    return found
+
+
+def _add(to: Recursion, weight: float, decay: Decay, horizon: int | None) -> None:
+    match decay:
+        case NoDecay():
+            to.fades.append(0.0)
+            to.pole_weights.append(weight)
+        case Exponential():
+            to.fades.append(-math.expm1(-math.log(2.0) / decay.half_life))
+            to.pole_weights.append(weight)
+        case PowerLaw():
+            fades, weights = _power_law(decay.power)
+            to.fades.extend(fades)
+            to.pole_weights.extend(weight * w for w in weights)
+            to.relative_error = max(to.relative_error, 1e-10)
+        case SlidingWindow():
+            to.windows.append(decay.length)
+            to.window_weights.append(weight)
+        case CustomDecay():
+            _list(to, weight, decay, len(decay.values))
+        case Mixture():
+            for inner, part in decay.parts:
+                _add(to, weight * inner, part, horizon)
+        case _ if horizon is not None:
+            _list(to, weight, decay, horizon)
+        case _:
+            raise InvalidValue(f"horizon must be given for a decay of your own, {decay!r}")
+
+
+def _list(to: Recursion, weight: float, decay: Decay, n: int) -> None:
+    to.listed.extend([0.0] * (n - len(to.listed)))
+    for k, f in enumerate(decay.weights(n).tolist()):
+        to.listed[k] += weight * f
+
+
+def _power_law(c: float) -> tuple[list[float], list[float]]:
+    """Fades 1 - e^-s and weights h s^c e^-s / Γ(c) at s = e^(jh).
+
+    Slow nodes, with s · lag below 1e-11 as long as lags stay under 2^34, do not fade at all: they
+    are one pole at 1 (fade 0), whose weight is their geometric sum.
+    """
+    h = 0.34 / math.sqrt(1.0 + c / 4.0)  # |Γ(c + iy)| falls later for larger c
+    top = math.log(60.0 + 8.0 * c)
+    bottom = math.log(1e-11 / _FARTHEST)
+    u = np.arange(top, bottom, -h)
+    s = np.exp(u)
+    weights = h * np.exp(c * u - s - math.lgamma(c))
+    rest = h * math.exp(c * (float(u[-1]) - h) - math.lgamma(c)) / -math.expm1(-c * h)
+    kept = weights > 0.0
+    return [*(-np.expm1(-s[kept])).tolist(), 0.0], [*weights[kept].tolist(), rest]

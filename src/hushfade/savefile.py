@@ -1,0 +1,79 @@
+"""A stream's saved state as bytes: a magic line, a JSON header, the arrays, a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hushfade.errors import HushfadeError, Refused
+from hushfade.plan import Plan
+
+if TYPE_CHECKING:
+    from hushfade.advance import Packed
+    from hushfade.check import Column, Signed
+
+MAGIC = b"hushfade stream 1\n"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a state file holds."""
+
+    plan: Plan
+    identity: bytes
+    steps: int
+    state: tuple[Signed, Column]
+
+
+def written(plan: Plan, identity: bytes, steps: int, packed: Packed) -> bytes:
+    """The file's bytes."""
+    arrays = [packed.integers.astype("<i8"), packed.floats.astype("<f8")]
+    header = {
+        "plan": plan.to_json(),
+        "identity": identity.hex(),
+        "steps": steps,
+        "lengths": [len(part) for part in arrays],
+    }
+    text = json.dumps(header).encode()
+    body = MAGIC + len(text).to_bytes(8, "little") + text + b"".join(a.tobytes() for a in arrays)
+    return body + hashlib.sha256(body).digest()
+
+
+def read(data: bytes) -> Saved:
+    """The contents; refuses every byte sequence that `written` did not make."""
+    from hushfade.stream import blank
+
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise Refused(f"the saved stream must be bytes, got {type(data).__name__}")
+    raw = bytes(data)
+    if not raw.startswith(MAGIC):
+        raise Refused("the saved stream must be of format 'hushfade stream 1'")
+    if len(raw) < len(MAGIC) + 40 or hashlib.sha256(raw[:-32]).digest() != raw[-32:]:
+        raise Refused("the saved stream must be whole: its checksum does not match")
+    start = len(MAGIC) + 8
+    length = int.from_bytes(raw[len(MAGIC) : start], "little")
+    try:
+        header: Any = json.loads(raw[start : start + length])
+        plan = Plan.from_json(header["plan"])
+        identity = bytes.fromhex(header["identity"])
+        steps, lengths = header["steps"], header["lengths"]
+        fresh = blank(plan)
+        if lengths != [len(fresh.integers), len(fresh.floats)]:
+            raise Refused("the saved stream must have the arrays of its plan")
+        if type(steps) is not int or not 0 <= steps <= (plan.horizon or 2**62):
+            raise Refused("the saved stream must have a step that its plan allows")
+        at = start + length
+        between = at + 8 * lengths[0]
+        integers = np.frombuffer(raw, dtype="<i8", count=lengths[0], offset=at).astype(np.int64)
+        floats = np.frombuffer(raw, dtype="<f8", count=lengths[1], offset=between)
+    except HushfadeError:
+        raise
+    except (KeyError, ValueError, TypeError, OverflowError, RecursionError):
+        raise Refused("the saved stream must have the header and arrays of its plan") from None
+    if between + 8 * lengths[1] != len(raw) - 32:
+        raise Refused("the saved stream must have no bytes beyond its arrays")
+    return Saved(plan, identity, steps, (integers, floats.astype(np.float64)))
