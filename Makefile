@@ -13,10 +13,12 @@ demo: setup      ## the main job on one page: what a decay costs in accuracy, ex
 	$(BIN)/python -m examples.first_look
 
 test: setup lint docs ## everything: lint, docs, all tests and doctests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest src README.md docs
+	$(BIN)/pytest -n 2 tests
 
 check: setup lint ## the quick part, for daily work
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest src README.md docs
+	$(BIN)/pytest -n 2 -m "not slow" tests
 
 lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .

@@ -65,7 +65,7 @@ def table(sigma: float) -> Table:
 
     >>> t = table(3.0)
     >>> round(t.above[0] / 2**127, 12)  # P[z = 0] = erf(1 / (6 √2))
-    0.132368129212
+    0.132367665222
     """
     sigma = check.positive(sigma=sigma)
     if not SMALLEST <= sigma <= LARGEST:
@@ -115,15 +115,6 @@ def draws(law: Table, words: Callable[[Signed, int], Unsigned], out: Signed) -> 
         attempt += 1
     for lane in np.flatnonzero(state == kernels.DOUBTFUL):  # about one in 2^29
         out[lane] = _exactly(law, int(lane), words)
-
-
-def one(law: Table, word: int, lane: int, words: Callable[[Signed, int], Unsigned]) -> int:
-    """The draw that slot 0's 128 bits `word` (first word low) mean; the same as in `draws`."""
-    if law.k == 0:
-        first, second = word & (2**64 - 1), word >> 64
-        magnitude = bisect_right(law.above, (first >> 1 << 64) | second)
-        return -magnitude if first & 1 else magnitude
-    return _exactly(law, lane, words)
 
 
 def _exactly(law: Table, lane: int, words: Callable[[Signed, int], Unsigned]) -> int:

@@ -7,6 +7,7 @@ multipliers (1977), the limit of γ2(M) itself: no factorization does better in 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ class Energy(NamedTuple):
     error: float
 
 
+@lru_cache(maxsize=64)
 def energy(decay: Decay) -> Energy:
     """Σ a_n² of the decay's square root, all n.  Cost: milliseconds; power laws about 0.1 s.
 

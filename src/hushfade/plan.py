@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Method = Literal["square_root", "normalized", "unbounded"]
 
 MAX_LOSS = 0.001  # of the rounded taps over the exact factors
-_REFERENCE, _FARTHEST = 1 << 13, 1 << 18  # steps over which an endless plan's loss is measured
+_REFERENCE, _FARTHEST = 1 << 13, 1 << 16  # steps over which an endless plan's loss is measured
 _ROOM = 2.0**61  # |y| stays below it, so int64 cannot overflow
 _FINEST = 2.0**30  # the default resolution keeps the noise below this many grid units
 _CANDIDATES = [  # bits and tolerance of the taps, from cheap to fine
@@ -202,7 +202,7 @@ def plan(
     >>> from hushfade.decay import Exponential
     >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
     >>> round(p.noise_stddev, 2), round(p.stddev(100), 2)
-    (5.69, 7.66)
+    (5.69, 7.68)
     """
     intake = _intake(
         guarantee,
@@ -299,7 +299,7 @@ def _integer_pair(exact: Factorization) -> tuple[Factorization, float]:
     """The cheapest stepped taps whose loss is at most MAX_LOSS, or the best that was found.
 
     The loss is that of ‖L‖ over n steps times ‖R‖ over all that the pair serves, and n is the
-    horizon or, without one, at least four times the taps' support.
+    horizon or, without one, twice the taps' support within 2^13 to 2^16.
     """
     best: tuple[Factorization, float] | None = None
     for bits, tolerance in _CANDIDATES:
@@ -308,7 +308,7 @@ def _integer_pair(exact: Factorization) -> tuple[Factorization, float]:
         except Unstable:
             continue
         assert pair.taps.support is not None
-        n = exact.horizon or min(max(_REFERENCE, 4 * pair.taps.support), _FARTHEST)
+        n = exact.horizon or min(max(_REFERENCE, 2 * pair.taps.support), _FARTHEST)
         loss = _error_factor(pair, n) / _error_factor(exact, n) - 1.0
         if best is None or loss < best[1]:
             best = pair, loss

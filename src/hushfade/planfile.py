@@ -65,8 +65,8 @@ def read(text: str | bytes) -> Plan:
         raise InvalidValue(
             f"the plan must have the fields of {FORMAT!r}: {type(error).__name__}"
         ) from None
-    if plan.digest.hex() != document.get("digest"):
-        raise InvalidValue("the plan must have the digest of its contents: it was changed")
+    if json.loads(written(plan)) != document:
+        raise InvalidValue("the plan must be as it was written, but its digest or a field differs")
     return plan
 
 

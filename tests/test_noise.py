@@ -1,0 +1,140 @@
+import logging
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hushfade import FreshNoise, InvalidType, InvalidValue, KeyedNoise, UnsafeSeededNoise
+from hushfade.gaussian import table
+
+KEY = bytes(range(32))
+LAW = table(700.0)
+
+
+def draws(source, step=0, steps=20, lanes=3, digest=b"plan"):
+    return source.bound(digest).draws(LAW, step, steps, lanes)
+
+
+SOURCES = [KeyedNoise(KEY, stream="s"), UnsafeSeededNoise(4)]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=repr)
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_a_draw_is_a_function_of_its_position(source, lanes):
+    whole = draws(source, 0, 70_000 // lanes, lanes)
+    assert np.array_equal(draws(source, 33, 5, lanes), whole[33:38])
+    assert np.array_equal(draws(source, 20_000, 1, lanes), whole[20_000:20_001])
+
+
+def test_each_part_of_the_position_matters():
+    base = draws(KeyedNoise(KEY, stream="s"))
+    others = [
+        draws(KeyedNoise(KEY, stream="t")),
+        draws(KeyedNoise(KEY, stream="s", epoch=1)),
+        draws(KeyedNoise(bytes(range(1, 33)), stream="s")),
+        draws(KeyedNoise(KEY, stream="s"), digest=b"other"),
+        draws(KeyedNoise(KEY, stream="s"), step=1),
+    ]
+    for other in others:
+        assert np.mean(other == base) < 0.2
+    assert len(np.unique(base)) > 50  # steps and lanes differ
+
+
+def test_keyed_noise_is_the_same_in_another_process():
+    code = (
+        "from tests.test_noise import *;print(draws(KeyedNoise(KEY, stream='s')).tobytes().hex())"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert found == draws(KeyedNoise(KEY, stream="s")).tobytes().hex()
+
+
+def test_fresh_noise_is_never_the_same():
+    assert not np.array_equal(draws(FreshNoise()), draws(FreshNoise()))
+    source = FreshNoise()
+    assert not np.array_equal(draws(source), draws(source))
+
+
+def test_forked_workers_share_nothing():
+    drawer = FreshNoise().bound(b"plan")
+    drawer.draws(LAW, 0, 1, 1)
+    found = []
+    for _ in range(2):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(writer, drawer.draws(LAW, 1, 50, 1).tobytes())
+            os._exit(0)
+        os.waitpid(child, 0)
+        os.close(writer)
+        found.append(np.frombuffer(os.read(reader, 4000), dtype=np.int64))
+        os.close(reader)
+    found.append(drawer.draws(LAW, 1, 50, 1)[:, 0])
+    assert all(len(part) == 50 for part in found)
+    for a, b in [(0, 1), (0, 2), (1, 2)]:
+        assert np.mean(found[a] == found[b]) < 0.2
+
+
+def test_neighbouring_draws_are_uncorrelated():
+    z = draws(UnsafeSeededNoise(9), 0, 100_000, 2) / 700.0
+    assert abs(np.mean(z[:, 0] * z[:, 1])) < 5 / np.sqrt(1e5)
+    assert abs(np.mean(z[1:, 0] * z[:-1, 0])) < 5 / np.sqrt(1e5)
+
+
+def test_keys_appear_nowhere(caplog):
+    source = KeyedNoise(KEY, stream="s")
+    with caplog.at_level(logging.DEBUG):
+        drawer = source.bound(b"plan")
+        drawer.draws(LAW, 0, 1, 1)
+    shown = f"{source!r} {source} {drawer!r} {caplog.text}"
+    assert KEY.hex() not in shown
+    assert repr(KEY)[2:-1] not in shown
+    assert not hasattr(source, "__dict__")
+    for thing in (source, drawer, FreshNoise().bound(b"")):
+        with pytest.raises(InvalidType, match="cannot be pickled"):
+            pickle.dumps(thing)
+
+
+def test_a_refused_key_is_not_echoed():
+    secret = b"hunter2-hunter2-hunter2"
+    with pytest.raises(InvalidValue) as caught:
+        KeyedNoise(secret, stream="s")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_key_file_must_be_its_owners_alone(tmp_path):
+    path = tmp_path / "key"
+    path.write_bytes(KEY)
+    path.chmod(0o600)
+    source = KeyedNoise.from_file(path, stream="s")
+    assert np.array_equal(draws(source), draws(KeyedNoise(KEY, stream="s")))
+    path.chmod(0o640)
+    with pytest.raises(InvalidValue, match="mode 0600, got 0640"):
+        KeyedNoise.from_file(path, stream="s")
+    path.chmod(0o600)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with pytest.raises(OSError, match="symbolic"):
+        KeyedNoise.from_file(link, stream="s")
+
+
+def test_bad_sources_are_refused():
+    with pytest.raises(InvalidType, match="key must be bytes, got str"):
+        KeyedNoise("k" * 32, stream="s")
+    with pytest.raises(InvalidValue, match="key must have 32 bytes, got 16"):
+        KeyedNoise(KEY[:16], stream="s")
+    with pytest.raises(InvalidValue, match="key must be random"):
+        KeyedNoise(bytes(32), stream="s")
+    with pytest.raises(InvalidValue, match="stream must have a name"):
+        KeyedNoise(KEY, stream="")
+    with pytest.raises(InvalidType, match="stream must be a str"):
+        KeyedNoise(KEY, stream=3)
+    with pytest.raises(InvalidValue, match="epoch must be an integer >= 0"):
+        KeyedNoise(KEY, stream="s", epoch=-1)
+    with pytest.raises(InvalidValue, match="seed must be an integer >= 0"):
+        UnsafeSeededNoise(-1)
+    assert len(KeyedNoise.new_key()) == 32

@@ -1,0 +1,386 @@
+import os
+import pickle
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from hushfade import (
+    Exponential,
+    Guarantee,
+    HushfadeError,
+    InvalidType,
+    InvalidValue,
+    KeyedNoise,
+    NoDecay,
+    PowerLaw,
+    Refused,
+    SlidingWindow,
+    Stream,
+    UnsafeSeededNoise,
+    gaussian,
+    plan,
+)
+from hushfade.advance import RENEW
+from tests.test_plan import ONE, PLANS
+
+SEEDED = UnsafeSeededNoise(11)
+
+
+def totals_for(found, n, seed=0):
+    rng = np.random.default_rng(seed)
+    shape = (n,) if found.intake.scalar else (n, found.intake.lanes)
+    return rng.integers(-40, 60, size=shape).astype(float)
+
+
+def exact(found, x):
+    """y = R x + z and s = L y by long integers and plain convolution, from the definition."""
+    x = x.reshape(len(x), -1)
+    n = len(x)
+    taps = found.pair.taps
+    gain = np.ones(n) if found.pair.gain is None else found.pair.gain[:n]
+    scaled = np.ldexp(gain, taps.bits).astype(int) if found.pair.gain is not None else [1] * n
+    z = SEEDED.bound(found.digest).draws(
+        __import__("hushfade").gaussian.table(found.sigma), 0, *x.shape
+    )
+    left = found.pair.left(n)
+    out = np.empty_like(x)
+    for lane in range(x.shape[1]):
+        units = [round(value / found.intake.resolution) for value in x[:, lane]]
+        y = []
+        for t in range(n):
+            v = sum(int(taps.integers[k]) * units[t - k] for k in range(min(t + 1, taps.support)))
+            y.append((scaled[t] * v + int(z[t, lane])) / scaled[t])
+        # left is g / r̃ with r̃ in units, so y counts resolution · 2^-bits
+        out[:, lane] = np.convolve(y, left)[:n] * found.intake.resolution * 2.0**-taps.bits
+    return out
+
+
+@pytest.mark.parametrize("found", PLANS, ids=repr)
+def test_the_stream_is_the_definition(found):
+    n = 120
+    x = totals_for(found, n)
+    released = found.start(SEEDED).run(x)
+    expected = exact(found, x).reshape(released.shape)
+    assert_allclose(released, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("found", PLANS, ids=repr)
+def test_any_split_gives_the_same_bits(found):
+    n = 180
+    x = totals_for(found, n)
+    whole = found.start(SEEDED).run(x)
+    stream = found.start(SEEDED)
+    parts = [stream.run(x[:1]), stream.run(x[1:66])]
+    parts += [
+        np.atleast_1d(stream.step_total(row).value).reshape(1, *x.shape[1:]) for row in x[66:80]
+    ]
+    parts.append(stream.run(x[80:]))
+    assert np.array_equal(np.concatenate(parts), whole)
+    assert stream.steps == n
+
+
+@pytest.mark.parametrize("found", PLANS, ids=repr)
+def test_a_saved_stream_goes_on_with_the_same_bits(found):
+    x = totals_for(found, 150)
+    whole = found.start(SEEDED).run(x)
+    stream = found.start(SEEDED)
+    stream.run(x[:70])
+    again = Stream.load(stream.save(), plan=found, noise=SEEDED)
+    assert np.array_equal(again.run(x[70:]), whole[70:])
+
+
+@hypothesis.given(st.lists(st.integers(1, 90), min_size=1, max_size=8), st.integers(0, 3))
+@hypothesis.settings(deadline=None, max_examples=25)
+def test_every_split_gives_the_same_bits(lengths, which):
+    found = PLANS[which]
+    x = totals_for(found, sum(lengths), seed=which)
+    stream = found.start(SEEDED)
+    parts = [stream.run(part) for part in np.split(x, np.cumsum(lengths)[:-1])]
+    assert np.array_equal(np.concatenate(parts), found.start(SEEDED).run(x))
+
+
+@pytest.mark.parametrize(
+    "decay", [Exponential(half_life=24), PowerLaw(power=1), SlidingWindow(length=7)], ids=repr
+)
+def test_nothing_drifts_over_renewals(decay):
+    # without noise's help: the released minus L z is the true sum, after 5 renewals
+    found = plan(decay, ONE)
+    n = 5 * RENEW + 100
+    x = totals_for(found, n)
+    quiet = found.start(SEEDED).run(x) - found.start(SEEDED).run(np.zeros(n))
+    truth = np.convolve(x, decay.weights(n))[:n]
+    assert_allclose(quiet, truth, atol=1e-6)
+
+
+def test_one_lane_and_many_give_the_same_bits():
+    keyed = plan(PowerLaw(power=1), ONE, keys=["a", "b", "c"])
+    x = totals_for(keyed, 2 * RENEW + 10)
+    many = keyed.start(SEEDED).run(x)
+    # lane 0 of many, fed the same noise, by the one-lane code
+    from hushfade import advance
+    from hushfade.stream import blank
+
+    z = SEEDED.bound(keyed.digest).draws(gaussian.table(keyed.sigma), 0, *x.shape)
+    alone = plan(PowerLaw(power=1), ONE, keys=["a"])
+    assert alone.sigma == keyed.sigma
+    out = np.empty((len(x), 1))
+    units = (x[:, :1] / keyed.intake.resolution).astype(np.int64)
+    advance.advance(0, units, np.ascontiguousarray(z[:, :1]), *blank(alone), out)
+    assert np.array_equal(out[:, 0], many[:, 0])
+
+
+# Records -------------------------------------------------------------------------------------
+
+
+def pair_of(**arguments):
+    found = plan(Exponential(half_life=5), ONE, **arguments)
+    return found.start(SEEDED), found.start(SEEDED)
+
+
+def test_each_record_is_clipped_before_the_sum():
+    a, b = pair_of(low=0, high=1)
+    assert a.step([5, -3, 0.5, 1]).value == b.step_total(2.5).value
+    assert a.step(7).value == b.step_total(1).value
+    assert a.step([]).value == b.step_total(0).value
+    assert a.step().value == b.step_total(0).value
+    assert a.step(np.array([0.25, 0.25], dtype=np.float32)).value == b.step_total(0.5).value
+
+
+def test_records_are_put_on_the_grid():
+    a, b = pair_of(low=0, high=1, resolution=0.25)
+    assert a.step([0.3, 0.4, 0.6]).value == b.step_total(0.25 + 0.5 + 0.5).value
+    assert a.plan.quantise([0.3, 9, 0.375]).tolist() == [0.25, 1.0, 0.5]
+
+
+def test_keys_are_read_by_name():
+    a, b = pair_of(keys=["at", "ch", "de"])
+    first = a.step({"ch": [1, 0.5], "at": 4})
+    assert np.array_equal(first.value, b.step_total([1, 1.5, 0]).value)
+    assert first.by_key()["ch"] == first.value[1]
+    assert np.array_equal(a.step({}).value, b.step_total({"de": 0}).value)
+
+
+def test_vectors_are_clipped_to_their_norm():
+    found = plan(Exponential(half_life=5), ONE, width=2, norm=5.0, resolution=1.0)
+    a, b = found.start(SEEDED), found.start(SEEDED)
+    assert np.array_equal(a.step([[30.0, 40.0], [1.0, 2.0]]).value, b.step_total([4, 6]).value)
+    assert np.array_equal(a.step([0.0, 0.0]).value, b.step_total([0, 0]).value)
+    assert np.array_equal(a.step(np.empty((0, 2))).value, b.step_total([0, 0]).value)
+    huge = np.array([[1e308, 1e308]])
+    assert np.array_equal(a.step(huge).value, b.step_total([3, 3]).value)
+
+
+@hypothesis.given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3))
+@hypothesis.settings(deadline=None)
+def test_no_vector_exceeds_its_norm_on_the_grid(vector):
+    found = plan(Exponential(half_life=5), ONE, width=3, norm=2.5)
+    units = found.intake.records([vector])
+    assert sum(unit * unit for unit in units) <= found.intake.norm_unit**2
+
+
+def test_a_release_says_its_step_and_error():
+    found = plan(Exponential(half_life=5), ONE)
+    stream = found.start()
+    for step in range(1, 6):
+        release = stream.step(1)
+        assert release.step == step
+        assert_allclose(release.stddev, found.stddev(step), rtol=1e-12)
+    assert stream.steps == 5
+    assert "Stream(steps=5" in repr(stream)
+
+
+def test_the_error_is_known_beyond_the_first_table():
+    found = plan(NoDecay(), ONE, horizon=5000)
+    stream = found.start()
+    stream.run(np.zeros(4900))
+    assert_allclose(stream.step_total(0).stddev, found.stddev(4901), rtol=1e-12)
+    endless = plan(Exponential(half_life=5), ONE).start()
+    endless.run(np.zeros(10_000))
+    assert_allclose(endless.step_total(0).stddev, endless.plan.stddev(9000), rtol=1e-8)
+
+
+# Refusals ------------------------------------------------------------------------------------
+
+SECRET = 8675309.25
+BAD_RECORDS = [
+    float("nan"), float("inf"), -float("inf"), [SECRET, float("nan")], "1", b"1", None, 1j, True,
+    [[SECRET]], [1, "2"], [None], {"a": 1}, object(), np.array(["1"]), [[1], [2, 3]],
+    np.datetime64("2020-01-01"), np.array([True]), [10**400],
+]  # fmt: skip
+BAD_TOTALS = [
+    float("nan"), float("inf"), "1", None, 1j, True, 0.3, 1e300, 10**400, -(10**30), [1.0],
+    {"a": 1}, SECRET + 1e-7,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD_RECORDS, ids=lambda bad: str(type(bad).__name__))
+def test_bad_records_are_refused_and_change_nothing(bad):
+    stream = plan(Exponential(half_life=5), ONE).start()
+    stream.step(1)
+    before = stream.save()
+    with pytest.raises(HushfadeError) as caught:
+        stream.step(bad)
+    assert stream.save() == before
+    assert "8675309" not in str(caught.value)
+    assert stream.step(1).step == 2
+
+
+@pytest.mark.parametrize("bad", BAD_TOTALS, ids=lambda bad: str(type(bad).__name__))
+def test_bad_totals_are_refused_and_change_nothing(bad):
+    stream = plan(Exponential(half_life=5), ONE).start()
+    before = stream.save()
+    with pytest.raises(HushfadeError) as caught:
+        stream.step_total(bad)
+    if not isinstance(bad, list):
+        with pytest.raises(HushfadeError):
+            stream.run([bad])
+    assert stream.save() == before
+    assert "8675309" not in str(caught.value)
+
+
+def test_wrong_shapes_and_keys_are_refused():
+    keyed = plan(Exponential(half_life=5), ONE, keys=["a", "b"]).start()
+    before = keyed.save()
+    for bad in ({"c": 1}, {"a": float("nan")}, {"a": [1], "z": [2]}, [1, 2], 3):
+        with pytest.raises(HushfadeError) as caught:
+            keyed.step(bad)
+        assert "'c'" not in str(caught.value)
+    for bad in ([1, 2, 3], [1], 5, {"q": 1}, [[1, 2]]):
+        with pytest.raises(HushfadeError):
+            keyed.step_total(bad)
+    for bad in (np.zeros(4), np.zeros((4, 3)), np.zeros((2, 2, 2)), [["a", "b"]]):
+        with pytest.raises(HushfadeError):
+            keyed.run(bad)
+    assert keyed.save() == before
+    vectors = plan(Exponential(half_life=5), ONE, width=3, norm=1.0).start()
+    for bad in (np.zeros((2, 2)), np.zeros(2), [[1, 2, float("inf")]], 5):
+        with pytest.raises(HushfadeError):
+            vectors.step(bad)
+
+
+def test_totals_that_int64_could_not_carry_are_refused():
+    found = plan(Exponential(half_life=5), ONE)
+    largest = found.intake.largest_total * found.intake.resolution
+    stream = found.start()
+    stream.step_total(largest)
+    stream.step_total(-largest)
+    with pytest.raises(InvalidValue, match="at most the plan's largest_total"):
+        stream.step_total(2 * largest)
+    # the extreme run stays inside int64: the released value has the right size
+    stream.run(np.full(400, largest))
+    assert abs(stream.step_total(largest).value / (largest * 7.73) - 1) < 0.01
+
+
+def test_large_integers_are_not_rounded():
+    found = plan(Exponential(half_life=5), ONE, low=0, high=4096, resolution=4.0)
+    large = int(found.intake.largest_total * 4)
+    assert found.intake.totals(large) == [found.intake.largest_total]
+    with pytest.raises(InvalidValue, match="multiples of the resolution"):
+        found.start().step_total(large - 1)
+    with pytest.raises(InvalidValue, match="multiples of the resolution"):
+        found.start().run(np.array([large - 1]))
+
+
+def test_a_step_past_the_horizon_is_refused():
+    stream = plan(NoDecay(), ONE, horizon=3).start()
+    stream.run([1, 1])
+    before = stream.save()
+    with pytest.raises(Refused, match="horizon 3"):
+        stream.run([1, 1])
+    assert stream.save() == before
+    stream.step(1)
+    with pytest.raises(Refused, match="horizon 3"):
+        stream.step(1)
+
+
+def test_an_older_state_is_refused():
+    found = plan(Exponential(half_life=5), ONE)
+    stream = found.start()
+    stream.step(1)
+    old = stream.save()
+    stream.step(1)
+    with pytest.raises(Refused, match="older than what was released"):
+        Stream.load(old)
+    assert Stream.load(stream.save()).steps == 2
+
+
+def test_states_of_another_plan_or_changed_are_refused():
+    found = plan(Exponential(half_life=5), ONE)
+    data = found.start().save()
+    with pytest.raises(Refused, match="another digest"):
+        Stream.load(data, plan=plan(Exponential(half_life=6), ONE))
+    for bad in (b"", b"hushfade stream 1\n", data[:-1], data + b"\0", b"x" + data, data[:200]):
+        with pytest.raises(Refused, match="the saved stream must"):
+            Stream.load(bad)
+    with pytest.raises(Refused, match="format 'hushfade stream 1'"):
+        Stream.load(data.replace(b"stream 1", b"stream 2", 1))
+    for at in range(0, len(data), max(1, len(data) // 97)):
+        changed = bytearray(data)
+        changed[at] ^= 1
+        with pytest.raises(Refused):
+            Stream.load(bytes(changed))
+    with pytest.raises(Refused, match="must be bytes"):
+        Stream.load("text")
+
+
+def test_a_forked_child_may_not_go_on():
+    stream = plan(Exponential(half_life=5), ONE).start()
+    stream.step(1)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            stream.step(1)
+            os.write(writer, b"released")
+        except Refused:
+            os.write(writer, b"refused")
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writer)
+    assert os.read(reader, 100) == b"refused"
+    os.close(reader)
+    assert stream.step(1).step == 2
+
+
+def test_an_interrupted_step_closes_the_stream():
+    stream = plan(Exponential(half_life=5), ONE).start()
+
+    class Interrupted:
+        def advance_single(self, *_):
+            raise KeyboardInterrupt
+
+    kernels, stream._kernels = stream._kernels, Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        stream.step(1)
+    stream._kernels = kernels
+    with pytest.raises(Refused, match="interrupted"):
+        stream.step(1)
+    with pytest.raises(Refused, match="interrupted"):
+        stream.save()
+
+
+def test_a_stream_cannot_be_pickled():
+    with pytest.raises(InvalidType, match="use save and load"):
+        pickle.dumps(plan(Exponential(half_life=5), ONE).start())
+
+
+def test_the_saved_state_has_no_key():
+    key = KeyedNoise.new_key()
+    stream = plan(Exponential(half_life=5), ONE).start(KeyedNoise(key, stream="s"))
+    stream.step(1)
+    assert key not in stream.save()
+    assert key.hex().encode() not in stream.save()
+
+
+def test_keyed_streams_release_the_same_bytes_again():
+    key = KeyedNoise.new_key()
+    found = plan(Exponential(half_life=5), Guarantee(1, 1e-6), keys=["a", "b"])
+    x = totals_for(found, 50)
+    first = found.start(KeyedNoise(key, stream="s")).run(x)
+    again = found.start(KeyedNoise(key, stream="s")).run(x)
+    assert first.tobytes() == again.tobytes()
+    other = found.start(KeyedNoise(key, stream="s", epoch=1)).run(x)
+    assert not np.array_equal(first, other)
