@@ -9,7 +9,7 @@ import numpy as np
 
 from hushfade.check import Column
 
-_FINEST = 1 << 24
+_FINEST = 1 << 22
 
 
 def falls(column: Column) -> bool:

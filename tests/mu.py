@@ -1,0 +1,64 @@
+"""The μ-test: does the mechanism shift its output by more than the guarantee allows?
+
+Two neighbouring streams differ in one person's records.  The likelihood ratio of their releases is
+a function of <Δv, y> / ‖Δv‖, where y = L⁻¹ s is what crossed and Δv = R Δx.  For Gaussian noise its
+shift over its standard deviation is μ; no statistic tells the streams apart better.  Many
+independent copies run as lanes of one keyed stream, so a test takes a fraction of a second.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushfade import UnsafeSeededNoise, plan, series
+
+COPIES = 60_000
+
+
+@dataclass
+class Measured:
+    mu: float
+    error: float  # one standard error
+
+    def above(self, claimed, errors=5.0):
+        return self.mu > claimed + errors * self.error
+
+    def agrees(self, claimed, errors=5.0):
+        return abs(self.mu - claimed) <= errors * self.error
+
+
+def many(decay, guarantee, copies=COPIES, **arguments):
+    """The plan with a lane for each copy.  One key changes at a time, as for a single stream."""
+    return plan(decay, guarantee, keys=[str(k) for k in range(copies)], **arguments)
+
+
+def crossed(found, released):
+    """y from s: u = s / g, y = u r̃, both triangular, so nothing is lost."""
+    n = len(released)
+    to_y = series.multiply(series.inverse(found.decay.weights(n)), found.pair.right(n))
+    gain = np.ones(n) if found.pair.gain is None else found.pair.gain[:n]
+    out = np.zeros_like(released)
+    for k in range(n):
+        out[k:] += to_y[k] * released[: n - k]
+    return out * gain[:, None]
+
+
+def released(found, totals, seed, lanes=None):
+    """s of each lane for one column of totals, the same in every lane."""
+    lanes = found.intake.lanes if lanes is None else lanes
+    block = np.repeat(np.asarray(totals, dtype=float)[:, None], lanes, axis=1)
+    return found.start(UnsafeSeededNoise(seed)).run(block)
+
+
+def measure(found, x, other, run=released, direction=None):
+    """μ of x against other, from their releases by `run(found, totals, seed)`."""
+    x, other = np.asarray(x, dtype=float), np.asarray(other, dtype=float)
+    n = len(x)
+    R = found.pair.matrices(n)[1]
+    shift = R @ (other - x if direction is None else direction)
+    unit = shift / np.linalg.norm(shift)
+    a = unit @ crossed(found, run(found, x, 101))
+    b = unit @ crossed(found, run(found, other, 202))
+    spread = np.sqrt((a.var() + b.var()) / 2)
+    mu = (b.mean() - a.mean()) / spread
+    return Measured(float(mu), float(np.sqrt(1 / len(a) + 1 / len(b)) * np.sqrt(1 + mu**2 / 4)))
