@@ -80,7 +80,7 @@ def test_a_plans_error_is_that_of_the_exact_square_root(decay):
 @pytest.mark.parametrize("found", PLANS, ids=repr)
 def test_the_recursion_is_the_decay(found):
     n = 300
-    parts = recursion(found.decay, found.horizon)
+    parts = recursion(found.decay)
     lags = np.arange(n)
     poles = zip(parts.fades, parts.pole_weights, strict=True)
     f = sum((w * (1 - q) ** lags for q, w in poles), np.zeros(n))

@@ -1,5 +1,6 @@
 import os
 import pickle
+from threading import Thread
 
 import hypothesis
 import hypothesis.strategies as st
@@ -305,6 +306,38 @@ def test_an_older_state_is_refused():
     with pytest.raises(Refused, match="older than what was released"):
         Stream.load(old)
     assert Stream.load(stream.save()).steps == 2
+
+
+def test_two_copies_of_one_state_may_not_both_go_on():
+    stream = plan(Exponential(half_life=5), ONE).start()
+    stream.step(1)
+    data = stream.save()
+    first, second = Stream.load(data), Stream.load(data)
+    first.step(1)
+    for late in (second, stream):
+        with pytest.raises(Refused, match="another copy of this stream"):
+            late.step(1)
+    assert first.step(1).step == 3
+
+
+def test_threads_take_turns():
+    stream = plan(Exponential(half_life=5), ONE).start(SEEDED)
+    found = []
+
+    def work():
+        found.extend(stream.step_total(1).step for _ in range(200))
+
+    threads = [Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == list(range(1, 801))
+
+
+def test_noise_must_be_a_source():
+    with pytest.raises(InvalidType, match="noise must be a noise source, got int"):
+        plan(Exponential(half_life=5), ONE).start(7)
 
 
 def test_states_of_another_plan_or_changed_are_refused():

@@ -16,7 +16,7 @@ def table(plan: Plan) -> str:
     deviations = plan.stddevs(n)
     intake = plan.intake
     largest = intake.largest_total * intake.resolution
-    work = 2 * plan.jumps + len(recursion(plan.decay, plan.horizon).fades)
+    work = 2 * plan.jumps + len(recursion(plan.decay).fades)
     rows = [
         ("decay", repr(plan.decay)),
         ("method", plan.method + (", for ever" if plan.horizon is None else f", {n} steps")),

@@ -25,7 +25,7 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidType
 
 TOGETHER = 8  # this many poles or more are summed in groups, the last filled with weights of 0
 
@@ -49,10 +49,10 @@ class Recursion:
         return max([0, len(self.listed), *(length + 1 for length in self.windows)])
 
 
-def recursion(decay: Decay, horizon: int | None) -> Recursion:
-    """The recursion of a decay; any other decay's weights are listed up to the horizon."""
+def recursion(decay: Decay) -> Recursion:
+    """The recursion of one of hushfade's decays."""
     found = Recursion()
-    _add(found, 1.0, decay, horizon)
+    _add(found, 1.0, decay)
     if len(found.fades) >= TOGETHER:
         missing = -len(found.fades) % TOGETHER
         found.fades.extend([1.0] * missing)
@@ -60,7 +60,7 @@ def recursion(decay: Decay, horizon: int | None) -> Recursion:
     return found
 
 
-def _add(to: Recursion, weight: float, decay: Decay, horizon: int | None) -> None:
+def _add(to: Recursion, weight: float, decay: Decay) -> None:
     match decay:
         case NoDecay():
             to.fades.append(0.0)
@@ -77,20 +77,17 @@ def _add(to: Recursion, weight: float, decay: Decay, horizon: int | None) -> Non
             to.windows.append(decay.length)
             to.window_weights.append(weight)
         case CustomDecay():
-            _list(to, weight, decay, len(decay.values))
+            to.listed.extend([0.0] * (len(decay.values) - len(to.listed)))
+            for k, f in enumerate(decay.values):
+                to.listed[k] += weight * f
         case Mixture():
             for inner, part in decay.parts:
-                _add(to, weight * inner, part, horizon)
-        case _ if horizon is not None:
-            _list(to, weight, decay, horizon)
+                _add(to, weight * inner, part)
         case _:
-            raise InvalidValue(f"horizon must be given for a decay of your own, {decay!r}")
-
-
-def _list(to: Recursion, weight: float, decay: Decay, n: int) -> None:
-    to.listed.extend([0.0] * (n - len(to.listed)))
-    for k, f in enumerate(decay.weights(n).tolist()):
-        to.listed[k] += weight * f
+            raise InvalidType(
+                f"a decay of your own cannot be streamed, got {type(decay).__name__}: "
+                "list its weights in a CustomDecay"
+            )
 
 
 def _power_law(c: float) -> tuple[list[float], list[float]]:

@@ -12,6 +12,7 @@ A step validates everything before it changes anything; a refused step leaves th
 from __future__ import annotations
 
 import os
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -36,25 +37,28 @@ _released: dict[bytes, int] = {}  # the last step that this process released, by
 class Stream:
     """A stream between two steps.  `steps` counts those released; `load` and `begin` make it.
 
-    Not for two processes at once: a forked child refuses to go on, because both would draw for the
-    same step.
+    A step is drawn once: threads take turns, a second copy loaded from the same state is refused
+    once the first has gone on, and a forked child, which would draw for its parent's steps, too.
     """
 
     __slots__ = (
         "_ahead", "_ahead_from", "_deviations", "_drawer", "_identity", "_kernels", "_law",
-        "_packed", "_process", "_scalar", "_sound", "plan", "steps",
+        "_packed", "_process", "_scalar", "_sound", "_turn", "plan", "steps",
     )  # fmt: skip
 
     def __init__(
         self,
         plan: Plan,
-        noise: NoiseSource,
+        noise: NoiseSource | None,
         identity: bytes,
         steps: int,
         state: tuple[Signed, Column] | None,
     ) -> None:
         from hushfade import advance
 
+        source = FreshNoise() if noise is None else noise
+        if not hasattr(source, "bound"):
+            raise InvalidType(f"noise must be a noise source, got {type(noise).__name__}")
         self.plan = plan
         self.steps = steps
         self._identity = identity
@@ -64,17 +68,18 @@ class Stream:
             self._packed = self._packed._replace(integers=state[0], floats=state[1])
         self._scalar = plan.intake.scalar
         self._law = gaussian.table(plan.sigma)
-        self._drawer = noise.bound(plan.digest)
+        self._drawer = source.bound(plan.digest)
         self._ahead = np.empty((0, plan.intake.lanes), dtype=np.int64)
         self._ahead_from = 0
         self._deviations = np.empty(0)
         self._process = os.getpid()
         self._sound = True
+        self._turn = Lock()
 
     @classmethod
     def begin(cls, plan: Plan, noise: NoiseSource | None = None) -> Stream:
         """A stream at step 0."""
-        return cls(plan, FreshNoise() if noise is None else noise, os.urandom(16), 0, None)
+        return cls(plan, noise, os.urandom(16), 0, None)
 
     # Stepping --------------------------------------------------------------------------------
 
@@ -93,32 +98,37 @@ class Stream:
         The same bits as step by step under the same noise.
         """
         x = self.plan.intake.block(totals)
-        self._admit(len(x))
-        z = self._drawer.draws(self._law, self.steps, *x.shape)
         out = np.empty(x.shape)
-        self._sound = False  # until the whole block is taken
-        self._kernels.advance(self.steps, x, z, *self._packed, out)
-        self._took(len(x))
+        with self._turn:
+            self._admit(len(x))
+            z = self._drawer.draws(self._law, self.steps, *x.shape)
+            self._sound = False  # until the whole block is taken
+            self._kernels.advance(self.steps, x, z, *self._packed, out)
+            self._took(len(x))
         return out[:, 0] if np.ndim(totals) == 1 else out
 
     def _single(self, totals: list[int]) -> Release:
-        self._admit(1)
-        z = self._next_noise()
         value: float | Column
-        self._sound = False
-        if self._scalar:
-            value = self._kernels.advance_single(self.steps, totals[0], int(z[0]), *self._packed)
-        else:
-            out = np.empty((1, len(totals)))
-            self._kernels.advance(self.steps, np.array([totals]), z[None, :], *self._packed, out)
-            value = out[0]
-        self._took(1)
-        return Release(self.steps, value, self._deviation(), self.plan.intake.keys)
+        with self._turn:
+            self._admit(1)
+            z = self._next_noise()
+            self._sound = False
+            if self._scalar:
+                value = self._kernels.advance_single(
+                    self.steps, totals[0], int(z[0]), *self._packed
+                )
+            else:
+                out = np.empty((1, len(totals)))
+                self._kernels.advance(
+                    self.steps, np.array([totals]), z[None, :], *self._packed, out
+                )
+                value = out[0]
+            self._took(1)
+            return Release(self.steps, value, self._deviation(), self.plan.intake.keys)
 
     def _took(self, steps: int) -> None:
         self.steps += steps
-        if self.steps > _released.get(self._identity, 0):
-            _released[self._identity] = self.steps
+        _released[self._identity] = self.steps
         self._sound = True
 
     def _admit(self, steps: int) -> None:
@@ -126,6 +136,8 @@ class Stream:
             raise Refused("a stream must stay in the process that started or loaded it")
         if not self._sound:
             raise Refused("an earlier step was interrupted: load the last saved state")
+        if _released.get(self._identity, 0) > self.steps:
+            raise Refused("another copy of this stream has released the next step already")
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
             raise Refused(f"steps must stay within the plan's horizon {horizon}")
@@ -155,9 +167,10 @@ class Stream:
         """The whole state but the noise's key.  It contains raw totals: keep it as the data."""
         from hushfade import savefile
 
-        if not self._sound:
-            raise Refused("an earlier step was interrupted: load the last saved state")
-        return savefile.written(self.plan, self._identity, self.steps, self._packed)
+        with self._turn:
+            if not self._sound:
+                raise Refused("an earlier step was interrupted: load the last saved state")
+            return savefile.written(self.plan, self._identity, self.steps, self._packed)
 
     @classmethod
     def load(
@@ -176,8 +189,7 @@ class Stream:
             raise Refused("the saved stream must belong to this plan, but has another digest")
         if found.steps < _released.get(found.identity, 0):
             raise Refused("the saved state must not be older than what was released since")
-        source = FreshNoise() if noise is None else noise
-        return cls(found.plan, source, found.identity, found.steps, found.state)
+        return cls(found.plan, noise, found.identity, found.steps, found.state)
 
     def __repr__(self) -> str:
         return f"Stream(steps={self.steps}, plan={self.plan.digest.hex()[:12]})"
@@ -195,7 +207,7 @@ def blank(plan: Plan) -> Packed:
     edges = np.diff(taps.integers, prepend=0, append=0)
     lags = taps.jumps[taps.jumps < (plan.horizon or np.iinfo(np.int64).max)][::-1]
     gain = np.empty(0) if plan.pair.gain is None else np.ldexp(plan.pair.gain, taps.bits)
-    found = recursion(plan.decay, plan.horizon)
+    found = recursion(plan.decay)
     resolution = plan.intake.resolution  # u = y / r̃ is in its units
     constants = Constants(
         lags,
