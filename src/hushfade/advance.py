@@ -23,7 +23,7 @@ from hushfade.check import Column, Signed
 from hushfade.recursion import TOGETHER
 
 RENEW = 1 << 12
-BLOCK = 64  # steps written to the rings at once: they have this many rows to spare
+BLOCK = 32  # steps written to the rings at once: they have this many rows to spare
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
@@ -125,7 +125,7 @@ def advance(
     """
     constants, state = _unpacked(sizes, fixed_integers, fixed_floats, integers, floats)
     if x.shape[1] == 1:
-        _advance_one(step, x[:, 0], z[:, 0], constants, state, out[:, 0])
+        _advance_one(step, x.ravel(), z.ravel(), constants, state, out.ravel())
     else:
         _advance_many(step, x, z, constants, state, out)
 
@@ -155,11 +155,12 @@ def _advance_one(
 ) -> None:
     """One lane.  Sums over lags beyond the block run along it, so that they use wide registers."""
     lags, jumps, gain, windows, heights, fades, pole_weights, window_weights, listed = constants
-    totals, quotients = state.totals[:, 0], state.quotients[:, 0]
-    faded, summed = state.faded[:, 0], state.summed[:, 0]
+    totals, quotients = state.totals.ravel(), state.quotients.ravel()  # views: they are contiguous
+    faded, summed = state.faded.ravel(), state.summed.ravel()
     past, seen = len(totals) - 1, len(quotients) - 1
     v, carried = state.sums[0], state.carried[0]
     last = len(lags) - 1
+    inverse = 1.0 / heights[last]
     added = np.empty(BLOCK, dtype=np.int64)
     known = np.empty(BLOCK)
     grouped = len(fades) >= TOGETHER
@@ -200,7 +201,7 @@ def _advance_one(
             back = known[i]
             for j in range(far, last):
                 back += heights[j] * quotients[(t - lags[j]) & seen]
-            u = (crossed - carried - back) / heights[last]
+            u = (crossed - carried - back) * inverse
             carried = crossed
             quotients[t & seen] = u
             s = 0.0
@@ -239,6 +240,7 @@ def _advance_many(
     past, seen = totals.shape[0] - 1, quotients.shape[0] - 1
     lanes = x.shape[1]
     last = len(lags) - 1
+    inverse = 1.0 / heights[last]
     groups = TOGETHER if len(fades) >= TOGETHER else 1
     partial = np.empty((groups, lanes))
     for i in range(x.shape[0]):
@@ -258,7 +260,7 @@ def _advance_many(
         here = t & seen
         for lane in range(lanes):
             crossed = (weight * sums[lane] + z[i, lane]) / weight
-            quotients[here, lane] = (crossed - carried[lane] - out[i, lane]) / heights[last]
+            quotients[here, lane] = (crossed - carried[lane] - out[i, lane]) * inverse
             carried[lane] = crossed
         partial[:] = 0.0
         for p in range(len(fades)):

@@ -100,18 +100,18 @@ class Intake:
             raise InvalidValue(_TOO_LARGE)
         if not np.all(units == np.rint(units)):
             raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
-        return units.astype(np.int64)
+        return np.ascontiguousarray(units, dtype=np.int64)
 
     def _integers(self, array: NDArray[Any]) -> Signed:
         limit = math.floor(self.largest_total * self.resolution)
         if array.size and (int(array.max()) > limit or int(array.min()) < -limit):
             raise InvalidValue(_TOO_LARGE)
         if self.resolution <= 1.0:
-            return np.asarray(array.astype(np.int64) * round(1.0 / self.resolution))
+            return np.ascontiguousarray(array.astype(np.int64) * round(1.0 / self.resolution))
         units, beyond = np.divmod(array.astype(np.int64), round(self.resolution))
         if np.any(beyond):
             raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
-        return np.asarray(units)
+        return np.ascontiguousarray(units)
 
     def quantise(self, values: Any) -> Floats:
         """The values clipped and on the grid, in the data's own unit."""
