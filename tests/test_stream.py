@@ -174,7 +174,12 @@ def test_vectors_are_clipped_to_their_norm():
     assert np.array_equal(a.step(huge).value, b.step_total([3, 3]).value)
 
 
-@hypothesis.given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3))
+@hypothesis.example([1e308, 1e308, -1e308])
+@hypothesis.example([0.0, 0.0, 5e-324])
+@hypothesis.example([1.4433756729740645] * 3)
+@hypothesis.given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3)
+)
 @hypothesis.settings(deadline=None)
 def test_no_vector_exceeds_its_norm_on_the_grid(vector):
     found = plan(Exponential(half_life=5), ONE, width=3, norm=2.5)

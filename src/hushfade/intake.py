@@ -176,12 +176,12 @@ class Intake:
         if not np.all(np.isfinite(rows)):
             raise InvalidValue("records must be finite numbers, got nan or an infinity")
         limit = self.norm_unit
+        largest = np.max(np.abs(rows), axis=1, initial=0.0)
+        unit = rows / np.where(largest > 0, largest, 1.0)[:, None]
+        norms = np.maximum(np.linalg.norm(unit, axis=1), 1.0)  # a row of zeros stays zeros
         with np.errstate(over="ignore"):
-            largest = np.max(np.abs(rows), axis=1, initial=0.0)
-            unit = rows / np.where(largest > 0, largest, 1.0)[:, None]
-            norms = np.linalg.norm(unit, axis=1) * largest / self.resolution
-        shrink = np.where(norms > limit, limit / np.where(norms > 0, norms, 1.0), 1.0)
-        scaled = unit * np.minimum(largest / self.resolution * shrink, 2.0**50)[:, None]
+            scale = np.minimum(largest / self.resolution, limit / norms)
+        scaled = unit * scale[:, None]
         rounded = np.floor(scaled + 0.5)
         outside = [row for row in range(len(rows)) if _square(rounded[row]) > limit * limit]
         for row in outside:
