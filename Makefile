@@ -2,15 +2,15 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PARTS := test,lint,docs
+PARTS := test,lint,docs,demo
 
-.PHONY: help demo test check lint bench docs setup clean
+.PHONY: help demo test check lint bench audit docs setup clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
 
-demo: setup      ## the main job on one page: what a decay costs in accuracy, exactly
-	$(BIN)/python -m examples.first_look
+demo: setup      ## the main job on real data: late departures of a year, privately, every hour
+	$(BIN)/python -m examples.flights
 
 test: setup lint docs ## everything: lint, docs, all tests and doctests
 	$(BIN)/pytest src README.md docs
@@ -28,6 +28,9 @@ lint: setup      ## ruff, mypy --strict, import contracts
 
 bench: setup     ## speed as ratios, written to docs/results
 	$(BIN)/python -m benchmarks
+
+audit: setup     ## privacy and noise at length, with seeded bugs, written to docs/results
+	$(BIN)/python -m audits
 
 docs: setup      ## the documentation, warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

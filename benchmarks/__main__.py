@@ -9,13 +9,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
-from benchmarks import report, series
+from benchmarks import noise, report, series, startup, stream
 from benchmarks.report import Section
 from benchmarks.timing import progress
 
 # A module joins by a function from the number of rounds to its sections.
 BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
     "series": series.sections,
+    "noise": noise.sections,
+    "stream": stream.sections,
+    "startup": startup.sections,
 }
 
 ROUNDS, QUICK_ROUNDS = 7, 2

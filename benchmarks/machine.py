@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-LIBRARIES = ("numpy", "scipy", "numba")
+LIBRARIES = ("numpy", "scipy", "numba", "cryptography", "river")
 
 
 def described() -> str:

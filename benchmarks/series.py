@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
-from benchmarks.report import Section, ratio_cells, ratio_section
+from benchmarks.report import GOAL_COLUMNS, Section, goal_cells, ratio_cells, ratio_section
 from benchmarks.timing import Job, interleaved, progress, ratio, repeated
 from hushfade import series
 from hushfade.check import Column
@@ -51,12 +51,12 @@ def cost(rounds: int) -> Section:
     jobs["power to 1/3, power 1"] = lambda: series.power(f, 1 / 3)
     times = interleaved(jobs, rounds)
     unit = times.pop(ONE_PRODUCT)
-    goals = {name: "≤ 40×" for name in times if name.startswith("square_root")}
+    goals = {name: 40.0 for name in times if name.startswith("square_root")}
     return ratio_section(
         "Series: cost at n = 2^20",
         "Yardstick: one FFT product of that length, irfft(rfft(a, 2n) · rfft(b, 2n)); it took "
         f"{min(unit):.2f} to {max(unit):.2f} s.",
-        [ratio(name, taken, unit, goals.get(name, "")) for name, taken in times.items()],
+        [ratio(name, taken, unit, goals.get(name)) for name, taken in times.items()],
     )
 
 
@@ -82,13 +82,15 @@ def accuracy() -> Section:
         error = laws.worst(a, references[name], places)
         least = np.min(np.abs(a[places]), where=a[places] != 0, initial=np.inf)
         progress(f"error of {name}: {error:.1e}")
-        rows.append((name, str(len(places)), f"{least:.1e}", f"{error:.1e}", "≤ 1e-11"))
+        rows.append(
+            (name, str(len(places)), f"{least:.1e}", f"{error:.1e}", *goal_cells(error, 1e-11))
+        )
     return Section(
         "Series: relative error of square_root at n = 2^20",
         "Reference: closed forms and contour integrals in 60 digits, at coefficients spread over "
         "the column and at the smallest ones, those of a window next to its changes of sign "
         "included.  1.1e-16 is the rounding of float64 itself.",
-        ("decay", "coefficients", "smallest of them", "largest relative error", "goal"),
+        ("decay", "coefficients", "smallest of them", "largest relative error", *GOAL_COLUMNS),
         rows,
     )
 

@@ -6,8 +6,9 @@ turns, so that whatever else the machine does falls on all of them alike.
 
 from __future__ import annotations
 
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -19,7 +20,7 @@ class Ratio:
     """How many times as long as its yardstick a job takes."""
 
     name: str
-    goal: str
+    goal: float | None  # the largest ratio that meets it
     best: float  # shortest time over the yardstick's shortest time
     spread: tuple[float, float]  # smallest and largest ratio within one round
 
@@ -39,7 +40,9 @@ def interleaved(jobs: Mapping[str, Job], rounds: int) -> dict[str, list[float]]:
     return times
 
 
-def ratio(name: str, times: Sequence[float], yardstick: Sequence[float], goal: str = "") -> Ratio:
+def ratio(
+    name: str, times: Sequence[float], yardstick: Sequence[float], goal: float | None = None
+) -> Ratio:
     """The ratio of a job's times to those of the yardstick, both from one `interleaved`."""
     each = [time / unit for time, unit in zip(times, yardstick, strict=True)]
     return Ratio(name, goal, min(times) / min(yardstick), (min(each), max(each)))
@@ -53,6 +56,22 @@ def repeated(job: Job, calls: int) -> Job:
             job()
 
     return many
+
+
+def each(function: Callable[[float], object], values: Iterable[float]) -> Job:
+    """The function called with one value after another, with nothing but the loop around it."""
+
+    def all_of_them() -> None:
+        for value in values:
+            function(value)
+
+    return all_of_them
+
+
+def fresh(code: str) -> float:
+    """The number that the code prints, run by an interpreter of its own that has nothing cached."""
+    command = [sys.executable, "-c", code]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def progress(line: str) -> None:

@@ -1,4 +1,7 @@
-"""What five decays cost in accuracy, on one page.  Run by `make demo`."""
+"""What five decays cost in accuracy, on one page.
+
+python -m examples.first_look
+"""
 
 from __future__ import annotations
 

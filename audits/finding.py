@@ -1,0 +1,53 @@
+"""Finding: one check as it stands in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, what was measured, and whether the claim held.
+
+    A control or a seeded bug claims to be caught: it passes when the audit notices it.
+    """
+
+    subject: str
+    claim: str
+    measurement: str
+    passed: bool
+    is_bug: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """One or two words.
+
+        >>> Finding("half noise", "μ above 0.24", "μ = 0.47", passed=True, is_bug=True).verdict
+        'caught'
+        """
+        if self.is_bug:
+            return "caught" if self.passed else "NOT CAUGHT"
+        return "passed" if self.passed else "FAILED"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Findings about one thing, with a sentence on how they were made."""
+
+    title: str
+    sentence: str
+    findings: Sequence[Finding]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of everything is drawn."""
+
+    draws: int  # for each sigma
+    copies: int  # of each plan in the μ-test
+    releases: int  # of each input in the float attack
+
+
+FULL = Size(draws=40_000_000, copies=400_000, releases=1_000_000)
+QUICK = Size(draws=1_000_000, copies=50_000, releases=100_000)

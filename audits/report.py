@@ -1,0 +1,53 @@
+"""The report of an audit, as a page of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from audits.finding import Finding, Part
+from benchmarks import machine
+
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "audit.md"
+
+FOREWORD = """\
+Written by `make audit` on {day}.  Machine: {machine}.
+
+Each check has a claim, a measurement and a verdict.  A control breaks a protection on purpose, to
+show that the check would notice; so does a seeded bug.
+
+**{summary}**"""
+
+
+def summary(parts: Sequence[Part]) -> str:
+    """How many checks passed and how many bugs were caught."""
+    findings = [finding for part in parts for finding in part.findings]
+    checks = [finding.passed for finding in findings if not finding.is_bug]
+    bugs = [finding.passed for finding in findings if finding.is_bug]
+    return f"{sum(checks)} of {len(checks)} checks passed, bugs caught {sum(bugs)} of {len(bugs)}"
+
+
+def page(parts: Sequence[Part]) -> str:
+    """The whole report."""
+    foreword = FOREWORD.format(
+        day=date.today(), machine=machine.described(), summary=summary(parts)
+    )
+    return "\n\n".join(["# Audit", foreword, *map(_markdown, parts)]) + "\n"
+
+
+def write(text: str) -> None:
+    """The page in its place under docs/results."""
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def _markdown(part: Part) -> str:
+    lines = ["| check | claim | measurement | verdict |", "| --- | --- | --- | --- |"]
+    lines += [_row(finding) for finding in part.findings]
+    return f"## {part.title}\n\n{part.sentence}\n\n" + "\n".join(lines)
+
+
+def _row(finding: Finding) -> str:
+    cells = (finding.subject, finding.claim, finding.measurement, finding.verdict)
+    return f"| {' | '.join(cells)} |"
