@@ -70,7 +70,7 @@ def _releases(count: int) -> list[Finding]:
 def _floats(count: int) -> list[Finding]:
     """The same event for noise that is added in float64."""
     noise = np.random.default_rng(1).normal(size=count)
-    shares = [np.count_nonzero(np.ldexp(x + noise, 53) % 1.0) / count for x in INPUTS]
+    shares = [int(np.count_nonzero(np.ldexp(x + noise, 53) % 1.0)) / count for x in INPUTS]
     return [
         Finding(
             "control: float64 noise",

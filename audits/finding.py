@@ -50,4 +50,5 @@ class Size:
 
 
 FULL = Size(draws=40_000_000, copies=400_000, releases=1_000_000)
-QUICK = Size(draws=1_000_000, copies=50_000, releases=100_000)
+# 4·10^6 draws are what the control of a wrong σ needs to be clear of chance
+QUICK = Size(draws=4_000_000, copies=50_000, releases=100_000)

@@ -26,14 +26,15 @@ def part(size: Size) -> Part:
     mu: Any = import_module("tests.mu")
     privacy: Any = import_module("tests.test_privacy")
     findings = []
-    for name, (decay, arguments, steps) in PLANS.items():
+    for place, (name, (decay, arguments, steps)) in enumerate(PLANS.items()):
         plan = mu.many(decay, GUARANTEE, BATCH, **arguments)
         taps = plan.pair.taps
         if not taps.support <= steps:
             raise ValueError(f"steps must cover the {taps.support} taps of {name}, got {steps}")
         x, other = privacy.stream_of(steps), privacy.stream_of(steps, (0,))
+        first = 100 * place  # no two plans share noise
         batches = [
-            mu.measure(plan, x, other, _seeded(mu, number))
+            mu.measure(plan, x, other, _seeded(mu, first + number))
             for number in range(size.copies // BATCH)
         ]
         measured = pooled(batches)

@@ -93,7 +93,7 @@ def _edges(sigma: float, draws: int) -> Signed:
 
 
 def _followed(subject: str, p: float, edges: Signed | Column) -> Finding:
-    measured = f"p = {p:.3f} in {len(edges) + 1} bins"
+    measured = f"p = {p:.4f} in {len(edges) + 1} bins"
     return Finding(subject, CLAIM, measured, LOWEST < p < HIGHEST)
 
 

@@ -5,7 +5,6 @@ The second process is `python -m audits.replay`; plan, key and totals reach it b
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
 import sys
@@ -47,7 +46,9 @@ def part(size: Size) -> Part:
 
 def _replayed(subject: str, job: dict[str, Any], here: bytes, *, same: bool) -> Finding:
     command = [sys.executable, "-m", "audits.replay"]
-    done = subprocess.run(command, input=json.dumps(job).encode(), capture_output=True, check=True)
+    done = subprocess.run(
+        command, input=json.dumps(job).encode(), stdout=subprocess.PIPE, check=True
+    )
     there = bytes.fromhex(done.stdout.decode())
     values = [np.frombuffer(part, dtype=np.float64) for part in (here, there)]
     alike = int(np.count_nonzero(values[0] == values[1]))

@@ -71,7 +71,7 @@ def each(function: Callable[[float], object], values: Iterable[float]) -> Job:
 def fresh(code: str) -> float:
     """The number that the code prints, run by an interpreter of its own that has nothing cached."""
     command = [sys.executable, "-c", code]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return float(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def progress(line: str) -> None:

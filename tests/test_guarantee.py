@@ -98,6 +98,8 @@ def test_composition_is_exact_in_mu():
     assert composed_mu([]) == 0.0
     with pytest.raises(InvalidValue, match="one relation"):
         composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, "replace")])
+    with pytest.raises(InvalidValue, match="one relation"):
+        composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, participations=2)])
 
 
 def test_change_by_every_rule():
@@ -130,6 +132,7 @@ def test_the_sentence_names_who_is_protected():
     many = Guarantee(1, 1e-6, "replace", participations=5, separation=24).sentence()
     assert "any 5 records of one person, at least 24 steps apart" in many
     assert many.startswith("Replacing")
+    assert "in different steps" in Guarantee(1, 1e-6, participations=2).sentence()
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])

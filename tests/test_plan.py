@@ -1,4 +1,5 @@
 import dataclasses
+import hashlib
 import json
 import math
 
@@ -279,6 +280,24 @@ def test_a_changed_document_is_refused(change):
 def test_what_is_no_plan_is_refused(text):
     with pytest.raises(InvalidValue, match="the plan must"):
         Plan.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"records": DOCUMENT["records"] | {"low": 5.0, "high": 1.0}},
+        {"records": DOCUMENT["records"] | {"keys": ["a", "a"]}},
+        {"method": "nonsense"},
+        {"horizon": -1},
+    ],
+)
+def test_a_forged_document_with_its_own_digest_is_still_checked(change):
+    changed = DOCUMENT | change
+    plain = {name: value for name, value in changed.items() if name != "digest"}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    changed["digest"] = hashlib.sha256(text.encode()).hexdigest()
+    with pytest.raises((InvalidValue, InvalidType)):
+        Plan.from_json(json.dumps(changed))
 
 
 def test_a_plan_is_frozen():

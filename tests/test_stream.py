@@ -187,6 +187,15 @@ def test_no_vector_exceeds_its_norm_on_the_grid(vector):
     assert sum(unit * unit for unit in units) <= found.intake.norm_unit**2
 
 
+def test_quantised_vectors_have_their_norm():
+    found = plan(Exponential(half_life=5), ONE, width=3, norm=1.0)
+    rows = found.quantise([[1.0, 1.0, 1.0], [0.5, 0.0, 0.0]])
+    assert np.all(np.linalg.norm(rows, axis=1) <= 1.0)
+    a, b = found.start(SEEDED), found.start(SEEDED)
+    by_total = a.step_total(rows.sum(axis=0)).value
+    assert np.array_equal(by_total, b.step([[1.0, 1.0, 1.0], [0.5, 0.0, 0.0]]).value)
+
+
 def test_a_release_says_its_step_and_error():
     found = plan(Exponential(half_life=5), ONE)
     stream = found.start()
@@ -205,7 +214,7 @@ def test_the_error_is_known_beyond_the_first_table():
     assert_allclose(stream.step_total(0).stddev, found.stddev(4901), rtol=1e-12)
     endless = plan(Exponential(half_life=5), ONE).start()
     endless.run(np.zeros(10_000))
-    assert_allclose(endless.step_total(0).stddev, endless.plan.stddev(9000), rtol=1e-8)
+    assert_allclose(endless.step_total(0).stddev, endless.plan.stddev(9000), rtol=1e-5)
 
 
 # Refusals ------------------------------------------------------------------------------------
@@ -411,6 +420,18 @@ def test_the_saved_state_has_no_key():
     stream.step(1)
     assert key not in stream.save()
     assert key.hex().encode() not in stream.save()
+
+
+def test_a_saved_stream_goes_on_with_the_same_kind_of_noise():
+    key = KeyedNoise.new_key()
+    keyed = plan(Exponential(half_life=5), ONE).start(KeyedNoise(key, stream="s"))
+    with pytest.raises(Refused, match="noise must be KeyedNoise"):
+        Stream.load(keyed.save())
+    with pytest.raises(Refused, match="noise must be KeyedNoise"):
+        Stream.load(keyed.save(), noise=KeyedNoise(key, stream="t"))
+    fresh = plan(Exponential(half_life=5), ONE).start()
+    with pytest.raises(Refused, match="noise must be FreshNoise"):
+        Stream.load(fresh.save(), noise=SEEDED)
 
 
 def test_keyed_streams_release_the_same_bytes_again():

@@ -7,12 +7,12 @@ and nothing but integers is ever added to private data.
 
 A draw is a function of random 64-bit words.  The magnitude's cell A of 2^k integers comes from a
 cumulative table of 127-bit probabilities; for k = 0 the cell is the magnitude.  For large σ the
-place r inside the cell is uniform and kept with probability P[z = A 2^k + r] / P[z = A 2^k], at
-least 0.9, else drawn again.  Floating point only ever decides what is certain: words too near a
-boundary are decided by exact arithmetic with further words.
+place r inside the cell is uniform and kept with probability P[z = A 2^k + r] / P[z = A 2^k], which
+is near 1 (½ for z = 0, which has one sign), else drawn again.  Floating point decides only what is
+certain: words too near a boundary are decided by exact arithmetic with further words.
 
-Guarantee: the law of a draw is within (table length) · 2^-126 of the exact one in total
-variation, whatever σ (docs/noise.md).
+Guarantee: the law of a draw is within (table length) · 2^-126 + 2^-160 of the exact one in total
+variation, whatever σ: below 2^-113 (docs/noise.md).
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _DIRECT = 512.0  # up to here every magnitude has its own table entry
 _BITS = 200  # of the fixed point in which tables are computed
 _ONE = 1 << _BITS
 _GUIDE = 11  # bits of the first word that index the guide
-_MARGIN = 2.0**-30
+_MARGIN = 2.0**-30  # of a uniform to its share, below which floats do not decide
+_UNIFORM_SLOT, _CELL_SLOT = 1 << 15, 3 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,8 @@ def probability(sigma: float, z: int) -> float:
 def draws(law: Table, words: Callable[[Signed, int], Unsigned], out: Signed) -> None:
     """Fill `out` with independent draws; words(lanes, slot) gives each lane two random words.
 
-    Slot 0 serves the first attempt, slot j the j-th; slot 2^15 + j extends attempt j.
+    Slot 0 serves the first attempt, slot j the j-th; slot 2^15 + j extends attempt j's uniform, and
+    slot 3 · 2^14 the cell's 63 bits.
     Cost: one pair of words and some nanoseconds a draw.
     """
     from hushfade import kernels
@@ -126,14 +128,14 @@ def _exactly(law: Table, lane: int, words: Callable[[Signed, int], Unsigned]) ->
         return int(found[0, 0]), int(found[0, 1])
 
     first, second = pair(0)
-    further, _ = pair(1 << 15)
+    further, _ = pair(_CELL_SLOT)
     cell = bisect_right(law.above, (first >> 1 << 64) | further)
     attempt = 0
     while True:
         place = second & ((1 << law.k) - 1)
-        _, more = pair((1 << 15) + attempt)
-        uniform = (second >> law.k << 64) | more
-        if _accepted(law, cell, place, uniform, 128 - law.k):
+        middle, lower = pair(_UNIFORM_SLOT + attempt)
+        uniform = (second >> law.k << 128) | middle << 64 | lower
+        if _accepted(law, cell, place, uniform, 192 - law.k):
             magnitude = (cell << law.k) + place
             return -magnitude if first & 1 else magnitude
         attempt += 1
@@ -153,7 +155,7 @@ def _accepted(law: Table, cell: int, place: int, uniform: int, bits: int) -> boo
     if abs(drawn - share) > _MARGIN:
         return drawn < share
     with localcontext() as context:
-        context.prec = 60
+        context.prec = 80
         sigma = Fraction(law.sigma)
         exact = _density(sigma, z) / _density(sigma, start)
         return Decimal(uniform) / (1 << bits) < exact

@@ -32,8 +32,8 @@ class Guarantee:
     * "add_remove": one record is there or not;
     * "replace": one record has another value (and, with keys, maybe another key), at its step.
 
-    A person with up to `participations` records, at least `separation` steps apart, is covered
-    as a whole.
+    A person with up to `participations` records, at most one a step and at least `separation` steps
+    apart, is covered as a whole.
 
     >>> one = Guarantee(epsilon=1, delta=1e-6)
     >>> round(one.mu, 6), round(one.noise_multiplier, 6)
@@ -130,8 +130,12 @@ class Guarantee:
         if self.participations == 1:
             who = "any one record"
         else:
-            apart = f", at least {self.separation} steps apart" if self.separation > 1 else ""
-            who = f"any {self.participations} records of one person{apart},"
+            apart = (
+                f"at least {self.separation} steps apart"
+                if self.separation > 1
+                else ("in different steps")
+            )
+            who = f"any {self.participations} records of one person, {apart},"
         deed = "adding or removing" if self.neighbours == "add_remove" else "replacing"
         return (
             f"{deed.capitalize()} {who} changes the probability of any published series by at "
@@ -220,15 +224,19 @@ def classical_noise_multiplier(epsilon: float, delta: float) -> float:
 def composed_mu(parts: Iterable[Guarantee | float]) -> float:
     """μ of several mechanisms on one data set, also adaptively chosen: √(Σ μ_i²), exact.
 
-    Each part's neighbours must be the same relation; a mixture of relations is refused.
+    The parts must promise to the same neighbours, participations and separation; else refused.
 
     >>> round(composed_mu([0.3, 0.4]), 12)
     0.5
     """
     listed = list(parts)
-    relations = {part.neighbours for part in listed if isinstance(part, Guarantee)}
+    relations = {
+        (part.neighbours, part.participations, part.separation)
+        for part in listed
+        if isinstance(part, Guarantee)
+    }
     if len(relations) > 1:
-        raise InvalidValue(f"neighbours must be one relation to compose, got {sorted(relations)}")
+        raise InvalidValue(f"parts must have one relation of neighbours, got {sorted(relations)}")
     mus = [p.mu if isinstance(p, Guarantee) else check.positive(mu=p) for p in listed]
     return math.hypot(*mus) if mus else 0.0
 

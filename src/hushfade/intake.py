@@ -71,7 +71,7 @@ class Intake:
         if self.keys is not None:
             return self._bounded(self._by_key(records, self._sum))
         if self.norm is not None:
-            return self._bounded(self._vectors(records))
+            return self._bounded(self._vector_sum(records))
         return self._bounded([self._sum(records)])
 
     def totals(self, totals: Any) -> list[int]:
@@ -114,7 +114,9 @@ class Intake:
         return np.ascontiguousarray(units)
 
     def quantise(self, values: Any) -> Floats:
-        """The values clipped and on the grid, in the data's own unit."""
+        """The values clipped and on the grid, in the data's own unit; vectors to their norm."""
+        if self.norm is not None:
+            return self._vectors(values) * self.resolution
         return self._units(_numbers(values, "values")) * self.resolution
 
     def _units(self, values: NDArray[Any]) -> Floats:
@@ -165,7 +167,14 @@ class Intake:
             raise InvalidValue(f"records must belong to the plan's keys, got {unknown} other keys")
         return [read(records[key]) if key in records else 0 for key in self.keys]
 
-    def _vectors(self, records: Any) -> list[int]:
+    def _vector_sum(self, records: Any) -> list[int]:
+        rounded = self._vectors(records)
+        if len(rounded) * max(self.norm_unit, 1) >= 2**62:
+            raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
+        total: list[int] = np.sum(rounded.astype(np.int64), axis=0).tolist()
+        return total
+
+    def _vectors(self, records: Any) -> Floats:
         """Rows scaled to the norm and rounded; toward zero where rounding would exceed it."""
         assert self.norm is not None
         rows = _numbers(records, "records").astype(np.float64)
@@ -188,10 +197,7 @@ class Intake:
             rounded[row] = np.trunc(scaled[row])
             while _square(rounded[row]) > limit * limit:
                 rounded[row] = np.trunc(rounded[row] * (1.0 - 1e-12))
-        total = [int(t) for t in np.sum(rounded.astype(np.int64), axis=0)]
-        if len(rows) * max(limit, 1) >= 2**62:
-            raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
-        return total
+        return np.asarray(rounded)
 
     def _bounded(self, totals: list[int]) -> list[int]:
         if max(abs(total) for total in totals) > self.largest_total:

@@ -33,7 +33,7 @@ _CHUNK = 1 << 15  # draws at a time, so that their words stay in the cache
 
 
 class NoiseSource(Protocol):
-    """What a plan is started with."""
+    """What a plan is started with.  Its `repr` is written into saved states and holds no secret."""
 
     def bound(self, plan_digest: bytes) -> Drawer:
         """The source's noise for one plan."""

@@ -204,7 +204,7 @@ def plan(
     >>> round(p.noise_stddev, 2), round(p.stddev(100), 2)
     (5.69, 7.68)
     """
-    intake = _intake(
+    intake = intake_of(
         guarantee,
         low=low,
         high=high,
@@ -222,7 +222,7 @@ def plan(
     return sized(found)
 
 
-def _intake(
+def intake_of(
     guarantee: Guarantee,
     *,
     low: float,
@@ -232,6 +232,7 @@ def _intake(
     norm: float | None,
     resolution: float | None,
 ) -> Intake:
+    """How records are read, checked argument by argument."""
     if not isinstance(guarantee, Guarantee):
         raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
     low, high = check.real(low=low), check.real(high=high)
@@ -274,8 +275,7 @@ def _names(keys: Iterable[str]) -> tuple[str, ...]:
 
 
 def _exact_pair(decay: Decay, horizon: int | None, method: Method) -> Factorization:
-    if method not in get_args(Method):
-        raise InvalidValue(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+    check_method(method)
     root = factor.square_root(decay, horizon)  # checks decay and horizon
     if method == "normalized":
         if horizon is None:
@@ -293,6 +293,12 @@ def _exact_pair(decay: Decay, horizon: int | None, method: Method) -> Factorizat
             "(NoDecay() has method='unbounded')"
         )
     return root
+
+
+def check_method(method: object) -> None:
+    """Raise unless it is one of the methods."""
+    if method not in get_args(Method):
+        raise InvalidValue(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
 
 
 def _integer_pair(exact: Factorization) -> tuple[Factorization, float]:

@@ -2,7 +2,8 @@
 
 The document carries the integer taps themselves, so that a plan read on another machine is the
 same mechanism, bit for bit.  The digest covers the whole document: it changes with anything that
-matters to privacy or to the released values.
+matters to privacy or to the released values.  It finds changes, it is not a signature: whoever can
+rewrite a plan can rewrite its digest.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from hushfade import check
 from hushfade.decay import (
     CustomDecay,
     Decay,
@@ -26,8 +28,7 @@ from hushfade.decay import (
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.factor import Factorization
 from hushfade.guarantee import Guarantee
-from hushfade.intake import Intake
-from hushfade.plan import Plan, sized
+from hushfade.plan import Plan, check_method, intake_of, sized
 from hushfade.taps import IntegerTaps
 
 FORMAT = "hushfade plan 1"
@@ -122,11 +123,16 @@ def _plan(document: dict[str, Any]) -> Plan:
     if mu != guarantee.mu:
         guarantee = _with_mu(guarantee, mu)
     records = document["records"]
-    keys = None if records["keys"] is None else tuple(records["keys"])
-    intake = Intake(
-        float(records["low"]), float(records["high"]), float(records["resolution"]), 1, keys,
-        int(records["width"]), records["norm"],
-    )  # fmt: skip
+    vectors = records["norm"] is not None
+    intake = intake_of(
+        guarantee,
+        low=records["low"],
+        high=records["high"],
+        keys=records["keys"],
+        width=records["width"] if vectors else None,
+        norm=records["norm"],
+        resolution=records["resolution"],
+    )
     taps = document["taps"]
     lengths = np.diff([*taps["from"], taps["support"]])
     integers = np.repeat(np.array(taps["value"], dtype=np.int64), lengths)
@@ -140,10 +146,11 @@ def _plan(document: dict[str, Any]) -> Plan:
     )
     if not math.isfinite(document["loss"]):
         raise InvalidValue("loss must be finite")
-    plan = Plan(
-        pair.decay, guarantee, intake, pair.horizon, document["method"], pair, document["loss"]
-    )
-    return sized(plan)
+    method, loss = document["method"], document["loss"]
+    check_method(method)
+    if pair.horizon is not None:
+        check.count(horizon=pair.horizon)
+    return sized(Plan(pair.decay, guarantee, intake, pair.horizon, method, pair, loss))
 
 
 def _with_mu(guarantee: Guarantee, mu: float) -> Guarantee:

@@ -15,6 +15,8 @@ def table(plan: Plan) -> str:
     n = plan.horizon or 1000
     deviations = plan.stddevs(n)
     intake = plan.intake
+    bound = plan.error_bound(n)
+    each = "" if intake.lanes == 1 else ", for any one of them"
     largest = intake.largest_total * intake.resolution
     work = 2 * plan.jumps + len(recursion(plan.decay).fades)
     rows = [
@@ -26,7 +28,7 @@ def table(plan: Plan) -> str:
         ("sensitivity", f"{plan.sensitivity:.6g}"),
         ("noise", f"standard deviation {plan.noise_stddev:.6g} at each step"),
         ("error", f"standard deviation {deviations[0]:.4g} at step 1, {deviations[-1]:.4g} at {n}"),
-        ("all steps", f"error below {plan.error_bound(n):.4g} at all {n} steps at once, 95 %"),
+        ("all steps", f"error below {bound:.4g} at all {n} steps at once, 95 %" + each),
         ("rounding", f"costs {100 * max(plan.loss, 0.0):.3f} % of accuracy"),
         ("memory", f"{plan.pair.memory} past totals a key"),
         ("work", f"{work} multiply-adds a step and key"),

@@ -24,16 +24,18 @@ class Saved:
     """What a state file holds."""
 
     plan: Plan
+    source: str  # the noise source's repr
     identity: bytes
     steps: int
     state: tuple[Signed, Column]
 
 
-def written(plan: Plan, identity: bytes, steps: int, packed: Packed) -> bytes:
+def written(plan: Plan, source: str, identity: bytes, steps: int, packed: Packed) -> bytes:
     """The file's bytes."""
     arrays = [packed.integers.astype("<i8"), packed.floats.astype("<f8")]
     header = {
         "plan": plan.to_json(),
+        "noise": source,
         "identity": identity.hex(),
         "steps": steps,
         "lengths": [len(part) for part in arrays],
@@ -44,7 +46,7 @@ def written(plan: Plan, identity: bytes, steps: int, packed: Packed) -> bytes:
 
 
 def read(data: bytes) -> Saved:
-    """The contents; refuses every byte sequence that `written` did not make."""
+    """The contents of whole bytes; the checksum finds accidents, not forgers."""
     from hushfade.stream import blank
 
     if not isinstance(data, bytes | bytearray | memoryview):
@@ -59,7 +61,7 @@ def read(data: bytes) -> Saved:
     try:
         header: Any = json.loads(raw[start : start + length])
         plan = Plan.from_json(header["plan"])
-        identity = bytes.fromhex(header["identity"])
+        source, identity = str(header["noise"]), bytes.fromhex(header["identity"])
         steps, lengths = header["steps"], header["lengths"]
         fresh = blank(plan)
         if lengths != [len(fresh.integers), len(fresh.floats)]:
@@ -76,4 +78,4 @@ def read(data: bytes) -> Saved:
         raise Refused("the saved stream must have the header and arrays of its plan") from None
     if between + 8 * lengths[1] != len(raw) - 32:
         raise Refused("the saved stream must have no bytes beyond its arrays")
-    return Saved(plan, identity, steps, (integers, floats.astype(np.float64)))
+    return Saved(plan, source, identity, steps, (integers, floats.astype(np.float64)))

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 _AHEAD = 1 << 10  # draws made in one go for single steps
 
-_released: dict[bytes, int] = {}  # the last step that this process released, by stream
+_claimed: dict[bytes, int] = {}  # the last step that this process has drawn for, by stream
+_claiming = Lock()
 
 
 class Stream:
@@ -43,7 +44,7 @@ class Stream:
 
     __slots__ = (
         "_ahead", "_ahead_from", "_deviations", "_drawer", "_identity", "_kernels", "_law",
-        "_packed", "_process", "_scalar", "_sound", "_turn", "plan", "steps",
+        "_packed", "_process", "_scalar", "_sound", "_source", "_turn", "plan", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +70,7 @@ class Stream:
         self._scalar = plan.intake.scalar
         self._law = gaussian.table(plan.sigma)
         self._drawer = source.bound(plan.digest)
+        self._source = repr(source)
         self._ahead = np.empty((0, plan.intake.lanes), dtype=np.int64)
         self._ahead_from = 0
         self._deviations = np.empty(0)
@@ -99,20 +101,19 @@ class Stream:
         """
         x = self.plan.intake.block(totals)
         out = np.empty(x.shape)
-        with self._turn:
-            self._admit(len(x))
+        with self._own():
+            self._claim(len(x))
             z = self._drawer.draws(self._law, self.steps, *x.shape)
-            self._sound = False  # until the whole block is taken
             self._kernels.advance(self.steps, x, z, *self._packed, out)
-            self._took(len(x))
+            self.steps += len(x)
+            self._sound = True
         return out[:, 0] if np.ndim(totals) == 1 else out
 
     def _single(self, totals: list[int]) -> Release:
         value: float | Column
-        with self._turn:
-            self._admit(1)
+        with self._own():
+            self._claim(1)
             z = self._next_noise()
-            self._sound = False
             if self._scalar:
                 value = self._kernels.advance_single(
                     self.steps, totals[0], int(z[0]), *self._packed
@@ -123,24 +124,28 @@ class Stream:
                     self.steps, np.array([totals]), z[None, :], *self._packed, out
                 )
                 value = out[0]
-            self._took(1)
+            self.steps += 1
+            self._sound = True
             return Release(self.steps, value, self._deviation(), self.plan.intake.keys)
 
-    def _took(self, steps: int) -> None:
-        self.steps += steps
-        _released[self._identity] = self.steps
-        self._sound = True
-
-    def _admit(self, steps: int) -> None:
+    def _own(self) -> Lock:
+        """The lock under which a step is taken; never waited for by a forked child."""
         if os.getpid() != self._process:
             raise Refused("a stream must stay in the process that started or loaded it")
+        return self._turn
+
+    def _claim(self, steps: int) -> None:
+        """Make the next steps this copy's own, before their noise is drawn."""
         if not self._sound:
             raise Refused("an earlier step was interrupted: load the last saved state")
-        if _released.get(self._identity, 0) > self.steps:
-            raise Refused("another copy of this stream has released the next step already")
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
             raise Refused(f"steps must stay within the plan's horizon {horizon}")
+        with _claiming:
+            if _claimed.get(self._identity, 0) > self.steps:
+                raise Refused("another copy of this stream has released the next step already")
+            _claimed[self._identity] = self.steps + steps
+        self._sound = False  # until they are taken
 
     def _next_noise(self) -> Signed:
         at = self.steps - self._ahead_from
@@ -155,8 +160,8 @@ class Stream:
         known = self._deviations
         if self.steps <= len(known):
             return float(known[self.steps - 1])
-        if len(known) and known[-1] <= known[len(known) // 2] * (1 + 1e-9):
-            return float(known[-1])  # it has reached its limit
+        if len(known) and known[-1] <= known[len(known) // 2] * (1 + 1e-5):
+            return float(known[-1])  # it has reached its limit, to 1e-5
         n = max(4096, 4 * self.steps)
         self._deviations = self.plan.stddevs(min(n, self.plan.horizon or n))
         return float(self._deviations[self.steps - 1])
@@ -167,10 +172,12 @@ class Stream:
         """The whole state but the noise's key.  It contains raw totals: keep it as the data."""
         from hushfade import savefile
 
-        with self._turn:
+        with self._own():
             if not self._sound:
                 raise Refused("an earlier step was interrupted: load the last saved state")
-            return savefile.written(self.plan, self._identity, self.steps, self._packed)
+            return savefile.written(
+                self.plan, self._source, self._identity, self.steps, self._packed
+            )
 
     @classmethod
     def load(
@@ -178,18 +185,21 @@ class Stream:
     ) -> Stream:
         """The stream that `save` wrote.
 
-        Refused: another format or version, changed bytes, another plan than `plan`, and a state
-        older than what this process has released, since its steps would be drawn twice.  That a
-        later state exists elsewhere cannot be seen from here: a store keeps that.
+        Refused: another format or version, changed bytes, another plan than `plan`, another kind of
+        noise, and a state older than what this process has released, since its steps would be drawn
+        twice.  That a later state exists elsewhere cannot be seen from here: a store keeps that.
         """
         from hushfade import savefile
 
         found = savefile.read(data)
         if plan is not None and plan.digest != found.plan.digest:
             raise Refused("the saved stream must belong to this plan, but has another digest")
-        if found.steps < _released.get(found.identity, 0):
+        source = FreshNoise() if noise is None else noise
+        if repr(source) != found.source:
+            raise Refused(f"noise must be {found.source}, as it was when the stream was saved")
+        if found.steps < _claimed.get(found.identity, 0):
             raise Refused("the saved state must not be older than what was released since")
-        return cls(found.plan, noise, found.identity, found.steps, found.state)
+        return cls(found.plan, source, found.identity, found.steps, found.state)
 
     def __repr__(self) -> str:
         return f"Stream(steps={self.steps}, plan={self.plan.digest.hex()[:12]})"
