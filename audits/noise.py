@@ -99,6 +99,7 @@ def _followed(subject: str, p: float, edges: Signed | Column) -> Finding:
 
 def _control(sigma: float, edges: Signed, counts: Signed) -> Finding:
     p = p_value(counts, probabilities(WRONG * sigma, edges))
+    shown = f"p = {p:.0e}" if p > 0.0 else "p < 1e-300"
     return Finding(
-        f"control: σ = {sigma:g} taken for {WRONG * sigma:g}", "p < 1e-9", f"p = {p:.0e}", p < 1e-9
+        f"control: σ = {sigma:g} taken for {WRONG * sigma:g}", "p < 1e-9", shown, p < 1e-9
     )

@@ -22,7 +22,7 @@ from hushfade import (
     factor,
     plan,
 )
-from hushfade.plan import MAX_LOSS
+from hushfade.draft import MAX_LOSS
 from hushfade.recursion import recursion
 from tests.decays import ALL_DECAYS
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Literal, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushfade import check, factor
+from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
-from hushfade.errors import Diverges, InvalidType, InvalidValue, Unstable
+from hushfade.draft import Method, exact_pair, intake_of, integer_pair
+from hushfade.errors import InvalidValue
 from hushfade.factor import Factorization
 from hushfade.guarantee import Guarantee
 from hushfade.intake import Intake
@@ -28,16 +29,8 @@ if TYPE_CHECKING:
     from hushfade.noise import NoiseSource
     from hushfade.stream import Stream
 
-Method = Literal["square_root", "normalized", "unbounded"]
-
-MAX_LOSS = 0.001  # of the rounded taps over the exact factors
-_REFERENCE, _FARTHEST = 1 << 13, 1 << 16  # steps over which an endless plan's loss is measured
 _ROOM = 2.0**61  # |y| stays below it, so int64 cannot overflow
 _FINEST = 2.0**30  # the default resolution keeps the noise below this many grid units
-_CANDIDATES = [  # bits and tolerance of the taps, from cheap to fine
-    (8, 0.2), (8, 0.12), (10, 0.12), (10, 0.06), (12, 0.06), (12, 0.03), (14, 0.03), (16, 0.03),
-    (18, 0.02), (20, 0.02),
-]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,121 +206,13 @@ def plan(
         norm=norm,
         resolution=resolution,
     )
-    exact = _exact_pair(decay, horizon, method)
-    pair, loss = _integer_pair(exact)
+    exact = exact_pair(decay, horizon, method)
+    pair, loss = integer_pair(exact)
     found = Plan(decay, guarantee, intake, exact.horizon, method, pair, loss)
     while resolution is None and found.sigma > _FINEST:
         intake = replace(intake, resolution=2.0 * intake.resolution)
         found = replace(found, intake=intake)
     return sized(found)
-
-
-def intake_of(
-    guarantee: Guarantee,
-    *,
-    low: float,
-    high: float,
-    keys: Iterable[str] | None,
-    width: int | None,
-    norm: float | None,
-    resolution: float | None,
-) -> Intake:
-    """How records are read, checked argument by argument."""
-    if not isinstance(guarantee, Guarantee):
-        raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
-    low, high = check.real(low=low), check.real(high=high)
-    if not low < high:
-        raise InvalidValue(f"low must be < high, got {low!r} and {high!r}")
-    if (width is None) != (norm is None):
-        raise InvalidType("width and norm go together: vectors need both")
-    if keys is not None and width is not None:
-        raise InvalidType("keys and width exclude each other: a key's record is a number")
-    names = None if keys is None else _names(keys)
-    if norm is not None:
-        norm = check.positive(norm=norm)
-        low, high = -norm, norm
-    span = high - low
-    grid = 2.0 ** (math.floor(math.log2(span)) - 10) if resolution is None else resolution
-    grid = check.positive(resolution=grid)
-    if math.frexp(grid)[0] != 0.5:
-        raise InvalidValue(f"resolution must be a power of two, got {grid!r}")
-    lanes = 1 if width is None else check.count(width=width, most=10**8)
-    found = Intake(low, high, grid, 1, names, lanes, norm)
-    largest = max(abs(low), abs(high)) / grid
-    if not 1.0 <= largest <= 2.0**40:
-        raise InvalidValue(f"resolution must divide the bounds 1 to 2^40 times, got {grid!r}")
-    if found.low_unit == found.high_unit:
-        raise InvalidValue(f"resolution must be below high - low, got {grid!r}")
-    return found
-
-
-def _names(keys: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(keys, str):
-        raise InvalidType("keys must be several names, got one str")
-    names = tuple(keys)
-    if not names:
-        raise InvalidValue("keys must not be empty")
-    if not all(isinstance(name, str) for name in names):
-        raise InvalidType("keys must be str")
-    if len(set(names)) != len(names):
-        raise InvalidValue("keys must differ from each other")
-    return names
-
-
-def _exact_pair(decay: Decay, horizon: int | None, method: Method) -> Factorization:
-    check_method(method)
-    root = factor.square_root(decay, horizon)  # checks decay and horizon
-    if method == "normalized":
-        if horizon is None:
-            raise InvalidValue("horizon must be given for method='normalized'")
-        return factor.normalized(decay, horizon)
-    if method == "unbounded":
-        if repr(decay) != "NoDecay()":
-            raise InvalidValue("method='unbounded' is for NoDecay(): other decays need no horizon")
-        if horizon is not None:
-            raise InvalidValue("horizon must not be given for method='unbounded'")
-        return factor.unbounded_counting()
-    if horizon is None and not decay.horizon_free:
-        raise Diverges(
-            f"horizon must be given for {decay!r}: its noise would grow for ever "
-            "(NoDecay() has method='unbounded')"
-        )
-    return root
-
-
-def check_method(method: object) -> None:
-    """Raise unless it is one of the methods."""
-    if method not in get_args(Method):
-        raise InvalidValue(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
-
-
-def _integer_pair(exact: Factorization) -> tuple[Factorization, float]:
-    """The cheapest stepped taps whose loss is at most MAX_LOSS, or the best that was found.
-
-    The loss is that of ‖L‖ over n steps times ‖R‖ over all that the pair serves, and n is the
-    horizon or, without one, twice the taps' support within 2^13 to 2^16.
-    """
-    best: tuple[Factorization, float] | None = None
-    for bits, tolerance in _CANDIDATES:
-        try:
-            pair = exact.stepped(bits, tolerance)
-        except Unstable:
-            continue
-        assert pair.taps.support is not None
-        n = exact.horizon or min(max(_REFERENCE, 2 * pair.taps.support), _FARTHEST)
-        loss = _error_factor(pair, n) / _error_factor(exact, n) - 1.0
-        if best is None or loss < best[1]:
-            best = pair, loss
-        if loss <= MAX_LOSS:
-            break
-    if best is None:
-        raise Unstable("no integer taps are stable for this decay; give a horizon")
-    return best
-
-
-@lru_cache(maxsize=64)
-def _error_factor(pair: Factorization, n: int) -> float:
-    return float(np.max(pair.errors(n))) * pair.sensitivity().value
 
 
 def _change_units(guarantee: Guarantee, intake: Intake) -> float:

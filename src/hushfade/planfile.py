@@ -25,10 +25,11 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
+from hushfade.draft import check_method, intake_of
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.factor import Factorization
 from hushfade.guarantee import Guarantee
-from hushfade.plan import Plan, check_method, intake_of, sized
+from hushfade.plan import Plan, sized
 from hushfade.taps import IntegerTaps
 
 FORMAT = "hushfade plan 1"
