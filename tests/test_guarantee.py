@@ -35,7 +35,7 @@ def exact_delta(mu, epsilon):
 @pytest.mark.parametrize("delta", DELTAS)
 def test_the_calibration_is_tight_and_never_above(epsilon, delta):
     mu = Guarantee(epsilon, delta).mu
-    assert exact_delta(mu, epsilon) <= delta * (1 + 1e-10)
+    assert exact_delta(mu, epsilon) <= delta
     assert exact_delta(mu * (1 + 1e-8), epsilon) > delta
 
 
@@ -43,8 +43,8 @@ def test_the_calibration_is_tight_and_never_above(epsilon, delta):
 @pytest.mark.parametrize("delta", DELTAS)
 def test_both_directions_agree(epsilon, delta):
     mu = Guarantee(epsilon, delta).mu
-    assert_allclose(epsilon_of(mu, delta), epsilon, rtol=1e-9)
-    assert_allclose(delta_of(mu, epsilon), delta, rtol=1e-9)
+    assert_allclose(epsilon_of(mu, delta), epsilon, rtol=1e-6)
+    assert_allclose(delta_of(mu, epsilon), delta, rtol=3e-9)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

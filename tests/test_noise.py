@@ -131,6 +131,8 @@ def test_bad_sources_are_refused():
         KeyedNoise(bytes(32), stream="s")
     with pytest.raises(InvalidValue, match="stream must have a name"):
         KeyedNoise(KEY, stream="")
+    with pytest.raises(InvalidValue, match="UTF-8"):
+        KeyedNoise(KEY, stream="\ud800")
     with pytest.raises(InvalidType, match="stream must be a str"):
         KeyedNoise(KEY, stream=3)
     with pytest.raises(InvalidValue, match="epoch must be an integer >= 0"):

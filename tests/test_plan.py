@@ -23,6 +23,7 @@ from hushfade import (
     plan,
 )
 from hushfade.draft import MAX_LOSS
+from hushfade.plan import sized
 from hushfade.recursion import recursion
 from tests.decays import ALL_DECAYS
 
@@ -298,6 +299,63 @@ def test_a_forged_document_with_its_own_digest_is_still_checked(change):
     changed["digest"] = hashlib.sha256(text.encode()).hexdigest()
     with pytest.raises((InvalidValue, InvalidType)):
         Plan.from_json(json.dumps(changed))
+
+
+def test_a_forged_gain_is_refused():
+    base = plan(SlidingWindow(length=2**18), ONE, horizon=2, resolution=1)
+    for gain in ([2.0**-8], [1.0, 0.0], [1.0, -1.0], [1.0, 1.0, 1.0]):
+        forged = dataclasses.replace(base, pair=dataclasses.replace(base.pair, gain=np.array(gain)))
+        with pytest.raises(InvalidValue, match="gain must be > 0 at each step"):
+            sized(forged)
+    endless = plan(SlidingWindow(length=4), ONE)
+    pair = dataclasses.replace(endless.pair, gain=np.ones(5))
+    with pytest.raises((InvalidValue, AssertionError)):
+        sized(dataclasses.replace(endless, pair=pair))
+
+
+def test_an_fft_cannot_hide_a_steep_columns_sensitivity():
+    from hushfade.taps import IntegerTaps
+
+    taps = IntegerTaps(2 ** np.arange(30, dtype=np.int64), 0)
+    n = 100
+    gain = 2.0 ** np.maximum(29 - np.arange(n), 0)
+    pair = factor.Factorization(SlidingWindow(length=1), taps, n, gain)
+    R = pair.matrices(n)[1]
+    assert pair.sensitivity().value >= np.linalg.norm(R, axis=0).max() * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"taps": DOCUMENT["taps"] | {"support": 10**13}},
+        {"decay": {"kind": "mixture", "parts": [{"weight": 1e999, "decay": {"kind": "none"}}]}},
+        {"gain": [1, 2]},
+        {"gain": 3},
+        {"guarantee": []},
+        {"records": None},
+    ],
+)
+def test_malformed_documents_are_refused_as_such(change):
+    with pytest.raises((InvalidValue, InvalidType)):
+        Plan.from_json(json.dumps(DOCUMENT | change))
+
+
+@pytest.mark.parametrize("bounds", [(-1e308, 1e308), (0, 1e-25)])
+def test_extreme_bounds_are_refused_or_work(bounds):
+    low, high = bounds
+    if high > 1:
+        with pytest.raises(InvalidValue, match="high - low must be finite"):
+            plan(Exponential(half_life=3), ONE, low=low, high=high)
+    else:
+        found = plan(Exponential(half_life=3), ONE, low=low, high=high)
+        assert np.all(np.isfinite(found.start().run([0, 0])))
+
+
+@pytest.mark.parametrize("power", [10.5, 30, 100])
+def test_steep_power_laws_are_listed(power):
+    parts = recursion(PowerLaw(power=power))
+    assert_allclose(parts.listed, PowerLaw(power=power).weights(100), rtol=0)
+    assert parts.fades == []
 
 
 def test_a_plan_is_frozen():

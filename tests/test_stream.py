@@ -1,5 +1,6 @@
 import os
 import pickle
+from fractions import Fraction
 from threading import Thread
 
 import hypothesis
@@ -214,7 +215,7 @@ def test_the_error_is_known_beyond_the_first_table():
     assert_allclose(stream.step_total(0).stddev, found.stddev(4901), rtol=1e-12)
     endless = plan(Exponential(half_life=5), ONE).start()
     endless.run(np.zeros(10_000))
-    assert_allclose(endless.step_total(0).stddev, endless.plan.stddev(9000), rtol=1e-5)
+    assert_allclose(endless.step_total(0).stddev, endless.plan.stddev(9000), rtol=1e-9)
 
 
 # Refusals ------------------------------------------------------------------------------------
@@ -297,6 +298,101 @@ def test_large_integers_are_not_rounded():
         found.start().step_total(large - 1)
     with pytest.raises(InvalidValue, match="multiples of the resolution"):
         found.start().run(np.array([large - 1]))
+
+
+def test_unsigned_totals_do_not_wrap():
+    found = plan(SlidingWindow(length=1), ONE, high=2.0**22, resolution=2.0**12)
+    for wrapped in (2**63, 2**63 - 2**12, 2**64 - 2**12):
+        with pytest.raises(InvalidValue, match="at most the plan's largest_total"):
+            found.start().run(np.array([wrapped], dtype=np.uint64))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.longdouble])
+def test_only_float64_totals_are_exact_enough(kind):
+    stream = plan(Exponential(half_life=5), ONE).start()
+    with pytest.raises(InvalidType, match="shorter floats do not sum exactly"):
+        stream.run(np.ones(3, dtype=kind))
+    with pytest.raises(InvalidType, match="total must be an int or a float"):
+        stream.step_total(kind(1))
+    with pytest.raises(InvalidType, match="total must be an int or a float"):
+        stream.step_total(Fraction(1, 2))
+    assert stream.steps == 0
+
+
+def test_masked_records_are_refused():
+    masked = np.ma.array([0.25, 1e20], mask=[False, True])
+    stream = plan(Exponential(half_life=5), ONE).start()
+    for work in (stream.step, stream.run):
+        with pytest.raises(InvalidType, match="must not be masked"):
+            work(masked)
+
+
+@pytest.mark.parametrize("nothing", [(), [], np.array([])])
+def test_an_empty_step_can_be_closed_by_every_stream(nothing):
+    for arguments in ({}, {"keys": ["a", "b"]}, {"width": 3, "norm": 1.0}):
+        a, b = pair_of(**arguments)
+        zeros = 0 if not arguments else np.zeros(a.plan.intake.lanes)
+        assert np.array_equal(a.step(nothing).value, b.step_total(zeros).value)
+
+
+def test_a_foreign_objects_own_error_does_not_leak():
+    class Telling:
+        def __array__(self, *_, **__):
+            raise RuntimeError(f"the value is {SECRET}")
+
+    with pytest.raises(InvalidType) as caught:
+        plan(Exponential(half_life=5), ONE).start().step(Telling())
+    assert caught.value.__cause__ is None
+    assert "8675309" not in str(caught.value)
+
+
+def test_what_fails_before_the_draw_takes_nothing():
+    stream = plan(Exponential(half_life=5), ONE).start()
+    stream.step(1)
+    before = stream.save()
+    drawer = stream._drawer
+
+    class Failing:
+        def draws(self, *_):
+            raise MemoryError
+
+    stream._drawer = Failing()
+    with pytest.raises(MemoryError):
+        stream.run([1, 1])
+    stream._drawer = drawer
+    assert stream.save() == before
+    assert stream.step(1).step == 2
+
+
+def test_errors_cost_constant_memory_and_are_the_plans():
+    for decay in (PowerLaw(power=0.5), SlidingWindow(length=7)):
+        found = plan(decay, ONE)
+        stream = found.start()
+        stream.run(np.zeros(3000))
+        assert_allclose(stream.step(0).stddev, found.stddev(3001), rtol=1e-9)
+        again = Stream.load(stream.save())
+        assert_allclose(again.step(0).stddev, found.stddev(3002), rtol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.01, 1.0])
+def test_rounding_stays_far_below_the_error_at_the_largest_totals(share):
+    for decay, arguments in ((SlidingWindow(length=64), {}), (NoDecay(), {"horizon": 3000})):
+        found = plan(decay, ONE, resolution=1.0, **arguments)
+        x = np.full(3000, float(int(found.intake.largest_total * share)))
+        x[::7] = 0.0
+        quiet = found.start(SEEDED).run(x) - found.start(SEEDED).run(np.zeros(3000))
+        truth = np.array([float(s) for s in exact_sums(decay, x)])
+        spacing = np.spacing(np.abs(truth).max())  # the released float64 itself
+        assert np.max(np.abs(quiet - truth)) < 0.2 * found.max_stddev(3000) + 4 * spacing
+
+
+def exact_sums(decay, x):
+    length = decay.length if isinstance(decay, SlidingWindow) else len(x)
+    units = [int(value) for value in x]
+    total = 0
+    for t, unit in enumerate(units):
+        total += unit - (units[t - length] if t >= length else 0)
+        yield total
 
 
 def test_a_step_past_the_horizon_is_refused():

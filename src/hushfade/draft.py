@@ -51,6 +51,8 @@ def intake_of(
         norm = check.positive(norm=norm)
         low, high = -norm, norm
     span = high - low
+    if not math.isfinite(span):
+        raise InvalidValue(f"high - low must be finite, got {low!r} and {high!r}")
     grid = 2.0 ** (math.floor(math.log2(span)) - 10) if resolution is None else resolution
     grid = check.positive(resolution=grid)
     if math.frexp(grid)[0] != 0.5:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,8 @@ class Intake:
     def records(self, records: Any) -> list[int]:
         """A step's totals from its records: a number or many; by key; or vectors."""
         if self.keys is not None:
-            return self._bounded(self._by_key(records, self._sum))
+            named = {} if _nothing(records) else records
+            return self._bounded(self._by_key(named, self._sum))
         if self.norm is not None:
             return self._bounded(self._vector_sum(records))
         return self._bounded([self._sum(records)])
@@ -95,7 +96,11 @@ class Intake:
             raise InvalidValue(f"totals must have shape (n, {self.lanes}), got {array.shape}")
         if array.dtype.kind in "iu":  # in integers throughout: float64 would round beyond 2^53
             return self._integers(array)
-        units = array.astype(np.float64) / self.resolution
+        if array.dtype != np.float64:
+            raise InvalidType(
+                "totals must be integers or float64: shorter floats do not sum exactly"
+            )
+        units = array / self.resolution
         if not np.all(np.abs(units) <= self.largest_total):
             raise InvalidValue(_TOO_LARGE)
         if not np.all(units == np.rint(units)):
@@ -103,9 +108,11 @@ class Intake:
         return np.ascontiguousarray(units, dtype=np.int64)
 
     def _integers(self, array: NDArray[Any]) -> Signed:
-        limit = math.floor(self.largest_total * self.resolution)
+        limit = min(math.floor(self.largest_total * self.resolution), 2**62)
         if array.size and (int(array.max()) > limit or int(array.min()) < -limit):
             raise InvalidValue(_TOO_LARGE)
+        if limit == 0:  # only zeros are left, and 1/resolution may exceed int64
+            return np.zeros(array.shape, dtype=np.int64)
         if self.resolution <= 1.0:
             return np.ascontiguousarray(array.astype(np.int64) * round(1.0 / self.resolution))
         units, beyond = np.divmod(array.astype(np.int64), round(self.resolution))
@@ -142,10 +149,12 @@ class Intake:
         kind = type(total)
         if kind is int or kind is float:
             number: Any = total
-        elif isinstance(total, bool | np.bool_) or not isinstance(total, Real):
-            raise InvalidType(f"total must be a real number, got {kind.__name__}")
+        elif isinstance(total, Integral) and not isinstance(total, bool | np.bool_):
+            number = int(total)
+        elif isinstance(total, np.float64):
+            number = float(total)
         else:
-            number = int(total) if isinstance(total, Integral) else float(total)
+            raise InvalidType(f"total must be an int or a float, got {kind.__name__}")
         if not abs(number) <= self.largest_total * self.resolution:
             raise InvalidValue(_TOO_LARGE)
         if type(number) is int and self.resolution > 1.0:
@@ -177,11 +186,13 @@ class Intake:
     def _vectors(self, records: Any) -> Floats:
         """Rows scaled to the norm and rounded; toward zero where rounding would exceed it."""
         assert self.norm is not None
+        if _nothing(records):
+            return np.zeros((0, self.width))
         rows = _numbers(records, "records").astype(np.float64)
         if rows.ndim == 1:
             rows = rows[None, :]
         if rows.ndim != 2 or rows.shape[1] != self.width:
-            raise InvalidValue(f"records must have shape (m, {self.width}), got {rows.shape}")
+            raise InvalidValue(f"records must be rows of width {self.width}")
         if not np.all(np.isfinite(rows)):
             raise InvalidValue("records must be finite numbers, got nan or an infinity")
         limit = self.norm_unit
@@ -211,10 +222,17 @@ def _square(row: Floats) -> int:
 
 def _numbers(values: Any, name: str) -> NDArray[Any]:
     """The values as a real array; the message tells kinds and shapes, never contents."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidType(f"{name} must not be masked: leave out what does not count")
     try:
         array = np.asarray(values)
-    except (ValueError, TypeError, OverflowError):
+    except Exception:  # whatever a foreign object's own conversion raises might carry its value
         raise InvalidType(f"{name} must be real numbers of one shape") from None
     if array.dtype.kind not in "iuf":
-        raise InvalidType(f"{name} must be real numbers, got dtype {array.dtype}")
+        raise InvalidType(f"{name} must be real numbers, got {array.dtype.type.__name__}")
     return array
+
+
+def _nothing(records: Any) -> bool:
+    """An empty sequence: no records, whatever their kind."""
+    return isinstance(records, list | tuple | np.ndarray) and len(records) == 0

@@ -118,6 +118,10 @@ class KeyedNoise:
             raise InvalidType(f"stream must be a str, got {type(stream).__name__}")
         if not stream:
             raise InvalidValue("stream must have a name, got ''")
+        try:
+            stream.encode()
+        except UnicodeEncodeError:
+            raise InvalidValue("stream must be text that UTF-8 can hold") from None
         self._key = bytes(key)
         self.stream = stream
         self.epoch = check.count(epoch=epoch, least=0, most=2**63 - 1)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hushfade.noise import NoiseSource
     from hushfade.stream import Stream
 
-_ROOM = 2.0**61  # |y| stays below it, so int64 cannot overflow
+_ROOM = 2.0**54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
 _FINEST = 2.0**30  # the default resolution keeps the noise below this many grid units
 
 
@@ -229,6 +229,11 @@ def sized(found: Plan) -> Plan:
             "resolution must put the noise between 8 and 2^34 grid units, "
             f"got {found.sigma:.3g} with resolution = {found.intake.resolution!r}"
         )
+    gain = found.pair.gain
+    if gain is not None and not (
+        found.horizon is not None and len(gain) == found.horizon and float(np.min(gain)) > 0.0
+    ):
+        raise InvalidValue("gain must be > 0 at each step of the horizon")
     assert isinstance(found.pair.taps, IntegerTaps)
     reach = float(np.sum(np.abs(found.pair.taps.integers)))
     if found.pair.gain is not None:

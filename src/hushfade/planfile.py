@@ -34,6 +34,11 @@ from hushfade.taps import IntegerTaps
 
 FORMAT = "hushfade plan 1"
 _LIMIT = 1 << 26  # characters
+_LONGEST = 1 << 28  # taps
+_MALFORMED = (
+    KeyError, TypeError, ValueError, AttributeError, OverflowError, AssertionError, IndexError,
+    RecursionError, MemoryError,
+)  # fmt: skip
 
 
 def written(plan: Plan) -> str:
@@ -61,13 +66,13 @@ def read(text: str | bytes) -> Plan:
         raise InvalidValue(f"the plan must have format {FORMAT!r}")
     try:
         plan = _plan(document)
+        same = json.loads(written(plan)) == document
     except HushfadeError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InvalidValue(
-            f"the plan must have the fields of {FORMAT!r}: {type(error).__name__}"
-        ) from None
-    if json.loads(written(plan)) != document:
+    except _MALFORMED as error:
+        name = type(error).__name__
+        raise InvalidValue(f"the plan must have the fields of {FORMAT!r}: {name}") from None
+    if not same:
         raise InvalidValue("the plan must be as it was written, but its digest or a field differs")
     return plan
 
@@ -135,6 +140,7 @@ def _plan(document: dict[str, Any]) -> Plan:
         resolution=records["resolution"],
     )
     taps = document["taps"]
+    check.count(support=taps["support"], most=_LONGEST)
     lengths = np.diff([*taps["from"], taps["support"]])
     integers = np.repeat(np.array(taps["value"], dtype=np.int64), lengths)
     bits = taps["bits"]

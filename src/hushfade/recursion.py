@@ -12,6 +12,7 @@ q = 1 - p, since a pole p within 1e-16 of 1 would not know its own half-life.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,6 +69,8 @@ def _add(to: Recursion, weight: float, decay: Decay) -> None:
         case Exponential():
             to.fades.append(-math.expm1(-math.log(2.0) / decay.half_life))
             to.pole_weights.append(weight)
+        case PowerLaw() if decay.power > 10:  # below 1e-20 within a hundred steps
+            _list(to, weight, decay.weights(100).tolist())
         case PowerLaw():
             fades, weights = _power_law(decay.power)
             to.fades.extend(fades)
@@ -77,9 +80,7 @@ def _add(to: Recursion, weight: float, decay: Decay) -> None:
             to.windows.append(decay.length)
             to.window_weights.append(weight)
         case CustomDecay():
-            to.listed.extend([0.0] * (len(decay.values) - len(to.listed)))
-            for k, f in enumerate(decay.values):
-                to.listed[k] += weight * f
+            _list(to, weight, decay.values)
         case Mixture():
             for inner, part in decay.parts:
                 _add(to, weight * inner, part)
@@ -88,6 +89,12 @@ def _add(to: Recursion, weight: float, decay: Decay) -> None:
                 f"a decay of your own cannot be streamed, got {type(decay).__name__}: "
                 "list its weights in a CustomDecay"
             )
+
+
+def _list(to: Recursion, weight: float, values: Sequence[float]) -> None:
+    to.listed.extend([0.0] * (len(values) - len(to.listed)))
+    for k, f in enumerate(values):
+        to.listed[k] += weight * f
 
 
 def _power_law(c: float) -> tuple[list[float], list[float]]:
