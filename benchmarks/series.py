@@ -111,8 +111,8 @@ def growth(rounds: int) -> Section:
         rows.append((f"2^{bits}", f"{nanoseconds:.0f}", *cells))
     return Section(
         "Series: growth of square_root with n",
-        f"Power 1; yardstick: one FFT product of the same length, {rounds} rounds.  The first 64 coefficients are "
-        "computed in decimals, a fixed cost that shows at small n.",
+        f"Power 1; yardstick: one FFT product of the same length, {rounds} rounds.  The first 64 "
+        "coefficients are computed in decimals, a fixed cost that shows at small n.",
         ("n", "nanoseconds for each coefficient", "best", "spread"),
         rows,
     )
