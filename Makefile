@@ -27,6 +27,7 @@ lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/lint-imports --no-cache
 
 bench: setup     ## speed as ratios, written to docs/results
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 audit: setup     ## privacy and noise at length, with seeded bugs, written to docs/results

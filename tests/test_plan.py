@@ -157,6 +157,23 @@ def test_the_bound_for_one_step_is_the_two_sided_quantile():
     assert found.max_stddev(10) == found.stddevs(10).max()
 
 
+@pytest.mark.parametrize(
+    "found",
+    [plan(NoDecay(), ONE, method="unbounded"), plan(PowerLaw(power=0.25), ONE)],
+    ids=["unbounded", "power 0.25"],
+)
+def test_heavy_decays_reach_far(found):
+    # 2^19 steps: within 3 % of the exact factors, and not growing like the root of the time
+    n = 1 << 19
+    exact = (
+        factor.unbounded_counting()
+        if found.method == "unbounded"
+        else factor.square_root(found.decay)
+    )
+    ideal = exact.sensitivity().value * exact.errors(n)[-1] * ONE.noise_multiplier
+    assert found.stddev(n) < 1.03 * ideal
+
+
 def test_normalized_uses_the_horizon():
     root = plan(NoDecay(), ONE, horizon=1024)
     better = plan(NoDecay(), ONE, horizon=1024, method="normalized")

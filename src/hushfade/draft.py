@@ -19,7 +19,7 @@ from hushfade.intake import Intake
 Method = Literal["square_root", "normalized", "unbounded"]
 
 MAX_LOSS = 0.001  # of the integer taps over the exact factors
-_REFERENCE, _FARTHEST = 1 << 13, 1 << 16  # steps over which an endless plan's loss is measured
+_REFERENCE, _FARTHEST = 1 << 13, 1 << 17  # steps over which an endless plan's loss is measured
 _CANDIDATES = [  # bits and tolerance of the taps, from cheap to fine
     (8, 0.2), (8, 0.12), (10, 0.12), (10, 0.06), (12, 0.06), (12, 0.03), (14, 0.03), (16, 0.03),
     (18, 0.02), (20, 0.02),
@@ -111,17 +111,19 @@ def check_method(method: object) -> None:
 def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
     """The cheapest stepped taps whose loss is at most MAX_LOSS, or the best that was found.
 
-    The loss is that of ‖L‖ over n steps times ‖R‖ over all that the pair serves, and n is the
-    horizon or, without one, twice the taps' support within 2^13 to 2^16.
+    The loss is that of ‖L‖ over n steps times ‖R‖ over all that the pair serves.  n is the horizon
+    or, without one, 2^13; 2^17 for a heavy decay, whose error keeps growing beyond the taps' reach,
+    so that its taps must be fine enough to reach far.
     """
+    heavy = exact.horizon is None and _heavy(exact.decay)
+    n = exact.horizon or (_FARTHEST if heavy else _REFERENCE)
+    longest = 2 * _FARTHEST if heavy else factor.LONGEST
     best: tuple[Factorization, float] | None = None
-    for bits, tolerance in _CANDIDATES:
+    for bits, tolerance in _CANDIDATES[4:] if heavy else _CANDIDATES:
         try:
-            pair = exact.stepped(bits, tolerance)
+            pair = exact.stepped(bits, tolerance, longest=longest)
         except Unstable:
             continue
-        assert pair.taps.support is not None
-        n = exact.horizon or min(max(_REFERENCE, 2 * pair.taps.support), _FARTHEST)
         loss = _error_factor(pair, n) / _error_factor(exact, n) - 1.0
         if best is None or loss < best[1]:
             best = pair, loss
@@ -130,6 +132,12 @@ def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
     if best is None:
         raise Unstable("no integer taps are stable for this decay; give a horizon")
     return best
+
+
+def _heavy(decay: Decay) -> bool:
+    """Does Σ f_k² seem to diverge?  Counting, and powers up to one half."""
+    energy = np.cumsum(decay.weights(_REFERENCE) ** 2)
+    return bool(energy[-1] > 1.01 * energy[_REFERENCE // 2])
 
 
 @lru_cache(maxsize=64)
