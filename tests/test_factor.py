@@ -109,6 +109,7 @@ ROOT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decay", ROOT, ids=repr)
 def test_the_square_roots_error_factors_are_the_reference_ones(decay):
     pair = factor.square_root(decay)
@@ -194,6 +195,7 @@ def test_rounded_taps_have_the_reference_support():
     assert factor.square_root(Exponential(alpha=1.01)).rounded(8).memory == 286
 
 
+@pytest.mark.slow
 def test_counting_for_ever_costs_about_twice_a_known_horizon():
     pair = factor.unbounded_counting(0.6)
     sensitivity = pair.sensitivity().value
@@ -205,6 +207,7 @@ def test_counting_for_ever_costs_about_twice_a_known_horizon():
     assert_allclose(known.error_factor(1 << 16), 4.5964, atol=5e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.55, 0.6, 1.0, 2.0])
 def test_the_unbounded_sensitivity_is_its_slowly_converging_series(beta):
     # r_n ~ (n^½ √π (ln n + c)^β)⁻¹ with c = γ + 2 ln 2, so the tail integrates in closed form;

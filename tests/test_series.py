@@ -161,10 +161,12 @@ def worst(a, reference, sampled):
         return float(max(errors))
 
 
+@pytest.mark.slow
 def test_every_coefficient_of_counting_is_right_at_a_million():
     assert worst(series.square_root(np.ones(N)), central, SAMPLED) < 1e-15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [1.0001, 1.01, 1.1, 2.0])
 def test_every_coefficient_of_exponentials_is_right_at_a_million(alpha):
     decay = Exponential(alpha=alpha)
@@ -178,6 +180,7 @@ def test_every_coefficient_of_exponentials_is_right_at_a_million(alpha):
     assert np.all(a >= 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.25, 0.5, 1, 2, 3, 5])
 def test_every_coefficient_of_power_laws_is_right_at_a_million(power):
     a = series.square_root(PowerLaw(power=power).weights(N))
@@ -191,6 +194,7 @@ def test_every_coefficient_of_power_laws_is_right_at_a_million(power):
     assert np.max(noise) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [2, 7, 64, 1000, 100_000])
 def test_every_coefficient_of_windows_is_right_at_a_million(length):
     # also at the coefficients next to a change of sign, where terms cancel most
@@ -205,6 +209,7 @@ def test_every_coefficient_of_windows_is_right_at_a_million(length):
         assert worst(a, lambda k: window_root(length, k), sampled + smallest) < 1e-14
 
 
+@pytest.mark.slow
 def test_four_million_coefficients_square_back():
     f = PowerLaw(power=3).weights(1 << 22)
     a = series.square_root(f)
