@@ -1,0 +1,62 @@
+"""Numbers that know which side they are on: a proven bound, and a bracket of two."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from hushfade.errors import InvalidValue
+
+Side = Literal["lower", "upper"]
+
+Quantity = Literal[
+    "gamma2",
+    "gamma_f",
+    "gamma2_limit",
+    "sensitivity",
+    "expected maximum",
+    "mean squared error",
+    "hereditary discrepancy",
+]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proven bound: its value, its side, what it bounds, its name, and where it stands.
+
+    >>> print(Bound(1.0328, "lower", "gamma2", "two steps", "Theorem 2"))
+    gamma2 ≥ 1.0328 (two steps; Theorem 2)
+    """
+
+    value: float
+    side: Side
+    quantity: Quantity
+    name: str
+    where: str  # in the paper, or author and year
+    correction: str = ""  # what the paper prints instead, where that is false
+
+    def __str__(self) -> str:
+        sign = "≥" if self.side == "lower" else "≤"
+        return f"{self.quantity} {sign} {self.value:.6g} ({self.name}; {self.where})"
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """lower ≤ the number ≤ upper, both proven.
+
+    >>> Bracket(2.0, 2.5).gap
+    0.25
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.lower) and self.lower <= self.upper):
+            raise InvalidValue(f"lower must be <= upper, got {self.lower!r} and {self.upper!r}")
+
+    @property
+    def gap(self) -> float:
+        """upper / lower - 1."""
+        return self.upper / self.lower - 1.0
