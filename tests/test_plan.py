@@ -19,6 +19,7 @@ from hushfade import (
     Plan,
     PowerLaw,
     SlidingWindow,
+    Unstable,
     factor,
     plan,
 )
@@ -378,3 +379,10 @@ def test_steep_power_laws_are_listed(power):
 def test_a_plan_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         PLANS[0].loss = 0.0
+
+
+@pytest.mark.parametrize("horizon", [100, 300])
+def test_taps_that_grow_beyond_integers_are_refused(horizon):
+    unstable = CustomDecay([(1 - 0.9 ** (k + 1)) / 0.1 for k in range(12)])
+    with pytest.raises(Unstable, match="a shorter one"):
+        plan(unstable, ONE, horizon=horizon)

@@ -9,7 +9,7 @@ pair.errors(1000)            # what it costs at each step, for unit noise
 
 from __future__ import annotations
 
-from hushfade import factor, series
+from hushfade import factor, series, theory
 from hushfade.decay import (
     CustomDecay,
     Decay,
@@ -65,4 +65,5 @@ __all__ = [
     "factor",
     "plan",
     "series",
+    "theory",
 ]

@@ -18,6 +18,9 @@ from hushfade.errors import InvalidType, InvalidValue
 Column: TypeAlias = NDArray[np.float64]
 """A one-dimensional float64 array: weights, coefficients, taps."""
 
+Matrix: TypeAlias = NDArray[np.float64]
+"""A two-dimensional float64 array: a factor, all of it."""
+
 Signed: TypeAlias = NDArray[np.int64]
 """Integers on a grid: totals, taps, noise."""
 
@@ -80,22 +83,38 @@ def coefficients(**argument: Any) -> Column:
     >>> coefficients(f=[1, 0.5])
     array([1. , 0.5])
     """
+    return _array(argument, "a sequence", "one dimension", 1)
+
+
+def matrix(**argument: Any) -> Matrix:
+    """The single keyword's value as a non-empty matrix of finite float64.
+
+    >>> matrix(A=[[1, 0], [1, 1]])
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return _array(argument, "a matrix", "two dimensions", 2)
+
+
+def _array(argument: dict[str, Any], kind: str, shape: str, dimensions: int) -> Column:
     name, value = _only(argument)
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
-        raise InvalidType(f"{name} must be a sequence of real numbers") from error
+        raise InvalidType(f"{name} must be {kind} of real numbers") from error
     if array.dtype.kind not in "iuf":
-        raise InvalidType(f"{name} must be a sequence of real numbers, got dtype {array.dtype}")
-    if array.ndim != 1:
-        raise InvalidValue(f"{name} must have one dimension, got shape {array.shape}")
+        raise InvalidType(f"{name} must be {kind} of real numbers, got dtype {array.dtype}")
+    if array.ndim != dimensions:
+        raise InvalidValue(f"{name} must have {shape}, got shape {array.shape}")
     if not array.size > 0:
         raise InvalidValue(f"{name} must not be empty, got shape {array.shape}")
-    column = array.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(column))
+    numbers = array.astype(np.float64)
+    bad = np.argwhere(~np.isfinite(numbers))
     if bad.size:
-        raise InvalidValue(f"{name} must be finite, got {array[bad[0]]} at index {bad[0]}")
-    return column
+        place = tuple(bad[0].tolist())
+        where = place[0] if dimensions == 1 else place
+        raise InvalidValue(f"{name} must be finite, got {array[place]} at index {where}")
+    return numbers
 
 
 def _only(argument: dict[str, Any]) -> tuple[str, Any]:

@@ -130,7 +130,9 @@ def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
         if loss <= MAX_LOSS:
             break
     if best is None:
-        raise Unstable("no integer taps are stable for this decay; give a horizon")
+        raise Unstable(
+            "no integer taps are stable for this decay; give a horizon, or a shorter one"
+        )
     return best
 
 

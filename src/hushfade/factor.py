@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 
 from hushfade import check, disk, fourier, series
-from hushfade.check import Column, Signed
+from hushfade.check import Column, Matrix, Signed
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
 from hushfade.taps import CountingTaps, IntegerTaps, ListedTaps, RootTaps, Taps
@@ -118,7 +118,7 @@ class Factorization:
         """The number of past step totals that the private half keeps; None: all of them."""
         return self.taps.support if self.taps.support is not None else self.horizon
 
-    def matrices(self, n: int) -> tuple[Column, Column]:
+    def matrices(self, n: int) -> tuple[Matrix, Matrix]:
         """L and R as dense n × n matrices, to check by."""
         from scipy.linalg import toeplitz
 
@@ -154,6 +154,8 @@ class Factorization:
         return self._with_integers(np.repeat(np.rint(np.ldexp(means, bits)), lengths), bits)
 
     def _with_integers(self, integers: Column, bits: int) -> Factorization:
+        if not float(np.max(np.abs(integers))) < 2.0**53:
+            raise Unstable(f"right must stay below 2^53 with bits = {bits}: its taps grow")
         gain = None if self.gain is None else np.ldexp(np.rint(np.ldexp(self.gain, bits)), -bits)
         found = replace(self, taps=IntegerTaps(integers.astype(np.int64), bits), gain=gain)
         return _stable(found)

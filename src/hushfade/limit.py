@@ -1,8 +1,9 @@
-"""Σ a_n² over all n: the energy of the square root, by an integral over the unit circle.
+"""The mean of |g| over the unit circle: the limit of γ2(M), and the energy of the square root.
 
-By Parseval Σ a_n² = (1/2π) ∫ |√g(e^iθ)|² dθ = (1/π) ∫_0^π |g(e^iθ)| dθ.  It is the error factor
-of the square root mechanism that runs for ever, and, by Bennett's theorem on Toeplitz Schur
-multipliers (1977), the limit of γ2(M) itself: no factorization does better in the long run.
+By Bennett's theorem on Toeplitz Schur multipliers (1977) γ2(M) rises to (1/2π) ∫ |g(e^iθ)| dθ as
+the steps go on: no factorization does better in the long run.  By Parseval that is
+(1/2π) ∫ |√g|² = Σ a_n², the error factor of the square root mechanism that runs for ever, where √g
+is analytic in the disk.  So the square root is optimal in the limit.
 """
 
 from __future__ import annotations
@@ -20,18 +21,14 @@ _SHALLOW, _DEEP = 110, 1000  # octaves of θ; π 2^-1000 is still a normal float
 
 
 class Energy(NamedTuple):
-    """Σ a_n² and an estimate of its absolute error."""
+    """An integral over the circle and an estimate of its absolute error."""
 
     value: float
     error: float
 
 
-@lru_cache(maxsize=64)
 def energy(decay: Decay) -> Energy:
-    """Σ a_n² of the decay's square root, all n.  Cost: milliseconds; power laws about 0.1 s.
-
-    Gauss-Legendre on octaves of θ toward the singularity at 0, cut at the decay's knots and
-    bisected where two orders disagree; below the last octave |g| is a power of θ.
+    """Σ a_n² of the decay's square root, all n.
 
     >>> from hushfade.decay import SlidingWindow
     >>> round(energy(SlidingWindow(length=2)).value, 12)  # 4/π
@@ -39,6 +36,17 @@ def energy(decay: Decay) -> Energy:
     """
     if not decay.horizon_free:
         raise Diverges(f"the sum of a_n² over all n is not known to be finite for {decay!r}")
+    return mean_size(decay)
+
+
+@lru_cache(maxsize=64)
+def mean_size(decay: Decay) -> Energy:
+    """(1/2π) ∫ |g(e^iθ)| dθ, the limit of γ2.  Cost: milliseconds; power laws about 0.1 s.
+
+    Gauss-Legendre on octaves of θ toward the singularity at 0, cut at the decay's knots and
+    bisected where two orders disagree; below the last octave |g| is a power of θ.  Raises Diverges
+    where that power is -1: something in the decay never fades.
+    """
     octaves = _SHALLOW
     tail = _tail(decay, octaves)
     if tail.error > 1e-14:
@@ -55,6 +63,8 @@ def _tail(decay: Decay, octaves: int) -> Energy:
     theta = np.pi * np.exp2(-np.arange(octaves - 2.0, octaves + 1.0))
     mass = _size(decay, theta) * theta
     exponents = np.log2(mass[:-1] / mass[1:])
+    if not exponents[1] > 1e-9:
+        raise Diverges(f"the mean of |g| over the circle is infinite for {decay!r}")
     value = mass[2] / exponents[1]
     return Energy(float(value), float(abs(value - mass[2] / exponents[0])))
 

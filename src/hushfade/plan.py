@@ -24,6 +24,7 @@ from hushfade.factor import Factorization
 from hushfade.guarantee import Guarantee
 from hushfade.intake import Intake
 from hushfade.taps import IntegerTaps
+from hushfade.theory.certificates import Certificate, certificate
 
 if TYPE_CHECKING:
     from hushfade.noise import NoiseSource
@@ -116,6 +117,28 @@ class Plan:
     def error_factor(self, n: int) -> float:
         """‖L‖·‖R‖ over the first n steps, of the taps in use."""
         return self.pair.error_factor(self._steps(n))
+
+    def certificate(self, n: int | None = None) -> Certificate:
+        """How near the optimum the first n steps are; without n all, or 1000 if they never end.
+
+        Its error factor is `max_stddev(n)` for unit noise multiplier and unit change, with the
+        noise in use: a plan that runs for ever is compared with mechanisms made for these n steps.
+        Of many keys each is treated by itself, in the plan and in what it is compared with.
+
+        >>> from hushfade.decay import Exponential
+        >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
+        >>> p.certificate(10_000).sentence()
+        'No factorization mechanism can have less than 99.94 % of this error.'
+        """
+        steps = self._steps(n or self.horizon or 1000)
+        change = _change_units(self.guarantee, self.intake) * self.intake.resolution
+        return certificate(
+            self.decay,
+            steps,
+            self.max_stddev(steps) * self.guarantee.mu / change,
+            participations=self.guarantee.participations,
+            separation=self.guarantee.separation,
+        )
 
     # Use -------------------------------------------------------------------------------------
 

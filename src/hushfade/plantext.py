@@ -39,7 +39,7 @@ def table(plan: Plan) -> str:
         f"A released value is unbiased; 95 of 100 are within {shown:.4g} of the true decayed "
         f"sum (a true 1000 shows as {1000 - shown:.0f} to {1000 + shown:.0f})."
     )
-    lines = [plan.guarantee.sentence(), accuracy, ""]
+    lines = [plan.guarantee.sentence(), accuracy, plan.certificate(n).sentence(), ""]
     return "\n".join(lines + [f"  {name:<{width}}  {text}" for name, text in rows])
 
 

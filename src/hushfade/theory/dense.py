@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hushfade import check
-from hushfade.check import Column
+from hushfade.check import Column, Matrix
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue
 from hushfade.factor import Sensitivity
@@ -22,8 +22,8 @@ class DenseFactorization:
     """
 
     decay: Decay
-    left: Column = field(repr=False)
-    right: Column = field(repr=False)
+    left: Matrix = field(repr=False)
+    right: Matrix = field(repr=False)
 
     def __post_init__(self) -> None:
         n = len(self.left)
@@ -67,7 +67,7 @@ class DenseFactorization:
         """‖L‖₂→∞ · ‖R‖₁→₂ of the first n steps."""
         return float(np.max(self.errors(n))) * self.sensitivity(n).value
 
-    def matrices(self, n: int) -> tuple[Column, Column]:
+    def matrices(self, n: int) -> tuple[Matrix, Matrix]:
         """L and R of the first n steps."""
         n = self._steps(n)
         return self.left[:n, :n], self.right[:n, :n]

@@ -28,13 +28,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hushfade import check
-from hushfade.check import Column
+from hushfade.check import Column, Matrix
 from hushfade.errors import InvalidValue
 from hushfade.theory.bound import Bracket
 
 UNIT = 2.0**-53  # the rounding of one operation
 LARGEST = 2048  # an eigh of that size takes seconds
-_DEPTH, _ITERATIONS = 10, 200
+_DEPTH, _ITERATIONS, _FLOOR = 10, 200, -25.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +49,9 @@ class Optimum:
     bracket: Bracket
     row_weights: Column = field(repr=False)
     column_weights: Column = field(repr=False)
-    contraction: Column = field(repr=False)
-    left: Column = field(repr=False)
-    right: Column = field(repr=False)
+    contraction: Matrix = field(repr=False)
+    left: Matrix = field(repr=False)
+    right: Matrix = field(repr=False)
 
     @property
     def lower(self) -> float:
@@ -131,8 +131,8 @@ def _fixed_point(attempt: Callable[[Column], tuple[float, Column]], n: int, gap:
     steps: list[Column] = []
     best, best_ratio = np.full(n, 1.0 / n), math.inf
     for _ in range(_ITERATIONS):
-        # weights below e^-60 of the largest do not matter and would underflow
-        log_p = np.maximum(log_p - np.max(log_p), -60.0)
+        # weights may vanish at the optimum; below 1e-11 of the largest eigh cannot tell d/p
+        log_p = np.maximum(log_p - np.max(log_p), _FLOOR)
         p = np.exp(log_p)
         p /= np.sum(p)
         value, d = attempt(p)
@@ -145,6 +145,7 @@ def _fixed_point(attempt: Callable[[Column], tuple[float, Column]], n: int, gap:
             log_p, places, steps = np.log(best), [], []
             continue
         step = np.log(np.maximum(d, 1e-300) / (p * value))
+        step[(log_p == _FLOOR) & (step < 0.0)] = 0.0
         places = [*places[-_DEPTH:], log_p]
         steps = [*steps[-_DEPTH:], step]
         log_p = log_p + step
@@ -156,7 +157,7 @@ def _fixed_point(attempt: Callable[[Column], tuple[float, Column]], n: int, gap:
     return best
 
 
-def _causal(M: Column, R: Column) -> tuple[Column, Column]:
+def _causal(M: Matrix, R: Matrix) -> tuple[Matrix, Matrix]:
     """L, R with R turned to lower triangular form, which keeps RᵀR, and L = M R⁻¹."""
     from scipy.linalg import qr, solve_triangular
 
@@ -167,12 +168,12 @@ def _causal(M: Column, R: Column) -> tuple[Column, Column]:
     return L, R
 
 
-def _balanced(L: Column, R: Column) -> tuple[Column, Column]:
+def _balanced(L: Matrix, R: Matrix) -> tuple[Matrix, Matrix]:
     scale = math.sqrt(_columns(R) / _rows(L))
     return L * scale, R / scale
 
 
-def _inner(M: Column, U: Column, u: Column, v: Column) -> float:
+def _inner(M: Matrix, U: Matrix, u: Column, v: Column) -> float:
     """A number surely ≤ Σ u_i U_ij M_ij v_j / ‖U‖, so ≤ ‖D_u M D_v‖_*."""
     terms = u[:, None] * M * U * v[None, :]
     # pairwise summation of up to 2^24 terms, four roundings in each
@@ -180,29 +181,29 @@ def _inner(M: Column, U: Column, u: Column, v: Column) -> float:
     return value / _norm(U)
 
 
-def _norm(U: Column) -> float:
+def _norm(U: Matrix) -> float:
     """A number surely ≥ ‖U‖, for U nearly orthogonal: ‖U‖² ≤ 1 + ‖UᵀU - I‖_F."""
     n = len(U)
     off = float(np.linalg.norm(U.T @ U - np.eye(n))) + 2.0 * (n + 2) * UNIT * n
     return math.sqrt(1.0 + off) * (1.0 + 4.0 * UNIT)
 
 
-def _residual(M: Column, L: Column, R: Column) -> float:
+def _residual(M: Matrix, L: Matrix, R: Matrix) -> float:
     """A number surely ≥ the longest column of M - L R, so ≥ γ2 of it."""
     n = len(M)
     rounding = (n + 2) * UNIT * (np.abs(L) @ np.abs(R))
     return _columns(np.abs(M - L @ R) + 2.0 * rounding)
 
 
-def _rows(L: Column) -> float:
+def _rows(L: Matrix) -> float:
     return float(np.max(np.linalg.norm(L, axis=1)))
 
 
-def _columns(R: Column) -> float:
+def _columns(R: Matrix) -> float:
     return float(np.max(np.linalg.norm(R, axis=0)))
 
 
-def _matrix(f: Column) -> Column:
+def _matrix(f: Column) -> Matrix:
     from scipy.linalg import toeplitz
 
     return np.asarray(toeplitz(f, np.zeros(len(f))))

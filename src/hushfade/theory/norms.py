@@ -1,0 +1,79 @@
+"""The factorization norms of a decay's matrix at n steps, bracketed, and their limit."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+
+import numpy as np
+
+from hushfade import check, factor, limit
+from hushfade.decay import Decay, Exponential
+from hushfade.errors import InvalidValue
+from hushfade.limit import Energy
+from hushfade.theory import certificates, optimum
+from hushfade.theory.bound import Bracket
+
+DENSE = 1024  # up to that many steps the bracket is the optimum's own
+
+
+def gamma2(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
+    """γ2(M) = min ‖L‖₂→∞ ‖R‖₁→₂ over all M = L R, for n steps: the least error factor there is.
+
+    Up to 1024 steps the bracket is as narrow as `gap` (seconds at 1024).  Beyond, it is made of
+    explicit bounds in O(n log n): the lower certificate, and the best of circulant, square root and
+    normalized square root.
+
+    >>> from hushfade.decay import NoDecay
+    >>> found = gamma2(NoDecay(), 2, gap=1e-6)  # 2/√3
+    >>> round(found.lower, 5), round(found.upper, 5)
+    (1.1547, 1.1547)
+    """
+    f = decay.weights(check.count(n=n))
+    if n <= DENSE:
+        return optimum.solve(f, gap=gap).bracket
+    above = [certificates.upper(f).value]
+    with suppress(InvalidValue):  # √g of an unstable decay grows beyond float64
+        # the pairs' taps are good to 1e-12, relatively
+        pairs = factor.square_root(decay), factor.normalized(decay, n)
+        above += [pair.error_factor(n) * (1.0 + 1e-11) for pair in pairs]
+    return Bracket(certificates.lower(f).value, min(above))
+
+
+def gamma_f(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
+    """γ_F(M) = min ‖L‖_F ‖R‖₁→₂, for n steps: √n times the least root mean square error factor.
+
+    Up to 1024 steps as narrow as `gap`, beyond by explicit bounds; γ_F ≤ √n γ2 always.
+
+    >>> from hushfade.decay import NoDecay
+    >>> found = gamma_f(NoDecay(), 2, gap=1e-6)  # the golden ratio
+    >>> round(found.lower, 5), round(found.upper, 5)
+    (1.61803, 1.61803)
+    """
+    f = decay.weights(check.count(n=n))
+    if n <= DENSE:
+        return optimum.solve_frobenius(f, gap=gap).bracket
+    above = [math.sqrt(n) * certificates.upper(f).value * (1.0 + 1e-15)]
+    with suppress(InvalidValue):
+        pair = factor.square_root(decay)
+        mean = float(np.linalg.norm(pair.errors(n))) * pair.sensitivity(n).value
+        above.append(mean * (1.0 + 1e-11))
+    return Bracket(certificates.lower_frobenius(f).value, min(above))
+
+
+def gamma2_limit(decay: Decay) -> Energy:
+    """The limit of γ2 as the steps go on, (1/2π) ∫ |g(e^iθ)| dθ, and its estimated error.
+
+    Bennett 1977; where √g is analytic in the disk it is also Σ a_n².  Exponentials have a closed
+    form, (2/π) K with modulus 1/α.  Raises Diverges where it is infinite: for counting.
+
+    >>> from hushfade.decay import PowerLaw
+    >>> [round(gamma2_limit(decay).value, 5) for decay in (PowerLaw(1), Exponential(alpha=2))]
+    [1.1081, 1.07318]
+    """
+    if isinstance(decay, Exponential):
+        from scipy.special import ellipkm1
+
+        value = 2.0 / math.pi * float(ellipkm1(-math.expm1(-2.0 * math.log(2.0) / decay.half_life)))
+        return Energy(value, 1e-15 * value)
+    return limit.mean_size(decay)

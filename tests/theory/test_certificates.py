@@ -1,0 +1,227 @@
+import math
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import fft
+from scipy.linalg import toeplitz
+
+from hushfade import (
+    Exponential,
+    Guarantee,
+    InvalidType,
+    InvalidValue,
+    NoDecay,
+    PowerLaw,
+    SlidingWindow,
+    factor,
+    plan,
+    theory,
+)
+from hushfade.theory import certificates, dense, optimum
+from tests.decays import ALL_DECAYS
+
+GUARANTEE = Guarantee(epsilon=1, delta=1e-6)
+PLANNABLE = [
+    decay for decay in ALL_DECAYS if not repr(decay).startswith("CustomDecay(values=(0.99")
+]
+FALLING = st.lists(st.floats(0, 1), min_size=0, max_size=63).map(
+    lambda falls: np.concatenate([[1.0], np.sort(falls)[::-1]])
+)
+
+
+def in_long_double(f, u, v):
+    """The certificate's sum with 64 bits of mantissa, no error term."""
+    n = len(f)
+    f, u, v = (np.asarray(part, dtype=np.longdouble) for part in (f, u, v))
+    N = fft.next_fast_len(n, real=True)
+    w = fft.irfft(fft.rfft(u, 2 * N) * np.conj(fft.rfft(v, 2 * N)), 2 * N)[:n]
+    size = np.abs(fft.rfft(w * f, 2 * N))
+    size[1:-1] *= 2
+    return max(size[0::2].sum(), size[1::2].sum()) / N
+
+
+# Laws ----------------------------------------------------------------------------------------
+
+
+@hypothesis.settings(deadline=None, max_examples=80, derandomize=True)
+@hypothesis.given(FALLING)
+def test_certificates_never_pass_the_optimum(f):
+    found = optimum.solve(f)
+    assert certificates.lower(f).value <= found.upper
+    assert certificates.upper(f).value >= found.lower
+    assert certificates.lower_frobenius(f).value <= optimum.solve_frobenius(f).upper
+
+
+@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@pytest.mark.parametrize("n", [1, 2, 3, 31, 100])
+def test_certificates_hold_for_every_decay(decay, n):
+    f = decay.weights(n)
+    found = optimum.solve(f)
+    below, above = certificates.lower(f), certificates.upper(f)
+    assert (below.side, above.side) == ("lower", "upper")
+    assert 0.85 * found.lower < below.value <= found.upper
+    assert above.value >= found.lower
+
+
+@hypothesis.settings(deadline=None, max_examples=60, derandomize=True)
+@hypothesis.given(st.integers(1, 40), st.integers(0, 2**32))
+def test_the_trace_norm_is_bounded_for_any_weights(n, seed):
+    draw = np.random.default_rng(seed)
+    f, u, v = draw.normal(size=n), draw.exponential(size=n), draw.exponential(size=n)
+    exact = np.linalg.svd(u[:, None] * toeplitz(f, np.zeros(n)) * v, compute_uv=False).sum()
+    assert certificates.trace_norm(f, u, v) <= exact * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@pytest.mark.parametrize("n", [7, 1000, 2**16])
+def test_the_error_term_covers_the_rounding_and_is_small(decay, n):
+    f, v = decay.weights(n), certificates.profile(n, 0.2, 0.7)
+    exact = in_long_double(f, v[::-1], v)
+    certified = certificates.trace_norm(f, v[::-1], v)
+    assert certified <= exact
+    assert exact - certified < 1e-9 * exact
+
+
+def test_a_certificate_without_its_normalisation_would_be_caught():
+    f = PowerLaw(0.5).weights(64)
+    v = certificates.profile(64, 0.0, 1.0)
+    wrong = certificates.trace_norm(f, v[::-1], v) / np.linalg.norm(v)  # ‖u‖ forgotten
+    assert wrong > optimum.solve(f).upper
+
+
+@pytest.mark.parametrize("decay", [NoDecay(), Exponential(24), SlidingWindow(7)], ids=repr)
+@pytest.mark.parametrize(("k", "b"), [(1, 1), (2, 1), (3, 7), (4, 20), (100, 11)])
+def test_no_pair_beats_the_certificate_under_repeated_participation(decay, k, b):
+    for n in [60, 300]:
+        pairs = [factor.square_root(decay), factor.normalized(decay, n)]
+        for pair in pairs:
+            found = pair.sensitivity(n, participations=k, separation=b).value
+            error = float(np.max(pair.errors(n))) * found
+            made = certificates.certificate(decay, n, error, participations=k, separation=b)
+            assert made.lower <= error
+            assert made.ratio == error / made.lower
+
+
+def test_repeated_participation_never_lowers_the_certificate():
+    found = [
+        certificates.certificate(Exponential(24), 200, 100.0, participations=k, separation=30).lower
+        for k in [1, 2, 4, 7, 50]
+    ]
+    assert np.all(np.diff(found) >= -1e-9)
+    assert found[2] > 1.5 * found[0]
+    assert found[3] == found[4]  # only seven fit in 200 steps
+
+
+@pytest.mark.parametrize("decay", PLANNABLE, ids=repr)
+def test_every_plan_has_a_certificate_below_its_error(decay):
+    made = plan(decay, GUARANTEE, horizon=None if decay.horizon_free else 300)
+    found = made.certificate(300)
+    assert found.lower <= found.upper <= found.error_factor
+    assert found.error_factor >= made.error_factor(300) * (1 - 1e-9)
+    unit = found.error_factor * GUARANTEE.noise_multiplier  # records change by 1
+    assert_allclose(made.max_stddev(300), unit, rtol=1e-12)
+    assert found.sentence() in str(made) or made.horizon is None
+
+
+def test_keys_and_replacement_change_the_unit_not_the_certificate():
+    one = plan(Exponential(24), GUARANTEE).certificate(100)
+    other = plan(
+        Exponential(24),
+        Guarantee(epsilon=0.5, delta=1e-8, neighbours="replace"),
+        low=-3,
+        high=5,
+        keys=["a", "b"],
+    ).certificate(100)
+    assert one.lower == other.lower
+    assert_allclose(one.error_factor, other.error_factor, rtol=1e-6)
+
+
+# Known values --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 64])
+def test_counting_has_the_mean_singular_value(n):
+    exact = np.linalg.svd(np.tril(np.ones((n, n))), compute_uv=False).mean()
+    assert_allclose(certificates.lower(np.ones(n)).value, exact, rtol=1e-12)
+    assert certificates.lower(np.ones(n)).value <= exact
+    assert_allclose(certificates.lower(3 * np.ones(n)).value, 3 * exact, rtol=1e-12)
+
+
+def test_counting_at_many_steps_to_the_known_digits():
+    found = [certificates.lower(np.ones(n)).value for n in (1024, 65536, 2**20)]
+    assert [round(value, 4) for value in found] == [2.9096, 4.2321, 5.1146]
+    found = [certificates.upper(np.ones(n)).value for n in (1024, 65536, 2**20)]
+    assert [round(value, 4) for value in found] == [3.1876, 4.5114, 5.3940]
+
+
+@pytest.mark.parametrize(
+    ("decay", "at_1024", "at_65536"),
+    [
+        (Exponential(alpha=1.01), 1.0033, 1.000001),
+        (PowerLaw(0.5), 1.0046, 1.00055),
+        (PowerLaw(1), 1.00013, 1.000001),
+        (SlidingWindow(16), 1.0001, 1.000000),
+        (SlidingWindow(256), 1.0284, 1.00001),
+    ],
+    ids=repr,
+)
+def test_the_best_upper_bound_over_the_certificate_to_the_known_digits(decay, at_1024, at_65536):
+    for n, known in [(1024, at_1024), (65536, at_65536)]:
+        f = decay.weights(n)
+        pairs = factor.square_root(decay), factor.normalized(decay, n)
+        above = min(certificates.upper(f).value, *(pair.error_factor(n) for pair in pairs))
+        digits = len(f"{known!r}".split(".")[1])
+        assert round(above / certificates.lower(f).value, digits) <= known + 10.0**-digits / 2
+
+
+def test_counting_within_six_and_four_percent():
+    """Normalized square root over certificate.  With the left norm alone in place of the error
+    factor it would read 1.054 and 1.036: the sensitivity of D⁻¹H is above one."""
+    for n, known in [(1024, 1.0642), (65536, 1.0411)]:
+        found = factor.normalized(NoDecay(), n).error_factor(n)
+        assert_allclose(found / certificates.lower(np.ones(n)).value, known, atol=6e-5)
+
+
+@pytest.mark.slow
+def test_a_million_steps_have_a_certificate_near_the_limit():
+    f = SlidingWindow(256).weights(2**20)
+    limit = theory.gamma2_limit(SlidingWindow(256)).value
+    below = certificates.lower(f).value
+    assert (1 - 1e-6) * limit < below <= limit
+    assert theory.gamma2(SlidingWindow(256), 2**16).gap < 1e-4
+
+
+# Edges and refusals --------------------------------------------------------------------------
+
+
+def test_the_sentence_rounds_to_the_safe_side():
+    bracket = theory.Bracket(1.99999, 2.0)
+    assert "99.99 %" in theory.Certificate(5, bracket, 2.0).sentence()
+    assert "66.66 %" in theory.Certificate(5, bracket, 3.0).sentence()
+
+
+def test_a_dense_plan_of_few_steps_is_nearly_certified():
+    pair = dense.optimal(NoDecay(), 50)
+    made = certificates.certificate(NoDecay(), 50, pair.error_factor(50))
+    assert made.ratio < 1.0002
+
+
+@pytest.mark.parametrize("f", [[], [math.nan, 1.0], [[1.0]]])
+def test_columns_are_checked(f):
+    for bound in (certificates.lower, certificates.upper, certificates.lower_frobenius):
+        with pytest.raises(InvalidValue):
+            bound(f)
+
+
+def test_a_certificate_needs_steps_within_the_horizon():
+    made = plan(NoDecay(), GUARANTEE, horizon=20)
+    assert made.certificate().steps == 20
+    with pytest.raises(InvalidValue, match="n must be"):
+        made.certificate(21)
+    with pytest.raises(InvalidValue, match="n must be"):
+        made.certificate(-1)
+    with pytest.raises(InvalidType):
+        made.certificate(2.5)
