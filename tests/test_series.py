@@ -284,3 +284,15 @@ def test_overflow_is_an_error_not_an_infinity(n):
 def test_bad_exponents_are_refused(p):
     with pytest.raises((InvalidValue, InvalidType), match=r"^p must be"):
         series.power([1.0, 1.0], p)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.3, -1.0])
+def test_steep_coefficients_are_right_while_they_fit_and_refused_beyond(p):
+    steep = np.array([1.0, 2.0**20, 2.0**40])
+    expected = {0.5: [1, 2.0**19, 3 * 2.0**37], 0.3: None, -1.0: [1, -(2.0**20), 0]}[p]
+    found = series.power(steep, p)
+    if expected is not None:
+        assert_allclose(found, expected, rtol=1e-15)
+    for n in (64, 65, 200):
+        with pytest.raises(InvalidValue, match="overflows at coefficient"):
+            series.power([1.0, 2.0**20, *np.zeros(n - 2)], p)

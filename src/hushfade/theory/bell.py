@@ -1,0 +1,249 @@
+"""Bell polynomials, and the theorems that the paper draws from them.
+
+    partial(s)             B_{n,k}(s_1, s_2, ...), Definition 1
+    ordinary(c)            the same with ordinary coefficients, in float64
+    root_coefficients(f)   a_n of √g by Theorem 2's formula
+    cancellation(f)        what that formula loses in float64
+    composition(F, G)      derivatives of F(G(x)), Theorem 8 (Faà di Bruno)
+    inverse(F)             derivatives of the compositional inverse, Theorem 9
+    rooted(s), squared(y)  the pair of Theorem 13
+
+Sequences of derivatives and of s, y start at order 1.  Integers and Fractions stay exact, floats
+are rounded.  `hushfade.series` computes the same a_n in O(n log n) to the last digits; this module
+is the paper's own way, to check by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade import check, series
+from hushfade.check import Column
+from hushfade.errors import InvalidType, InvalidValue
+
+Number: TypeAlias = Fraction | float
+"""An int or a Fraction, exact; or a float."""
+
+Numbers: TypeAlias = Sequence[Number] | Column
+
+
+def partial(s: Numbers) -> list[list[Number]]:
+    """The triangle of B_{n,k}(s_1, s_2, ...), as rows [n][k] for 0 ≤ k ≤ n ≤ len(s).
+
+    B_{n,k} = Σ_i C(n-1, i-1) s_i B_{n-i,k-1} with B_{0,0} = 1: the block that holds the last of n
+    things has i members.  Cost: n³/6 products.
+
+    >>> partial([1, 1, 1, 1])[4]  # partitions of four things into 0, 1, 2, 3, 4 blocks
+    [0, 1, 7, 6, 1]
+    """
+    s = _numbers(s=s)
+    triangle: list[list[Number]] = [[1]]
+    for n in range(1, len(s) + 1):
+        weighted = [math.comb(n - 1, i - 1) * s[i - 1] for i in range(1, n + 1)]
+        row: list[Number] = [0]
+        for k in range(1, n + 1):
+            blocks = range(1, n - k + 2)
+            row.append(_total(weighted[i - 1] * triangle[n - i][k - 1] for i in blocks))
+        triangle.append(row)
+    return triangle
+
+
+def ordinary(c: Column) -> NDArray[np.float64]:
+    """The array of B̂_{n,k}(c_1, c_2, ...) = (k!/n!) B_{n,k}(1! c_1, 2! c_2, ...), by [n, k].
+
+    It is the coefficient of x^n in (c_1 x + c_2 x² + ...)^k, so no factorial is formed and
+    c_i ≤ 1 stays in float64 up to n = 1000.  Cost: n products of series, O(n³).
+
+    >>> ordinary([1.0, 0.5, 0.25])[3]
+    array([0.  , 0.25, 1.  , 1.  ])
+    """
+    c = np.concatenate([[0.0], check.coefficients(c=c)])
+    out = np.zeros((len(c), len(c)))
+    out[0, 0] = 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(1, len(c)):
+            out[k:, k] = np.convolve(out[:, k - 1], c)[k : len(c)]
+    if not np.all(np.isfinite(out)):
+        n, k = np.argwhere(~np.isfinite(out))[0]
+        raise InvalidValue(
+            f"c must keep every polynomial in float64, got overflow at n, k = {n}, {k}"
+        )
+    return out
+
+
+@overload
+def root_coefficients(f: Column) -> Column: ...
+@overload
+def root_coefficients(f: Sequence[int | Fraction]) -> list[Fraction]: ...
+@overload
+def root_coefficients(f: Sequence[float]) -> Column: ...
+def root_coefficients(f: Any) -> Any:
+    """a_0, ..., a_{n-1} with (Σ a_n x^n)² = Σ f_n x^n, by Theorem 2's formula.
+
+        s_n = n! f_n / f_0,    a_n = (√f_0 / n!) Σ_{k=1}^n B_{n,k}(s) Π_{m<k} (½ - m)
+
+    Integers and Fractions give exact Fractions; f_0 must then be the square of a rational (it is 1
+    in the paper).  Cost: n³/6 products of growing fractions, a second at n = 100.
+
+    Floats give a float64 column, by a_n = √f_0 Σ_k C(½, k) B̂_{n,k}(f/f_0).  The terms alternate
+    and cancel: `cancellation` says how much.  No digit is left at n = 60 for counting and
+    exponentials and at n = 160 for power 1; for powers ≥ 1.73 all stay.
+
+    >>> [str(a) for a in root_coefficients([1, 1, 1, 1])]  # C(2n, n) / 4^n
+    ['1', '1/2', '3/8', '5/16']
+    >>> root_coefficients([1.0, 1.0, 0.0])
+    array([ 1.   ,  0.5  , -0.125])
+    """
+    numbers = _numbers(f=f)
+    if not numbers:
+        raise InvalidValue("f must not be empty, got no coefficients")
+    if not numbers[0] > 0:
+        raise InvalidValue(f"f must start with a coefficient > 0, got {numbers[0]}")
+    if any(isinstance(number, float) for number in numbers):
+        return _float_root(np.array([check.real(f=number) for number in numbers]))
+    first = Fraction(numbers[0])
+    root = Fraction(math.isqrt(first.numerator), math.isqrt(first.denominator))
+    if root**2 != first:
+        raise InvalidValue(f"f must start with the square of a rational to be exact, got {first}")
+    s = [math.factorial(n) * Fraction(numbers[n]) / first for n in range(1, len(numbers))]
+    return [root] + [root * y / math.factorial(n) for n, y in enumerate(rooted(s), start=1)]
+
+
+def cancellation(f: Column) -> Column:
+    """The sizes t_n = √f_0 Σ_k |C(½, k)| B̂_{n,k}(|f|/f_0) of the terms whose signed sum is a_n.
+
+    Float64 `root_coefficients` err by at most 10 · 2^-53 t_n (measured for every decay of
+    `hushfade.decay` and n ≤ 300), so log10(t_n / |a_n|) digits are lost.  In closed form
+    Σ_{n≥1} t_n x^n = √f_0 (1 - √(1 - u(x))) with u(x) = Σ_{n≥1} |f_n| x^n / f_0, so t_n grows like
+    ρ^-n where u(ρ) = 1.  Over a_n that is 2^n for counting and exponentials and 1.255^n for
+    power 1.  Where u(1) < 1, as for power laws with ζ(c) < 2, c > 1.7286, t_n / |a_n| is bounded.
+    Cost: one square root of a series, O(n log n).
+
+    >>> cancellation([1.0, 1.0, 1.0, 1.0])  # a_3 = 5/16 = 1/2 - 1/4 + 1/16
+    array([1.    , 0.5   , 0.625 , 0.8125])
+    """
+    f = check.coefficients(f=f)
+    if not f[0] > 0:
+        raise InvalidValue(f"f must start with a coefficient > 0, got {f[0]}")
+    sizes = -series.square_root(np.concatenate([f[:1], -np.abs(f[1:])]))
+    sizes[0] *= -1
+    return np.asarray(sizes + 0.0)  # no -0.0
+
+
+def composition(outer: Numbers, inner: Numbers) -> list[Number]:
+    """The derivatives of F(G(x)) at x, orders 1, ..., n (Theorem 8).
+
+    (F∘G)^(n) = Σ_{k=1}^n F^(k) B_{n,k}(G', G'', ...) with `outer` = F'(G(x)), F''(G(x)), ... and
+    `inner` = G'(x), G''(x), ...  Theorem 9's y_n is the same sum: composition(F, s).
+
+    >>> composition([1, 1, 1, 1], [1, 1, 1, 1])  # e^(e^x - 1) at 0: the Bell numbers
+    [1, 2, 5, 15]
+    """
+    outer, inner = _numbers(outer=outer), _numbers(inner=inner)
+    if len(outer) != len(inner):
+        raise InvalidValue(
+            f"outer and inner must have one length, got {len(outer)} and {len(inner)}"
+        )
+    return _composed(outer, partial(inner))
+
+
+def inverse(outer: Numbers) -> list[Number]:
+    """The derivatives at F(a) of G, the compositional inverse of F: G(F(x)) = x near a.
+
+    From Σ_k G^(k) B_{n,k}(F', F'', ...) = [n = 1], solved for k = n.  Then Theorem 9 holds for
+    every sequence: y = composition(F, s) exactly when s = composition(G, y).
+
+    It needs F'(a) ≠ 0.  The paper asks for F(a) ≠ 0, which is neither needed (log at 1) nor enough
+    (cos at 0); it takes G^(k) at f(a), for F(a), and defines G by F(G(x)) = G(F(x)), without = x.
+
+    >>> [int(d) for d in inverse([1, 1, 1, 1])]  # of e^x at 0: ln at 1
+    [1, -1, 2, -6]
+    """
+    outer = _numbers(outer=outer)
+    triangle = partial(outer)
+    if not triangle[-1][-1] != 0:  # F'(a)^n, in floats also where it underflows
+        raise InvalidValue(f"outer must start with a derivative != 0, got {outer[0]}")
+    one: Number = 1.0 if any(isinstance(number, float) for number in outer) else Fraction(1)
+    found: list[Number] = []
+    for n in range(1, len(outer) + 1):
+        known = _total(g * b for g, b in zip(found, triangle[n][1:], strict=False))
+        found.append(one * ((n == 1) - known) / triangle[n][n])
+    return found
+
+
+def rooted(s: Numbers) -> list[Number]:
+    """y_n = Σ_k F^(k)(1) B_{n,k}(s) for F = √: 1 + Σ y_n x^n/n! is the root of 1 + Σ s_n x^n/n!.
+
+    F^(k)(1) = Π_{m<k} (½ - m) (Theorem 13).
+
+    >>> [str(y) for y in rooted([1, 0, 0])]
+    ['1/2', '-1/4', '3/8']
+    """
+    s = _numbers(s=s)
+    outer: list[Number] = []
+    for m in range(len(s)):
+        outer.append((Fraction(1, 2) - m) * (outer[-1] if outer else 1))
+    return _composed(outer, partial(s))
+
+
+def squared(y: Numbers) -> list[Number]:
+    """s_n = 2 y_n + Σ_{0<l<n} C(n, l) y_l y_{n-l}, the way back from `rooted` (Theorem 13).
+
+    >>> squared([1, 1, 1])  # (e^x)² = e^2x
+    [2, 4, 8]
+    """
+    y = [1, *_numbers(y=y)]  # y_0 = 1 makes the two terms 2 y_n part of the sum
+    return [
+        _total(math.comb(n, i) * y[i] * y[n - i] for i in range(n + 1)) for n in range(1, len(y))
+    ]
+
+
+def _float_root(f: Column) -> Column:
+    if len(f) == 1:
+        return np.sqrt(f)
+    k = np.arange(len(f) - 1)
+    binomials = np.concatenate([[1.0], np.cumprod((0.5 - k) / (k + 1))])  # C(½, k)
+    return np.asarray(math.sqrt(f[0]) * (ordinary(f[1:] / f[0]) @ binomials))
+
+
+def _composed(outer: Sequence[Number], triangle: list[list[Number]]) -> list[Number]:
+    """Σ_k F^(k) B_{n,k} for n = 1, 2, ..."""
+    return [_total(f * b for f, b in zip(outer, row[1:], strict=False)) for row in triangle[1:]]
+
+
+def _total(terms: Iterable[Number]) -> Number:
+    """Their sum, refused where floats leave float64."""
+    try:
+        total = sum(terms, start=0)
+    except OverflowError:
+        total = math.inf
+    if isinstance(total, float) and not math.isfinite(total):
+        raise InvalidValue("the result must fit float64, but overflows: take Fractions")
+    return total
+
+
+def _numbers(**argument: Any) -> list[Number]:
+    """The single keyword's value as a list of ints, Fractions and finite floats."""
+    ((name, value),) = argument.items()
+    try:
+        items = list(value.tolist() if isinstance(value, np.ndarray) else value)
+    except TypeError as error:
+        raise InvalidType(f"{name} must be a sequence of real numbers, got {value!r}") from error
+    return [_number(name, item) for item in items]
+
+
+def _number(name: str, item: Any) -> Number:
+    if isinstance(item, bool) or not isinstance(item, Real):
+        raise InvalidType(f"{name} must be a sequence of real numbers, got {item!r} in it")
+    if isinstance(item, Integral):
+        return int(item)
+    if isinstance(item, Rational):
+        return Fraction(int(item.numerator), int(item.denominator))
+    return check.real(**{name: item})
