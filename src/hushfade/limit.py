@@ -8,6 +8,7 @@ is analytic in the disk.  So the square root is optimal in the limit.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -52,6 +53,8 @@ def mean_size(decay: Decay) -> Energy:
     if tail.error > 1e-14:
         octaves = _DEEP
         tail = _tail(decay, octaves)
+    if tail.error == math.inf:
+        raise Diverges(f"the mean of |g| over the circle is infinite for {decay!r}")
     edges = np.pi * np.exp2(-np.arange(octaves, -1.0, -1.0))
     edges = np.unique(np.concatenate([edges, decay.knots()]))
     body = _adaptive(decay, edges)
@@ -64,7 +67,7 @@ def _tail(decay: Decay, octaves: int) -> Energy:
     mass = _size(decay, theta) * theta
     exponents = np.log2(mass[:-1] / mass[1:])
     if not exponents[1] > 1e-9:
-        raise Diverges(f"the mean of |g| over the circle is infinite for {decay!r}")
+        return Energy(math.inf, math.inf)
     value = mass[2] / exponents[1]
     return Energy(float(value), float(abs(value - mass[2] / exponents[0])))
 

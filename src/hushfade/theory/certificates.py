@@ -68,7 +68,7 @@ def lower(f: Column, *, weight_error: float = 2.0**-50) -> Bound:
     # a long column's best point is near a short one's: a few more evaluations, unless all is won
     if few < len(f) and best < (1.0 - 1e-5) * upper(f, weight_error=weight_error).value:
         best = max(best, value(_climb(value, np.array(point), 0.1, 16)))
-    return Bound(best, "lower", "gamma2", "circulant test", "dual of gamma2, Theorem 21")
+    return Bound(best, "lower", "gamma2", "circulant test", "Theorem 21")
 
 
 def lower_frobenius(f: Column, *, weight_error: float = 2.0**-50) -> Bound:
@@ -87,7 +87,7 @@ def lower_frobenius(f: Column, *, weight_error: float = 2.0**-50) -> Bound:
         return bound / float(np.linalg.norm(v)) * (1.0 - 128.0 * UNIT)
 
     best = value(_climb(value, np.array([0.1, 0.1]), 0.1, 24))
-    return Bound(best, "lower", "gamma_f", "circulant test", "dual of gamma_F")
+    return Bound(best, "lower", "gamma_f", "circulant test", "as Theorem 21")
 
 
 def upper(f: Column, *, weight_error: float = 2.0**-50) -> Bound:
@@ -108,7 +108,7 @@ def upper(f: Column, *, weight_error: float = 2.0**-50) -> Bound:
     change = weight_error * math.sqrt(len(f)) * float(np.max(np.abs(f)))
     rounding = 1.01 * _transform_error(N) * (float(np.linalg.norm(f)) + change)
     value = total / N * (1.0 + 64.0 * UNIT) + rounding + change
-    return Bound(value, "upper", "gamma2", "circulant", "group algebra; Mathias 1993 for counting")
+    return Bound(value, "upper", "gamma2", "circulant", "as Mathias 1993")
 
 
 def trace_norm(f: Column, u: Column, v: Column, *, weight_error: float = 2.0**-50) -> float:
@@ -227,7 +227,7 @@ def _counting(n: int, weight: float) -> Bound:
     j = np.arange(1, n + 1)
     value = weight * float(np.mean(0.5 / np.sin((2 * j - 1) * np.pi / (4 * n + 2))))
     safe = value * (1.0 - 1e-13)
-    return Bound(safe, "lower", "gamma2", "counting", "trace norm of the counting matrix over n")
+    return Bound(safe, "lower", "gamma2", "mean singular value", "Theorem 21")
 
 
 def _climb(

@@ -11,7 +11,7 @@ from hushfade import check, factor, limit
 from hushfade.decay import Decay, Exponential
 from hushfade.errors import InvalidValue
 from hushfade.limit import Energy
-from hushfade.theory import certificates, optimum
+from hushfade.theory import certificates, families, optimum
 from hushfade.theory.bound import Bracket
 
 DENSE = 1024  # up to that many steps the bracket is the optimum's own
@@ -72,8 +72,6 @@ def gamma2_limit(decay: Decay) -> Energy:
     [1.1081, 1.07318]
     """
     if isinstance(decay, Exponential):
-        from scipy.special import ellipkm1
-
-        value = 2.0 / math.pi * float(ellipkm1(-math.expm1(-2.0 * math.log(2.0) / decay.half_life)))
+        value = families.exponential_elliptic(decay).value
         return Energy(value, 1e-15 * value)
     return limit.mean_size(decay)

@@ -1,0 +1,206 @@
+"""Bounds on the factorization norm γ2 of a decay's matrix M at T = n steps, as `Bound`s.
+
+    lower   largest_weight   γ2 ≥ max |f_k|                     the trivial bound
+            two_steps        γ2 ≥ 2/√(4 - f_1²)                 Theorem 2
+    upper   root             γ2 ≤ Σ_{k<n} a_k²                  Theorem 2
+            for_ever         γ2 ≤ Σ_k a_k², the limit           Bennett 1977
+            half_weights     γ2 ≤ 1 + Σ_{1≤k<n} f_k²/4          Theorem 3, class F
+            output_noise     γ2 ≤ √(Σ_{k<n} f_k²)               before the paper
+    both    `certificates`   explicit, for any decay            beyond the paper
+
+The formulas above are for f_0 = 1; the functions take any f_0 > 0, by γ2(f_0 M) = f_0 γ2(M).
+`families` has the bounds of named decays, `bounds` lists all that apply, `frobenius` turns an upper
+bound on γ2 into one on γ_F.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
+
+from hushfade import check, factor, limit
+from hushfade.check import Column
+from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.errors import Diverges, InvalidType, InvalidValue
+from hushfade.theory import certificates, families
+from hushfade.theory.bound import Bound
+from hushfade.theory.membership import membership
+
+_DECIDED = 2048  # coefficients whose signs are decided beyond doubt; 0.02 s
+
+
+def bounds(decay: Decay, n: int) -> list[Bound]:
+    """Every bound on γ2 that applies to the decay at n steps: lower ones first, then by value.
+
+    >>> for bound in bounds(NoDecay(), 2):
+    ...     print(bound)
+    gamma2 ≥ 1 (largest weight; Appendix C)
+    gamma2 ≥ 1.06066 (mean cosecant; Mathias 1993)
+    gamma2 ≥ 1.11803 (mean singular value; Theorem 21)
+    gamma2 ≥ 1.1547 (two steps; Theorem 2)
+    gamma2 ≤ 1.20711 (mean cosecant; Mathias 1993)
+    gamma2 ≤ 1.20711 (circulant; as Mathias 1993)
+    gamma2 ≤ 1.25 (square root; Theorem 2)
+    gamma2 ≤ 1.25 (half weights; Theorem 3)
+    gamma2 ≤ 1.31831 (harmonic sum; Theorem 4, α = 1)
+    gamma2 ≤ 1.41421 (noise on the output; Section 4.1)
+    """
+    found = [*_general(decay, n), *_of_family(decay, n)]
+    return sorted(found, key=lambda bound: (bound.side, bound.value))
+
+
+def largest_weight(decay: Decay, n: int) -> Bound:
+    """γ2 ≥ max_{k<n} |f_k|: an entry is ⟨row of L, column of R⟩, at most ‖L‖ ‖R‖.
+
+    >>> print(largest_weight(NoDecay(), 10))
+    gamma2 ≥ 1 (largest weight; Appendix C)
+    """
+    value = float(np.max(np.abs(_weights(decay, n))))
+    return Bound(value, "lower", "gamma2", "largest weight", "Appendix C")
+
+
+def two_steps(decay: Decay, n: int) -> Bound:
+    """γ2 ≥ 2/√(4 - f_1²), the exact γ2 of two steps; requires n ≥ 2.
+
+    γ2 never falls as n grows (Claim 23).  With u = |f_1|/f_0 it is f_0 · 2/√(4 - u²) for u ≤ √2;
+    weights that rise more steeply have f_0 · u, by unit vectors in three dimensions.
+
+    >>> round(two_steps(PowerLaw(power=1), 100).value, 6)  # 2/√(4 - 1/4)
+    1.032796
+    """
+    f = _weights(decay, check.count(n=n, least=2))[:2]
+    u = float(abs(f[1]) / f[0])
+    value = float(f[0]) * (2.0 / math.sqrt(4.0 - u * u) if u * u <= 2.0 else u)
+    return Bound(
+        value, "lower", "gamma2", "two steps", "Theorem 2", "claimed for T = 1 too, and above 1"
+    )
+
+
+def root(decay: Decay, n: int) -> Bound:
+    """γ2 ≤ Σ_{k<n} a_k², the error factor of L = R = the Toeplitz matrix of √g.
+
+    >>> root(PowerLaw(power=1), 2).value  # 1 + (1/4)²
+    1.0625
+    """
+    a = factor.square_root(decay).right(n)
+    return Bound(float(a @ a), "upper", "gamma2", "square root", "Theorem 2")
+
+
+def for_ever(decay: Decay) -> Bound:
+    """γ2 ≤ Σ a_k² over all k, at every n, and γ2's limit; raises Diverges where it is infinite.
+
+    >>> round(for_ever(SlidingWindow(length=2)).value, 6)  # 4/π
+    1.27324
+    """
+    found = limit.energy(decay)
+    value = found.value + found.error
+    return Bound(value, "upper", "gamma2", "square root for ever", "Bennett 1977")
+
+
+def half_weights(decay: Decay, n: int) -> Bound:
+    """γ2 ≤ 1 + Σ_{1≤k<n} f_k²/4, as 0 ≤ a_k ≤ f_k/2; requires a_0, ..., a_{n-1} ≥ 0.
+
+    For f_0 ≠ 1 the terms are f_k²/(4 f_0).
+
+    >>> half_weights(PowerLaw(power=1), 2).value  # 1 + (1/2)²/4
+    1.0625
+    """
+    f = _weights(decay, n)
+    if reason := _negative(decay, n):
+        raise InvalidValue(f"decay must have a square root without minus signs, got {reason}")
+    value = float(f[0] + (f[1:] @ f[1:]) / (4.0 * f[0]))
+    return Bound(value, "upper", "gamma2", "half weights", "Theorem 3")
+
+
+def output_noise(decay: Decay, n: int) -> Bound:
+    """γ2 ≤ √(Σ_{k<n} f_k²): noise on the output (L = I, R = M) or the input (L = M, R = I).
+
+    >>> output_noise(NoDecay(), 1024).value
+    32.0
+    """
+    return Bound(
+        float(np.linalg.norm(_weights(decay, n))),
+        "upper",
+        "gamma2",
+        "noise on the output",
+        "Section 4.1",
+        "√(Σ k^-c) for √(Σ k^-2c), and Σ α^-2k without its root",
+    )
+
+
+def frobenius(bound: Bound, n: int) -> Bound:
+    """γ_F ≤ √T γ2 from an upper bound on γ2, as ‖L‖_F ≤ √T ‖L‖₂→∞.
+
+    >>> print(frobenius(output_noise(NoDecay(), 4), 4))
+    gamma_f ≤ 4 (√T times noise on the output; Section 4.1)
+    """
+    if not (bound.quantity == "gamma2" and bound.side == "upper"):
+        raise InvalidValue(f"bound must be an upper bound on gamma2, got {bound}")
+    value = math.sqrt(check.count(n=n)) * bound.value
+    name = f"√T times {bound.name}"
+    return Bound(value, "upper", "gamma_f", name, bound.where, bound.correction)
+
+
+def _general(decay: Decay, n: int) -> Iterator[Bound]:
+    yield largest_weight(decay, n)
+    if n > 1:
+        yield two_steps(decay, n)
+    with suppress(InvalidValue):  # a square root that grows beyond float64
+        yield root(decay, n)
+    with suppress(Diverges):
+        yield for_ever(decay)
+    with suppress(InvalidValue):  # not in class F
+        yield half_weights(decay, n)
+    yield output_noise(decay, n)
+    yield certificates.lower(decay.weights(n))
+    yield certificates.upper(decay.weights(n))
+
+
+def _of_family(decay: Decay, n: int) -> Iterator[Bound]:
+    match decay:
+        case PowerLaw():
+            yield families.power_sum(decay, n)
+            yield families.power_closed(decay, n)
+            if decay.power > 0.5:
+                yield families.power_zeta(decay)
+        case Exponential():
+            yield families.exponential_sum(decay, n)
+            yield families.exponential_closed(decay, n)
+            yield families.exponential_logarithm(decay)
+            yield families.exponential_elliptic(decay)
+        case NoDecay():
+            yield families.counting_sum(n)
+            yield families.mathias_lower(n)
+            yield families.mathias_upper(n)
+        case SlidingWindow():
+            # the window's first steps are a count, whose γ2 the longer matrix has at least
+            yield families.mathias_lower(min(n, decay.length))
+            yield families.window_blocks(decay, n)
+            if n <= decay.length:
+                yield families.counting_sum(n)
+                yield families.mathias_upper(n)
+        case _:
+            return
+
+
+def _weights(decay: Decay, n: int) -> Column:
+    if not isinstance(decay, Decay):
+        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+    return decay.weights(n)
+
+
+def _negative(decay: Decay, n: int) -> str | None:
+    """The coefficient of √g below n that is negative, in words; None if there is none.
+
+    `membership` decides the first ones, at O(n²).  The others are read off the fast square root; a
+    minus sign within its rounding would not show in the bound.
+    """
+    found = membership(decay, min(n, _DECIDED))
+    if found.verdict != "up to n":
+        return found.reason if found.verdict == "refuted" else None
+    a = factor.square_root(decay).right(n)
+    later = np.flatnonzero(a < -1e-12 * np.max(np.abs(a)))
+    return f"a_{later[0]} = {a[later[0]]:.6g} < 0" if later.size else None
