@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PARTS := test,lint,docs,demo
 
-.PHONY: help demo test check lint bench audit docs setup clean
+.PHONY: help demo test check lint bench audit tables docs setup clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
@@ -32,6 +32,9 @@ bench: setup     ## speed as ratios, written to docs/results
 
 audit: setup     ## privacy and noise at length, with seeded bugs, written to docs/results
 	$(BIN)/python -m audits
+
+tables: setup    ## the computed tables and pictures of the documentation
+	$(BIN)/python -m tables
 
 docs: setup      ## the documentation, warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
-from benchmarks import noise, report, series, startup, stream
+from benchmarks import noise, report, series, startup, stream, theory
 from benchmarks.report import Section
 from benchmarks.timing import progress
 
@@ -18,6 +18,7 @@ BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
     "series": series.sections,
     "noise": noise.sections,
     "stream": stream.sections,
+    "theory": theory.sections,
     "startup": startup.sections,
 }
 

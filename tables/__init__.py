@@ -1,0 +1,1 @@
+"""Tables and pictures of the documentation, computed: `python -m tables`."""
