@@ -42,6 +42,9 @@ PLANS = [
     plan(Exponential(half_life=5), Guarantee(0.1, 1e-9, participations=4, separation=3)),
     plan(Exponential(half_life=5), ONE, width=3, norm=2.5),
     plan(SlidingWindow(length=7), Guarantee(30, 1e-3), low=0, high=1000),
+    plan(PowerLaw(power=1), ONE, method=factor.from_right(PowerLaw(power=1), [1.0])),
+    plan(NoDecay(), ONE, method=factor.from_right(NoDecay(), [1.0, 0.5, 0.25]), horizon=500),
+    plan(NoDecay(), ONE, method=factor.normalized(NoDecay(), 500)),
 ]
 
 
@@ -386,3 +389,27 @@ def test_taps_that_grow_beyond_integers_are_refused(horizon):
     unstable = CustomDecay([(1 - 0.9 ** (k + 1)) / 0.1 for k in range(12)])
     with pytest.raises(Unstable, match="a shorter one"):
         plan(unstable, ONE, horizon=horizon)
+
+
+def test_a_given_pair_is_released_by_the_same_crossing():
+    decay = Exponential(half_life=5)
+    noisy_inputs = plan(decay, ONE, method=factor.from_right(decay, [1.0]))
+    assert noisy_inputs.method == "given"
+    assert_allclose(noisy_inputs.noise_stddev, ONE.noise_multiplier, rtol=1e-6)
+    assert_allclose(noisy_inputs.error_factor(500), 1 / math.sqrt(1 - 2**-0.4), rtol=1e-9)
+    assert Plan.from_json(noisy_inputs.to_json()).digest == noisy_inputs.digest
+    assert noisy_inputs.start().step_total(3.0).stddev == noisy_inputs.stddev(1)
+
+
+def test_a_given_pair_must_fit_the_plan():
+    root = factor.square_root(NoDecay())
+    with pytest.raises(InvalidValue, match="for the plan's decay"):
+        plan(PowerLaw(power=1), ONE, method=root)
+    with pytest.raises(Diverges):
+        plan(NoDecay(), ONE, method=root)
+    with pytest.raises(InvalidValue, match="horizon must be"):
+        plan(NoDecay(), ONE, method=factor.square_root(NoDecay(), 10), horizon=11)
+    with pytest.raises(InvalidValue, match="the pair's own"):
+        plan(NoDecay(), ONE, method=factor.normalized(NoDecay(), 10), horizon=9)
+    with pytest.raises(InvalidValue, match="give the pair"):
+        plan(NoDecay(), ONE, method="given", horizon=9)

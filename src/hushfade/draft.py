@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, get_args
 
@@ -16,7 +17,7 @@ from hushfade.factor import Factorization
 from hushfade.guarantee import Guarantee
 from hushfade.intake import Intake
 
-Method = Literal["square_root", "normalized", "unbounded"]
+Method = Literal["square_root", "normalized", "unbounded", "given"]
 
 MAX_LOSS = 0.001  # of the integer taps over the exact factors
 _REFERENCE, _FARTHEST = 1 << 13, 1 << 17  # steps over which an endless plan's loss is measured
@@ -80,9 +81,32 @@ def _names(keys: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def exact_pair(decay: Decay, horizon: int | None, method: Method) -> Factorization:
+def exact_pair(
+    decay: Decay, horizon: int | None, method: Method | Factorization
+) -> tuple[Factorization, Method]:
     """The factor pair that the method asks for, if the decay has it without a horizon."""
+    if isinstance(method, Factorization):
+        return _given(decay, horizon, method), "given"
     check_method(method)
+    if method == "given":
+        raise InvalidValue("method='given' is said of a plan made from a pair: give the pair")
+    return _named(decay, horizon, method), method
+
+
+def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorization:
+    if pair.decay != decay:
+        raise InvalidValue(f"method must be a pair for the plan's decay, got {pair.decay!r}")
+    if horizon is not None:
+        check.count(horizon=horizon, most=pair.horizon)
+        if pair.gain is not None and horizon != pair.horizon:
+            raise InvalidValue(f"horizon must be the pair's own, {pair.horizon}, got {horizon}")
+        pair = replace(pair, horizon=horizon)
+    if pair.horizon is None:
+        pair.taps.energy()  # raises where the noise would grow for ever
+    return pair
+
+
+def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
     root = factor.square_root(decay, horizon)  # checks decay and horizon
     if method == "normalized":
         if horizon is None:

@@ -128,7 +128,7 @@ class Plan:
         >>> from hushfade.decay import Exponential
         >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
         >>> p.certificate(10_000).sentence()
-        'No factorization mechanism can have less than 99.94 % of this error.'
+        'No factorization mechanism can have less than 99.95 % of this error.'
         """
         steps = self._steps(n or self.horizon or 1000)
         change = _change_units(self.guarantee, self.intake) * self.intake.resolution
@@ -199,7 +199,7 @@ def plan(
     low: float = 0.0,
     high: float = 1.0,
     horizon: int | None = None,
-    method: Method = "square_root",
+    method: Method | Factorization = "square_root",
     keys: Iterable[str] | None = None,
     width: int | None = None,
     norm: float | None = None,
@@ -211,6 +211,7 @@ def plan(
     default at most 1/1024 of the range).  `keys` declares one stream per key; `width` and `norm`
     release sums of vectors clipped to that ℓ2 norm.  Without a horizon the stream runs for ever;
     NoDecay then needs method="unbounded".  method="normalized" uses the horizon for less error.
+    Any other factor pair of the decay may be given as the method.
 
     Guarantee: the whole series, all steps and keys together, has `guarantee`, also when later
     records depend on earlier releases (Denisov et al. 2022).
@@ -229,9 +230,9 @@ def plan(
         norm=norm,
         resolution=resolution,
     )
-    exact = exact_pair(decay, horizon, method)
+    exact, name = exact_pair(decay, horizon, method)
     pair, loss = integer_pair(exact)
-    found = Plan(decay, guarantee, intake, exact.horizon, method, pair, loss)
+    found = Plan(decay, guarantee, intake, exact.horizon, name, pair, loss)
     while resolution is None and found.sigma > _FINEST:
         intake = replace(intake, resolution=2.0 * intake.resolution)
         found = replace(found, intake=intake)

@@ -5,7 +5,7 @@
 `R` has a row for each noisy number that the mechanism keeps: n for a factor pair, more for a tree.
 The errors are exact and depend on no data.  `simulate` draws float noise from a seeded generator:
 it is for comparison, and no private release (a float's last bits tell of its inputs).  To publish
-with a rival whose R is Toeplitz, give its pair to `plan(..., factor=pair)`.
+with a rival whose R is Toeplitz, give its pair to `plan(..., method=pair)`.
 """
 
 from __future__ import annotations
