@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from tables import norms
+from tables import norms, which
 
-PAGES: dict[str, Callable[[], None]] = {"norms": norms.main}
+PAGES: dict[str, Callable[[], None]] = {"norms": norms.main, "which": which.main}
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class Mechanism:
     bias: float = 0.0  # β: the mean is within a factor 1 ± β of the truth, for x ≥ 0
 
     def __post_init__(self) -> None:
+        if self.noise not in get_args(Noise):
+            raise InvalidValue(f"noise must be 'gaussian' or 'laplace', got {self.noise!r}")
         if len(self.errors) != self.horizon:
             raise InvalidValue(f"errors must be one a step, got {len(self.errors)}")
 

@@ -1,0 +1,83 @@
+"""Which rivals apply to a decay at a horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.errors import InvalidValue
+from hushfade.rivals.banded import banded_inverse_root, banded_root
+from hushfade.rivals.binary_tree import binary_tree
+from hushfade.rivals.bolot_exponential import bolot_exponential, decayed_tree
+from hushfade.rivals.bolot_power import best_beta, bolot_power
+from hushfade.rivals.bolot_window import bolot_window
+from hushfade.rivals.circulant import circulant
+from hushfade.rivals.honaker import honaker_full, honaker_online
+from hushfade.rivals.mechanism import Mechanism
+from hushfade.rivals.plain import input_noise, one_shot, output_noise
+from hushfade.rivals.roots import (
+    column_normalized_root,
+    compact_root,
+    max_optimum,
+    mean_optimum,
+    normalized_root,
+    square_root,
+    square_root_laplace,
+)
+from hushfade.rivals.smooth_binary import smooth_binary
+from hushfade.rivals.window_blocks import window_blocks
+
+DENSE = 1024  # steps up to which the dense optima are found, in seconds
+
+
+def mechanisms(decay: Decay, horizon: int) -> Iterator[Mechanism]:
+    """Every rival that applies; those of epsilon alone last.
+
+    Cost: seconds, most of it the dense optima, which are left out beyond 1024 steps.
+
+    >>> [rival.name for rival in mechanisms(NoDecay(), 8) if rival.pure][:2]
+    ['input noise, Laplace', 'output noise, Laplace']
+    """
+    for general in (square_root, normalized_root, column_normalized_root, circulant):
+        yield general(decay, horizon)
+    for constrained in (banded_root, banded_inverse_root, compact_root):
+        with suppress(InvalidValue):  # no stable pair of that form
+            yield constrained(decay, horizon)
+    if horizon <= DENSE:
+        yield max_optimum(decay, horizon)
+        yield mean_optimum(decay, horizon)
+    for plain in (input_noise, output_noise, one_shot):
+        yield plain(decay, horizon)
+    yield honaker_online(decay, horizon)
+    yield honaker_full(decay, horizon)
+    yield from _of_family(decay, horizon)
+    for pure in (input_noise, output_noise, one_shot, honaker_online):
+        yield pure(decay, horizon, noise="laplace")
+    yield square_root_laplace(decay, horizon)
+
+
+def _of_family(decay: Decay, horizon: int) -> Iterator[Mechanism]:
+    match decay:
+        case NoDecay():
+            for tree in (binary_tree, smooth_binary):
+                yield tree(decay, horizon)
+                yield tree(decay, horizon, noise="laplace")
+        case Exponential():
+            # beyond Bolot et al.'s own range their construction is the same tree
+            with suppress(InvalidValue):
+                yield bolot_exponential(decay, horizon)
+                yield bolot_exponential(decay, horizon, noise="laplace")
+                return
+            yield decayed_tree(decay, horizon)
+            yield decayed_tree(decay, horizon, noise="laplace")
+        case PowerLaw():
+            beta = best_beta(decay)
+            yield bolot_power(decay, horizon, beta=beta)
+            yield bolot_power(decay, horizon, beta=beta, noise="laplace")
+        case SlidingWindow():
+            yield bolot_window(decay, horizon)
+            yield bolot_window(decay, horizon, noise="laplace")
+            yield window_blocks(decay, horizon)
+        case _:
+            return

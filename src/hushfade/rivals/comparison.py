@@ -1,0 +1,212 @@
+"""compare(...): this mechanism and every rival side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hushfade import check
+from hushfade.check import Column
+from hushfade.decay import Decay
+from hushfade.errors import InvalidValue
+from hushfade.guarantee import Guarantee
+from hushfade.plan import Plan, plan
+from hushfade.recursion import recursion
+from hushfade.rivals.catalogue import mechanisms
+from hushfade.rivals.mechanism import Mechanism
+
+OURS = "hushfade"
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One mechanism: what it promises, how much it errs, what it costs."""
+
+    method: str
+    source: str
+    pure: bool  # needs no delta
+    errors: Column = field(repr=False)  # the standard deviation at each step, in the data's unit
+    ratio: float  # of the largest to the certified least of any factorization mechanism
+    memory: int  # numbers kept between steps
+    work: float  # additions and multiplications a step
+    bias: float  # relative; 0 for unbiased mechanisms
+    online: bool
+
+    @property
+    def max_error(self) -> float:
+        """The largest standard deviation of all steps."""
+        return float(np.max(self.errors))
+
+    @property
+    def rms_error(self) -> float:
+        """The root mean square error over all steps."""
+        return float(np.sqrt(np.mean(self.errors**2)))
+
+    @property
+    def notes(self) -> str:
+        """What else to know, in words."""
+        notes = [] if self.online else ["needs the whole stream"]
+        notes += [f"biased by up to {100 * self.bias:.0f} %"] if self.bias else []
+        return ", ".join(notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The rows, best first, and the least error that any factorization mechanism can have.
+
+    Mechanisms that need the whole stream first, that are biased, or that promise epsilon alone are
+    listed with the others and marked; the least error is that of (epsilon, delta) mechanisms with
+    Gaussian noise.
+    """
+
+    decay: Decay
+    guarantee: Guarantee
+    horizon: int
+    change: float
+    least: float
+    rows: tuple[Row, ...]
+
+    def row(self, method: str) -> Row:
+        """The row of that name."""
+        for row in self.rows:
+            if row.method == method:
+                return row
+        raise InvalidValue(f"method must be one of the rows' names, got {method!r}")
+
+    def to_json(self) -> str:
+        """The table as a JSON document."""
+        rows = [dict(zip(_COLUMNS, _cells(row), strict=True)) for row in self.rows]
+        document = {
+            "decay": repr(self.decay),
+            "epsilon": self.guarantee.epsilon,
+            "delta": self.guarantee.delta,
+            "neighbours": self.guarantee.neighbours,
+            "horizon": self.horizon,
+            "change": self.change,
+            "least": self.least,
+            "rows": rows,
+        }
+        return json.dumps(document, indent=2)
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.decay!r}, {self.horizon} steps, epsilon = {self.guarantee.epsilon:g}, "
+            f"delta = {self.guarantee.delta:g}, a record changes a total by up to {self.change:g}",
+            f"No factorization mechanism has a largest error below {self.least:.4g}.",
+            "",
+        )
+        table = [_COLUMNS, *(_shown(row) for row in self.rows)]
+        widths = [max(len(cells[i]) for cells in table) for i in range(len(_COLUMNS))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if i in _WORDS else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            ).rstrip()
+            for cells in table
+        ]
+        return "\n".join([*head, *lines])
+
+    def plot(self, path: str | Path) -> None:
+        """A picture of the error against time for every row, written to the path."""
+        from hushfade.rivals import picture
+
+        picture.write(self, Path(path))
+
+
+_COLUMNS = ("method", "privacy", "max error", "rms error", "ratio", "memory", "work", "notes")
+_WORDS = (0, 1, 7)
+
+
+def compare(
+    decay: Decay, guarantee: Guarantee, horizon: int, *, low: float = 0.0, high: float = 1.0
+) -> Comparison:
+    """This mechanism and every rival that applies, by largest error.
+
+    Errors are standard deviations in the records' unit, exact, for records in [low, high].  Rivals
+    are defined for one participation.  Cost: some seconds; dense optima are left out beyond 1024
+    steps and trees for decays beyond 8192.
+
+    >>> from hushfade.decay import NoDecay
+    >>> found = compare(NoDecay(), Guarantee(epsilon=1, delta=1e-6), 64)
+    >>> found.row("binary tree").max_error > found.row("hushfade, normalized").max_error
+    True
+    """
+    n = check.count(horizon=horizon)
+    change = guarantee.change(low, high)
+    ours = list(_plans(decay, guarantee, n, low, high))
+    certificate = ours[0][1].certificate(n)
+    unit = change / guarantee.mu
+    least = certificate.lower * unit
+    rows = [_own(name, made, n, least) for name, made in ours]
+    rows += [_row(rival, guarantee, change, least) for rival in mechanisms(decay, n)]
+    rows.sort(key=lambda row: row.max_error)
+    return Comparison(decay, guarantee, n, change, least, tuple(rows))
+
+
+def _plans(
+    decay: Decay, guarantee: Guarantee, n: int, low: float, high: float
+) -> Iterator[tuple[str, Plan]]:
+    """hushfade's own plans for these steps: the default, and the one that uses the horizon."""
+    if decay.horizon_free:
+        yield f"{OURS}, for ever", plan(decay, guarantee, low=low, high=high)
+    else:
+        yield OURS, plan(decay, guarantee, low=low, high=high, horizon=n)
+    made = plan(decay, guarantee, low=low, high=high, horizon=n, method="normalized")
+    yield f"{OURS}, normalized", made
+
+
+def _own(name: str, made: Plan, n: int, least: float) -> Row:
+    errors = made.stddevs(n)
+    memory = min(made.pair.memory or n, n)
+    work = 2.0 * made.jumps + len(recursion(made.decay).fades)
+    ratio = float(np.max(errors)) / least
+    return Row(name, "this software", False, errors, ratio, memory, work, 0.0, True)
+
+
+def _row(rival: Mechanism, guarantee: Guarantee, change: float, least: float) -> Row:
+    errors = rival.stddevs(guarantee, change)
+    ratio = float(np.max(errors)) / least
+    return Row(
+        rival.name + (", Laplace noise" if rival.pure else ""),
+        rival.source,
+        rival.pure,
+        errors,
+        ratio,
+        rival.memory,
+        rival.work,
+        rival.bias,
+        rival.online,
+    )
+
+
+def _cells(row: Row) -> tuple[Any, ...]:
+    promise = "epsilon" if row.pure else "epsilon, delta"
+    return (
+        row.method,
+        promise,
+        row.max_error,
+        row.rms_error,
+        row.ratio,
+        row.memory,
+        row.work,
+        row.notes,
+    )
+
+
+def _shown(row: Row) -> tuple[str, ...]:
+    method, promise, largest, mean, ratio, memory, work, notes = _cells(row)
+    return (
+        method,
+        promise,
+        f"{largest:.4g}",
+        f"{mean:.4g}",
+        f"{ratio:.3f}" if ratio < 100 else f"{ratio:.3g}",
+        f"{memory}",
+        f"{work:.3g}",
+        notes,
+    )

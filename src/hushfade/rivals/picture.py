@@ -1,0 +1,46 @@
+"""The picture of a comparison: error against time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from hushfade.rivals.comparison import Comparison
+
+
+def write(comparison: Comparison, path: Path) -> None:
+    """Lines of the standard deviation at each step, on logarithmic scales, named at their ends.
+
+    The dashed line is the least that any factorization mechanism's largest error can be.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    axes = figure.add_subplot()
+    steps = np.arange(1, comparison.horizon + 1)
+    colours = mpl.color_sequences["tab10"]
+    for rank, row in enumerate(comparison.rows):
+        colour = colours[rank % len(colours)]
+        style = {"color": colour, "linewidth": 1.0, "linestyle": ":" if row.pure else "-"}
+        if row.method.startswith("hushfade"):
+            style |= {"color": "black", "linewidth": 2.2, "zorder": 5}
+        axes.plot(steps, row.errors, label=f"{row.method}  {row.max_error:.3g}", **style)
+    axes.axhline(comparison.least, color="black", linewidth=1, linestyle="--")
+    axes.annotate(
+        f"least possible {comparison.least:.3g}",
+        (1.0, comparison.least),
+        xytext=(4, -12),
+        textcoords="offset points",
+        fontsize=8,
+    )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("step")
+    axes.set_ylabel("standard deviation of the error")
+    axes.set_title(f"{comparison.decay!r}, epsilon = {comparison.guarantee.epsilon:g}", fontsize=10)
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    figure.savefig(path, dpi=130)
