@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.signal import lfilter
 
 from hushfade import InvalidType, InvalidValue, PowerLaw, SlidingWindow, series
 from hushfade.decay import Exponential
@@ -296,3 +297,17 @@ def test_steep_coefficients_are_right_while_they_fit_and_refused_beyond(p):
     for n in (64, 65, 200):
         with pytest.raises(InvalidValue, match="overflows at coefficient"):
             series.power([1.0, 2.0**20, *np.zeros(n - 2)], p)
+
+
+@pytest.mark.parametrize("decay", [PowerLaw(5), Exponential(1), Exponential(0.3), LOG_CONVEX[6]])
+@pytest.mark.parametrize("kept", [2, 20, 47, 64, 65, 150])
+@pytest.mark.parametrize("n", [200, 4096])
+def test_a_series_that_is_cut_off_has_its_inverse(decay, kept, n):
+    """1/c of a cut column falls slowly, then geometrically; scipy's recursion is the reference."""
+    for c in (series.square_root(decay.weights(kept)), series.inverse(decay.weights(kept))):
+        one, column = np.zeros(n), np.zeros(n)
+        one[0], column[:kept] = 1.0, c
+        found = series.inverse(column)
+        assert_allclose(found, lfilter([1.0], c, one), atol=1e-13)
+        left = series.multiply(decay.weights(n), found)
+        assert_allclose(left, lfilter([1.0], c, decay.weights(n)), atol=1e-13)

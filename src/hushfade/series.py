@@ -8,7 +8,8 @@ Every coefficient is accurate, the small ones too.  Newton's iteration doubles t
 * *Two words.*  Residuals are formed in two float64 words (`fourier`) and the step is refined
   once, so coefficients are right to about 1e-15 even where large terms cancel (windows).
 * *Tilting.*  For geometric decay no block is of one magnitude; u_k and v_k are multiplied by
-  2^(θk) first and the product by 2^(-θk), with θ read off the part already known.
+  2^(θk) first and the product by 2^(-θk), with θ read off the part already known.  What was
+  computed under a smaller θ is right relative to its block only, so θ grows slowly.
 
 Coefficients below 2.3e-308, the smallest normal float64, come back as 0.
 `docs/decisions/0002-accurate-series.md` tells why and what was measured.
@@ -35,6 +36,7 @@ __all__ = ["inverse", "multiply", "power", "square_root"]
 P = ParamSpec("P")
 
 _BASE = 64  # coefficients computed directly, in 50-digit decimals
+_STEEPER = 24.0  # bits by which a level may tilt its column more than the level before
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -68,7 +70,7 @@ def multiply(a: Column, b: Column) -> Column:
     out = np.convolve(a[:_BASE], b[:_BASE])[:_BASE]
     m = _BASE
     while m < n:
-        theta = _slope(u[:m], v[:m])
+        theta = _held(_slope(u[:m], v[:m]), u[: 2 * m], v[: 2 * m])
         block = _middle(_tilt(single(u[: 2 * m]), theta), _tilt(single(v[: 2 * m]), theta), m)
         out = np.concatenate([out, _tilt(block, -theta, start=m).rounded()])
         m *= 2
@@ -92,9 +94,10 @@ def inverse(f: Column) -> Column:
     width = _width(n)
     g = single(_padded(f, width))
     y = _base(f, _decimal_inverse)
-    m = _BASE
+    m, theta = _BASE, math.inf
     while m < n:
-        theta = _slope(y.high, g.high[:m])
+        theta = min(_slope(y.high, g.high[:m]), theta + _STEEPER / m)
+        theta = _held(theta, g.high[: 2 * m])
         tilted_y, tilted_g = _tilt(y, theta), _tilt(g[: 2 * m], theta)
         residual = -_middle(tilted_y, tilted_g, m)
         step = _solved(residual, tilted_g[:m], tilted_y.high)
@@ -125,9 +128,9 @@ def square_root(f: Column) -> Column:
     if n <= _BASE:
         return _finished(h.rounded()[:n], "√f")
     y = _base(_finished(h.rounded(), "√f"), _decimal_inverse).rounded()
-    m = _BASE
+    m, theta = _BASE, math.inf
     while m < n:
-        theta = _slope(h.high)
+        theta = min(_slope(h.high), theta + _STEEPER / m)
         tilted_h = _tilt(h, theta)
         tilted_y = _tilt(single(y), theta).high
         residual = _tilt(single(g[m : 2 * m]), theta, start=m).plus(-_square(tilted_h, m))
@@ -165,9 +168,10 @@ def power(f: Column, p: float) -> Column:
     if n <= _BASE:
         return _finished(h[:n], f"f^{p:g}")
     y = _base(_finished(h, f"f^{p:g}"), _decimal_inverse).rounded()
-    m = _BASE
+    m, theta = _BASE, math.inf
     while m < n:
-        theta = _slope(h, q[:m])
+        theta = min(_slope(h, q[:m]), theta + _STEEPER / m)
+        theta = _held(theta, q[: 2 * m])
         tilted_h, tilted_y = _tilt(single(h), theta).high, _tilt(single(y), theta).high
         block = _middle(single(tilted_h), _tilt(single(q[: 2 * m]), theta), m).rounded()
         integral = plain_product(tilted_y, block, slice(0, m)) / index[m : 2 * m]
@@ -234,6 +238,22 @@ def _slope(*columns: Column) -> float:
             if math.isfinite(drop := earlier - later):
                 theta = min(theta, max(0.0, (drop + 8.0) / _apart(drop, octave)))
     return round(theta * 2**24) / 2**24  # so that θk is exact for k < 2^28
+
+
+def _held(theta: float, *columns: Column) -> float:
+    """θ, halved until tilting lifts no column's new half by more than 8 bits above its old one."""
+    for column in columns:
+        m = len(column) // 2
+        with np.errstate(divide="ignore"):
+            bits = np.log2(np.abs(column[m // 2 :]))
+        index = np.arange(m // 2, 2 * m)
+        while theta > 0.0:
+            tilted = bits + theta * index
+            old, new = float(np.max(tilted[: m - m // 2])), float(np.max(tilted[m - m // 2 :]))
+            if not (math.isfinite(old) and new > old + 8.0):
+                break
+            theta = math.floor(theta * 2**23) / 2**24
+    return theta
 
 
 def _octave_bits(column: Column) -> tuple[list[float], int]:
