@@ -131,7 +131,10 @@ class Exponential(Mixable):
 
     def weights(self, n: int) -> Column:
         # k/half_life = whole + part/half_life with both exact, so every weight is right to 1e-16.
-        whole, part = np.divmod(np.arange(check.count(n=n), dtype=np.float64), self.half_life)
+        with np.errstate(over="ignore", invalid="ignore"):  # half-lives near the smallest float
+            age = np.arange(check.count(n=n), dtype=np.float64)
+            whole, part = np.divmod(age, self.half_life)
+        whole, part = np.nan_to_num(whole, nan=2000.0), np.nan_to_num(part)
         return np.ldexp(np.exp2(-part / self.half_life), -np.minimum(whole, 2000).astype(np.int64))
 
     def symbol(self, theta: Column) -> ComplexColumn:
@@ -162,10 +165,15 @@ class PowerLaw(Mixable):
     def symbol(self, theta: Column) -> ComplexColumn:
         """Li_c(x)/x = Γ(c)⁻¹ ∫ s^{c-1} e^-s / (1 - x e^-s) ds, by the trapezoid rule in u = log s.
 
-        The nearest poles are at Im u = ±π/2, so a step of 1/5 errs by about e^(-5π²) = 4e-22.
-        Below s_0 = 1e-20 θ the integrand is a pure exponential of u and summed in closed form.
+        The nearest poles are at Im u = ±π/2, so a step h errs by about |Γ(c + 2πi/h)| / Γ(c), below
+        1e-16 for the steps taken; powers from 8 on are summed term by term.  Below s_0 = 1e-20 θ
+        the integrand is a pure exponential of u and summed in closed form.
         """
-        c, step = self.power, 0.2
+        c = self.power
+        if c >= 8.0:
+            terms = np.arange(1.0, 2.0 + 10.0 ** (18.0 / c))
+            return np.asarray(np.exp(1j * theta[:, None] * (terms - 1.0)) @ terms**-c)
+        step = 0.2 if c <= 4.0 else 0.15
         low, high = math.log(float(np.min(theta))) - 46.0, math.log(50.0 + 8.0 * c)
         u = np.arange(high, low, -step)
         out = np.zeros(len(theta), dtype=np.complex128)

@@ -68,7 +68,7 @@ class Factorization:
         square = self.left(n) ** 2
         if self.gain is None:
             return np.sqrt(np.cumsum(square))
-        return np.sqrt(_positive_product(square, self.gain[:n] ** -2.0))
+        return np.sqrt(np.maximum(_positive_product(square, self.gain[:n] ** -2.0), 0.0))
 
     def sensitivity(
         self, n: int | None = None, *, participations: int = 1, separation: int = 1
@@ -99,6 +99,7 @@ class Factorization:
         if steps is None:
             if self.taps.support is None:
                 raise InvalidValue("n must be given for repeated participation with endless taps")
+            b = min(b, self.taps.support)  # farther apart they do not meet either
             steps = self.taps.support + (k - 1) * b
         return _repeated(self.taps.first(steps), k, b)
 

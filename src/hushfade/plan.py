@@ -123,15 +123,23 @@ class Plan:
 
         Its error factor is `max_stddev(n)` for unit noise multiplier and unit change, with the
         noise in use: a plan that runs for ever is compared with mechanisms made for these n steps.
-        Of many keys each is treated by itself, in the plan and in what it is compared with.
+        The change is that of one record within its key, before or after rounding to the grid,
+        whichever is less: what every mechanism must hide.
 
         >>> from hushfade.decay import Exponential
         >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
         >>> p.certificate(10_000).sentence()
         'No factorization mechanism can have less than 99.95 % of this error.'
         """
-        steps = self._steps(n or self.horizon or 1000)
-        change = _change_units(self.guarantee, self.intake) * self.intake.resolution
+        steps = self._steps((self.horizon or 1000) if n is None else n)
+        intake, guarantee = self.intake, self.guarantee
+        if intake.norm is None:
+            exact = guarantee.change(intake.low, intake.high)
+            on_grid = guarantee.change(intake.low_unit, intake.high_unit) * intake.resolution
+        else:
+            exact = guarantee.vector_change(intake.norm)
+            on_grid = guarantee.vector_change(float(intake.norm_unit)) * intake.resolution
+        change = min(exact, on_grid)
         return certificate(
             self.decay,
             steps,

@@ -131,7 +131,7 @@ def test_the_least_sensitivity_of_bolot_is_below_every_beta(c):
     least = least_bolot_sensitivity(c)
     betas = np.linspace(0, 1, 20001)[1:-1]
     values = 1 / betas + np.log(1 / (1 - betas)) / (c * betas**2)
-    assert least.side == "lower"
+    assert least.side == "upper"
     assert_allclose(least.value, np.min(values), rtol=1e-5)  # a grid of 1/20000
     assert least.value <= np.min(values) * (1 + 1e-9)
     assert all(bolot_sensitivity(c, beta).value >= least.value for beta in [0.01, 0.5, 0.99])

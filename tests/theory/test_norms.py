@@ -15,6 +15,7 @@ from hushfade import (
     SlidingWindow,
     factor,
     limit,
+    series,
     theory,
 )
 from tests.decays import ALL_DECAYS
@@ -113,6 +114,26 @@ def test_windows_of_odd_length_have_lebesgues_constants(length):
     assert_allclose(theory.gamma2_limit(SlidingWindow(length)).value, exact, rtol=1e-12)
     if length == 3:  # L_1 = 1/3 + 2√3/π, Fejér 1910
         assert_allclose(exact, 1 / 3 + 2 * math.sqrt(3) / math.pi, rtol=1e-12)
+
+
+@pytest.mark.parametrize("power", [4.1, 7.9, 8, 10, 20, 100, 1000, 1e5])
+def test_steep_powers_have_their_limit(power):
+    a = series.square_root(PowerLaw(power).weights(4096))
+    found = theory.gamma2_limit(PowerLaw(power))
+    assert abs(found.value - float(a @ a)) <= found.error + 1e-15
+    assert factor.square_root(PowerLaw(power)).sensitivity().value >= np.linalg.norm(a) - 1e-15
+
+
+@pytest.mark.parametrize(("values", "exact"), [([1, -1], 4 / math.pi), ([1, -2, 1], 2.0)])
+def test_a_zero_at_one_is_no_singularity(values, exact):
+    assert_allclose(theory.gamma2_limit(CustomDecay(values)).value, exact, rtol=1e-12)
+
+
+def test_a_limit_lost_in_cancellation_says_so():
+    decay = (1e13 + 1) * Exponential(24) - 1e13 * Exponential(24 * (1 + 1e-15))
+    found = theory.gamma2_limit(decay)
+    assert abs(found.value - theory.gamma2_limit(Exponential(24)).value) < 0.02
+    assert found.error > 1e-5
 
 
 def test_the_golden_ratio_of_two_counts():

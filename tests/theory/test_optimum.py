@@ -208,16 +208,36 @@ def test_gamma2_at_1024_steps_to_the_known_digits(decay, printed):
 def test_one_step_and_the_identity_are_exact():
     assert_allclose(optimum.solve([3.0]).upper, 3.0, rtol=1e-12)
     assert_allclose(optimum.solve(SlidingWindow(1).weights(50)).upper, 1.0, rtol=1e-10)
-    assert_allclose(
-        optimum.solve(1e-200 * np.ones(4)).lower, 1e-200 * optimum.solve(np.ones(4)).lower
-    )
+    for scale in (1e-90, 1e90):
+        for solve in (optimum.solve, optimum.solve_frobenius):
+            found, one = solve(scale * np.ones(40)), solve(np.ones(40))
+            assert_allclose([found.lower, found.upper], [scale * one.lower, scale * one.upper])
+
+
+@pytest.mark.parametrize("f", [[1e-60, 1.0], [1e-60, *np.ones(49)], [1e-12, 1.0, 0.0, 1.0]])
+def test_a_matrix_that_is_nearly_singular_still_has_a_valid_bracket(f):
+    found = optimum.solve(f)
+    assert max(f) * (1 - 1e-9) <= found.upper <= np.linalg.norm(f) * (1 + 1e-9)
+    assert found.lower <= found.upper
+    assert_allclose(found.left @ found.right, matrix(f), atol=1e-9)
 
 
 # Refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "f", [[0.0, 1.0], [-1.0], [], [math.nan], [1.0, math.inf], np.ones(2049), np.ones((2, 2))]
+    "f",
+    [
+        [1e-101, 0.0],
+        [1e101],
+        [0.0, 1.0],
+        [-1.0],
+        [],
+        [math.nan],
+        [1.0, math.inf],
+        np.ones(2049),
+        np.ones((2, 2)),
+    ],
 )
 def test_a_column_that_is_not_a_decay_is_refused(f):
     with pytest.raises(InvalidValue):

@@ -52,7 +52,7 @@ def expected_maximum(factor: float, n: int, *, noise_multiplier: float, change: 
     >>> round(expected_maximum(1.0, 1024, noise_multiplier=1.0, change=1.0).value, 6)
     3.905027
     """
-    largest = math.sqrt(2.0 * math.log(2.0 * check.count(n=n)))
+    largest = math.sqrt(2.0 * math.log(2 * check.count(n=n)))
     return Bound(
         _stddev(factor, noise_multiplier, change) * largest,
         "upper",
@@ -76,7 +76,7 @@ def sharper_expected_maximum(
     """
     from scipy.integrate import quad
 
-    t = float(check.count(n=n))
+    t = float(check.count(n=n, most=2**60))
 
     def exceeds(x: float) -> float:
         return -math.expm1(t * math.log1p(-math.erfc(x / math.sqrt(2.0))))
@@ -128,12 +128,12 @@ def bolot_sensitivity(power: float, beta: float) -> Bound:
     c, beta = check.positive(power=power), check.real(beta=beta)
     if not 0 < beta < 1:
         raise InvalidValue(f"beta must be in (0, 1), got {beta!r}")
-    value = 1.0 / beta - math.log1p(-beta) / (c * beta) / beta
+    value = 1.0 / beta - math.log1p(-beta) / beta / c / beta
     return Bound(value, "upper", "sensitivity", f"dyadic, beta = {beta:g}", "Bolot et al. 2013")
 
 
 def least_bolot_sensitivity(power: float) -> Bound:
-    """The least of `bolot_sensitivity` over all β in (0, 1); it is above 1 + 1/c.
+    """`bolot_sensitivity` with its best β in (0, 1); it is above 1 + 1/c.
 
     1/β > 1 and ln(1/(1-β)) > β > β² give the latter; both terms are convex, so the least is found.
 
@@ -146,7 +146,7 @@ def least_bolot_sensitivity(power: float) -> Bound:
         return bolot_sensitivity(power, 1.0 / (1.0 + math.exp(-odds))).value
 
     found = minimize_scalar(value, bounds=(-30.0, 30.0), method="bounded")
-    return Bound(float(found.fun), "lower", "sensitivity", "dyadic, any beta", "Bolot et al. 2013")
+    return Bound(float(found.fun), "upper", "sensitivity", "dyadic, best beta", "Bolot et al. 2013")
 
 
 def _stddev(factor: float, noise_multiplier: float, change: float) -> float:

@@ -25,6 +25,9 @@ Quantity = Literal[
 class Bound:
     """A proven bound: its value, its side, what it bounds, its name, and where it stands.
 
+    The value of a formula is rounded like any float64 sum, some 1e-14 of it; those of
+    `certificates` are charged for rounding and hold as they are.
+
     >>> print(Bound(1.0328, "lower", "gamma2", "two steps", "Theorem 2"))
     gamma2 ≥ 1.0328 (two steps; Theorem 2)
     """

@@ -28,6 +28,7 @@ from hushfade.errors import Diverges, InvalidType, InvalidValue
 from hushfade.theory import certificates, families
 from hushfade.theory.bound import Bound
 from hushfade.theory.membership import membership
+from hushfade.theory.optimum import scaled
 
 _DECIDED = 2048  # coefficients whose signs are decided beyond doubt; 0.02 s
 
@@ -155,8 +156,12 @@ def _general(decay: Decay, n: int) -> Iterator[Bound]:
     with suppress(InvalidValue):  # not in class F
         yield half_weights(decay, n)
     yield output_noise(decay, n)
-    yield certificates.lower(decay.weights(n))
-    yield certificates.upper(decay.weights(n))
+    f = decay.weights(n)
+    error = certificates.rounding(decay, f)
+    found = certificates.lower(f, weight_error=error)
+    if found.name != "largest weight":
+        yield found
+    yield certificates.upper(f, weight_error=error)
 
 
 def _of_family(decay: Decay, n: int) -> Iterator[Bound]:
@@ -189,7 +194,7 @@ def _of_family(decay: Decay, n: int) -> Iterator[Bound]:
 def _weights(decay: Decay, n: int) -> Column:
     if not isinstance(decay, Decay):
         raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
-    return decay.weights(n)
+    return scaled(decay.weights(n))
 
 
 def _negative(decay: Decay, n: int) -> str | None:

@@ -158,7 +158,7 @@ def lower_from_gamma2(gamma2: float, *, rows: int, columns: int) -> Bound:
 
     h = Σ_{k ≤ min(m, n)} √((m-k+1)(n-k+1)/(mn)) / k; for m = n this is (1 + 1/n) H_n - 1.
 
-    herdisc ≥ detlb/2, and detlb ≥ γ2/h: let B = D_p^½ A D_q^½ with weights p, q of sum 1 and
+    herdisc ≥ detlb/2 (Lovász, Spencer, Vesztergombi 1986), and detlb ≥ γ2/h: let B = D_p^½ A D_q^½ with weights p, q of sum 1 and
     γ2 = ‖B‖_*.  By Cauchy and Binet the singular values of B obey
 
         (σ_1 ⋯ σ_k)² ≤ Σ det(B_{S,T})² = Σ p_S q_T det(A_{S,T})² ≤ detlb^2k e_k(p) e_k(q)
@@ -168,7 +168,7 @@ def lower_from_gamma2(gamma2: float, *, rows: int, columns: int) -> Bound:
     that are smaller for every k have a smaller sum (Weyl 1949): γ2 = Σ σ_k ≤ Σ x_k = h detlb.
 
     >>> print(lower_from_gamma2(1.0, rows=2, columns=2))  # h = 5/4
-    hereditary discrepancy ≥ 0.4 (determinants; Lovász, Spencer, Vesztergombi 1986)
+    hereditary discrepancy ≥ 0.4 (determinants; Appendix E.1)
     """
     gamma2 = check.positive(gamma2=gamma2)
     m, n = check.count(rows=rows), check.count(columns=columns)
@@ -179,7 +179,7 @@ def lower_from_gamma2(gamma2: float, *, rows: int, columns: int) -> Bound:
         "lower",
         "hereditary discrepancy",
         "determinants",
-        "Lovász, Spencer, Vesztergombi 1986",
+        "Appendix E.1",
         _CORRECTION,
     )
 

@@ -70,7 +70,7 @@ def power_closed(decay: Decay, n: int) -> Bound:
         1.0 + log * float(exprel((1.0 - 2.0 * c) * log)) / 4.0,
         "integral of the power",
         "Theorem 20",
-        "T + 1 for T, which is looser; 9/8 - 1/(4(T+1)) at c = 1, which its sum exceeds",
+        "9/8 - 1/(4(T+1)) at c = 1 (Theorem 19), which the sum exceeds",
     )
 
 

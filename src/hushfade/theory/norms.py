@@ -20,9 +20,9 @@ DENSE = 1024  # up to that many steps the bracket is the optimum's own
 def gamma2(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     """γ2(M) = min ‖L‖₂→∞ ‖R‖₁→₂ over all M = L R, for n steps: the least error factor there is.
 
-    Up to 1024 steps the bracket is as narrow as `gap` (seconds at 1024).  Beyond, it is made of
-    explicit bounds in O(n log n): the lower certificate, and the best of circulant, square root and
-    normalized square root.
+    Up to 1024 steps the bracket is as narrow as `gap` (seconds at 1024); for weights that rise or
+    change sign it may stay wider.  Beyond, it is made of explicit bounds in O(n log n): the lower
+    certificate, and the best of circulant, square root and normalized square root.
 
     >>> from hushfade.decay import NoDecay
     >>> found = gamma2(NoDecay(), 2, gap=1e-6)  # 2/√3
@@ -30,14 +30,17 @@ def gamma2(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     (1.1547, 1.1547)
     """
     f = decay.weights(check.count(n=n))
+    error = certificates.rounding(decay, f)
+    slack = math.sqrt(n) * error  # γ2 of the weights' own rounding
     if n <= DENSE:
-        return optimum.solve(f, gap=gap).bracket
-    above = [certificates.upper(f).value]
+        found = optimum.solve(f, gap=gap)
+        return Bracket(found.lower - slack, found.upper + slack)
+    above = [certificates.upper(f, weight_error=error).value]
     with suppress(InvalidValue):  # √g of an unstable decay grows beyond float64
         # the pairs' taps are good to 1e-12, relatively
         pairs = factor.square_root(decay), factor.normalized(decay, n)
-        above += [pair.error_factor(n) * (1.0 + 1e-11) for pair in pairs]
-    return Bracket(certificates.lower(f).value, min(above))
+        above += [pair.error_factor(n) * (1.0 + 1e-11) + slack for pair in pairs]
+    return Bracket(certificates.lower(f, weight_error=error).value, min(above))
 
 
 def gamma_f(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
@@ -51,14 +54,17 @@ def gamma_f(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     (1.61803, 1.61803)
     """
     f = decay.weights(check.count(n=n))
+    error = certificates.rounding(decay, f)
+    slack = n * error  # γ_F of the weights' own rounding
     if n <= DENSE:
-        return optimum.solve_frobenius(f, gap=gap).bracket
-    above = [math.sqrt(n) * certificates.upper(f).value * (1.0 + 1e-15)]
+        found = optimum.solve_frobenius(f, gap=gap)
+        return Bracket(found.lower - slack, found.upper + slack)
+    above = [math.sqrt(n) * certificates.upper(f, weight_error=error).value * (1.0 + 1e-15)]
     with suppress(InvalidValue):
         pair = factor.square_root(decay)
         mean = float(np.linalg.norm(pair.errors(n))) * pair.sensitivity(n).value
-        above.append(mean * (1.0 + 1e-11))
-    return Bracket(certificates.lower_frobenius(f).value, min(above))
+        above.append(mean * (1.0 + 1e-11) + slack)
+    return Bracket(certificates.lower_frobenius(f, weight_error=error).value, min(above))
 
 
 def gamma2_limit(decay: Decay) -> Energy:

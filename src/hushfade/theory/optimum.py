@@ -88,8 +88,7 @@ def solve(f: Column, *, gap: float = 1e-4) -> Optimum:
     values, vectors = np.linalg.eigh(root[:, None] * JM * root[None, :])
     U = ((vectors * np.sign(values)) @ vectors.T)[::-1]
     R = np.sqrt(np.abs(values))[:, None] * vectors.T / root[None, :]
-    L, R = _causal(M, R)
-    L, R = _balanced(L, R)
+    L, R = _balanced(*_causal(M, R, _rows))
     lower = _inner(M, U, root[::-1], root) / (math.fsum(root * root) * (1.0 + 8.0 * UNIT))
     upper = _rows(L) * _columns(R) * (1.0 + 4.0 * len(f) * UNIT) + _residual(M, L, R)
     return Optimum(Bracket(lower, upper), q[::-1], q, U / _norm(U), L, R)
@@ -114,9 +113,9 @@ def solve_frobenius(f: Column, *, gap: float = 1e-4) -> Optimum:
     root = np.sqrt(q)
     W, sizes, V = np.linalg.svd(M * root[None, :])
     R = np.sqrt(sizes)[:, None] * V / root[None, :]
-    L, R = _causal(M, R)
+    L, R = _causal(M, R, length)
     R, L = R / _columns(R), L * _columns(R)
-    upper = float(np.linalg.norm(L)) * _columns(R) * (1.0 + 4.0 * n * UNIT)
+    upper = length(L) * _columns(R) * (1.0 + 4.0 * n * UNIT)
     upper += math.sqrt(n) * _residual(M, L, R)
     U, ones = W @ V, np.ones(n)
     lower = _inner(M, U, ones, root) / (math.sqrt(math.fsum(root * root)) * (1.0 + 8.0 * UNIT))
@@ -157,15 +156,21 @@ def _fixed_point(attempt: Callable[[Column], tuple[float, Column]], n: int, gap:
     return best
 
 
-def _causal(M: Matrix, R: Matrix) -> tuple[Matrix, Matrix]:
-    """L, R with R turned to lower triangular form, which keeps RᵀR, and L = M R⁻¹."""
+def _causal(M: Matrix, R: Matrix, size: Callable[[Matrix], float]) -> tuple[Matrix, Matrix]:
+    """L, R with R turned to lower triangular form, which keeps RᵀR, and L = M R⁻¹.
+
+    Where M is so nearly singular that rounding spoils the pair: M, I, noise on the inputs.
+    """
     from scipy.linalg import qr, solve_triangular
 
     flipped = qr(R[:, ::-1], mode="r")[0]
     R = np.tril(flipped[::-1, ::-1])
     R = R * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
-    L = np.tril(solve_triangular(R, M.T, trans="T", lower=True).T)
-    return L, R
+    try:
+        L = np.tril(solve_triangular(R, M.T, trans="T", lower=True).T)
+    except np.linalg.LinAlgError:
+        return M, np.eye(len(M))
+    return (L, R) if size(L) * _columns(R) < size(M) else (M, np.eye(len(M)))
 
 
 def _balanced(L: Matrix, R: Matrix) -> tuple[Matrix, Matrix]:
@@ -209,8 +214,21 @@ def _matrix(f: Column) -> Matrix:
     return np.asarray(toeplitz(f, np.zeros(len(f))))
 
 
-def _checked(f: Column, gap: float) -> tuple[Column, float]:
+def scaled(f: Column) -> Column:
+    """The column, if its largest weight is of a size that squares well."""
     f = check.coefficients(f=f)
+    if not 1e-100 <= float(np.max(np.abs(f))) <= 1e100:
+        raise InvalidValue("f must have its largest weight between 1e-100 and 1e100")
+    return f
+
+
+def length(x: Column) -> float:
+    """‖x‖ by pairwise summation, right to 64 units; a BLAS norm is not."""
+    return math.sqrt(float(np.sum(x * x)))
+
+
+def _checked(f: Column, gap: float) -> tuple[Column, float]:
+    f = scaled(f)
     if not f[0] > 0:
         raise InvalidValue(f"f must start with a weight > 0, got {f[0]}")
     check.count(n=len(f), most=LARGEST)
