@@ -22,7 +22,8 @@ from hushfade import (
     limit,
     series,
 )
-from hushfade.compact import ENDLESS, CompactTaps, Exponentials, compact, power_sum
+from hushfade.compact import ENDLESS, compact
+from hushfade.exponentials import CompactTaps, Exponentials, power_sum
 from tests.decays import LOG_CONVEX
 
 T = 3000

@@ -9,7 +9,7 @@ pair.errors(1000)            # what it costs at each step, for unit noise
 
 from __future__ import annotations
 
-from hushfade import factor, series, theory
+from hushfade import compact, factor, series, theory
 from hushfade.decay import (
     CustomDecay,
     Decay,
@@ -31,11 +31,13 @@ from hushfade.guarantee import (
 from hushfade.noise import FreshNoise, KeyedNoise, UnsafeSeededNoise
 from hushfade.plan import Plan, plan
 from hushfade.release import Release
+from hushfade.rivals import Comparison, compare
 from hushfade.stream import Stream
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "CustomDecay",
     "Decay",
     "Diverges",
@@ -59,6 +61,8 @@ __all__ = [
     "UnsafeSeededNoise",
     "Unstable",
     "classical_noise_multiplier",
+    "compact",
+    "compare",
     "composed_mu",
     "delta_of",
     "epsilon_of",

@@ -129,7 +129,7 @@ class Plan:
         >>> from hushfade.decay import Exponential
         >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
         >>> p.certificate(10_000).sentence()
-        'No factorization mechanism can have less than 99.95 % of this error.'
+        'No Gaussian factorization mechanism can have less than 99.95 % of this error.'
         """
         steps = self._steps((self.horizon or 1000) if n is None else n)
         intake, guarantee = self.intake, self.guarantee

@@ -5,7 +5,7 @@
     listed     s += Σ_k f_k u_{t-k}                   CustomDecay
 
 Exact but for the power law, (k+1)^-c = Γ(c)⁻¹ ∫ s^(c-1) e^-(k+1)s ds, whose trapezoid rule in log s
-is a sum of some 160 exponentials with relative error ≤ 1e-10 up to lag 2^34.  What fades is kept as
+is a sum of some 100 exponentials with relative error ≤ 1e-10 up to lag 2^34.  What fades is kept as
 q = 1 - p, since a pole p within 1e-16 of 1 would not know its own half-life.
 """
 
@@ -27,10 +27,11 @@ from hushfade.decay import (
     SlidingWindow,
 )
 from hushfade.errors import InvalidType
+from hushfade.exponentials import power_sum
 
 TOGETHER = 8  # this many poles or more are summed in groups, the last filled with weights of 0
 
-_FARTHEST = 2.0**34
+_FARTHEST, _RELATIVE = 1 << 34, 1e-10  # lags up to which a power law is right, and how
 
 
 @dataclass
@@ -75,7 +76,7 @@ def _add(to: Recursion, weight: float, decay: Decay) -> None:
             fades, weights = _power_law(decay.power)
             to.fades.extend(fades)
             to.pole_weights.extend(weight * w for w in weights)
-            to.relative_error = max(to.relative_error, 1e-10)
+            to.relative_error = max(to.relative_error, _RELATIVE)
         case SlidingWindow():
             to.windows.append(decay.length)
             to.window_weights.append(weight)
@@ -98,17 +99,6 @@ def _list(to: Recursion, weight: float, values: Sequence[float]) -> None:
 
 
 def _power_law(c: float) -> tuple[list[float], list[float]]:
-    """Fades 1 - e^-s and weights h s^c e^-s / Γ(c) at s = e^(jh).
-
-    Slow nodes, with s · lag below 1e-11 as long as lags stay under 2^34, do not fade at all: they
-    are one pole at 1 (fade 0), whose weight is their geometric sum.
-    """
-    h = 0.34 / math.sqrt(1.0 + c / 4.0)  # |Γ(c + iy)| falls later for larger c
-    top = math.log(60.0 + 8.0 * c)
-    bottom = math.log(1e-11 / _FARTHEST)
-    u = np.arange(top, bottom, -h)
-    s = np.exp(u)
-    weights = h * np.exp(c * u - s - math.lgamma(c))
-    rest = h * math.exp(c * (float(u[-1]) - h) - math.lgamma(c)) / -math.expm1(-c * h)
-    kept = weights > 0.0
-    return [*(-np.expm1(-s[kept])).tolist(), 0.0], [*weights[kept].tolist(), rest]
+    """Fades 1 - e^-s and weights w e^-s of (k+1)^-c = Σ w e^(-(k+1) s), to 1e-10 up to 2^34."""
+    weights, rates = power_sum(c, _FARTHEST, _RELATIVE)
+    return (-np.expm1(-rates)).tolist(), (weights * np.exp(-rates)).tolist()

@@ -39,7 +39,7 @@ def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, deca
     for n in [*range(1, 10), 64, 127, 128]:
         mechanism = make(decay, n, noise=noise)
         laws.matrices_give_the_decay_and_the_norms(mechanism)
-        assert mechanism.pure == (noise == "laplace") == mechanism.name.endswith(", Laplace")
+        assert mechanism.pure == (noise == "laplace")
 
 
 @pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
@@ -199,7 +199,7 @@ def test_one_shot_releases_share_the_budget_of_the_releases_that_a_record_is_in(
 def test_the_cost_is_that_of_the_sum():
     assert sum_cost(PowerLaw(1), 20) == (19, 20.0)  # 20 weights: 1, 3, ..., 39 operations
     memory, work = sum_cost(PowerLaw(1), 1 << 20)  # the recursion's running sums
-    assert 100 < memory < 200
+    assert 80 < memory < 200
     assert 4 * memory - 2 <= work <= 4 * memory
     assert sum_cost(CustomDecay([1, 0.5, 0.25]), 100).memory == 2
     assert sum_cost(SlidingWindow(64), 10) == (11, 2.0)  # a ring of the steps there are

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
+from typing import get_args
 
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidType, InvalidValue
 from hushfade.rivals.banded import banded_inverse_root, banded_root
 from hushfade.rivals.binary_tree import binary_tree
 from hushfade.rivals.bolot_exponential import bolot_exponential, decayed_tree
@@ -14,7 +16,7 @@ from hushfade.rivals.bolot_power import best_beta, bolot_power
 from hushfade.rivals.bolot_window import bolot_window
 from hushfade.rivals.circulant import circulant
 from hushfade.rivals.honaker import honaker_full, honaker_online
-from hushfade.rivals.mechanism import Mechanism
+from hushfade.rivals.mechanism import Mechanism, Noise
 from hushfade.rivals.plain import input_noise, one_shot, output_noise
 from hushfade.rivals.roots import (
     column_normalized_root,
@@ -29,6 +31,9 @@ from hushfade.rivals.smooth_binary import smooth_binary
 from hushfade.rivals.window_blocks import window_blocks
 
 DENSE = 1024  # steps up to which the dense optima are found, in seconds
+NORMALIZED = 8192  # and those of the column-normalized root, at O(T² log T)
+BIAS = 0.1  # of Bolot et al.'s power law, beside their own best, which forgets almost all
+BANDS = 32  # of the banded roots: more are better and cost more
 
 
 def mechanisms(decay: Decay, horizon: int) -> Iterator[Mechanism]:
@@ -36,14 +41,19 @@ def mechanisms(decay: Decay, horizon: int) -> Iterator[Mechanism]:
 
     Cost: seconds, most of it the dense optima, which are left out beyond 1024 steps.
 
-    >>> [rival.name for rival in mechanisms(NoDecay(), 8) if rival.pure][:2]
-    ['input noise, Laplace', 'output noise, Laplace']
+    >>> [rival.name for rival in mechanisms(NoDecay(), 8) if rival.pure][:3]
+    ['binary tree', 'smooth binary', 'input noise']
     """
-    for general in (square_root, normalized_root, column_normalized_root, circulant):
+    for general in (square_root, normalized_root, circulant):
         yield general(decay, horizon)
-    for constrained in (banded_root, banded_inverse_root, compact_root):
-        with suppress(InvalidValue):  # no stable pair of that form
-            yield constrained(decay, horizon)
+    if horizon <= NORMALIZED:
+        yield column_normalized_root(decay, horizon)
+    if horizon > BANDS:
+        for banded in (banded_root, banded_inverse_root):
+            with suppress(InvalidValue):  # no stable pair with so few bands
+                yield banded(decay, horizon, bands=BANDS)
+    with suppress(InvalidValue, InvalidType):  # not completely monotone
+        yield compact_root(decay, horizon)
     if horizon <= DENSE:
         yield max_optimum(decay, horizon)
         yield mean_optimum(decay, horizon)
@@ -72,9 +82,10 @@ def _of_family(decay: Decay, horizon: int) -> Iterator[Mechanism]:
             yield decayed_tree(decay, horizon)
             yield decayed_tree(decay, horizon, noise="laplace")
         case PowerLaw():
-            beta = best_beta(decay)
-            yield bolot_power(decay, horizon, beta=beta)
-            yield bolot_power(decay, horizon, beta=beta, noise="laplace")
+            for beta in (BIAS, best_beta(decay)):
+                for noise in get_args(Noise):
+                    made = bolot_power(decay, horizon, beta=beta, noise=noise)
+                    yield replace(made, name=f"{made.name}, β = {beta:.2g}")
         case SlidingWindow():
             yield bolot_window(decay, horizon)
             yield bolot_window(decay, horizon, noise="laplace")

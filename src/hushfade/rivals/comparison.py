@@ -13,7 +13,7 @@ import numpy as np
 from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidType, InvalidValue
 from hushfade.guarantee import Guarantee
 from hushfade.plan import Plan, plan
 from hushfade.recursion import recursion
@@ -57,11 +57,11 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The rows, best first, and the least error that any factorization mechanism can have.
+    """The rows, best first, and the least error of factorization mechanisms with Gaussian noise.
 
     Mechanisms that need the whole stream first, that are biased, or that promise epsilon alone are
-    listed with the others and marked; the least error is that of (epsilon, delta) mechanisms with
-    Gaussian noise.
+    listed with the others and marked.  The least error is that of Gaussian noise: Laplace noise may
+    do better where a record touches few releases, and its ratio is then below 1.
     """
 
     decay: Decay
@@ -97,7 +97,7 @@ class Comparison:
         head = (
             f"{self.decay!r}, {self.horizon} steps, epsilon = {self.guarantee.epsilon:g}, "
             f"delta = {self.guarantee.delta:g}, a record changes a total by up to {self.change:g}",
-            f"No factorization mechanism has a largest error below {self.least:.4g}.",
+            f"No Gaussian factorization mechanism has a largest error below {self.least:.4g}.",
             "",
         )
         table = [_COLUMNS, *(_shown(row) for row in self.rows)]
@@ -128,8 +128,8 @@ def compare(
     """This mechanism and every rival that applies, by largest error.
 
     Errors are standard deviations in the records' unit, exact, for records in [low, high].  Rivals
-    are defined for one participation.  Cost: some seconds; dense optima are left out beyond 1024
-    steps and trees for decays beyond 8192.
+    are defined for one participation.  Cost: seconds, some ten at 1024 steps, beyond which the
+    dense optima are left out.
 
     >>> from hushfade.decay import NoDecay
     >>> found = compare(NoDecay(), Guarantee(epsilon=1, delta=1e-6), 64)
@@ -137,6 +137,10 @@ def compare(
     True
     """
     n = check.count(horizon=horizon)
+    if not isinstance(decay, Decay):
+        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
     change = guarantee.change(low, high)
     ours = list(_plans(decay, guarantee, n, low, high))
     certificate = ours[0][1].certificate(n)

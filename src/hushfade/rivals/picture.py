@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def write(comparison: Comparison, path: Path) -> None:
     """Lines of the standard deviation at each step, on logarithmic scales, named at their ends.
 
-    The dashed line is the least that any factorization mechanism's largest error can be.
+    The dashed line is the least largest error of factorization mechanisms with Gaussian noise.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -24,14 +24,19 @@ def write(comparison: Comparison, path: Path) -> None:
     steps = np.arange(1, comparison.horizon + 1)
     colours = mpl.color_sequences["tab10"]
     for rank, row in enumerate(comparison.rows):
-        colour = colours[rank % len(colours)]
-        style = {"color": colour, "linewidth": 1.0, "linestyle": ":" if row.pure else "-"}
-        if row.method.startswith("hushfade"):
-            style |= {"color": "black", "linewidth": 2.2, "zorder": 5}
-        axes.plot(steps, row.errors, label=f"{row.method}  {row.max_error:.3g}", **style)
+        ours = row.method.startswith("hushfade")
+        axes.plot(
+            steps,
+            row.errors,
+            label=f"{row.method}  {row.max_error:.3g}",
+            color="black" if ours else colours[rank % len(colours)],
+            linewidth=2.2 if ours else 1.0,
+            linestyle=":" if row.pure else "-",
+            zorder=5 if ours else 2,
+        )
     axes.axhline(comparison.least, color="black", linewidth=1, linestyle="--")
     axes.annotate(
-        f"least possible {comparison.least:.3g}",
+        f"least with Gaussian noise {comparison.least:.3g}",
         (1.0, comparison.least),
         xytext=(4, -12),
         textcoords="offset points",

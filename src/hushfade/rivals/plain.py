@@ -52,7 +52,7 @@ def output_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
         return lower_toeplitz(np.eye(1, n)[0]), lower_toeplitz(f)
 
     return Mechanism(
-        _named("output noise", noise),
+        "output noise",
         "Dwork, McSherry, Nissim, Smith 2006",
         decay,
         n,
@@ -86,7 +86,7 @@ def input_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mec
         return lower_toeplitz(f), lower_toeplitz(np.eye(1, n)[0])
 
     return Mechanism(
-        _named("input noise", noise),
+        "input noise",
         "Dwork, McSherry, Nissim, Smith 2006",
         decay,
         n,
@@ -120,7 +120,7 @@ def one_shot(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechan
         return lower_toeplitz(np.eye(1, n)[0]), lower_toeplitz(f)
 
     return Mechanism(
-        _named("one-shot releases", noise),
+        "one-shot releases",
         "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006",
         decay,
         n,
@@ -136,7 +136,7 @@ def one_shot(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechan
 def sum_cost(decay: Decay, horizon: int) -> Cost:
     """The cost of s = M u itself: the less work of the decay's recursion and its plain weights.
 
-    A running sum for counting and exponentials, a ring buffer for windows, some 160 running sums
+    A running sum for counting and exponentials, a ring buffer for windows, some 100 running sums
     for power laws (to 1e-10), Σ_k f_k u_{t-k} for the rest.
 
     >>> from hushfade import Exponential, NoDecay, SlidingWindow
@@ -189,7 +189,3 @@ def weights(decay: Decay, horizon: int) -> Column:
 def _noisy_sum(decay: Decay, n: int) -> Cost:
     memory, work = sum_cost(decay, n)
     return Cost(memory, work + 1.0)
-
-
-def _named(name: str, noise: Noise) -> str:
-    return f"{name}, Laplace" if noise == "laplace" else name

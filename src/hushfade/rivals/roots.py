@@ -3,6 +3,7 @@
     square root                      L = R = H, the Toeplitz matrix of √g
     normalized square root           R = D⁻¹ H, L = H D        hushfade's gain per step
     column-normalized square root    R = H D⁻¹, L = M D H⁻¹    D the column norms of H
+    compact square root              R, L of a few exponentials
     dense optimum                    the least largest error, or the least mean square error
 
 A stream of any of them publishes s = M (x + R⁻¹z), with R⁻¹z drawn for all steps at the start: T
@@ -17,7 +18,9 @@ import numpy as np
 
 from hushfade import check, factor, series
 from hushfade.check import Column
+from hushfade.compact import compact
 from hushfade.decay import Decay
+from hushfade.exponentials import CompactTaps
 from hushfade.rivals.mechanism import Matrices, Mechanism, from_pair
 from hushfade.rivals.plain import Cost, lower_toeplitz, sum_cost, weights
 from hushfade.theory import dense, optimum
@@ -64,7 +67,7 @@ def square_root_laplace(decay: Decay, horizon: int) -> Mechanism:
         return lower_toeplitz(a), lower_toeplitz(a)
 
     return Mechanism(
-        "square root, Laplace",
+        "square root",
         "Henzinger, Upadhyay, Upadhyay",
         decay,
         len(f),
@@ -130,6 +133,30 @@ def column_normalized_root(decay: Decay, horizon: int) -> Mechanism:
         memory,
         work + 1.0,
         matrices,
+    )
+
+
+def compact_root(decay: Decay, horizon: int) -> Mechanism:
+    """The square root as a few exponentials, within 0.1 % of its error and of constant memory.
+
+    Buffered linear Toeplitz factors: Dvijotham, McMahan, Pillutla, Steinke, Thakurta 2024.  Decays
+    that are completely monotone, and windows.  Cost: the fit, tenths of a second, and O(T log T).
+
+    >>> from hushfade import Exponential
+    >>> compact_root(Exponential(half_life=24), 100).memory  # two sums each for R⁻¹z and M
+    3
+    """
+    n = len(weights(decay, horizon))
+    pair = compact(decay, horizon=n)
+    assert isinstance(pair.taps, CompactTaps)
+    cost = sum_cost(decay, n)
+    return from_pair(
+        pair,
+        n,
+        name="compact square root",
+        source="Dvijotham, McMahan, Pillutla, Steinke, Thakurta 2024",
+        memory=pair.taps.state + cost.memory,
+        work=3.0 * len(pair.taps.fading) + 3.0 * len(pair.taps.comb) + cost.work + 1.0,
     )
 
 

@@ -191,8 +191,8 @@ class Certificate:
 
     def sentence(self) -> str:
         """The claim in words, rounded to the safe side."""
-        share = math.floor(1e4 * self.lower / self.error_factor) / 100
-        return f"No factorization mechanism can have less than {share:.2f} % of this error."
+        share = f"{math.floor(1e4 * self.lower / self.error_factor) / 100:.2f} %"
+        return f"No Gaussian factorization mechanism can have less than {share} of this error."
 
 
 def certificate(
@@ -205,7 +205,7 @@ def certificate(
     >>> from hushfade.decay import SlidingWindow
     >>> found = certificate(SlidingWindow(7), 100, 1.80)
     >>> round(found.lower, 3), found.sentence()
-    (1.775, 'No factorization mechanism can have less than 98.62 % of this error.')
+    (1.775, 'No Gaussian factorization mechanism can have less than 98.62 % of this error.')
     """
     f = decay.weights(check.count(n=n))
     k, b = check.count(participations=participations), check.count(separation=separation)

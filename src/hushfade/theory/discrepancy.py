@@ -158,8 +158,9 @@ def lower_from_gamma2(gamma2: float, *, rows: int, columns: int) -> Bound:
 
     h = Σ_{k ≤ min(m, n)} √((m-k+1)(n-k+1)/(mn)) / k; for m = n this is (1 + 1/n) H_n - 1.
 
-    herdisc ≥ detlb/2 (Lovász, Spencer, Vesztergombi 1986), and detlb ≥ γ2/h: let B = D_p^½ A D_q^½ with weights p, q of sum 1 and
-    γ2 = ‖B‖_*.  By Cauchy and Binet the singular values of B obey
+    herdisc ≥ detlb/2 (Lovász, Spencer, Vesztergombi 1986), and detlb ≥ γ2/h: let
+    B = D_p^½ A D_q^½ with weights p, q of sum 1 and γ2 = ‖B‖_*.  By Cauchy and Binet its singular
+    values obey
 
         (σ_1 ⋯ σ_k)² ≤ Σ det(B_{S,T})² = Σ p_S q_T det(A_{S,T})² ≤ detlb^2k e_k(p) e_k(q)
 

@@ -1,0 +1,223 @@
+"""Sums of exponentials: series, taps of constant memory, and the power law itself.
+
+Exponentials   c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x), and its inverse of the same form
+CompactTaps    r(x) = scale · c(x), over C(x^w) for a sliding window of length w
+power_sum      (k+1)^-c = Σ_j w_j e^(-(k+1) s_j), to a stated relative error
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushfade import check
+from hushfade.check import Column, Matrix, Signed
+from hushfade.errors import Diverges, InvalidValue, Unstable
+
+
+@dataclass(frozen=True, eq=False)
+class Exponentials:
+    """The series c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x): c_0 = 1, c_n = Σ_j ω_j (1-q_j)^(n-1).
+
+    What fades is kept as q, since a node 1-q within 1e-16 of 1 would not know its own half-life.
+
+    >>> Exponentials(np.array([0.5]), np.array([0.5])).first(4)
+    array([1.   , 0.5  , 0.25 , 0.125])
+    """
+
+    weights: Column
+    fades: Column
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "fades"):
+            column = np.array(getattr(self, name), dtype=np.float64)
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
+        if not self.weights.shape == self.fades.shape == (len(self.weights),):
+            raise InvalidValue(
+                "weights and fades must be two columns of one length, "
+                f"got shapes {self.weights.shape} and {self.fades.shape}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def first(self, n: int) -> Column:
+        """c_0, ..., c_{n-1}.  Cost: one matrix product, n multiplications for each term."""
+        width = math.isqrt(n) + 1
+        coarse = self.weights[:, None] * powers(self.fades, np.arange(width) * width)
+        tail = (coarse.T @ powers(self.fades, np.arange(width))).ravel()
+        return np.concatenate([[1.0], tail])[:n]
+
+    def at(self, fades: Column) -> Column:
+        """c(1/p) at nodes p = 1 - fades: 1 + Σ_j ω_j / (q_j - fade); infinite at its own."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 + np.sum(self.weights / (self.fades - fades[:, None]), axis=1))
+
+    def inverse(self) -> Exponentials:
+        """1/c = 1 - Σ_j v_j x / (1 - (1-ν_j) x) with v > 0 and q_1 < ν_1 < q_2 < ... < ν_d < 2.
+
+        Requires ω > 0, 0 ≤ q_1 < q_2 < ... < 1 and c(-1) > 0; else 1/c would grow: Unstable.
+        ν are the eigenvalues of diag q + b bᵀ, b = √ω: the zeros of 1 - Σ_i ω_i / (ν - q_i), by
+        Newton's method right to a few units in the last place, however near 0; and
+        v_j = 1 / Σ_i ω_i / (ν_j - q_i)².
+
+        >>> found = Exponentials(np.array([0.5]), np.array([0.5])).inverse()  # 1 - x/2
+        >>> found.weights, found.fades
+        (array([-0.5]), array([1.]))
+        """
+        q, omega = self.fades, self.weights
+        if not np.all(omega > 0):
+            raise InvalidValue(f"weights must be > 0, got {omega}")
+        if not (np.all(q >= 0) and np.all(np.diff(q, append=1.0) > 0)):
+            raise InvalidValue(f"fades must rise within [0, 1), got {q}")
+        if not (last := 1.0 - float(np.sum(omega / (2.0 - q)))) > 0:
+            raise Unstable(f"c(-1) must be > 0, got {last:.3g}: 1/c would grow for ever")
+        if not len(self):
+            return self
+        root = np.vstack([np.diag(np.sqrt(q)), np.sqrt(omega)])
+        nu, end = np.linalg.svd(root, compute_uv=False)[::-1] ** 2, np.append(q[1:], 2.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for _ in range(3):
+                gap = nu[:, None] - q
+                new = nu - (1.0 - np.sum(omega / gap, axis=1)) / np.sum(omega / gap**2, axis=1)
+                nu = np.where((q < new) & (new < end), new, nu)
+            v = 1.0 / np.sum(omega / (nu[:, None] - q) ** 2, axis=1)
+        return Exponentials(-v, nu)
+
+    def over(self, c: Exponentials) -> Exponentials:
+        """The series self / c, by partial fractions."""
+        inverse = c.inverse()
+        own, other = self.weights / c.at(self.fades), inverse.weights * self.at(inverse.fades)
+        return Exponentials(np.append(own, other), np.append(self.fades, inverse.fades))
+
+
+EMPTY = Exponentials(np.empty(0), np.empty(0))  # c = 1
+
+
+@dataclass(frozen=True, eq=False)
+class CompactTaps:
+    """r(x) = scale · c(x) / C(x^period) with c = `fading` and C = `comb`, which may be empty.
+
+    The private half keeps `state` numbers, however long it runs: c x is x_t + Σ_j ω_j e_j with
+    e_j ← e_j - q_j e_j + x_t, and 1/C the same with a ring buffer of `period` numbers for each e.
+    Both series are verified to have a stable inverse.
+    """
+
+    scale: float
+    fading: Exponentials
+    comb: Exponentials = EMPTY
+    period: int = 1
+
+    support = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", check.positive(scale=self.scale))
+        object.__setattr__(self, "period", check.count(period=self.period))
+        self.fading.inverse()
+        self.comb.inverse()
+
+    @property
+    def state(self) -> int:
+        """How many numbers are kept from step to step."""
+        return len(self.fading) + self.period * len(self.comb)
+
+    def first(self, n: int) -> Column:
+        if not len(self.comb):
+            return self.scale * self.fading.first(n)
+        w = self.period
+        teeth = self.comb.inverse().first(-(-n // w))
+        rows = self.fading.weights * gained(self.fading.fades, w, teeth)
+        tail = rows @ powers(self.fading.fades, np.arange(min(w, n)))
+        r = np.concatenate([[0.0], tail.ravel()])[:n]
+        r[::w] += teeth
+        return np.asarray(self.scale * r)
+
+    def energy(self) -> float:
+        """Σ r_n² in closed form: 1 + Σ_ij ω_i ω_j / (q_i + q_j - q_i q_j) without a comb.
+
+        With one, the lags of both correlations meet at the multiples of the period.
+
+        >>> taps = CompactTaps(1.0, Exponentials(np.array([0.5]), np.array([0.5])))
+        >>> taps.energy()  # 1 + 1/4 + 1/16 + ...
+        1.3333333333333333
+        """
+        if len(self.fading) and not self.fading.fades[0] > 0:
+            raise Diverges("the sum of r_n² is infinite: an exponential never fades")
+        inverse = self.comb.inverse()
+        (start, F), (comb_start, E) = correlation(self.fading), correlation(inverse)
+        before, after = powers(self.fading.fades, np.array([self.period - 1, self.period])).T
+        meet = E @ (1.0 / (1.0 - np.outer(1.0 - inverse.fades, after))) @ (F * before)
+        return self.scale**2 * (start * comb_start + 2.0 * float(meet))
+
+
+def power_sum(power: float, steps: int, tolerance: float = 1e-9) -> tuple[Column, Column]:
+    """Weights w and rates s with Σ_j w_j e^(-(k+1) s_j) = (k+1)^-power for all k < steps.
+
+    By the trapezoid rule in u = ln s on (k+1)^-c = Γ(c)⁻¹ ∫ s^c e^-(k+1)s du.  Its step h errs
+    relatively by 2 |Γ(c + 2πi/h)| / Γ(c), its end above by Γ(c, s)/Γ(c); the geometric rest below
+    becomes one term of the same sum and mean rate.  Each takes a fourth of the tolerance.
+
+    >>> weights, rates = power_sum(1, 1000)
+    >>> len(rates), round(float(weights @ np.exp(-4 * rates)), 8)
+    (45, 0.25)
+    """
+    from scipy.special import gammainccinv, loggamma
+
+    c, steps = check.positive(power=power), check.count(steps=steps)
+    tolerance = check.positive(tolerance=tolerance)
+    if not c <= 500:
+        raise InvalidValue(f"power must be <= 500, got {c!r}")
+    if not 1e-13 <= tolerance <= 1e-2:
+        raise InvalidValue(f"tolerance must be in [1e-13, 0.01], got {tolerance!r}")
+    part, scale, h = math.log(tolerance / 4), math.lgamma(c), 1.0
+    while math.log(2.0) + loggamma(c + 2j * math.pi / h).real - scale > part:
+        h *= 0.98
+    top = math.log(gammainccinv(c, tolerance / 4))
+    # below, e^-x passes for 1 - x: that errs by x²/2 at most, summed at the last lag
+    bottom = (part + scale + math.log(-2.0 * math.expm1(-(c + 2.0) * h) / h)) / (c + 2.0)
+    u = np.arange(top, min(bottom - math.log(steps), top) - h, -h)
+    weights, rates = h * np.exp(c * u - scale), np.exp(u)
+    weights[-1] /= -math.expm1(-h * c)
+    rates[-1] *= math.expm1(-h * c) / math.expm1(-h * (c + 1.0))
+    return weights, rates
+
+
+# Geometric sums ------------------------------------------------------------------------------
+
+
+def powers(fades: Column, k: Signed) -> Matrix:
+    """(1-q)^k, a row for each q; 1-q is not rounded where it is near 1."""
+    slow = fades[:, None] < 0.5
+    logs = np.log1p(-np.where(slow, fades[:, None], 0.0))
+    return np.where(slow, np.exp(logs * k), (1.0 - fades)[:, None] ** k)
+
+
+def geometric(common: Matrix, n: int) -> Matrix:
+    """Σ_{k<n} (1-Q)^k for 0 ≤ Q < 2."""
+    slow = common < 0.5
+    logs = np.log1p(-np.where(slow, common, 0.0))
+    gone = np.where(slow, -np.expm1(n * logs), 1.0 - (1.0 - common) ** n)
+    return np.where(common > 0.0, gone / np.where(common > 0.0, common, 1.0), float(n))
+
+
+def gained(fades: Column, period: int, teeth: Column) -> Matrix:
+    """G_i = (1-q)^period G_{i-1} + teeth_i, a row for each i; zeros once they are nothing."""
+    ratio = powers(fades, np.array([period]))[:, 0]
+    out = np.zeros((len(teeth), len(fades)))
+    row = np.zeros(len(fades))
+    for i, tooth in enumerate(teeth.tolist()):
+        row = ratio * row + tooth
+        out[i] = row
+        if tooth == 0.0 and not np.any(row):
+            break
+    return out
+
+
+def correlation(c: Exponentials) -> tuple[float, Column]:
+    """Σ_n c_n², and F with Σ_n c_n c_{n+L} = Σ_j F_j (1-q_j)^(L-1) for L ≥ 1."""
+    common = c.fades[:, None] + c.fades - np.outer(c.fades, c.fades)
+    each = np.sum(np.outer(c.weights, c.weights) / common, axis=0)
+    return 1.0 + float(np.sum(each)), c.weights + (1.0 - c.fades) * each
