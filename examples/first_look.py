@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import hushfade as hf
-from hushfade.limit import energy
 from hushfade.taps import IntegerTaps
+from hushfade.theory import gamma2_limit
 
 STEPS = 1024
 BITS, TOLERANCE = 8, 0.12
@@ -45,7 +45,7 @@ def measured(decay: hf.Decay) -> Row:
     assert isinstance(stepped.taps, IntegerTaps)
     root = pair.error_factor(STEPS)
     return Row(
-        for_ever=energy(decay).value if decay.horizon_free else None,
+        for_ever=gamma2_limit(decay).value if decay.horizon_free else None,
         square_root=root,
         normalized=hf.factor.normalized(decay, STEPS).error_factor(STEPS),
         output_noise=float(np.linalg.norm(decay.weights(STEPS))),

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hushfade as hf
-from hushfade.limit import energy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,12 +116,13 @@ def print_table(releases: Sequence[hf.Release], truth: Floats) -> None:
 
 
 def print_quality(plan: hf.Plan, releases: Sequence[hf.Release], truth: Floats) -> None:
-    """What was measured, and how far from the limit the plan is."""
+    """What was measured, and how far from the optimum the plan is."""
     inside = np.mean([held(release, truth[release.step - 1]) for release in releases])
-    factor, limit = plan.error_factor(HOURS), energy(plan.decay).value
+    certificate = plan.certificate(HOURS)
     print(f"Measured: {inside:.1%} of the {truth.size} intervals of 95 % hold the truth.")
-    print(f"The plan's error factor is {factor:.4f}.  In the long run no factorization has less")
-    print(f"than {limit:.4f} (Bennett 1977); the plan is {factor / limit - 1:.2%} above that.")
+    print(f"The plan's error factor is {certificate.error_factor:.4f}; proven least: ", end="")
+    print(f"{certificate.lower:.4f}.")
+    print(certificate.sentence())
 
 
 def print_week(plan: hf.Plan, releases: Sequence[hf.Release], truth: Floats) -> None:
