@@ -56,8 +56,20 @@ What the tables say:
   of magnitude.
 - Without delta the square root is the wrong tool: its ℓ1 sensitivity is large.  Noise on the inputs
   is never worse than any Toeplitz pair (Young's inequality); for counting trees are better.
-- Rivals are simulated with float noise (`Mechanism.simulate`).  To publish with another factor
-  pair, give it to `plan(..., method=pair)`: it then has hushfade's integers and noise.
+
+The rivals are in `hushfade.rivals`.  `simulate` draws float noise and is for comparison only.  A
+rival that is a Toeplitz pair can be published with hushfade's own integers and noise:
+
+```python
+>>> import numpy as np
+>>> from hushfade.rivals.plain import input_noise
+>>> rival = input_noise(hf.SlidingWindow(length=7), 100)
+>>> simulated = rival.simulate(np.ones(100), guarantee, generator=np.random.default_rng(1))
+>>> plan = hf.plan(rival.decay, guarantee, method=rival.pair(), horizon=100)
+>>> print(f"{{plan.max_stddev(100):.3f}} {{rival.stddevs(guarantee).max():.3f}}")
+11.177 11.177
+>>> release = plan.start().step([1, 0.5])
+```
 """
 
 

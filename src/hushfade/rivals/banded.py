@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hushfade import check, disk, series
+from hushfade import check, disk, factor, series
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue, Unstable
@@ -132,6 +132,7 @@ def _mechanism(name: str, source: str, decay: Decay, bands: int, pair: Pair) -> 
         memory + bands - 1,
         work + 2.0 * bands,  # b products, b - 1 additions, one more to the step's total
         matrices,
+        pair=lambda: factor.from_right(decay, right, len(right)),
     )
 
 

@@ -4,8 +4,10 @@
 
 `R` has a row for each noisy number that the mechanism keeps: n for a factor pair, more for a tree.
 The errors are exact and depend on no data.  `simulate` draws float noise from a seeded generator:
-it is for comparison, and no private release (a float's last bits tell of its inputs).  To publish
-with a rival whose R is Toeplitz, give its pair to `plan(..., method=pair)`.
+it is for comparison, and no private release (a float's last bits tell of its inputs).  A rival that
+has a `pair` is released privately, by hushfade's own integers and noise, through a plan:
+
+    plan(decay, guarantee, method=rival.pair(), horizon=rival.horizon)
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ class Mechanism:
     releases: int = 1
     online: bool = True  # False: an error at step t needs numbers of later steps
     bias: float = 0.0  # β: the mean is within a factor 1 ± β of the truth, for x ≥ 0
+    pair: Callable[[], Factorization] | None = field(default=None, repr=False)  # to publish by
 
     def __post_init__(self) -> None:
         if self.noise not in get_args(Noise):
@@ -131,6 +134,7 @@ def from_pair(
         memory,
         work,
         matrices,
+        pair=lambda: pair,
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hushfade import check
+from hushfade import check, factor
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType
@@ -61,6 +61,7 @@ def output_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
         *_noisy_sum(decay, n),
         matrices,
         noise,
+        pair=None if noise == "laplace" else lambda: factor.from_right(decay, f, n),
     )
 
 
@@ -95,6 +96,7 @@ def input_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mec
         *_noisy_sum(decay, n),
         matrices,
         noise,
+        pair=None if noise == "laplace" else lambda: factor.from_right(decay, np.ones(1), n),
     )
 
 
