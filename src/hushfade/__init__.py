@@ -2,14 +2,15 @@
 
 import hushfade as hf
 
-pair = hf.factor.square_root(hf.Exponential(half_life=24))
-pair.sensitivity().value     # what the noise must hide
-pair.errors(1000)            # what it costs at each step, for unit noise
+plan = hf.plan(hf.Exponential(half_life=24), hf.Guarantee(epsilon=1, delta=1e-6), low=0, high=1)
+print(plan)                        # how private, how accurate, how near the optimum
+release = plan.start().step([0.3, 1, 0.7])
+hf.compare(plan.decay, plan.guarantee, horizon=1000)      # beside every other mechanism
 """
 
 from __future__ import annotations
 
-from hushfade import compact, factor, series, theory
+from hushfade import compact, factor, rivals, series, theory
 from hushfade.decay import (
     CustomDecay,
     Decay,
@@ -68,6 +69,7 @@ __all__ = [
     "epsilon_of",
     "factor",
     "plan",
+    "rivals",
     "series",
     "theory",
 ]

@@ -11,11 +11,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from hushfade import check, factor
-from hushfade.decay import Decay
+from hushfade.decay import Decay, NoDecay
 from hushfade.errors import Diverges, InvalidType, InvalidValue, Unstable
+from hushfade.exponentials import CompactTaps
 from hushfade.factor import Factorization
 from hushfade.guarantee import Guarantee
 from hushfade.intake import Intake
+from hushfade.taps import ListedTaps
 
 Method = Literal["square_root", "normalized", "unbounded", "given"]
 
@@ -103,7 +105,14 @@ def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorizat
         pair = replace(pair, horizon=horizon)
     if pair.horizon is None:
         pair.taps.energy()  # raises where the noise would grow for ever
-    return pair
+    # a pair's scale is free; with r_0 = 1 the grid of what crosses is as fine as it can be
+    match pair.taps:
+        case ListedTaps() as taps:
+            return replace(pair, taps=ListedTaps(taps.values / taps.values[0]))
+        case CompactTaps() as taps:
+            return replace(pair, taps=replace(taps, scale=1.0))
+        case _:
+            return pair
 
 
 def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
@@ -120,8 +129,8 @@ def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
         return factor.unbounded_counting()
     if horizon is None and not decay.horizon_free:
         raise Diverges(
-            f"horizon must be given for {decay!r}: its noise would grow for ever "
-            "(NoDecay() has method='unbounded')"
+            f"horizon must be given: {decay!r} is not known to be horizon-free"
+            + (" (or method='unbounded')" if decay == NoDecay() else "")
         )
     return root
 
@@ -129,7 +138,10 @@ def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
 def check_method(method: object) -> None:
     """Raise unless it is one of the methods."""
     if method not in get_args(Method):
-        raise InvalidValue(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+        raise InvalidValue(
+            "method must be square_root, normalized, unbounded or a Factorization "
+            f"(of a rival: rival.pair()), got {str(method)[:60]!r}"
+        )
 
 
 def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
@@ -155,7 +167,8 @@ def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
             break
     if best is None:
         raise Unstable(
-            "no integer taps are stable for this decay; give a horizon, or a shorter one"
+            "no integer taps of this pair are stable within the horizon: its series has a zero "
+            "inside the unit disk; give a shorter horizon, or another pair as the method"
         )
     return best
 

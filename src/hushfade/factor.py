@@ -52,6 +52,15 @@ class Factorization:
     horizon: int | None = None
     gain: Column | None = None
 
+    def __post_init__(self) -> None:
+        if self.gain is None:
+            return
+        gain = check.coefficients(gain=self.gain)
+        if not (float(np.min(gain)) > 0 and len(gain) == self.horizon):
+            raise InvalidValue("gain must be > 0 at each step of the horizon")
+        gain.flags.writeable = False
+        object.__setattr__(self, "gain", gain)
+
     def right(self, n: int) -> Column:
         """r_0, ..., r_{n-1}."""
         return self.taps.first(self._steps(n))

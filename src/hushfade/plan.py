@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from hushfade.stream import Stream
 
 _ROOM = 2.0**54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
-_FINEST = 2.0**30  # the default resolution keeps the noise below this many grid units
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +118,10 @@ class Plan:
         return self.pair.error_factor(self._steps(n))
 
     def certificate(self, n: int | None = None) -> Certificate:
-        """How near the optimum the first n steps are; without n all, or 1000 if they never end.
+        """How near the optimum the first n steps are.
+
+        Without n the whole horizon is meant, or 1000 steps if there is none.  The error is at most
+        `ratio` times the least possible; for repeated participation the lower bound is loose.
 
         Its error factor is `max_stddev(n)` for unit noise multiplier and unit change, with the
         noise in use: a plan that runs for ever is compared with mechanisms made for these n steps.
@@ -129,7 +131,8 @@ class Plan:
         >>> from hushfade.decay import Exponential
         >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
         >>> p.certificate(10_000).sentence()
-        'No Gaussian factorization mechanism can have less than 99.95 % of this error.'
+        'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.95 %
+        of this error.'
         """
         steps = self._steps((self.horizon or 1000) if n is None else n)
         intake, guarantee = self.intake, self.guarantee
@@ -219,7 +222,7 @@ def plan(
     default at most 1/1024 of the range).  `keys` declares one stream per key; `width` and `norm`
     release sums of vectors clipped to that ℓ2 norm.  Without a horizon the stream runs for ever;
     NoDecay then needs method="unbounded".  method="normalized" uses the horizon for less error.
-    Any other factor pair of the decay may be given as the method.
+    Any other Toeplitz pair of the decay, a `Factorization`, may be given as the method.
 
     Guarantee: the whole series, all steps and keys together, has `guarantee`, also when later
     records depend on earlier releases (Denisov et al. 2022).
@@ -241,9 +244,6 @@ def plan(
     exact, name = exact_pair(decay, horizon, method)
     pair, loss = integer_pair(exact)
     found = Plan(decay, guarantee, intake, exact.horizon, name, pair, loss)
-    while resolution is None and found.sigma > _FINEST:
-        intake = replace(intake, resolution=2.0 * intake.resolution)
-        found = replace(found, intake=intake)
     return sized(found)
 
 
@@ -259,13 +259,9 @@ def sized(found: Plan) -> Plan:
     if not 8.0 <= found.sigma <= 2.0**34:
         raise InvalidValue(
             "resolution must put the noise between 8 and 2^34 grid units, "
-            f"got {found.sigma:.3g} with resolution = {found.intake.resolution!r}"
+            f"got {found.sigma:.3g} with resolution = {found.intake.resolution!r}: "
+            "give another resolution, to which each record is then rounded"
         )
-    gain = found.pair.gain
-    if gain is not None and not (
-        found.horizon is not None and len(gain) == found.horizon and float(np.min(gain)) > 0.0
-    ):
-        raise InvalidValue("gain must be > 0 at each step of the horizon")
     assert isinstance(found.pair.taps, IntegerTaps)
     reach = float(np.sum(np.abs(found.pair.taps.integers)))
     if found.pair.gain is not None:

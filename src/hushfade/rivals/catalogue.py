@@ -44,10 +44,12 @@ def mechanisms(decay: Decay, horizon: int) -> Iterator[Mechanism]:
     >>> [rival.name for rival in mechanisms(NoDecay(), 8) if rival.pure][:3]
     ['binary tree', 'smooth binary', 'input noise']
     """
-    for general in (square_root, normalized_root, circulant):
-        yield general(decay, horizon)
-    if horizon <= NORMALIZED:
-        yield column_normalized_root(decay, horizon)
+    with suppress(InvalidValue):  # a root that grows beyond float64
+        yield square_root(decay, horizon)
+        yield normalized_root(decay, horizon)
+        if horizon <= NORMALIZED:
+            yield column_normalized_root(decay, horizon)
+    yield circulant(decay, horizon)
     if horizon > BANDS:
         for banded in (banded_root, banded_inverse_root):
             with suppress(InvalidValue):  # no stable pair with so few bands
@@ -64,7 +66,8 @@ def mechanisms(decay: Decay, horizon: int) -> Iterator[Mechanism]:
     yield from _of_family(decay, horizon)
     for pure in (input_noise, output_noise, one_shot, honaker_online):
         yield pure(decay, horizon, noise="laplace")
-    yield square_root_laplace(decay, horizon)
+    with suppress(InvalidValue):
+        yield square_root_laplace(decay, horizon)
 
 
 def _of_family(decay: Decay, horizon: int) -> Iterator[Mechanism]:

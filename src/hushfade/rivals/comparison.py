@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hushfade import check
+from hushfade import check, theory
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.guarantee import Guarantee
 from hushfade.plan import Plan, plan
-from hushfade.recursion import recursion
-from hushfade.rivals.catalogue import mechanisms
+from hushfade.rivals.catalogue import DENSE, mechanisms
 from hushfade.rivals.mechanism import Mechanism
+from hushfade.rivals.plain import sum_cost
+from hushfade.theory import certificates
 
 OURS = "hushfade"
 
@@ -50,7 +52,8 @@ class Row:
     @property
     def notes(self) -> str:
         """What else to know, in words."""
-        notes = [] if self.online else ["needs the whole stream"]
+        late = "needs the whole stream" if self.pure else "online with noise drawn ahead"
+        notes = [] if self.online else [late]
         notes += [f"biased by up to {100 * self.bias:.0f} %"] if self.bias else []
         return ", ".join(notes)
 
@@ -59,9 +62,10 @@ class Row:
 class Comparison:
     """The rows, best first, and the least error of factorization mechanisms with Gaussian noise.
 
-    Mechanisms that need the whole stream first, that are biased, or that promise epsilon alone are
-    listed with the others and marked.  The least error is that of Gaussian noise: Laplace noise may
-    do better where a record touches few releases, and its ratio is then below 1.
+    Mechanisms that are online only with all their noise drawn at the start, that are biased, or
+    that promise epsilon alone are listed with the others and marked.  The least error is that of
+    Gaussian noise: Laplace noise may do better where a record touches few releases, and its ratio
+    is then below 1.
     """
 
     decay: Decay
@@ -76,7 +80,8 @@ class Comparison:
         for row in self.rows:
             if row.method == method:
                 return row
-        raise InvalidValue(f"method must be one of the rows' names, got {method!r}")
+        names = ", ".join(row.method for row in self.rows)
+        raise InvalidValue(f"method must be one of the rows' names ({names}), got {method!r}")
 
     def to_json(self) -> str:
         """The table as a JSON document."""
@@ -95,12 +100,19 @@ class Comparison:
 
     def __str__(self) -> str:
         head = (
-            f"{self.decay!r}, {self.horizon} steps, epsilon = {self.guarantee.epsilon:g}, "
-            f"delta = {self.guarantee.delta:g}, a record changes a total by up to {self.change:g}",
+            f"{self.decay!r}",
+            f"steps: {self.horizon}; epsilon = {self.guarantee.epsilon:g}, "
+            f"delta = {self.guarantee.delta:g}; a record changes a total by up to {self.change:g}",
             f"No Gaussian factorization mechanism has a largest error below {self.least:.4g}.",
             "",
         )
-        table = [_COLUMNS, *(_shown(row) for row in self.rows)]
+        foot = (
+            "",
+            "errors: standard deviations; ratio: max error over the least with Gaussian noise;",
+            "memory: numbers kept between steps; work: operations a step",
+        )
+        ordered = sorted(self.rows, key=lambda row: row.pure)
+        table = [_COLUMNS, *(_shown(row) for row in ordered)]
         widths = [max(len(cells[i]) for cells in table) for i in range(len(_COLUMNS))]
         lines = [
             "  ".join(
@@ -109,7 +121,7 @@ class Comparison:
             ).rstrip()
             for cells in table
         ]
-        return "\n".join([*head, *lines])
+        return "\n".join([*head, *lines, *foot])
 
     def plot(self, path: str | Path) -> None:
         """A picture of the error against time for every row, written to the path."""
@@ -118,7 +130,7 @@ class Comparison:
         picture.write(self, Path(path))
 
 
-_COLUMNS = ("method", "privacy", "max error", "rms error", "ratio", "memory", "work", "notes")
+_COLUMNS = ("method", "privacy", "max_error", "rms_error", "ratio", "memory", "work", "notes")
 _WORDS = (0, 1, 7)
 
 
@@ -129,7 +141,8 @@ def compare(
 
     Errors are standard deviations in the records' unit, exact, for records in [low, high].  Rivals
     are defined for one participation.  Cost: seconds, some ten at 1024 steps, beyond which the
-    dense optima are left out.
+    dense optima are left out.  Printed, the result is a table; it also has `rows`, `row(name)`,
+    `least`, `plot(path)` and `to_json()`.
 
     >>> from hushfade.decay import NoDecay
     >>> found = compare(NoDecay(), Guarantee(epsilon=1, delta=1e-6), 64)
@@ -143,9 +156,10 @@ def compare(
         raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
     change = guarantee.change(low, high)
     ours = list(_plans(decay, guarantee, n, low, high))
-    certificate = ours[0][1].certificate(n)
-    unit = change / guarantee.mu
-    least = certificate.lower * unit
+    error = certificates.rounding(decay, decay.weights(n))
+    explicit = certificates.lower(decay.weights(n), weight_error=error).value
+    dense = theory.gamma2(decay, n).lower if n <= DENSE else 0.0
+    least = max(explicit, dense) * change / guarantee.mu
     rows = [_own(name, made, n, least) for name, made in ours]
     rows += [_row(rival, guarantee, change, least) for rival in mechanisms(decay, n)]
     rows.sort(key=lambda row: row.max_error)
@@ -155,19 +169,20 @@ def compare(
 def _plans(
     decay: Decay, guarantee: Guarantee, n: int, low: float, high: float
 ) -> Iterator[tuple[str, Plan]]:
-    """hushfade's own plans for these steps: the default, and the one that uses the horizon."""
-    if decay.horizon_free:
-        yield f"{OURS}, for ever", plan(decay, guarantee, low=low, high=high)
-    else:
-        yield OURS, plan(decay, guarantee, low=low, high=high, horizon=n)
-    made = plan(decay, guarantee, low=low, high=high, horizon=n, method="normalized")
-    yield f"{OURS}, normalized", made
+    """hushfade's own plans, and with a gain per step; none if √g is unstable, or the noise huge."""
+    forever = None if decay.horizon_free else n
+    with suppress(InvalidValue):
+        yield OURS, plan(decay, guarantee, low=low, high=high, horizon=forever)
+        made = plan(decay, guarantee, low=low, high=high, horizon=n, method="normalized")
+        yield f"{OURS}, normalized", made
 
 
 def _own(name: str, made: Plan, n: int, least: float) -> Row:
     errors = made.stddevs(n)
-    memory = min(made.pair.memory or n, n)
-    work = 2.0 * made.jumps + len(recursion(made.decay).fades)
+    # totals and quotients of the past, then the decayed sum's own state; a multiply-add a jump
+    # in either half
+    past, sums = min(made.pair.memory or n, n), sum_cost(made.decay, n)
+    memory, work = 2 * past + sums.memory, 4.0 * made.jumps + 1.0 + sums.work
     ratio = float(np.max(errors)) / least
     return Row(name, "this software", False, errors, ratio, memory, work, 0.0, True)
 

@@ -33,7 +33,8 @@ def write(comparison: Comparison, path: Path) -> None:
     for rank, row in enumerate(comparison.rows):
         ours = row.method.startswith("hushfade")
         colour = "black" if ours else colours[rank % len(colours)]
-        style = ":" if row.pure else "-"
+        solid, dotted = ("-", ":") if rank < len(colours) else ("--", "-.")
+        style = dotted if row.pure else solid
         axes.plot(steps, row.errors, color=colour, linewidth=0.5, linestyle=style, alpha=0.25)
         axes.plot(
             steps,
@@ -47,7 +48,8 @@ def write(comparison: Comparison, path: Path) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("step")
-    axes.set_ylabel("standard deviation of the error: largest so far, and each step's, faint")
-    axes.set_title(f"{comparison.decay!r}, epsilon = {comparison.guarantee.epsilon:g}", fontsize=10)
+    axes.set_ylabel("standard deviation (bold: largest so far; faint: each step)")
+    promise = f"epsilon = {comparison.guarantee.epsilon:g}, delta = {comparison.guarantee.delta:g}"
+    axes.set_title(f"{comparison.decay!r}, {promise}", fontsize=10)
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     figure.savefig(path, dpi=130)

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -67,13 +68,20 @@ class Optimum:
 def solve(f: Column, *, gap: float = 1e-4) -> Optimum:
     """γ2 of the lower triangular Toeplitz matrix of f, bracketed to a relative `gap`.
 
-    The bracket may stay wider after 200 iterations; it is valid all the same.
+    The bracket may stay wider after 200 iterations; it is valid all the same.  The last answer is
+    kept.
 
     >>> found = solve(np.array([1.0, 0.5]), gap=1e-9)  # 2/√(4 - f_1²)
     >>> round(found.lower, 6), round(found.upper, 6)
     (1.032796, 1.032796)
     """
     f, gap = _checked(f, gap)
+    return _solved(f.tobytes(), gap)
+
+
+@lru_cache(maxsize=1)
+def _solved(column: bytes, gap: float) -> Optimum:
+    f = np.frombuffer(column)
     M = _matrix(f)
     JM = np.ascontiguousarray(M[::-1])
 
@@ -91,7 +99,10 @@ def solve(f: Column, *, gap: float = 1e-4) -> Optimum:
     L, R = _balanced(*_causal(M, R, _rows))
     lower = _inner(M, U, root[::-1], root) / (math.fsum(root * root) * (1.0 + 8.0 * UNIT))
     upper = _rows(L) * _columns(R) * (1.0 + 4.0 * len(f) * UNIT) + _residual(M, L, R)
-    return Optimum(Bracket(lower, upper), q[::-1], q, U / _norm(U), L, R)
+    found = Optimum(Bracket(lower, upper), q[::-1], q, U / _norm(U), L, R)
+    for part in (found.column_weights, found.contraction, found.left, found.right):
+        part.flags.writeable = False
+    return found
 
 
 def solve_frobenius(f: Column, *, gap: float = 1e-4) -> Optimum:
