@@ -65,4 +65,8 @@ def _evaluation(f: Column, v: Column) -> Job:
 
 
 def _solve(f: Column) -> Job:
-    return lambda: optimum.solve(f)
+    def anew() -> None:
+        optimum._solved.cache_clear()  # the last answer is kept: measure the work, not the memory
+        optimum.solve(f)
+
+    return anew
