@@ -129,10 +129,11 @@ def test_half_the_determinant_bound_is_below_the_hereditary_discrepancy(A):
     assert determinant_bound(A).value / 2 <= hereditary_discrepancy(A).value + DIGITS
 
 
-@pytest.mark.parametrize("A", SMALL + ZERO_ONE + EXTREME, ids=lambda A: str(A.shape))
+NONZERO = [A for A in SMALL + ZERO_ONE + EXTREME if A.any()]
+
+
+@pytest.mark.parametrize("A", NONZERO, ids=lambda A: str(A.shape))
 def test_gamma2_is_at_most_h_times_the_determinant_bound(A):
-    if not A.any():
-        pytest.skip("γ2 = 0")
     h = 1 / (2 * lower_from_gamma2(1.0, rows=A.shape[0], columns=A.shape[1]).value)
     assert gamma2_bracket(A)[0] <= h * determinant_bound(A).value * (1 + DIGITS)
 

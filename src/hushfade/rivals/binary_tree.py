@@ -9,14 +9,13 @@ The records of step 0 are in [0, 1), [0, 2), [0, 4), ...: as many as T has bits.
 from __future__ import annotations
 
 import math
-from typing import get_args
 
 import numpy as np
 
 from hushfade import check
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import InvalidValue
-from hushfade.rivals.mechanism import Matrices, Mechanism, Noise
+from hushfade.rivals.mechanism import Matrices, Mechanism, Noise, norm_order
 
 
 def binary_tree(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
@@ -78,10 +77,7 @@ def node_norm(nodes: int, noise: Noise) -> float:
     >>> node_norm(9, "gaussian"), node_norm(9, "laplace")
     (3.0, 9.0)
     """
-    if noise not in get_args(Noise):
-        choices = " or ".join(repr(choice) for choice in get_args(Noise))
-        raise InvalidValue(f"noise must be {choices}, got {noise!r}")
-    return float(nodes) if noise == "laplace" else math.sqrt(nodes)
+    return float(nodes) if norm_order(noise) == 1 else math.sqrt(nodes)
 
 
 def most_bits(n: int) -> int:

@@ -21,8 +21,8 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay, Exponential, NoDecay
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.rivals.bolot_window import SOURCE, norm_order, runs
-from hushfade.rivals.mechanism import Matrices, Mechanism, Noise
+from hushfade.rivals.bolot_window import SOURCE, runs
+from hushfade.rivals.mechanism import Matrices, Mechanism, Noise, norm_order
 
 
 def bolot_exponential(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:

@@ -27,12 +27,11 @@ from hushfade.rivals.bolot_window import (
     SOURCE,
     kept,
     node_counts,
-    norm_order,
     operations,
     record_nodes,
     window_matrices,
 )
-from hushfade.rivals.mechanism import Matrices, Mechanism, Noise
+from hushfade.rivals.mechanism import Matrices, Mechanism, Noise, norm_order
 
 
 def bolot_power(decay: Decay, horizon: int, *, beta: float, noise: Noise = "gaussian") -> Mechanism:

@@ -12,15 +12,13 @@ Their text was not at hand.  This follows what Henzinger, Upadhyay and Upadhyay 
 
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Signed
 from hushfade.decay import Decay, SlidingWindow
-from hushfade.errors import InvalidType, InvalidValue
-from hushfade.rivals.mechanism import Matrices, Mechanism, Noise
+from hushfade.errors import InvalidType
+from hushfade.rivals.mechanism import Matrices, Mechanism, Noise, norm_order
 
 SOURCE = "Bolot, Fawaz, Muthukrishnan, Nikolov, Taft 2013"
 
@@ -62,14 +60,6 @@ def bolot_window(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
         lambda: window_matrices(w, n),
         noise,
     )
-
-
-def norm_order(noise: Noise) -> int:
-    """p, where ‖R‖₁→p is the sensitivity for that noise: 2 for Gaussian, 1 for Laplace."""
-    if noise not in get_args(Noise):
-        choices = " or ".join(repr(choice) for choice in get_args(Noise))
-        raise InvalidValue(f"noise must be {choices}, got {noise!r}")
-    return 1 if noise == "laplace" else 2
 
 
 def node_counts(w: int, n: int) -> Column:

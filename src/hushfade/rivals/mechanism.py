@@ -33,6 +33,13 @@ Noise = Literal["gaussian", "laplace"]
 Matrices: TypeAlias = "tuple[csr_array, csr_array]"
 
 
+def norm_order(noise: Noise) -> int:
+    """p, where ‖R‖₁→p is the sensitivity for that noise: 2 for Gaussian, 1 for Laplace."""
+    if noise not in get_args(Noise):
+        raise InvalidValue(f"noise must be 'gaussian' or 'laplace', got {noise!r}")
+    return 1 if noise == "laplace" else 2
+
+
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """A linear mechanism for `horizon` steps of a decay.
@@ -58,8 +65,7 @@ class Mechanism:
     pair: Callable[[], Factorization] | None = field(default=None, repr=False)  # to publish by
 
     def __post_init__(self) -> None:
-        if self.noise not in get_args(Noise):
-            raise InvalidValue(f"noise must be 'gaussian' or 'laplace', got {self.noise!r}")
+        norm_order(self.noise)  # refuses other noise
         if len(self.errors) != self.horizon:
             raise InvalidValue(f"errors must be one a step, got {len(self.errors)}")
 

@@ -206,11 +206,11 @@ def stretch(f: Column) -> Stretch:
     """
     best = optimum.solve(f)
     root_p, root_q = np.sqrt(best.row_weights), np.sqrt(best.column_weights)
-    return Stretch(_toeplitz(f), best.contraction, root_p, root_q)
+    return Stretch(optimum.matrix(f), best.contraction, root_p, root_q)
 
 
 def _completion(f: Column, best: Optimum) -> Completion:
-    L, R, M = best.left, best.right, _toeplitz(f)
+    L, R, M = best.left, best.right, optimum.matrix(f)
     Q, Q2 = L @ L.T, R.T @ R
     for i, j in np.argwhere(M == 1.0):  # x_i = y_j: their products are M's own entries
         Q[i, :] = Q[:, i] = M[:, j]
@@ -223,7 +223,7 @@ def _completion(f: Column, best: Optimum) -> Completion:
 def _witness(f: Column, best: Optimum) -> Witness:
     p, q = best.row_weights, best.column_weights
     Y = np.sqrt(p)[:, None] * best.contraction * np.sqrt(q)
-    return Witness(Partial(_toeplitz(f)), np.block([[np.diag(p), -Y], [-Y.T, np.diag(q)]]))
+    return Witness(Partial(optimum.matrix(f)), np.block([[np.diag(p), -Y], [-Y.T, np.diag(q)]]))
 
 
 def _floor(A: Matrix) -> float:
@@ -248,9 +248,3 @@ def _floor(A: Matrix) -> float:
             continue
         return -shift - 2.0 * (N + 4) * UNIT * (float(np.trace(B)) + abs(shift))
     return -math.inf
-
-
-def _toeplitz(f: Column) -> Matrix:
-    from scipy.linalg import toeplitz
-
-    return np.asarray(toeplitz(f, np.zeros(len(f))))

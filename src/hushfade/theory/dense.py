@@ -35,9 +35,7 @@ class DenseFactorization:
         if np.any(np.triu(self.left, 1)) or np.any(np.triu(self.right, 1)):
             raise InvalidValue("left and right must be lower triangular")
         f = self.decay.weights(n)
-        rows, columns = np.indices((n, n))
-        M = np.where(rows >= columns, f[np.abs(rows - columns)], 0.0)
-        off = float(np.max(np.abs(self.left @ self.right - M)))
+        off = float(np.max(np.abs(self.left @ self.right - optimum.matrix(f))))
         if not off <= 1e-9 * float(np.max(np.abs(f))):
             raise InvalidValue(f"left times right must be the decay's matrix, off by {off:.3g}")
 

@@ -82,7 +82,7 @@ def solve(f: Column, *, gap: float = 1e-4) -> Optimum:
 @lru_cache(maxsize=1)
 def _solved(column: bytes, gap: float) -> Optimum:
     f = np.frombuffer(column)
-    M = _matrix(f)
+    M = matrix(f)
     JM = np.ascontiguousarray(M[::-1])
 
     def attempt(p: Column) -> tuple[float, Column]:
@@ -113,7 +113,7 @@ def solve_frobenius(f: Column, *, gap: float = 1e-4) -> Optimum:
     (2.0, 2.0)
     """
     f, gap = _checked(f, gap)
-    n, M = len(f), _matrix(f)
+    n, M = len(f), matrix(f)
 
     def attempt(q: Column) -> tuple[float, Column]:
         _, sizes, V = np.linalg.svd(M * np.sqrt(q)[None, :])
@@ -219,7 +219,8 @@ def _columns(R: Matrix) -> float:
     return float(np.max(np.linalg.norm(R, axis=0)))
 
 
-def _matrix(f: Column) -> Matrix:
+def matrix(f: Column) -> Matrix:
+    """M, the lower triangular Toeplitz matrix of the column."""
     from scipy.linalg import toeplitz
 
     return np.asarray(toeplitz(f, np.zeros(len(f))))
