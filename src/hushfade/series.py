@@ -21,7 +21,6 @@ import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from functools import wraps
-from itertools import pairwise
 from typing import ParamSpec
 
 import numpy as np
@@ -30,6 +29,7 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidValue
 from hushfade.fourier import Words, plain_product, product, single
+from hushfade.tilt import held, slope, tilted
 
 __all__ = ["inverse", "multiply", "power", "square_root"]
 
@@ -70,9 +70,9 @@ def multiply(a: Column, b: Column) -> Column:
     out = np.convolve(a[:_BASE], b[:_BASE])[:_BASE]
     m = _BASE
     while m < n:
-        theta = _held(_slope(u[:m], v[:m]), u[: 2 * m], v[: 2 * m])
-        block = _middle(_tilt(single(u[: 2 * m]), theta), _tilt(single(v[: 2 * m]), theta), m)
-        out = np.concatenate([out, _tilt(block, -theta, start=m).rounded()])
+        theta = held(slope(u[:m], v[:m]), u[: 2 * m], v[: 2 * m])
+        block = _middle(tilted(single(u[: 2 * m]), theta), tilted(single(v[: 2 * m]), theta), m)
+        out = np.concatenate([out, tilted(block, -theta, start=m).rounded()])
         m *= 2
     return _finished(out[:n], "a·b")
 
@@ -96,12 +96,12 @@ def inverse(f: Column) -> Column:
     y = _base(f, _decimal_inverse)
     m, theta = _BASE, math.inf
     while m < n:
-        theta = min(_slope(y.high, g.high[:m]), theta + _STEEPER / m)
-        theta = _held(theta, g.high[: 2 * m])
-        tilted_y, tilted_g = _tilt(y, theta), _tilt(g[: 2 * m], theta)
+        theta = min(slope(y.high, g.high[:m]), theta + _STEEPER / m)
+        theta = held(theta, g.high[: 2 * m])
+        tilted_y, tilted_g = tilted(y, theta), tilted(g[: 2 * m], theta)
         residual = -_middle(tilted_y, tilted_g, m)
         step = _solved(residual, tilted_g[:m], tilted_y.high)
-        y = y.joined(_tilt(step, -theta, start=m))
+        y = y.joined(tilted(step, -theta, start=m))
         m *= 2
     return _finished(y.rounded()[:n], "1/f")
 
@@ -130,16 +130,16 @@ def square_root(f: Column) -> Column:
     y = _base(_finished(h.rounded(), "√f"), _decimal_inverse).rounded()
     m, theta = _BASE, math.inf
     while m < n:
-        theta = min(_slope(h.high), theta + _STEEPER / m)
-        tilted_h = _tilt(h, theta)
-        tilted_y = _tilt(single(y), theta).high
-        residual = _tilt(single(g[m : 2 * m]), theta, start=m).plus(-_square(tilted_h, m))
+        theta = min(slope(h.high), theta + _STEEPER / m)
+        tilted_h = tilted(h, theta)
+        tilted_y = tilted(single(y), theta).high
+        residual = tilted(single(g[m : 2 * m]), theta, start=m).plus(-_square(tilted_h, m))
         double = Words(2 * tilted_h.high, 2 * tilted_h.low)
         step = _solved(residual, double, 0.5 * tilted_y)
         if 2 * m < n:
             grown = _inverse_step(tilted_y, tilted_h.joined(step).high)
-            y = np.concatenate([y, _tilt(single(grown), -theta, start=m).high])
-        h = h.joined(_tilt(step, -theta, start=m))
+            y = np.concatenate([y, tilted(single(grown), -theta, start=m).high])
+        h = h.joined(tilted(step, -theta, start=m))
         m *= 2
     return _finished(h.rounded()[:n], "√f")
 
@@ -170,16 +170,16 @@ def power(f: Column, p: float) -> Column:
     y = _base(_finished(h, f"f^{p:g}"), _decimal_inverse).rounded()
     m, theta = _BASE, math.inf
     while m < n:
-        theta = min(_slope(h, q[:m]), theta + _STEEPER / m)
-        theta = _held(theta, q[: 2 * m])
-        tilted_h, tilted_y = _tilt(single(h), theta).high, _tilt(single(y), theta).high
-        block = _middle(single(tilted_h), _tilt(single(q[: 2 * m]), theta), m).rounded()
+        theta = min(slope(h, q[:m]), theta + _STEEPER / m)
+        theta = held(theta, q[: 2 * m])
+        tilted_h, tilted_y = tilted(single(h), theta).high, tilted(single(y), theta).high
+        block = _middle(single(tilted_h), tilted(single(q[: 2 * m]), theta), m).rounded()
         integral = plain_product(tilted_y, block, slice(0, m)) / index[m : 2 * m]
         step = product(single(tilted_h), single(integral), slice(0, m)).rounded()
         if 2 * m < n:
             grown = _inverse_step(tilted_y, np.concatenate([tilted_h, step]))
-            y = np.concatenate([y, _tilt(single(grown), -theta, start=m).high])
-        h = np.concatenate([h, _tilt(single(step), -theta, start=m).high])
+            y = np.concatenate([y, tilted(single(grown), -theta, start=m).high])
+        h = np.concatenate([h, tilted(single(step), -theta, start=m).high])
         m *= 2
     return _finished(h[:n], f"f^{p:g}")
 
@@ -219,80 +219,6 @@ def _inverse_step(y: Column, h: Column) -> Column:
     rows = slice(c, c + m)
     residual = plain_product(y[:c], h[c:], rows) + plain_product(y[c:], h[: 3 * c], rows)
     return -plain_product(y, residual, slice(0, m))
-
-
-# Tilting ------------------------------------------------------------------------------------
-
-
-def _slope(*columns: Column) -> float:
-    """θ by which to tilt: that of the slowest column, whose products decay like it.
-
-    A column's own θ comes from the envelope |c_k| ≈ C k^-p 2^(-θk) of its last octaves; it is
-    capped so that tilting makes none of the columns grow by more than a few bits an octave.
-    """
-    measured = [_octave_bits(column) for column in columns]
-    slopes = [slope for bits, m in measured if (slope := _envelope_slope(bits, m)) is not None]
-    theta = min(slopes, default=0.0)
-    for bits, m in measured:
-        for (later, earlier), octave in zip(pairwise(bits), (m, m / 2, m / 4), strict=True):
-            if math.isfinite(drop := earlier - later):
-                theta = min(theta, max(0.0, (drop + 8.0) / _apart(drop, octave)))
-    return round(theta * 2**24) / 2**24  # so that θk is exact for k < 2^28
-
-
-def _held(theta: float, *columns: Column) -> float:
-    """θ, halved until tilting lifts no column's new half by more than 8 bits above its old one."""
-    for column in columns:
-        m = len(column) // 2
-        with np.errstate(divide="ignore"):
-            bits = np.log2(np.abs(column[m // 2 :]))
-        index = np.arange(m // 2, 2 * m)
-        while theta > 0.0:
-            tilted = bits + theta * index
-            old, new = float(np.max(tilted[: m - m // 2])), float(np.max(tilted[m - m // 2 :]))
-            if not (math.isfinite(old) and new > old + 8.0):
-                break
-            theta = math.floor(theta * 2**23) / 2**24
-    return theta
-
-
-def _octave_bits(column: Column) -> tuple[list[float], int]:
-    """log2 of the largest entry of the last four octaves, last first; -inf for zeros."""
-    m = len(column)
-    largest = [float(np.max(np.abs(column[m >> j : m >> (j - 1)]))) for j in (1, 2, 3, 4)]
-    return [math.log2(value) if value > 0.0 else -math.inf for value in largest], m
-
-
-def _envelope_slope(bits: list[float], m: int) -> float | None:
-    """θ estimated twice; None where the octaves follow no envelope of that form.
-
-    A θ that moves less than four bits across the column counts as 0.
-    """
-    if not math.isfinite(sum(bits)):
-        return None
-    drop, previous, first = (earlier - later for later, earlier in pairwise(bits))
-    apart = _apart(drop, m)
-    late, early = (drop - previous) / (apart / 2), (previous - first) / (apart / 4)
-    if max(abs(early), abs(late)) * m <= 4.0:
-        return 0.0
-    agree = drop * late > 0.0 and 0.5 <= early / late <= 2.0
-    return math.copysign(min(abs(late), abs(drop) / apart), late) if agree else None
-
-
-def _apart(drop: float, m: float) -> float:
-    """Between the largest entries of two octaves up to m: at their starts if falling, else ends."""
-    return m / 4 if drop > 0.0 else m / 2
-
-
-def _tilt(column: Words, theta: float, start: int = 0) -> Words:
-    """column_k · 2^(θ(start + k)), without overflow of the factor itself."""
-    if theta == 0.0:
-        return column
-    exponent = theta * np.arange(start, start + len(column.high))
-    whole = np.floor(exponent)
-    factor = np.exp2(exponent - whole)
-    shift = whole.astype(np.int32)
-    return Words(np.ldexp(column.high * factor, shift), np.ldexp(column.low * factor, shift))
 
 
 # The first coefficients, and the frame -------------------------------------------------------
