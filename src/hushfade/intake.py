@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -66,26 +67,34 @@ class Intake:
         """Is a release one number?"""
         return self.keys is None and self.norm is None
 
-    def records(self, records: Any) -> list[int]:
-        """A step's totals from its records: a number or many; by key; or vectors."""
-        if self.keys is not None:
-            named = {} if _nothing(records) else records
-            return self._bounded(self._by_key(named, self._sum))
-        if self.norm is not None:
-            return self._bounded(self._vector_sum(records))
-        return self._bounded([self._sum(records)])
+    def record_sum(self, records: Any) -> int:
+        """A step's total from its records, a number or many, where a release is one number."""
+        return int(self._bounded(np.array([self._sum(records)]))[0])
 
-    def totals(self, totals: Any) -> list[int]:
+    def record_sums(self, records: Any) -> Signed:
+        """A step's totals from its records: by key, or vectors."""
+        if self.keys is not None:
+            return self._bounded(self._by_key({} if _nothing(records) else records, self._sum))
+        return self._bounded(self._vector_sum(records))
+
+    def total(self, total: Any) -> int:
+        """A step's total, where a release is one number: a multiple of the grid."""
+        if type(total) is float:  # the common case first: a live step is short
+            per_unit, most = self._scale
+            units = total * per_unit
+            if -most <= units <= most and units.is_integer():
+                return int(units)
+        return self._exact(total)
+
+    def totals(self, totals: Any) -> Signed:
         """A step's totals, summed by a caller who clipped each record: multiples of the grid."""
-        if self.keys is None and self.norm is None:
-            return [self._exact(totals)]
         if self.keys is not None and isinstance(totals, Mapping):
             return self._bounded(self._by_key(totals, self._exact))
         row = _numbers(totals, "totals")
         if row.shape != (self.lanes,):
             raise InvalidValue(f"totals must have shape ({self.lanes},), got {row.shape}")
-        units: list[int] = self.block(row[None, :])[0].tolist()
-        return units
+        found: Signed = self.block(row[None, :])[0]
+        return found
 
     def block(self, totals: Any) -> Signed:
         """Many steps' totals, (n,) or (n, lanes), as (n, lanes) integers."""
@@ -167,21 +176,31 @@ class Intake:
             raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
         return units
 
-    def _by_key(self, records: Any, read: Any) -> list[int]:
-        assert self.keys is not None
+    def _by_key(self, records: Any, read: Any) -> Signed:
         if not isinstance(records, Mapping):
             raise InvalidType("records must be a mapping from key to value or values")
-        unknown = len(set(records) - set(self.keys))
+        unknown = sum(key not in self._places for key in records)
         if unknown:
             raise InvalidValue(f"records must belong to the plan's keys, got {unknown} other keys")
-        return [read(records[key]) if key in records else 0 for key in self.keys]
+        row = np.zeros(self.lanes, dtype=np.int64)
+        for key, of_key in records.items():
+            row[self._places[key]] = read(of_key)
+        return row
 
-    def _vector_sum(self, records: Any) -> list[int]:
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {key: place for place, key in enumerate(self.keys or ())}
+
+    @cached_property
+    def _scale(self) -> tuple[float, float]:
+        """Units of the grid for each of the data's, a power of two, and the largest total."""
+        return 1.0 / self.resolution, float(self.largest_total)
+
+    def _vector_sum(self, records: Any) -> Signed:
         rounded = self._vectors(records)
         if len(rounded) * max(self.norm_unit, 1) >= 2**62:
             raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
-        total: list[int] = np.sum(rounded.astype(np.int64), axis=0).tolist()
-        return total
+        return np.asarray(np.sum(rounded.astype(np.int64), axis=0))
 
     def _vectors(self, records: Any) -> Floats:
         """Rows scaled to the norm and rounded; toward zero where rounding would exceed it."""
@@ -210,8 +229,8 @@ class Intake:
                 rounded[row] = np.trunc(rounded[row] * (1.0 - 1e-12))
         return np.asarray(rounded)
 
-    def _bounded(self, totals: list[int]) -> list[int]:
-        if max(abs(total) for total in totals) > self.largest_total:
+    def _bounded(self, totals: Signed) -> Signed:
+        if max(int(np.max(totals)), -int(np.min(totals))) > self.largest_total:
             raise InvalidValue("the step's total must stay below the plan's largest_total")
         return totals
 

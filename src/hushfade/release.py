@@ -12,7 +12,7 @@ from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Release:
     """The decayed sum at `step` (the first is 1): `value` is unbiased with error `stddev`.
 
@@ -26,6 +26,24 @@ class Release:
     stddev: float
     keys: tuple[str, ...] | None = None
     biased: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        step: int,
+        value: float | Column,
+        stddev: float,
+        keys: tuple[str, ...] | None = None,
+        biased: tuple[str, ...] = (),
+    ) -> None:
+        # a live step makes one: this is the third of the time of a frozen dataclass's own __init__
+        fields = self.__dict__
+        fields["step"] = step
+        fields["value"] = value
+        fields["stddev"] = stddev
+        if keys is not None:
+            fields["keys"] = keys
+        if biased:
+            fields["biased"] = biased
 
     def interval(self, confidence: float = 0.95) -> tuple[float | Column, float | Column]:
         """Two numbers that hold the true sum between them with this probability, at this step."""

@@ -13,10 +13,10 @@ from hushfade.errors import HushfadeError, Refused
 from hushfade.plan import Plan
 
 if TYPE_CHECKING:
-    from hushfade.advance import Packed
     from hushfade.check import Column, Signed
+    from hushfade.crossing import Memory
 
-MAGIC = b"hushfade stream 1\n"
+MAGIC = b"hushfade stream 2\n"
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,16 @@ class Saved:
     state: tuple[Signed, Column]
 
 
-def written(plan: Plan, source: str, identity: bytes, steps: int, packed: Packed) -> bytes:
-    """The file's bytes."""
-    arrays = [packed.integers.astype("<i8"), packed.floats.astype("<f8")]
+def written(plan: Plan, source: str, identity: bytes, steps: int, memory: Memory) -> bytes:
+    """The file's bytes.  Rows of the rings that no step has reached are left out."""
+    from hushfade import layout
+
+    arrays = [
+        part[:length].astype(kind)
+        for part, length, kind in zip(
+            memory.state, layout.lengths(plan, steps), ("<i8", "<f8"), strict=True
+        )
+    ]
     header = {
         "plan": plan.to_json(),
         "noise": source,
@@ -47,13 +54,13 @@ def written(plan: Plan, source: str, identity: bytes, steps: int, packed: Packed
 
 def read(data: bytes) -> Saved:
     """The contents of whole bytes; the checksum finds accidents, not forgers."""
-    from hushfade.stream import blank
+    from hushfade import layout
 
     if not isinstance(data, bytes | bytearray | memoryview):
         raise Refused(f"the saved stream must be bytes, got {type(data).__name__}")
     raw = bytes(data)
     if not raw.startswith(MAGIC):
-        raise Refused("the saved stream must be of format 'hushfade stream 1'")
+        raise Refused("the saved stream must be of format 'hushfade stream 2'")
     if len(raw) < len(MAGIC) + 40 or hashlib.sha256(raw[:-32]).digest() != raw[-32:]:
         raise Refused("the saved stream must be whole: its checksum does not match")
     start = len(MAGIC) + 8
@@ -63,11 +70,10 @@ def read(data: bytes) -> Saved:
         plan = Plan.from_json(header["plan"])
         source, identity = str(header["noise"]), bytes.fromhex(header["identity"])
         steps, lengths = header["steps"], header["lengths"]
-        fresh = blank(plan)
-        if lengths != [len(fresh.integers), len(fresh.floats)]:
-            raise Refused("the saved stream must have the arrays of its plan")
         if type(steps) is not int or not 0 <= steps <= (plan.horizon or 2**62):
             raise Refused("the saved stream must have a step that its plan allows")
+        if lengths != list(layout.lengths(plan, steps)):
+            raise Refused("the saved stream must have the arrays of its plan")
         at = start + length
         between = at + 8 * lengths[0]
         integers = np.frombuffer(raw, dtype="<i8", count=lengths[0], offset=at).astype(np.int64)

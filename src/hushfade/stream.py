@@ -12,28 +12,20 @@ A step validates everything before it changes anything; a refused step leaves th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from hushfade import gaussian
-from hushfade.check import Column, Signed
+from hushfade.check import Column, Matrix, Signed
+from hushfade.cost import AHEAD, CHUNK, reach
 from hushfade.errors import InvalidType, Refused
 from hushfade.noise import FreshNoise, NoiseSource
-from hushfade.recursion import recursion
 from hushfade.release import Release
-from hushfade.taps import IntegerTaps
+from hushfade.turn import turn_of
 
 if TYPE_CHECKING:
-    from hushfade.advance import Packed
     from hushfade.plan import Plan
-
-_AHEAD = 1 << 10  # draws made in one go for single steps
-
-_claims: dict[bytes, int] = {}  # the last step that this process has drawn for, by stream
-_claiming = Lock()
 
 
 class Stream:
@@ -44,8 +36,9 @@ class Stream:
     """
 
     __slots__ = (
-        "_ahead", "_ahead_from", "_drawer", "_errors", "_identity", "_kernels", "_keys", "_law",
-        "_packed", "_process", "_scalar", "_sound", "_source", "_turn", "plan", "steps",
+        "_advance", "_ahead", "_ahead_from", "_ahead_until", "_deviations", "_drawer", "_errors",
+        "_floats", "_identity", "_intake", "_integers", "_kernels", "_law", "_memory", "_scalar",
+        "_sound", "_source", "_turn", "plan", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -56,7 +49,7 @@ class Stream:
         steps: int,
         state: tuple[Signed, Column] | None,
     ) -> None:
-        from hushfade import advance
+        from hushfade import crossing, layout
 
         source = FreshNoise() if noise is None else noise
         if not hasattr(source, "bound"):
@@ -64,21 +57,24 @@ class Stream:
         self.plan = plan
         self.steps = steps
         self._identity = identity
-        self._kernels = advance  # compiled, loaded when the first stream is made
-        self._packed = blank(plan)
-        if state is not None:
-            self._packed = self._packed._replace(integers=state[0], floats=state[1])
+        self._turn = turn_of(identity)
+        self._sound = True
+        self._intake = plan.intake
         self._scalar = plan.intake.scalar
+        self._kernels = crossing  # compiled, loaded when the first stream is made
+        self._advance = crossing.advance_single
+        self._memory = layout.blank(plan)
+        self._integers, self._floats = self._memory
+        if state is not None:
+            for part, saved in zip(self._memory.state, state, strict=True):
+                part[: len(saved)] = saved
         self._law = gaussian.table(plan.sigma)
         self._drawer = source.bound(plan.digest)
         self._source = repr(source)
-        self._ahead = np.empty((0, plan.intake.lanes), dtype=np.int64)
-        self._ahead_from = 0
         self._errors = Errors(plan)
-        self._keys = plan.intake.keys
-        self._process = os.getpid()
-        self._sound = True
-        self._turn = Lock()
+        self._ahead: list[Any] = []  # noise of the steps from _ahead_from up to _ahead_until
+        self._deviations: list[float] = []
+        self._ahead_from = self._ahead_until = steps
 
     @classmethod
     def begin(cls, plan: Plan, noise: NoiseSource | None = None) -> Stream:
@@ -90,83 +86,91 @@ class Stream:
     def step(self, records: Any = ()) -> Release:
         """Close a step with its records, each clipped to the plan's bounds: a number or many;
         with keys a mapping from key to number or many; or vectors, one a row."""
-        return self._single(self.plan.intake.records(records))
+        if self._scalar:
+            return self._single(self._intake.record_sum(records))
+        return self._row(self._intake.record_sums(records))
 
     def step_total(self, total: Any) -> Release:
         """Close a step with its total, summed by a caller who clipped and quantised each record."""
-        return self._single(self.plan.intake.totals(total))
+        if self._scalar:
+            return self._single(self._intake.total(total))
+        return self._row(self._intake.totals(total))
 
     def run(self, totals: Any) -> Column:
         """Close many steps: totals (n,) or (n, lanes) in, released values of the same shape out.
 
         The same bits as step by step under the same noise.
         """
-        x = self.plan.intake.block(totals)
+        x = self._intake.block(totals)
         out = np.empty(x.shape)
-        with self._own():
+        with self._turn.lock:
             self._admit(len(x))
-            z = self._claimed(len(x), lambda: self._drawer.draws(self._law, self.steps, *x.shape))
-            self._kernels.advance(self.steps, x, z, *self._packed, out)
-            self.steps += len(x)
-            self._sound = True
+            rows = max(1, CHUNK // x.shape[1])
+            for start in range(0, len(x), rows):
+                part = x[start : start + rows]
+                z = self._drawer.draws(self._law, self.steps, *part.shape)
+                self._take(part, z, out[start : start + rows])
+                self._sound = start + rows >= len(x)  # what is taken and not returned is lost
         return out[:, 0] if np.ndim(totals) == 1 else out
 
-    def _single(self, totals: list[int]) -> Release:
-        value: float | Column
-        with self._own():
-            self._admit(1)
-            deviation = self._errors.at(self.steps)  # before anything is taken
-            z = self._claimed(1, self._next_noise)
-            if self._scalar:
-                value = self._kernels.advance_single(
-                    self.steps, totals[0], int(z[0]), *self._packed
-                )
-            else:
-                out = np.empty((1, len(totals)))
-                self._kernels.advance(
-                    self.steps, np.array([totals]), z[None, :], *self._packed, out
-                )
-                value = out[0]
-            self.steps += 1
+    def _single(self, x: int) -> Release:
+        turn = self._turn
+        lock = turn.lock
+        lock.acquire()
+        try:
+            step = self.steps
+            if not (self._sound and turn.taken <= step < self._ahead_until):
+                self._prepare()
+            at = step - self._ahead_from
+            turn.taken = step + 1
+            self._sound = False
+            value = self._advance(step, x, self._ahead[at], self._integers, self._floats)
+            self.steps = step + 1
             self._sound = True
-            return Release(self.steps, value, deviation, self._keys)
+            return Release(step + 1, value, self._deviations[at])
+        finally:
+            lock.release()
 
-    def _own(self) -> Lock:
-        """The lock under which a step is taken; never waited for by a forked child."""
-        if os.getpid() != self._process:
-            raise Refused("a stream must stay in the process that started or loaded it")
-        return self._turn
+    def _row(self, x: Signed) -> Release:
+        with self._turn.lock:
+            if not (self._sound and self._turn.taken <= self.steps < self._ahead_until):
+                self._prepare()
+            at = self.steps - self._ahead_from
+            out = np.empty((1, len(x)))
+            self._take(x[None, :], self._ahead[at][None, :], out)
+            return Release(self.steps, out[0], self._deviations[at], self._intake.keys)
+
+    def _take(self, x: Signed, z: Signed, out: Matrix) -> None:
+        """The next steps, admitted before: from here on they are taken, whatever happens."""
+        self._turn.taken = self.steps + len(x)
+        self._sound = False
+        if x.shape[1] == 1:
+            self._kernels.advance_block(self.steps, x[:, 0], z[:, 0], *self._memory, out[:, 0])
+        else:
+            self._kernels.advance_lanes(self.steps, 0, x.shape[1], x, z, *self._memory, out)
+        self.steps += len(x)
+        self._sound = True
 
     def _admit(self, steps: int) -> None:
+        """Refuse the next steps if they are not this copy's to take."""
         if not self._sound:
             raise Refused("an earlier step was interrupted: load the last saved state")
+        if self._turn.taken > self.steps:
+            raise Refused("another copy of this stream has released the next step already")
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
             raise Refused(f"steps must stay within the plan's horizon {horizon}")
 
-    def _claimed(self, steps: int, draw: Callable[[], Signed]) -> Signed:
-        """The noise of the next steps, which are this copy's own from here on."""
-        with _claiming:
-            before = _claims.get(self._identity, 0)
-            if before > self.steps:
-                raise Refused("another copy of this stream has released the next step already")
-            _claims[self._identity] = self.steps + steps
-        try:
-            z = draw()
-        except BaseException:  # nothing was drawn that anyone saw: the steps are free again
-            _claims[self._identity] = before
-            raise
-        self._sound = False  # until the steps are taken
-        return z
-
-    def _next_noise(self) -> Signed:
-        at = self.steps - self._ahead_from
-        if not 0 <= at < len(self._ahead):
-            lanes = self.plan.intake.lanes
-            self._ahead = self._drawer.draws(self._law, self.steps, max(1, _AHEAD // lanes), lanes)
-            self._ahead_from, at = self.steps, 0
-        found: Signed = self._ahead[at]
-        return found
+    def _prepare(self) -> None:
+        """Noise and deviations of the next steps; nothing is taken yet."""
+        self._admit(1)
+        lanes = self._intake.lanes
+        n = min(max(1, AHEAD // lanes), (self.plan.horizon or 2**62) - self.steps)
+        deviations = self._errors.of(self.steps, n)
+        z = self._drawer.draws(self._law, self.steps, n, lanes)
+        self._ahead = z[:, 0].tolist() if self._scalar else list(z)
+        self._deviations = deviations
+        self._ahead_from, self._ahead_until = self.steps, self.steps + n
 
     # Saving ----------------------------------------------------------------------------------
 
@@ -174,11 +178,11 @@ class Stream:
         """The whole state but the noise's key.  It contains raw totals: keep it as the data."""
         from hushfade import savefile
 
-        with self._own():
+        with self._turn.lock:
             if not self._sound:
                 raise Refused("an earlier step was interrupted: load the last saved state")
             return savefile.written(
-                self.plan, self._source, self._identity, self.steps, self._packed
+                self.plan, self._source, self._identity, self.steps, self._memory
             )
 
     @classmethod
@@ -199,7 +203,7 @@ class Stream:
         source = FreshNoise() if noise is None else noise
         if repr(source) != found.source:
             raise Refused(f"noise must be {found.source}, as it was when the stream was saved")
-        if found.steps < _claims.get(found.identity, 0):
+        if found.steps < turn_of(found.identity).taken:
             raise Refused("the saved state must not be older than what was released since")
         return cls(found.plan, source, found.identity, found.steps, found.state)
 
@@ -214,63 +218,46 @@ class Errors:
     """The error's standard deviation at one step after the other, in constant memory.
 
     stddev_t = noise_stddev · √(Σ_{k≤t} l_k²), where l is the public half's answer to a single 1:
-    its own kernel computes it, a block at a time.  With a gain the plan's table serves.
+    its own loop computes it, a block at a time.  With a gain the plan's table serves.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._packed = blank(plan, lanes=1)
         self._from, self._known = 0, np.empty(0)
-        self._energy = 0.0
+        self._energy, self._settled = 0.0, False
 
-    def at(self, taken: int) -> float:
-        """The standard deviation of the release after `taken` steps.  Cost: 0.1 µs a step."""
-        while not self._from <= taken < self._from + len(self._known):
-            self._next(taken)
-        return float(self._known[taken - self._from])
+    def of(self, taken: int, steps: int) -> list[float]:
+        """The standard deviations of so many releases after `taken` steps."""
+        found: list[float] = []
+        while len(found) < steps:
+            at = taken + len(found) - self._from
+            if self._settled and at >= 0:
+                return found + [float(self._known[-1])] * (steps - len(found))
+            if not 0 <= at < len(self._known):
+                self._next(taken + len(found))
+                continue
+            found.extend(self._known[at : at + steps - len(found)].tolist())
+        return found
 
     def _next(self, taken: int) -> None:
-        from hushfade.advance import advance
+        from hushfade import layout
+        from hushfade.crossing import answer_block
 
-        if self._plan.pair.gain is not None:
-            assert self._plan.horizon is not None
-            self._known = self._plan.stddevs(self._plan.horizon)
+        plan = self._plan
+        if plan.pair.gain is not None:
+            assert plan.horizon is not None
+            self._known = plan.stddevs(plan.horizon)
             return
         start = self._from + len(self._known)
-        if taken < start:  # only a stream that is loaded again goes back
-            self._packed, self._energy, start = blank(self._plan, lanes=1), 0.0, 0
-        n = min(_AHEAD, (self._plan.horizon or 2**62) - start)
-        z = np.zeros((n, 1), dtype=np.int64)
-        z[0, 0] = start == 0
-        answer = np.empty((n, 1))
-        advance(start, np.zeros_like(z), z, *self._packed, answer)
-        energy = self._energy + np.cumsum((answer[:, 0] / self._plan.unit) ** 2)
+        if start == 0 or taken < start:  # back only if a stream is loaded again
+            self._memory, self._energy, self._settled, start = layout.public(plan), 0.0, False, 0
+        n = min(CHUNK if taken > start + AHEAD else AHEAD, (plan.horizon or 2**62) - start)
+        y, answer = np.zeros(n), np.empty(n)
+        y[0] = start == 0
+        answer_block(start, y, *self._memory, answer)
+        energy = self._energy + np.cumsum((answer / plan.unit) ** 2)
+        # so many steps beyond the taps that added nothing: those to come are smaller still
+        beyond = start > max(reach(plan.pair))
+        self._settled = beyond and bool(energy[-1] == self._energy)
         self._energy = float(energy[-1])
-        self._from, self._known = start, self._plan.noise_stddev * np.sqrt(energy)
-
-
-def blank(plan: Plan, lanes: int | None = None) -> Packed:
-    """The state before the first step."""
-    from hushfade.advance import BLOCK, Constants, packed
-
-    taps = plan.pair.taps
-    assert isinstance(taps, IntegerTaps)
-    edges = np.diff(taps.integers, prepend=0, append=0)
-    lags = taps.jumps[taps.jumps < (plan.horizon or np.iinfo(np.int64).max)][::-1]
-    gain = np.empty(0) if plan.pair.gain is None else np.ldexp(plan.pair.gain, taps.bits)
-    found = recursion(plan.decay)
-    resolution = plan.intake.resolution  # u = y / r̃ is in its units
-    constants = Constants(
-        lags,
-        edges[lags],
-        gain.astype(np.int64),
-        np.array(found.windows, dtype=np.int64),
-        edges[lags].astype(np.float64),
-        np.array(found.fades),
-        np.array(found.pole_weights) * resolution,
-        np.array(found.window_weights) * resolution,
-        np.array(found.listed) * resolution,
-    )
-    past = 1 << int(taps.support + BLOCK).bit_length()
-    seen = 1 << int(max(taps.support, found.memory) + BLOCK).bit_length()
-    return packed(constants, past, seen, lanes or plan.intake.lanes)
+        self._from, self._known = start, plan.noise_stddev * np.sqrt(energy)

@@ -1,0 +1,45 @@
+"""How a plan's stream lies in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hushfade import cost, crossing
+from hushfade.convolve import period_of
+from hushfade.convolve.recursive import parts_of
+from hushfade.convolve.stepped import jumps_of
+from hushfade.recursion import recursion
+from hushfade.taps import IntegerTaps
+
+if TYPE_CHECKING:
+    from hushfade.plan import Plan
+
+
+def blank(plan: Plan) -> crossing.Memory:
+    """The memory of a stream before its first step."""
+    return _laid_out(plan, cost.rows(plan.pair, plan.intake.lanes), plan.intake.lanes)
+
+
+def public(plan: Plan) -> crossing.Memory:
+    """The memory of one lane of the public half alone."""
+    return _laid_out(plan, (0, cost.rows(plan.pair, 1)[1]), 1)
+
+
+def lengths(plan: Plan, steps: int) -> tuple[int, int]:
+    """How many integers and floats of the state so many steps have written to, or could have."""
+    lanes, found = plan.intake.lanes, recursion(plan.decay)
+    past, seen = (min(steps, ring) for ring in cost.rows(plan.pair, lanes))
+    public = 2 + len(found.fades) + 2 * len(found.windows)
+    return lanes * (1 + past), lanes * (public + seen)
+
+
+def _laid_out(plan: Plan, rows: tuple[int, int], lanes: int) -> crossing.Memory:
+    taps = plan.pair.taps
+    assert isinstance(taps, IntegerTaps)
+    gain = np.empty(0) if plan.pair.gain is None else np.ldexp(plan.pair.gain, taps.bits)
+    parts = parts_of(recursion(plan.decay), plan.intake.resolution)  # u = y / r̃ is in its units
+    period = period_of(max(cost.reach(plan.pair)))  # whatever the lanes: their bits are the same
+    jumps = jumps_of(taps, plan.horizon)
+    return crossing.memory(jumps, gain.astype(np.int64), parts, rows, lanes, period)
