@@ -3,11 +3,14 @@ import os
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from hushfade import FreshNoise, InvalidType, InvalidValue, KeyedNoise, UnsafeSeededNoise
+from hushfade import FreshNoise, InvalidType, InvalidValue, KeyedNoise, UnsafeSeededNoise, noise
 from hushfade.gaussian import table
 
 KEY = bytes(range(32))
@@ -27,6 +30,59 @@ def test_a_draw_is_a_function_of_its_position(source, lanes):
     whole = draws(source, 0, 70_000 // lanes, lanes)
     assert np.array_equal(draws(source, 33, 5, lanes), whole[33:38])
     assert np.array_equal(draws(source, 20_000, 1, lanes), whole[20_000:20_001])
+
+
+@pytest.mark.parametrize("sigma", [300.0, 1e6])
+@pytest.mark.parametrize(("steps", "lanes"), [(200_000, 1), (1, 200_000), (7, 30_000), (30_000, 7)])
+def test_any_grouping_gives_the_same_draws(sigma, steps, lanes):
+    # up to 4 · 4 tiles with edges anywhere, those of the compiled loops' pieces left unaligned
+    law, drawer = table(sigma), KeyedNoise(KEY, stream="s").bound(b"plan")
+    whole = drawer.draws(law, 1000, steps, lanes, lane=50)
+    rng = np.random.default_rng(steps)
+    rows, columns = (np.unique([0, n, *rng.integers(0, n + 1, 3)]).tolist() for n in (steps, lanes))
+    for top, bottom in pairwise(rows):
+        for left, right in pairwise(columns):
+            tile = drawer.draws(law, 1000 + top, bottom - top, right - left, lane=50 + left)
+            assert np.array_equal(tile, whole[top:bottom, left:right])
+    for step, lane in zip(rng.integers(0, steps, 20), rng.integers(0, lanes, 20), strict=True):
+        assert drawer.draws(law, 1000 + step, 1, 1, lane=50 + lane) == whole[step, lane]
+
+
+def test_threads_that_share_a_drawer_get_the_draws_of_one():
+    law, drawer = table(1e6), KeyedNoise(KEY, stream="s").bound(b"plan")
+
+    def many(steps):
+        return np.vstack([drawer.draws(law, step, 1, 8000) for step in steps])
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(many, np.arange(400).reshape(4, 100)))
+    assert np.array_equal(np.vstack(found), drawer.draws(law, 0, 400, 8000))
+
+
+def test_listed_words_are_those_of_the_grid_in_any_number():
+    words = noise._Words(Cipher(algorithms.AES(KEY), modes.ECB()).encryptor())
+    words.begin(step=9, lanes=7, lane=4)
+    whole = words.first(0, 5000)[:5000].copy()
+    words.end()
+    places = np.random.default_rng(1).permutation(5000)
+    assert np.array_equal(words.listed(places, 0)[:5000], whole[places])
+    assert np.array_equal(words.listed(places[:3], 0)[:3], whole[places[:3]])
+
+
+def test_the_farthest_steps_and_lanes_have_draws_of_their_own():
+    drawer = KeyedNoise(KEY, stream="s").bound(b"plan")
+    corners = [
+        drawer.draws(LAW, step, 20, 5, lane=lane)
+        for step in (0, 2**32, 2**62 - 20)
+        for lane in (0, 2**16, 2**32, 2**47 - 5)
+    ]
+    for first, second in combinations(corners, 2):
+        assert np.mean(first == second) < 0.2
+
+
+@pytest.mark.parametrize(("steps", "lanes"), [(0, 3), (3, 0), (0, 0)])
+def test_no_steps_or_lanes_give_no_draws(steps, lanes):
+    assert draws(SOURCES[0], 0, steps, lanes).shape == (steps, lanes)
 
 
 def test_each_part_of_the_position_matters():
@@ -140,3 +196,22 @@ def test_bad_sources_are_refused():
     with pytest.raises(InvalidValue, match="seed must be an integer >= 0"):
         UnsafeSeededNoise(-1)
     assert len(KeyedNoise.new_key()) == 32
+
+
+@pytest.mark.parametrize(
+    ("position", "problem"),
+    [
+        ((-1, 1, 1, 0), "steps must lie within 0 to 2^62, got -1 to 0"),
+        ((2**62, 1, 1, 0), f"steps must lie within 0 to 2^62, got {2**62} to {2**62 + 1}"),
+        ((5, -1, 1, 0), "steps must lie within 0 to 2^62, got 5 to 4"),
+        ((0, 1, 1, -1), "lanes must lie within 0 to 2^47, got -1 to 0"),
+        ((0, 1, 2, 2**47 - 1), f"lanes must lie within 0 to 2^47, got {2**47 - 1} to {2**47 + 1}"),
+        ((0, 1, -3, 4), "lanes must lie within 0 to 2^47, got 4 to 1"),
+    ],
+)
+def test_positions_that_have_no_block_are_refused(position, problem):
+    step, steps, lanes, lane = position
+    drawer = SOURCES[0].bound(b"plan")
+    with pytest.raises(InvalidValue) as caught:
+        drawer.draws(LAW, step, steps, lanes, lane=lane)
+    assert str(caught.value) == problem

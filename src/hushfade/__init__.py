@@ -10,7 +10,10 @@ hf.compare(plan.decay, plan.guarantee, horizon=1000)      # beside every other m
 
 from __future__ import annotations
 
-from hushfade import compact, factor, rivals, series, theory
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hushfade import factor, series
 from hushfade.decay import (
     CustomDecay,
     Decay,
@@ -32,13 +35,18 @@ from hushfade.guarantee import (
 from hushfade.noise import FreshNoise, KeyedNoise, UnsafeSeededNoise
 from hushfade.plan import Plan, plan
 from hushfade.release import Release
-from hushfade.rivals import Comparison, compare
 from hushfade.stream import Stream
+
+if TYPE_CHECKING:
+    from hushfade import compact, convolve, rivals, theory
+    from hushfade.correlated import CorrelatedNoise
+    from hushfade.rivals import Comparison, compare
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Comparison",
+    "CorrelatedNoise",
     "CustomDecay",
     "Decay",
     "Diverges",
@@ -65,6 +73,7 @@ __all__ = [
     "compact",
     "compare",
     "composed_mu",
+    "convolve",
     "delta_of",
     "epsilon_of",
     "factor",
@@ -73,3 +82,21 @@ __all__ = [
     "series",
     "theory",
 ]
+
+_LATER = {  # loaded when first asked for: importing the package stays quick
+    "Comparison": "hushfade.rivals",
+    "CorrelatedNoise": "hushfade.correlated",
+    "compare": "hushfade.rivals",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    if name in ("compact", "convolve", "rivals", "theory"):
+        return import_module(f"hushfade.{name}")
+    raise AttributeError(f"module 'hushfade' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
+from types import ModuleType
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,9 @@ SMALLEST, LARGEST = 1.0, 2.0**34
 _DIRECT = 512.0  # up to here every magnitude has its own table entry
 _BITS = 200  # of the fixed point in which tables are computed
 _ONE = 1 << _BITS
-_GUIDE = 11  # bits of the first word that index the guide
+_GUIDE = 13  # bits of the first word that index the guide
+_CHUNK = 1 << 13  # draws at a time, so that their words stay in the cache
+_SPAN = 16 * _CHUNK  # draws whose rejections are drawn again together
 _MARGIN = 2.0**-30  # of a uniform to its share, below which floats do not decide
 _UNIFORM_SLOT, _CELL_SLOT = 1 << 15, 3 << 14
 
@@ -52,7 +55,8 @@ class Table:
     above: list[int]
     high: Unsigned  # the upper 63 bits of `above`
     low: Unsigned  # the lower 64
-    guide: Signed  # the first A that a word with these leading bits can mean
+    guide: NDArray[np.uint16]  # the first A that a word with these leading bits can mean
+    sure: Unsigned  # a second word below this keeps its place, whichever it is
 
     def __repr__(self) -> str:
         return f"Table(sigma={self.sigma!r})"
@@ -75,9 +79,12 @@ def table(sigma: float) -> Table:
     above = _cumulative(Fraction(sigma), k)
     high = np.array([value >> 64 for value in above], dtype=np.uint64)
     low = np.array([value & (2**64 - 1) for value in above], dtype=np.uint64)
-    firsts = [g << (127 - _GUIDE) for g in range(1 << _GUIDE)]
-    guide = np.array([bisect_right(above, first) for first in firsts], dtype=np.int64)
-    return Table(sigma, k, above, high, low, guide)
+    firsts = np.arange(1 << _GUIDE, dtype=np.uint64) << np.uint64(63 - _GUIDE)
+    guide = np.searchsorted(high, firsts).astype(np.uint16)
+    g = (np.arange(len(above)) + 0.5) * (2.0**k / sigma) ** 2  # (z² - start²)/2σ² or more
+    least = np.maximum(1.0 - g - _MARGIN, 0.0)  # of the shares in a cell, since e^-g ≥ 1 - g
+    least[0] = 0.0  # zero has a share of its own
+    return Table(sigma, k, above, high, low, guide, np.ldexp(least, 64).astype(np.uint64))
 
 
 def probability(sigma: float, z: int) -> float:
@@ -90,41 +97,72 @@ def probability(sigma: float, z: int) -> float:
     return 0.5 * float(erfc((size - 0.5) / scale) - erfc((size + 0.5) / scale))
 
 
-def draws(law: Table, words: Callable[[Signed, int], Unsigned], out: Signed) -> None:
-    """Fill `out` with independent draws; words(lanes, slot) gives each lane two random words.
+class Words(Protocol):
+    """Two random words for each draw and slot, a row for each draw, draws counted from 0.
+
+    They are valid until more are asked for; rows behind those asked for mean nothing.
+    """
+
+    def first(self, start: int, count: int) -> Unsigned:
+        """Slot 0 of `count` draws from `start` on."""
+
+    def listed(self, places: Signed, slot: int) -> Unsigned:
+        """One slot of the draws at `places`."""
+
+
+@cache
+def loops() -> ModuleType:
+    """The module `kernels`, loaded when first used."""
+    from hushfade import kernels
+
+    return kernels
+
+
+def draws(law: Table, words: Words, out: Signed) -> None:
+    """Fill `out` with independent draws, each a function of its own words.
 
     Slot 0 serves the first attempt, slot j the j-th; slot 2^15 + j extends attempt j's uniform, and
     slot 3 · 2^14 the cell's 63 bits.
-    Cost: one pair of words and some nanoseconds a draw.
+    Cost: one pair of words and 2 to 3 nanoseconds a draw.
     """
-    from hushfade import kernels
-
-    lanes = np.arange(len(out), dtype=np.int64)
-    first = words(lanes, 0)
-    if law.k == 0:
-        kernels.decode(first, law.high, law.low, law.guide, out)
+    if law.k > 0:
+        left = np.empty((2, min(len(out), _SPAN)), dtype=np.int64)
+        for start in range(0, len(out), _SPAN):
+            _draw_cells(law, words, out, start, left)
         return
-    state = np.empty(len(out), dtype=np.uint8)
-    kernels.decode_cells(first, law.high, law.guide, law.k, law.sigma, _MARGIN, out, state)
-    attempt = 1
-    while (
-        rejected := np.flatnonzero(
-            (state == kernels.REJECTED) | (state == kernels.REJECTED_NEGATIVE)
+    decode = loops().decode
+    for start in range(0, len(out), _CHUNK):
+        part = out[start : start + _CHUNK]
+        decode(words.first(start, len(part)), law.high, law.low, law.guide, 64 - _GUIDE, part)
+
+
+def _draw_cells(law: Table, words: Words, out: Signed, begin: int, left: Signed) -> None:
+    """Fill the span of `out` from `begin` on; `left` has room for its rejected and doubtful."""
+    kernels = loops()
+    shape = (law.k, law.sigma, _MARGIN)
+    tables = (law.high, law.sure, law.guide, 64 - _GUIDE)
+    rejected = doubtful = 0
+    for start in range(begin, min(begin + _SPAN, len(out)), _CHUNK):
+        part = out[start : start + _CHUNK]
+        first = words.first(start, len(part))
+        rejected, doubtful = kernels.decode_cells(
+            first, start, *tables, *shape, part, left, rejected, doubtful
         )
-    ).size:
-        again = words(rejected, attempt)
-        kernels.place(again, rejected, law.k, law.sigma, _MARGIN, out, state)
+    attempt = 1
+    while rejected:
+        again = words.listed(left[0, :rejected], attempt)
+        rejected, doubtful = kernels.place(again, *shape, out, left, rejected, doubtful)
         attempt += 1
-    for lane in np.flatnonzero(state == kernels.DOUBTFUL):  # about one in 2^29
-        out[lane] = _exactly(law, int(lane), words)
+    for place in left[1, :doubtful].tolist():  # about one draw in 2^29
+        out[place] = _exactly(law, place, words)
 
 
-def _exactly(law: Table, lane: int, words: Callable[[Signed, int], Unsigned]) -> int:
-    """The draw of one lane by exact arithmetic, attempt after attempt."""
-    where = np.array([lane], dtype=np.int64)
+def _exactly(law: Table, place: int, words: Words) -> int:
+    """One draw by exact arithmetic, attempt after attempt."""
+    where = np.array([place], dtype=np.int64)
 
     def pair(slot: int) -> tuple[int, int]:
-        found = words(where, slot)
+        found = words.listed(where, slot)
         return int(found[0, 0]), int(found[0, 1])
 
     first, second = pair(0)
@@ -132,11 +170,11 @@ def _exactly(law: Table, lane: int, words: Callable[[Signed, int], Unsigned]) ->
     cell = bisect_right(law.above, (first >> 1 << 64) | further)
     attempt = 0
     while True:
-        place = second & ((1 << law.k) - 1)
+        inside = second & ((1 << law.k) - 1)
         middle, lower = pair(_UNIFORM_SLOT + attempt)
         uniform = (second >> law.k << 128) | middle << 64 | lower
-        if _accepted(law, cell, place, uniform, 192 - law.k):
-            magnitude = (cell << law.k) + place
+        if _accepted(law, cell, inside, uniform, 192 - law.k):
+            magnitude = (cell << law.k) + inside
             return -magnitude if first & 1 else magnitude
         attempt += 1
         _, second = pair(attempt)
@@ -235,18 +273,15 @@ def _central(t: Decimal) -> Decimal:
 
 
 def _pi() -> Decimal:
-    """π by Machin's formula, at the context's precision."""
-
-    def arctan_inverse(n: int) -> Decimal:
-        power = total = Decimal(1) / n
-        k = 1
+    """π by Machin's formula 16 arctan(1/5) - 4 arctan(1/239), at the context's precision."""
+    total = Decimal(0)
+    for weight, n in ((16, 5), (-4, 239)):
+        power, k = Decimal(weight) / n, 1
         while abs(power) > Decimal(10) ** -95:
+            total += power / k
             power /= -n * n
             k += 2
-            total += power / k
-        return total
-
-    return 4 * (4 * arctan_inverse(5) - arctan_inverse(239))
+    return total
 
 
 def _decimal(value: Fraction) -> Decimal:

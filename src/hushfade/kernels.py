@@ -2,113 +2,146 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from hushfade.check import Signed
+from hushfade.compiled import compiled
 from hushfade.gaussian import Unsigned
 
-States = NDArray[np.uint8]
-
-# what is known of a draw: its value, its cell only, or nothing that floats could decide
-DECIDED, REJECTED, REJECTED_NEGATIVE, DOUBTFUL = 0, 1, 2, 3
-
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+# what floats can say of a place
+_ACCEPTED, _REJECTED, _DOUBTFUL = 0, 1, 2
 
 
-@_compiled
-def decode(words: Unsigned, high: Unsigned, low: Unsigned, guide: Signed, out: Signed) -> None:
-    """Draws of a table with k = 0: 127 bits find the magnitude, one bit is the sign."""
-    for i in range(len(out)):
-        a, b = words[i, 0], words[i, 1]
-        u = a >> np.uint64(1)
-        m = guide[a >> np.uint64(53)]
-        while high[m] < u or (high[m] == u and low[m] <= b):
-            m += 1
-        out[i] = -m if a & np.uint64(1) else m
+@compiled
+def number(blocks: Unsigned, count: int, start: int, step: int, lanes: int, lane: int) -> None:
+    """The blocks (step, lane, slot 0) of `count` draws from `start` on, counted by rows."""
+    first = np.uint64(lane << 16)
+    end = first + (np.uint64(lanes) << np.uint64(16))
+    row = np.uint64(step + start // lanes)
+    column = first + (np.uint64(start % lanes) << np.uint64(16))
+    for i in range(count):
+        blocks[i, 0] = row
+        blocks[i, 1] = column
+        column += np.uint64(1 << 16)
+        if column == end:
+            column = first
+            row += np.uint64(1)
 
 
-@_compiled
-def decode_cells(
-    words: Unsigned,
-    high: Unsigned,
-    guide: Signed,
-    k: int,
-    sigma: float,
-    margin: float,
-    out: Signed,
-    state: States,
+@compiled
+def number_listed(
+    blocks: Unsigned, places: Signed, slot: int, step: int, lanes: int, lane: int
 ) -> None:
-    """First attempts with k > 0: 63 bits find the cell, the second word the place inside it.
+    """The blocks (step, lane, slot) of the listed draws."""
+    for i in range(len(places)):
+        blocks[i, 0] = np.uint64(step + places[i] // lanes)
+        blocks[i, 1] = np.uint64((lane + places[i] % lanes) << 16 | slot)
 
-    A rejected lane keeps its cell in `out` for `place`; a tie of the 63 bits is doubtful.
-    """
-    precision, unit = 1.0 / (sigma * sigma), 2.0 ** (k - 64)
+
+@compiled
+def decode(
+    words: Unsigned, high: Unsigned, low: Unsigned, guide: Unsigned, shift: int, out: Signed
+) -> None:
+    """Draws of a table with k = 0: 127 bits find the magnitude, one bit is the sign."""
     for i in range(len(out)):
         a = words[i, 0]
         u = a >> np.uint64(1)
-        m = guide[a >> np.uint64(53)]
-        while high[m] < u:
-            m += 1
-        negative = int(a & np.uint64(1))
-        if high[m] == u:
-            state[i] = DOUBTFUL
-        else:
-            state[i] = _placed(words[i, 1], m, negative, k, precision, unit, margin, out, i)
+        m = np.uint64(guide[a >> np.uint64(shift)])
+        m += np.uint64(high[m] < u)  # mostly enough, and no branch to mispredict
+        while high[m] < u or (high[m] == u and low[m] <= words[i, 1]):
+            m += np.uint64(1)
+        s = np.int64(a & np.uint64(1))
+        out[i] = (np.int64(m) ^ -s) + s
 
 
-@_compiled
-def place(
+@compiled
+def decode_cells(
     words: Unsigned,
-    lanes: Signed,
+    start: int,
+    high: Unsigned,
+    sure: Unsigned,
+    guide: Unsigned,
+    shift: int,
     k: int,
     sigma: float,
     margin: float,
     out: Signed,
-    state: States,
-) -> None:
-    """Further attempts of the rejected lanes, each in the cell that it keeps in `out`."""
-    precision, unit = 1.0 / (sigma * sigma), 2.0 ** (k - 64)
-    for i in range(len(lanes)):
-        lane = lanes[i]
-        negative = int(state[lane] == REJECTED_NEGATIVE)
-        state[lane] = _placed(
-            words[i, 1], out[lane], negative, k, precision, unit, margin, out, lane
-        )
+    left: Signed,
+    rejected: int,
+    doubtful: int,
+) -> tuple[int, int]:
+    """First attempts with k > 0: 63 bits find the cell, the second word the place inside it.
+
+    `out` begins at draw `start`.  A rejected draw keeps its cell in `out` and joins left[0]; a
+    doubtful one, also by a tie of the 63 bits, joins left[1].  Their new counts come back.
+    """
+    inside = (np.uint64(1) << np.uint64(k)) - np.uint64(1)
+    for i in range(len(out)):
+        a, b = words[i, 0], words[i, 1]
+        u = a >> np.uint64(1)
+        m = np.uint64(guide[a >> np.uint64(shift)])
+        m += np.uint64(high[m] < u)
+        while high[m] < u:
+            m += np.uint64(1)
+        s = np.int64(a & np.uint64(1))
+        out[i] = (np.int64(m << np.uint64(k) | (b & inside)) ^ -s) + s
+        if b < sure[m] and high[m] != u:
+            continue
+        verdict = _DOUBTFUL if high[m] == u else _verdict(b, np.int64(m), k, sigma, margin)
+        if verdict == _REJECTED:
+            out[i] = np.int64(m) ^ -s
+            left[0, rejected] = start + i
+            rejected += 1
+        elif verdict == _DOUBTFUL:
+            left[1, doubtful] = start + i
+            doubtful += 1
+    return rejected, doubtful
 
 
-@numba.njit(cache=True, inline="always", error_model="numpy")
-def _placed(
-    word: int,
-    cell: int,
-    negative: int,
+@compiled
+def place(
+    words: Unsigned,
     k: int,
-    precision: float,
-    unit: float,
+    sigma: float,
     margin: float,
     out: Signed,
-    lane: int,
-) -> int:
-    """Put the value into out[lane] if the uniform is clearly below the place's share.
+    left: Signed,
+    rejected: int,
+    doubtful: int,
+) -> tuple[int, int]:
+    """Further attempts of the rejected draws, each in the cell that it keeps in `out`."""
+    waiting, rejected = rejected, 0
+    inside = (np.uint64(1) << np.uint64(k)) - np.uint64(1)
+    for i in range(waiting):
+        at, b = left[0, i], words[i, 1]
+        s = np.int64(out[at] < 0)
+        m = out[at] ^ -s
+        verdict = _verdict(b, m, k, sigma, margin)
+        if verdict == _ACCEPTED:
+            out[at] = ((m << k | np.int64(b & inside)) ^ -s) + s
+        elif verdict == _REJECTED:
+            left[0, rejected] = at
+            rejected += 1
+        else:
+            left[1, doubtful] = at
+            doubtful += 1
+    return rejected, doubtful
+
+
+@compiled
+def _verdict(word: np.uint64, cell: np.int64, k: int, sigma: float, margin: float) -> int:
+    """Is the word's uniform clearly below or above the share of the word's place?
 
     share = P[z] / P[start] = exp(-(z² - start²) / 2σ²) (1 + (z² - start²) / 24σ⁴ + O(σ⁻⁴)).
     """
-    start = np.int64(cell) << k
-    offset = np.int64(word & np.uint64((1 << k) - 1))
-    drawn = np.float64(word >> np.uint64(k)) * unit
-    magnitude = start + offset
+    start = cell << k
+    offset = np.int64(word & ((np.uint64(1) << np.uint64(k)) - np.uint64(1)))
+    drawn = np.float64(word >> np.uint64(k)) * 2.0 ** (k - 64)
+    precision = 1.0 / (sigma * sigma)
     growth = (float(start) + 0.5 * offset) * offset * precision
-    if drawn < 1.0 - growth - margin and magnitude != 0:  # e^-g ≥ 1 - g: no need of the share
-        out[lane] = -magnitude if negative else magnitude
-        return DECIDED
     share = np.exp(-growth) * (1.0 + growth * precision / 12.0)
-    if magnitude == 0:
+    if start + offset == 0:  # -0 and +0 are one value
         share = 0.5
     if drawn < share - margin:
-        out[lane] = -magnitude if negative else magnitude
-        return DECIDED
-    out[lane] = cell
-    if drawn > share + margin:
-        return REJECTED_NEGATIVE if negative else REJECTED
-    return DOUBTFUL
+        return _ACCEPTED
+    return _REJECTED if drawn > share + margin else _DOUBTFUL

@@ -17,6 +17,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
+from hushfade.cost import Cost, cost
 from hushfade.decay import Decay
 from hushfade.draft import Method, exact_pair, intake_of, integer_pair
 from hushfade.errors import InvalidValue
@@ -173,6 +174,11 @@ class Plan:
         """How many additions a step of the private half takes."""
         assert isinstance(self.pair.taps, IntegerTaps)
         return len(self.pair.taps.jumps)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What a stream of this plan costs at most: memory, and work a step."""
+        return cost(self.pair, self.intake.lanes)
 
     @cached_property
     def digest(self) -> bytes:

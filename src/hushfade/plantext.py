@@ -18,7 +18,7 @@ def table(plan: Plan) -> str:
     bound = plan.error_bound(n)
     each = "" if intake.lanes == 1 else ", for any one of them"
     largest = intake.largest_total * intake.resolution
-    work = 2 * plan.jumps + len(recursion(plan.decay).fades)
+    cost = plan.cost
     rows = [
         ("decay", repr(plan.decay)),
         ("method", plan.method + (", for ever" if plan.horizon is None else f", {n} steps")),
@@ -30,8 +30,10 @@ def table(plan: Plan) -> str:
         ("error", f"standard deviation {deviations[0]:.4g} at step 1, {deviations[-1]:.4g} at {n}"),
         ("all steps", f"error below {bound:.4g} at all {n} steps at once, 95 %" + each),
         ("rounding", f"costs {100 * max(plan.loss, 0.0):.3f} % of accuracy"),
-        ("memory", f"{plan.pair.memory} past totals a key"),
-        ("work", f"{work} multiply-adds a step and key"),
+        ("weights", _weights(plan)),
+        ("memory", f"{_bytes(cost.memory)} at most; {cost.totals} past totals a key"),
+        ("work", f"{cost.work} multiply-adds a step and key, and a draw"),
+        ("time", f"about {_time(cost.live_seconds)} a step; {_time(cost.block_seconds)} in blocks"),
     ]
     width = max(len(name) for name, _ in rows)
     shown = float(deviations[-1]) * 1.96
@@ -56,3 +58,25 @@ def _records(plan: Plan) -> str:
     if intake.norm is not None:
         return f"vectors clipped to norm {intake.norm:g}"
     return f"clipped to [{intake.low:g}, {intake.high:g}]"
+
+
+def _weights(plan: Plan) -> str:
+    error = recursion(plan.decay).relative_error
+    if not error:
+        return "those of the decay, exactly"
+    return f"a sum of exponentials, within {error:g} of the decay's, relatively"
+
+
+def _bytes(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"
+
+
+def _time(seconds: float) -> str:
+    for scale, unit in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")):
+        if seconds * scale < 1000:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds:.3g} s"

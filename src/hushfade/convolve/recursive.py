@@ -19,7 +19,10 @@ import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
 from hushfade.compiled import compiled
-from hushfade.recursion import TOGETHER, Recursion
+from hushfade.convolve import BLOCK, Remembering, period_of
+from hushfade.convolve.stepped import write
+from hushfade.decay import Decay
+from hushfade.recursion import TOGETHER, Recursion, recursion
 
 
 class Parts(NamedTuple):
@@ -182,3 +185,52 @@ def decay_row(
         before = ring[row][low:high]
         for lane in range(width):
             out[lane] += f * before[lane]
+
+
+class Recursive(Remembering):
+    """s = M u for one of hushfade's decays.
+
+    Exact but for a power law, whose weights have a relative error of at most `relative_error`.
+
+    >>> from hushfade.decay import Exponential
+    >>> Recursive(Exponential(half_life=1)).push_many([8, 0, 0, 1])
+    array([8., 4., 2., 2.])
+    """
+
+    def __init__(self, decay: Decay, lanes: int = 1) -> None:
+        found = recursion(decay)
+        self.relative_error = found.relative_error
+        self._parts = parts_of(found)
+        self._period = period_of(found.memory)
+        self._ring = np.zeros((found.memory + (BLOCK if lanes == 1 else 1), lanes))
+        windows = len(found.windows)
+        self._sums = Sums(
+            np.zeros((len(found.fades), lanes)),
+            np.zeros((windows, lanes)),
+            np.zeros((windows, lanes)),
+        )
+        super().__init__(lanes, self._ring, *self._sums)
+
+    def _advance(self, step: int, x: Matrix, out: Matrix) -> None:
+        _decayed(step, x, self._period, self._parts, self._ring, self._sums, out)
+
+
+@compiled
+def _decayed(
+    step: int, u: Matrix, period: int, parts: Parts, ring: Matrix, sums: Sums, out: Matrix
+) -> None:
+    rows, lanes = ring.shape[0], u.shape[1]
+    if lanes == 1:
+        column, found, past = u.ravel(), out.ravel(), ring.ravel()
+        start = 0
+        while start < len(column):
+            t = step + start
+            end = start + min(BLOCK, len(column) - start, period - t % period)
+            write(past, t % rows, column[start:end])
+            decay_block(t, column[start:end], period, parts, ring, sums, found[start:end])
+            start = end
+        return
+    partial = np.empty((TOGETHER, lanes))
+    for i in range(u.shape[0]):
+        ring[(step + i) % rows] = u[i]
+        decay_row(step + i, 0, lanes, u[i], period, parts, ring, sums, partial, out[i])

@@ -21,7 +21,7 @@ import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
 from hushfade.compiled import compiled
-from hushfade.convolve import BLOCK
+from hushfade.convolve import BLOCK, Remembering, period_of
 from hushfade.taps import IntegerTaps
 
 
@@ -216,3 +216,82 @@ def write(ring, here, block):  # type: ignore[no-untyped-def]
         ring[here + i] = block[i]
     for i in range(k, len(block)):
         ring[i - k] = block[i]
+
+
+# The kernels -----------------------------------------------------------------------------------
+
+
+class Stepped(Remembering):
+    """v = r̃ x for integer taps and integers x, exact.
+
+    >>> kernel = Stepped(IntegerTaps(np.array([2, 1, 1]), 0))
+    >>> kernel.push_many([1, 0, 0, 10])
+    array([ 2,  1,  1, 20])
+    """
+
+    kind = np.int64
+
+    def __init__(self, taps: IntegerTaps, lanes: int = 1) -> None:
+        self._jumps = jumps_of(taps)
+        self.largest = 2.0**62 // float(np.sum(np.abs(taps.integers)))
+        rows = taps.support + (BLOCK if lanes == 1 else 1)
+        self._ring = np.zeros((rows, lanes), dtype=np.int64)
+        self._sums = np.zeros(lanes, dtype=np.int64)
+        super().__init__(lanes, self._ring, self._sums)
+
+    def _advance(self, step: int, x: Signed, out: Signed) -> None:
+        _products(step, x, self._jumps, self._ring, self._sums, out)
+
+
+class SteppedInverse(Remembering):
+    """u = y / r̃ for integer taps; requires that r̃ has no zero inside the unit disk.
+
+    >>> kernel = SteppedInverse(IntegerTaps(np.array([2, 1, 1]), 0))
+    >>> kernel.push_many([2, 1, 1, 20])
+    array([ 1.,  0.,  0., 10.])
+    """
+
+    def __init__(self, taps: IntegerTaps, lanes: int = 1) -> None:
+        self._jumps = jumps_of(taps)
+        self._period = period_of(taps.support)
+        rows = taps.support + (BLOCK if lanes == 1 else 1)
+        self._quotients = Quotients(np.zeros((rows, lanes)), np.zeros(lanes), np.zeros(lanes))
+        super().__init__(lanes, *self._quotients)
+
+    def _advance(self, step: int, x: Matrix, out: Matrix) -> None:
+        _quotients(step, x, self._period, self._jumps, self._quotients, out)
+
+
+@compiled
+def _products(step: int, x: Signed, jumps: Jumps, ring: Signed, sums: Signed, out: Signed) -> None:
+    if x.shape[1] == 1:
+        column, found, past = x.ravel(), out.ravel(), ring.ravel()
+        for start in range(0, len(column), BLOCK):
+            part = column[start : start + BLOCK]
+            sums[0] = product_block(
+                step + start, part, jumps, past, sums[0], found[start : start + BLOCK]
+            )
+        return
+    for i in range(x.shape[0]):
+        ring[(step + i) % ring.shape[0]] = x[i]
+        product_row(step + i, 0, x.shape[1], jumps, ring, sums)
+        out[i] = sums
+
+
+@compiled
+def _quotients(
+    step: int, y: Matrix, period: int, jumps: Jumps, state: Quotients, out: Matrix
+) -> None:
+    back = np.empty(max(BLOCK, y.shape[1]))
+    if y.shape[1] == 1:
+        column, found = y.ravel(), out.ravel()
+        start = 0
+        while start < len(column):
+            t = step + start
+            end = start + min(BLOCK, len(column) - start, period - t % period)
+            quotient_block(t, column[start:end], period, jumps, state, back, found[start:end])
+            start = end
+        return
+    for i in range(y.shape[0]):
+        out[i] = y[i]
+        quotient_row(step + i, 0, y.shape[1], out[i], period, jumps, state, back)
