@@ -22,6 +22,8 @@ from hushfade.errors import InvalidType, InvalidValue
 
 Floats = NDArray[np.float64]
 
+_PIECE = 1 << 14  # totals read at a time
+
 _TOO_LARGE = "totals must be finite and at most the plan's largest_total"
 _OFF_GRID = (
     "totals must be multiples of the resolution {resolution!r}: sum records that plan.quantise "
@@ -109,12 +111,17 @@ class Intake:
             raise InvalidType(
                 "totals must be integers or float64: shorter floats do not sum exactly"
             )
-        units = array / self.resolution
-        if not np.all(np.abs(units) <= self.largest_total):
-            raise InvalidValue(_TOO_LARGE)
-        if not np.all(units == np.rint(units)):
-            raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
-        return np.ascontiguousarray(units, dtype=np.int64)
+        per_unit, most = self._scale
+        out = np.empty(array.shape, dtype=np.int64)
+        rows = max(1, _PIECE // self.lanes)
+        for start in range(0, len(array), rows):  # in pieces that stay in the cache
+            units = array[start : start + rows] * per_unit
+            if not (units.min() >= -most and units.max() <= most):  # nan is not
+                raise InvalidValue(_TOO_LARGE)
+            out[start : start + rows] = units
+            if not np.array_equal(out[start : start + rows], units):
+                raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
+        return out
 
     def _integers(self, array: NDArray[Any]) -> Signed:
         limit = min(math.floor(self.largest_total * self.resolution), 2**62)
