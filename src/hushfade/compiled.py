@@ -10,6 +10,7 @@ from typing import Any
 import numba
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+inlined = numba.njit(inline="always", error_model="numpy")  # into the loops that use it
 
 
 def short(signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -1,7 +1,7 @@
 """Any taps, online: products of doubling length, O(log² t) a step, with the whole past in reach.
 
-A pair (x_i, v_t), i < t, whose step numbers first differ in bit k, meets in the product that is made
-before step T, the multiple of m = 2^k between them:
+A pair (x_i, v_t), i < t, whose step numbers first differ in bit k, meets in the product that is
+made before step T, the multiple of m = 2^k between them:
 
     out[T : T+m] += (x[T-m : T] * c[0 : 2m])[m : 2m]
 

@@ -20,7 +20,7 @@ import numpy as np
 from hushfade.check import Column, Matrix, Signed
 from hushfade.compiled import compiled
 from hushfade.convolve import BLOCK, Remembering, period_of
-from hushfade.convolve.stepped import write
+from hushfade.convolve.stepped import add_past, write
 from hushfade.decay import Decay
 from hushfade.recursion import TOGETHER, Recursion, recursion
 
@@ -116,15 +116,7 @@ def decay_block(
             summed[w] = renewed[w]
             renewed[w] = 0.0
     for k in range(len(listed)):
-        row, f = here - k, listed[k]
-        if row < 0:
-            row += rows
-        m = min(n, rows - row)
-        before = past[row : row + m]
-        for i in range(m):
-            out[i] += f * before[i]
-        for i in range(m, n):
-            out[i] += f * past[i - m]
+        add_past(out, listed[k], past, here - k, n)
 
 
 @compiled

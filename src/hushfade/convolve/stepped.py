@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
-from hushfade.compiled import compiled
+from hushfade.compiled import compiled, inlined
 from hushfade.convolve import BLOCK, Remembering, period_of
 from hushfade.taps import IntegerTaps
 
@@ -53,21 +53,13 @@ def jumps_of(taps: IntegerTaps, horizon: int | None = None) -> Jumps:
 def product_block(step: int, x: Signed, jumps: Jumps, ring: Signed, v: int, out: Signed) -> int:
     """A block of one lane: v at each of its steps into `out`; the last is returned."""
     lags, rises = jumps.lags, jumps.rises
-    n, rows = len(x), len(ring)
-    here = step % rows
+    n = len(x)
+    here = step % len(ring)
     write(ring, here, x)
     for i in range(n):
         out[i] = 0
     for j in range(len(lags)):
-        row, d = here - lags[j], rises[j]
-        if row < 0:
-            row += rows
-        k = min(n, rows - row)
-        past = ring[row : row + k]
-        for i in range(k):
-            out[i] += d * past[i]
-        for i in range(k, n):
-            out[i] += d * ring[i - k]
+        add_past(out, rises[j], ring, here - lags[j], n)
     for i in range(n):
         v += out[i]
         out[i] = v
@@ -112,21 +104,12 @@ def quotient_block(
     """
     lags, heights, near = jumps.lags, jumps.heights, jumps.near
     ring, carried, renewed = state.ring.ravel(), state.carried, state.renewed
-    n, rows, last = len(y), len(ring), len(lags) - 1
-    here = step % rows
+    n, last = len(y), len(lags) - 1
+    here = step % len(ring)
     for i in range(n):
         back[i] = 0.0
     for j in range(last):
-        row, height = here - lags[j], heights[j]
-        if row < 0:
-            row += rows
-        m = min(n, lags[j])
-        k = min(m, rows - row)
-        past = ring[row : row + k]
-        for i in range(k):
-            back[i] += height * past[i]
-        for i in range(k, m):
-            back[i] += height * ring[i - k]
+        add_past(back, heights[j], ring, here - lags[j], min(n, lags[j]))
     inverse, c = 1.0 / heights[last], carried[0]
     for i in range(n):
         quotient = (y[i] - c - back[i]) * inverse
@@ -206,6 +189,19 @@ def level(lag: int, lags: Signed, levels: Column) -> float:
         else:
             low = middle + 1
     return float(levels[low])
+
+
+@inlined
+def add_past(out, factor, ring, row, n):  # type: ignore[no-untyped-def]
+    """out += factor · ring over n rows from `row` on, which may be negative; the ring goes round."""
+    if row < 0:
+        row += len(ring)
+    k = min(n, len(ring) - row)
+    past = ring[row : row + k]
+    for i in range(k):
+        out[i] += factor * past[i]
+    for i in range(k, n):
+        out[i] += factor * ring[i - k]
 
 
 @compiled
