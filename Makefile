@@ -26,8 +26,8 @@ lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench: setup     ## speed as ratios, written to docs/results
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+bench: setup     ## speed as ratios, alone and beside peers, written to docs/results
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench,demo]'
 	$(BIN)/python -m benchmarks
 
 audit: setup     ## privacy and noise at length, with seeded bugs, written to docs/results
@@ -47,4 +47,4 @@ setup: .venv/ready
 	@touch $@
 
 clean:           ## remove what was built
-	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output
+	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output benchmarks/.peers

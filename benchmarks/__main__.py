@@ -1,7 +1,7 @@
 """Runs the benchmarks: `python -m benchmarks [--only NAME] [--quick]`.
 
-A whole run writes docs/results/benchmarks.md; a part or a quick run is printed instead, so that
-the page always comes from one whole run on one machine.
+A whole run writes docs/results/benchmarks.md and its pictures; a part or a quick run is printed
+instead, so that the page always comes from one whole run on one machine.
 """
 
 from __future__ import annotations
@@ -9,17 +9,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
-from benchmarks import noise, report, series, startup, stream, theory
+from benchmarks import beside, counting, growth, noise, report, series, startup, stream, theory
 from benchmarks.report import Section
 from benchmarks.timing import progress
 
 # A module joins by a function from the number of rounds to its sections.
 BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
-    "series": series.sections,
     "noise": noise.sections,
     "stream": stream.sections,
-    "theory": theory.sections,
+    "counting": counting.sections,
+    "growth": growth.sections,
+    "beside": beside.sections,
     "startup": startup.sections,
+    "series": series.sections,
+    "theory": theory.sections,
 }
 
 ROUNDS, QUICK_ROUNDS = 7, 2
@@ -36,12 +39,11 @@ def main() -> None:
     for name in [chosen.only] if chosen.only else BENCHES:
         progress(f"{name}:")
         sections.extend(BENCHES[name](rounds))
-    text = report.page(sections, rounds)
     if chosen.only or chosen.quick:
-        print(text)
+        print(report.page(sections, rounds))
     else:
-        report.write(text)
-        progress(f"written: docs/results/{report.PAGE.name}")
+        report.write(sections, rounds)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,11 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 LIBRARIES = ("numpy", "scipy", "numba", "cryptography", "river")
+LOAD = os.getloadavg()[0]  # as the run begins
 
 
 def described() -> str:
-    """Processor, cores, memory and versions in one line, with no name of the host."""
-    parts = [_processor(), f"{os.cpu_count()} cores", _memory()]
+    """Processor, cores, memory, load and versions in one line, with no name of the host."""
+    parts = [_processor(), f"{os.cpu_count()} cores", _memory(), f"load {LOAD:.1f} at the start"]
     parts += [f"Python {platform.python_version()}", *map(_library, LIBRARIES)]
     return ", ".join(part for part in parts if part)
 

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from benchmarks import machine
-from benchmarks.timing import Ratio
+from benchmarks.pictures import Picture, draw
+from benchmarks.timing import Ratio, progress
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "benchmarks.md"
 
 MET, MISSED, NOT_MEASURED = "met", "missed", "not measured"
 GOAL_COLUMNS = ("goal", "verdict")
 
+# Why a goal is missed, by 'title of the section: name of the row'.
+REASONS: dict[str, str] = {}
+
 FOREWORD = """\
 Written by `make bench` on {day}.  Machine: {machine}.
 
 A ratio compares a job with a yardstick run in turn with it, {rounds} rounds in one process.  *Best*
 is the shortest time over the yardstick's shortest time; *spread* runs from the smallest to the
-largest ratio within one round.  A goal is met or missed by the best.
+largest ratio within one round.  A goal is met or missed by the best."""
 
-{summary}"""
+PEERS = """\
+## Beside peers, in short
+
+Each line was measured in one run, in turn.  *Times* is the peer's time over ours: above 1 hushfade
+is the faster.  The sections below say what each job is, and what it does not do."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A line of the short comparison: our job and a peer's."""
+
+    ours: str
+    our_time: str
+    peer: str
+    peer_time: str
+    times: str
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,19 @@ class Section:
     sentence: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+    picture: Picture | None = None
+    beside: Sequence[Beside] = ()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A row that has a goal."""
+
+    title: str
+    name: str
+    found: str
+    goal: str
+    verdict: str
 
 
 def ratio_section(title: str, sentence: str, ratios: Iterable[Ratio]) -> Section:
@@ -51,7 +83,7 @@ def ratio_cells(ratio: Ratio) -> tuple[str, str]:
     ('0.91×', '0.90 to 12.3')
     """
     low, high = ratio.spread
-    return f"{_short(ratio.best)}×", f"{_short(low)} to {_short(high)}"
+    return f"{short(ratio.best)}×", f"{short(low)} to {short(high)}"
 
 
 def goal_cells(value: float, goal: float | None, unit: str = "") -> tuple[str, str]:
@@ -65,46 +97,101 @@ def goal_cells(value: float, goal: float | None, unit: str = "") -> tuple[str, s
     return f"≤ {goal:g}{unit}", MET if value <= goal else MISSED
 
 
+def judged(sections: Iterable[Section]) -> Iterator[Judged]:
+    """The rows that have a goal, with what was found in words."""
+    for section in sections:
+        if tuple(section.columns[-2:]) != GOAL_COLUMNS:
+            continue
+        for name, *cells, goal, verdict in section.rows:
+            if verdict != "-":
+                words = zip(section.columns[1:-2], cells, strict=True)
+                found = ", ".join(f"{column} {cell}" for column, cell in words if cell != "-")
+                yield Judged(section.title, name, found, goal, verdict)
+
+
 def summary(sections: Iterable[Section]) -> str:
-    """How many goals were met, and a list of those that were not."""
-    judged = [
-        (section.title, row[0], row[-1])
-        for section in sections
-        if tuple(section.columns[-2:]) == GOAL_COLUMNS
-        for row in section.rows
-        if row[-1] != "-"
-    ]
+    """How many goals were met, section by section, and each that was not, with its reason."""
+    rows = list(judged(sections))
+    counts = []
+    for title, goal in dict.fromkeys((row.title, row.goal) for row in rows):
+        verdicts = [row.verdict for row in rows if (row.title, row.goal) == (title, goal)]
+        counts.append((title, goal, f"{verdicts.count(MET)} of {len(verdicts)}"))
+    met = sum(row.verdict == MET for row in rows)
+    parts = [f"**{met} of {len(rows)} goals met.**", table(("jobs", "goal", "met"), counts)]
     lines = []
-    for failing in (MISSED, NOT_MEASURED):
-        for title in dict.fromkeys(title for title, _, verdict in judged if verdict == failing):
-            names = [name for of, name, verdict in judged if (of, verdict) == (title, failing)]
-            lines.append(f"- {failing}: {title}: {'; '.join(names)}")
-    met = sum(verdict == MET for _, _, verdict in judged)
-    return "\n".join([f"**{met} of {len(judged)} goals met.**", *([""] if lines else []), *lines])
+    for row in rows:
+        if row.verdict != MET:
+            found = f": {row.found}" if row.found else ""
+            why = REASONS.get(f"{row.title}: {row.name}", "")
+            line = f"- {row.verdict}: {row.title}: {row.name}{found}; goal {row.goal}.  {why}"
+            lines.append(line.rstrip())
+    return "\n\n".join([*parts, *(["\n".join(lines)] if lines else [])])
+
+
+def beside(sections: Iterable[Section]) -> str:
+    """The short comparison with the peers; nothing if none was measured."""
+    lines = [line for section in sections for line in section.beside]
+    if not lines:
+        return ""
+    rows = [(line.ours, line.our_time, line.peer, line.peer_time, line.times) for line in lines]
+    return f"{PEERS}\n\n{table(('ours', 'time', 'peer', 'time', 'times'), rows)}"
 
 
 def page(sections: Sequence[Section], rounds: int) -> str:
     """The whole report."""
-    foreword = FOREWORD.format(
-        day=date.today(), machine=machine.described(), rounds=rounds, summary=summary(sections)
-    )
-    return "\n\n".join(["# Benchmarks", foreword, *map(_markdown, sections)]) + "\n"
+    foreword = FOREWORD.format(day=date.today(), machine=machine.described(), rounds=rounds)
+    parts = ["# Benchmarks", foreword, summary(sections), beside(sections)]
+    return "\n\n".join([*filter(None, parts), *map(_markdown, sections)]) + "\n"
 
 
-def write(text: str) -> None:
-    """The page in its place under docs/results."""
+def write(sections: Sequence[Section], rounds: int) -> None:
+    """The page in its place under docs/results, and its pictures."""
+    for section in sections:
+        if section.picture:
+            draw(section.picture)
     PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(text, encoding="utf-8")
+    PAGE.write_text(page(sections, rounds), encoding="utf-8")
+    progress(f"written: docs/results/{PAGE.name}")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table.
+
+    >>> print(table(["a", "b"], [["1", "2"]]))
+    | a | b |
+    | --- | --- |
+    | 1 | 2 |
+    """
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def short(value: float) -> str:
+    """Three digits or so, without an exponent.
+
+    >>> [short(value) for value in (1234.5, 12.34, 1.234, 0.01234)]
+    ['1234', '12.3', '1.23', '0.012']
+    """
+    for least, digits in ((100, 0), (10, 1), (0.1, 2), (0.01, 3)):
+        if value >= least:
+            return f"{value:.{digits}f}"
+    return f"{value:.2g}"
+
+
+def seconds(value: float) -> str:
+    """A time in the unit that suits it.
+
+    >>> [seconds(value) for value in (12.34, 0.01234, 1.2e-6, 1.2e-9)]
+    ['12.3 s', '12.3 ms', '1.20 µs', '1.20 ns']
+    """
+    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if value >= unit:
+            return f"{short(value / unit)} {name}"
+    return f"{short(value / 1e-9)} ns"
 
 
 def _markdown(section: Section) -> str:
-    lines = [section.columns, ["---"] * len(section.columns), *section.rows]
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    return f"## {section.title}\n\n{section.sentence}\n\n{table}"
-
-
-def _short(value: float) -> str:
-    """Three digits or so, without an exponent."""
-    if value >= 100:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    parts = [f"## {section.title}", section.sentence, table(section.columns, section.rows)]
+    if section.picture:
+        parts.append(f"![{section.picture.title}](../images/{section.picture.file})")
+    return "\n\n".join(parts)

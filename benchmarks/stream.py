@@ -1,8 +1,9 @@
-"""Streams: blocks of steps, live steps of one key and of many, and steps far along a stream."""
+"""Streams: blocks of steps, live steps of one key and of many."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from time import perf_counter
@@ -10,16 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.memory import touch
 from benchmarks.noise import NORMALS, normals
 from benchmarks.report import (
     GOAL_COLUMNS,
     NOT_MEASURED,
+    Beside,
     Section,
     goal_cells,
     ratio_cells,
     ratio_section,
+    seconds,
+    short,
 )
-from benchmarks.timing import Job, Ratio, each, interleaved, progress, ratio
+from benchmarks.timing import Job, each, interleaved, progress, ratio
 from hushfade import (
     Decay,
     Exponential,
@@ -35,133 +40,155 @@ from hushfade import (
 
 STEPS, KEYS, HORIZON = 10**6, 10**5, 1 << 20
 GUARANTEE = Guarantee(epsilon=1, delta=1e-6)
+EXPONENTIAL, COUNTING = "exponential, half-life 24", "counting, horizon 2^20"
 ENDLESS: dict[str, Decay] = {
-    "exponential, half-life 24": Exponential(half_life=24),
+    EXPONENTIAL: Exponential(half_life=24),
     "power 1": PowerLaw(power=1),
     "window 64": SlidingWindow(length=64),
 }
 KEYED: dict[str, Decay] = {
-    "exponential, half-life 24": Exponential(half_life=24),
+    EXPONENTIAL: Exponential(half_life=24),
     "power 1": PowerLaw(power=1),
     "window 7": SlidingWindow(length=7),
 }
-COUNTING = "counting, horizon 2^20"
 RIVER = "River EWMean.update"
+LIVE = 1 << 14  # live steps a round
 
 Plans = dict[str, Plan]
 
 
 def sections(rounds: int) -> Iterator[Section]:
-    """Pauses, blocks, live steps, many keys, and the growth of the cost with t."""
+    """Pauses, blocks, live steps and many keys."""
     warm_up()
-    plans = {name: plan(decay, GUARANTEE) for name, decay in ENDLESS.items()}
-    progress("planning counting to 2^20")
-    start = perf_counter()
-    plans[COUNTING] = plan(NoDecay(), GUARANTEE, horizon=HORIZON)
-    planning = perf_counter() - start
-    yield pauses(plans)  # first, while nothing about the plans is known
-    yield blocks(plans, rounds, planning)
-    yield live(plans, rounds)
+    yield pauses()  # first, while nothing about the plans is known
+    yield blocks(rounds)
+    yield live(rounds)
     yield many_keys(rounds)
-    yield growth(plans, rounds)
 
 
 def warm_up() -> None:
     """Compiled code loaded, by a plan that is not measured."""
-    stream = _started(plan(Exponential(half_life=3), GUARANTEE))
+    stream = started(plan(Exponential(half_life=3), GUARANTEE))
     stream.step_total(3.0)
-    stream.run(_totals(100))
+    stream.run(totals(100))
 
 
-def pauses(plans: Plans) -> Section:
+@cache
+def plans() -> Plans:
+    """The plans that are measured everywhere, made once."""
+    progress("planning counting to 2^20")
+    found = {name: plan(decay, GUARANTEE) for name, decay in ENDLESS.items()}
+    found[COUNTING] = plan(NoDecay(), GUARANTEE, horizon=HORIZON)
+    return found
+
+
+def totals(count: int) -> Any:
+    """Counts that a step may have."""
+    return np.random.default_rng(2).integers(0, 100, size=count).astype(float)
+
+
+def started(found: Plan) -> Stream:
+    """A stream with noise that is as costly as fresh noise, and the same each time."""
+    return found.start(UnsafeSeededNoise(1))
+
+
+def by_new_streams(
+    found: Plan, rounds: int, work: Callable[[Stream], object], before: int = 0
+) -> Job:
+    """The work on a stream of its own, so many live steps old, in each round and in the one that
+    is not counted."""
+    streams = [started(found) for _ in range(rounds + 1)]
+    for stream in streams:
+        for _ in range(before):
+            stream.step_total(3.0)
+    return lambda: work(streams.pop())
+
+
+def pauses() -> Section:
     """The longest of many live steps: what an average hides."""
     rows = []
-    for name, found in plans.items():
-        stream = _started(found)
-        taken = np.array([_seconds(stream) for _ in range(1 << 15)]) * 1e3
-        stream.run(_totals(HORIZON - stream.steps - 1))
-        late = _seconds(stream) * 1e3
-        progress(f"longest live step, {name}: {taken.max():.3g} ms, at 2^20 {late:.3g} ms")
+    for name, found in plans().items():
+        stream = started(found)
+        taken = np.array([_seconds(stream) for _ in range(1 << 15)])
+        stream.run(totals(HORIZON - stream.steps - 1))
+        late = _seconds(stream)
         at = int(np.argmax(taken)) + 1
+        progress(f"longest live step, {name}: {seconds(taken.max())}, at 2^20 {seconds(late)}")
         rows.append(
-            (name, f"{np.median(taken) * 1e3:.2f}", f"{taken.max():.1f}", str(at), f"{late:.1f}")
+            (name, seconds(float(np.median(taken))), seconds(taken.max()), str(at), seconds(late))
         )
     return Section(
         "Stream: pauses of live steps",
         "Each of the first 2^15 steps timed alone, and one live step that follows a block up to "
         "2^20.",
-        (
-            "job",
-            "median, microseconds",
-            "longest, milliseconds",
-            "at step",
-            "step 2^20, milliseconds",
-        ),
+        ("job", "median", "longest", "at step", "step 2^20"),
         rows,
     )
 
 
-def blocks(plans: Plans, rounds: int, planning: float) -> Section:
+def blocks(rounds: int) -> Section:
     """`run` of 10^6 steps, each round by a new stream."""
-    totals = _totals(STEPS)
+    x = totals(STEPS)
     jobs: dict[str, Job] = {NORMALS: normals(STEPS)}
-    for name, found in plans.items():
-        jobs[f"run, {name}"] = _by_new_streams(found, rounds, lambda stream: stream.run(totals))
+    for name, found in plans().items():
+        jobs[f"run, {name}"] = by_new_streams(found, rounds, lambda stream: stream.run(x))
     times = interleaved(jobs, rounds)
     unit = times.pop(NORMALS)
+    goals = {f"run, {EXPONENTIAL}": 4.0}
     return ratio_section(
         "Stream: run of 10^6 steps",
         "Yardstick: drawing 10^6 numpy normals, "
-        f"{min(unit) * 1e3:.1f} ms at best.  The plan and the stream are made before; "
-        f"the plan of counting to 2^20 took {planning:.1f} s.",
-        [ratio(name, taken, unit, 4.0) for name, taken in times.items()],
+        f"{min(unit) * 1e3:.1f} ms at best.  The plan and the stream are made before.",
+        [ratio(name, taken, unit, goals.get(name)) for name, taken in times.items()],
     )
 
 
-def live(plans: Plans, rounds: int) -> Section:
-    """`step_total` of one key beside River's decayed mean, which has no privacy."""
-    steps = 1 << 14
-    values: list[float] = _totals(steps).tolist()
+def live(rounds: int) -> Section:
+    """`step_total` of one key beside River's statistics, which have no privacy."""
+    values: list[float] = totals(LIVE).tolist()
     jobs: dict[str, Job] = {}
     if river := _river():
         jobs[RIVER] = each(river.EWMean(0.03).update, values)
-    for name, found in plans.items():
-        jobs[f"step_total, {name}"] = each(_started(found).step_total, values)
+        jobs["River EWVar.update"] = each(river.EWVar(0.03).update, values)
+        jobs["River Sum.update"] = each(river.Sum().update, values)
+    for name, found in plans().items():
+        jobs[f"step_total, {name}"] = each(started(found).step_total, values)
     times = interleaved(jobs, rounds)
-    unit = times.pop(RIVER, None)
-    goal = 25.0
+    unit = times.get(RIVER)
+    goals = {f"step_total, {EXPONENTIAL}": 25.0}
     rows = []
     for name, taken in times.items():
-        microseconds = f"{min(taken) / steps * 1e6:.2f}"
+        cells = (name, seconds(min(taken) / LIVE))
+        goal = goals.get(name)
         if unit is None:
-            rows.append((name, microseconds, "-", "-", f"≤ {goal:g}×", NOT_MEASURED))
+            verdict = ("-", "-") if goal is None else (f"≤ {goal:g}×", NOT_MEASURED)
+            rows.append((*cells, "-", "-", *verdict))
         else:
-            compared = ratio(name, taken, unit, goal)
-            judged = goal_cells(compared.best, goal, "×")
-            rows.append((name, microseconds, *ratio_cells(compared), *judged))
+            compared = ratio(name, taken, unit)
+            rows.append((*cells, *ratio_cells(compared), *goal_cells(compared.best, goal, "×")))
     yardstick = (
         "**River is not installed, so nothing was compared with it.**"
         if unit is None
-        else f"Yardstick: {RIVER}, not private, {min(unit) / steps * 1e6:.3f} µs at best."
+        else f"Yardstick: {RIVER}, not private."
     )
     return Section(
         "Stream: live steps of one key",
-        f"{yardstick}  {steps} steps a round, one after another.",
-        ("job", "microseconds a step", "best", "spread", *GOAL_COLUMNS),
+        f"{yardstick}  {LIVE} steps a round, one after another.",
+        ("job", "a step", "best", "spread", *GOAL_COLUMNS),
         rows,
+        beside=list(_besides(times)),
     )
 
 
 def many_keys(rounds: int) -> Section:
     """`step_total` of 10^5 keys, the totals as an array."""
     keys = [str(key) for key in range(KEYS)]
-    totals = _totals(KEYS)
+    x = totals(KEYS)
     jobs: dict[str, Job] = {NORMALS: normals(KEYS)}
     for name, decay in KEYED.items():
-        stream = _started(plan(decay, GUARANTEE, keys=keys))
-        for part in (stream._packed.integers, stream._packed.floats):
-            part.fill(0)  # what a long stream has written to: memory, not pages of zeros
-        jobs[f"step_total, {name}"] = _step_of(stream, totals)
+        stream = started(plan(decay, GUARANTEE, keys=keys))
+        touch(stream)
+        jobs[f"step_total, {name}"] = step_of(stream, x)
     times = interleaved(jobs, 3 * rounds)
     unit = times.pop(NORMALS)
     return ratio_section(
@@ -172,63 +199,24 @@ def many_keys(rounds: int) -> Section:
     )
 
 
-def growth(plans: Plans, rounds: int) -> Section:
-    """4096 steps that begin at 2^10, and 4096 that end at most at 2^20."""
-    block = 1 << 12
-    totals = _totals(block)
-    unbounded = plan(NoDecay(), GUARANTEE, method="unbounded")
-    ratios: list[Ratio] = []
-    rounds *= 3  # they are short
-    for name, found in {**plans, "counting, unbounded": unbounded}.items():
-        late = _started(found)
-        late.run(_totals(HORIZON - block * (rounds + 1)))
+def step_of(stream: Stream, x: Any) -> Job:
+    """One live step with these totals."""
+    return lambda: stream.step_total(x)
 
-        def begin(stream: Stream) -> None:
-            stream.run(_totals(1 << 10))
 
-        early = _by_new_streams(found, rounds, lambda stream: stream.run(totals), begin)
-        times = interleaved({"early": early, "late": _run_of(late, totals)}, rounds)
-        ratios.append(ratio(name, times["late"], times["early"], 2.0))
-    return ratio_section(
-        "Stream: cost of a step as t grows from 2^10 to 2^20",
-        f"Yardstick: `run` of {block} steps from 2^10 on, by a new stream each round, {rounds} "
-        "rounds.  The job: as many steps of a stream that reaches 2^20 in the last round.",
-        ratios,
-    )
+def _besides(times: dict[str, list[float]]) -> Iterator[Beside]:
+    ours = f"step_total, {EXPONENTIAL}"
+    mine = min(times[ours]) / LIVE
+    for name, taken in times.items():
+        if name.startswith("River"):
+            other = min(taken) / LIVE
+            peer = f"{name}, not private"
+            yield Beside(ours, seconds(mine), peer, seconds(other), f"{short(other / mine)}×")
 
 
 def _river() -> Any:
     """River's statistics, or None where it is not installed."""
     return import_module("river.stats") if find_spec("river") else None
-
-
-def _totals(count: int) -> Any:
-    return np.random.default_rng(2).integers(0, 100, size=count).astype(float)
-
-
-def _started(found: Plan) -> Stream:
-    return found.start(UnsafeSeededNoise(1))
-
-
-def _by_new_streams(
-    found: Plan,
-    rounds: int,
-    work: Callable[[Stream], object],
-    begin: Callable[[Stream], object] = lambda stream: None,
-) -> Job:
-    """The work on a stream of its own in each round and in the one that is not counted."""
-    streams = [_started(found) for _ in range(rounds + 1)]
-    for stream in streams:
-        begin(stream)
-    return lambda: work(streams.pop())
-
-
-def _step_of(stream: Stream, totals: Any) -> Job:
-    return lambda: stream.step_total(totals)
-
-
-def _run_of(stream: Stream, totals: Any) -> Job:
-    return lambda: stream.run(totals)
 
 
 def _seconds(stream: Stream) -> float:

@@ -68,10 +68,11 @@ def each(function: Callable[[float], object], values: Iterable[float]) -> Job:
     return all_of_them
 
 
-def fresh(code: str) -> float:
-    """The number that the code prints, run by an interpreter of its own that has nothing cached."""
+def fresh(code: str) -> list[float]:
+    """The numbers that the code prints, run by an interpreter that has nothing cached."""
     command = [sys.executable, "-c", code]
-    return float(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [float(number) for number in done.stdout.split()]
 
 
 def progress(line: str) -> None:
