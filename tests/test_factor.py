@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from scipy.linalg import toeplitz
 
 from hushfade import (
-    CustomDecay,
     Diverges,
     Exponential,
     InvalidType,
@@ -20,6 +19,7 @@ from hushfade import (
     factor,
     series,
 )
+from hushfade.compact import compact
 from hushfade.taps import IntegerTaps
 from tests.decays import ALL_DECAYS
 
@@ -92,6 +92,39 @@ def test_any_right_is_unbiased(tail, first, which):
     released = np.convolve(np.convolve(x, pair.right(300))[:300], pair.left(300))[:300]
     truth = np.convolve(x, decay.weights(300))[:300]
     assert_allclose(released, truth, atol=1e-10 * max(1.0, np.abs(truth).max()))
+
+
+@pytest.mark.parametrize("decay", STABLE, ids=repr)
+@pytest.mark.parametrize("bits", [6, 10, 14])
+def test_jumps_and_heights_rebuild_the_taps(decay, bits):
+    root = factor.square_root(decay, T)
+    for pair in (root.rounded(bits), root.stepped(bits, 0.12)):
+        taps = pair.taps
+        assert len(taps.jumps) == len(taps.heights)
+        assert taps.heights.dtype == taps.jumps.dtype == np.int64
+        rebuilt = np.zeros(taps.support + 1, dtype=np.int64)
+        rebuilt[taps.jumps] = taps.heights
+        assert np.array_equal(np.cumsum(rebuilt), np.append(taps.integers, 0))
+        assert np.all(taps.heights != 0)
+
+
+@pytest.mark.parametrize("decay", STABLE, ids=repr)
+def test_the_energy_of_integer_taps_is_exact(decay):
+    taps = factor.square_root(decay, T).rounded(12).taps
+    exact = sum(int(tap) ** 2 for tap in taps.integers)
+    assert taps.energy() == exact / 4**12
+
+
+@pytest.mark.parametrize(
+    "decay",
+    [Exponential(half_life=24), PowerLaw(power=1), SlidingWindow(length=7), NoDecay()],
+    ids=repr,
+)
+def test_the_left_factor_of_compact_taps_is_the_quotient(decay):
+    pair = compact(decay, horizon=3000)
+    quotient = series.multiply(decay.weights(3000), series.inverse(pair.right(3000)))
+    assert_allclose(pair.left(3000), quotient, atol=1e-13)
+    assert pair.memory == pair.taps.state
 
 
 # Numbers -------------------------------------------------------------------------------------
@@ -233,77 +266,6 @@ def test_the_infinite_sensitivity_of_taps_is_exact():
     assert_allclose(root.sensitivity().value, root.sensitivity(5000).value, rtol=1e-12)
 
 
-# Participation -------------------------------------------------------------------------------
-
-
-def brute(R, k, b):
-    """The largest ‖Σ ±R e_s‖ over all placements, by search."""
-    n = R.shape[1]
-    best = 0.0
-
-    def grow(total, last, left):
-        nonlocal best
-        best = max(best, float(np.linalg.norm(total)))
-        if left:
-            for s in range(0 if last is None else last + b, n):
-                for sign in (1.0, -1.0):
-                    grow(total + sign * R[:, s], s, left - 1)
-
-    grow(np.zeros(R.shape[0]), None, k)
-    return best
-
-
-@pytest.mark.parametrize("decay", [d for d in STABLE if d.log_convex][:6], ids=repr)
-@pytest.mark.parametrize(("k", "b"), [(1, 1), (2, 1), (3, 2), (3, 4)])
-def test_repeated_participation_is_exact_for_falling_taps(decay, k, b):
-    pair = factor.square_root(decay)
-    found = pair.sensitivity(9, participations=k, separation=b)
-    assert found.exact
-    assert_allclose(found.value, brute(pair.matrices(9)[1], k, b), rtol=1e-12)
-
-
-@pytest.mark.parametrize("decay", [SlidingWindow(length=3), CustomDecay([1, 0.2, 0.9])], ids=repr)
-@pytest.mark.parametrize(("k", "b"), [(2, 1), (3, 2)])
-def test_repeated_participation_is_bounded_for_other_taps(decay, k, b):
-    pair = factor.square_root(decay)
-    found = pair.sensitivity(9, participations=k, separation=b)
-    truth = brute(pair.matrices(9)[1], k, b)
-    assert not found.exact
-    assert truth <= found.value * (1 + 1e-12)
-    assert found.value <= k * pair.sensitivity(9).value * (1 + 1e-12)
-
-
-def test_repeated_participation_with_a_gain_is_bounded():
-    pair = factor.normalized(NoDecay(), 9)
-    found = pair.sensitivity(participations=3, separation=2)
-    assert not found.exact
-    assert brute(pair.matrices(9)[1], 3, 2) <= found.value
-
-
-def test_a_bound_below_the_truth_would_be_caught():
-    # the seeded bug: independent participations would give √k, which falling taps exceed
-    pair = factor.square_root(NoDecay())
-    truth = brute(pair.matrices(9)[1], 3, 1)
-    assert truth > math.sqrt(3) * pair.sensitivity(9).value * 1.2
-
-
-def test_no_more_participations_than_fit():
-    pair = factor.square_root(NoDecay())
-    many = pair.sensitivity(10, participations=1000, separation=5)
-    assert many == pair.sensitivity(10, participations=2, separation=5)
-
-
-def test_participation_for_ever_needs_taps_that_end():
-    root = factor.square_root(PowerLaw(power=1))
-    with pytest.raises(InvalidValue, match="n must be given"):
-        root.sensitivity(participations=2)
-    found = root.rounded(8).sensitivity(participations=4, separation=30)
-    assert found.exact
-    assert_allclose(
-        found.value, root.rounded(8).sensitivity(5000, participations=4, separation=30).value
-    )
-
-
 # Refusals ------------------------------------------------------------------------------------
 
 
@@ -382,6 +344,27 @@ def test_bad_factors_are_refused_by_name():
         pair.sensitivity(5, participations=0)
     with pytest.raises(InvalidValue, match="separation must be an integer >= 1, got 0"):
         pair.sensitivity(5, separation=0)
+
+
+def test_a_gain_has_few_places():
+    pair = factor.normalized(NoDecay(), 300)
+    for bits, places in ((8, 8), (10, 10), (14, 10)):
+        rounded = pair.rounded(bits)
+        assert rounded.gain_bits == places
+        assert np.all(np.ldexp(rounded.gain, places) % 1 == 0)
+        assert_allclose(rounded.gain, pair.gain, rtol=2.0**-places)
+    assert factor.square_root(NoDecay(), 300).gain_bits == 0
+
+
+def test_a_pair_takes_integers_of_ones_own():
+    root = factor.square_root(Exponential(half_life=3))
+    pair = root.with_integers(np.array([4.0, 1.0, 1.0, 0.0]), 2)
+    assert pair.right(5).tolist() == [1.0, 0.25, 0.25, 0.0, 0.0]
+    assert pair.memory == 3
+    with pytest.raises(Unstable, match="no zero inside the unit disk"):
+        root.with_integers(np.array([4.0, 9.0]), 2)
+    with pytest.raises(Unstable, match="right must stay below 2\\^53"):
+        root.with_integers(np.array([1.0, 2.0**53]), 2)
 
 
 def test_taps_that_a_grid_erases_are_refused():

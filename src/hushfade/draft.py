@@ -5,28 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 
-from hushfade import check, factor
-from hushfade.decay import Decay, NoDecay
+from hushfade import check, factor, pieces
+from hushfade.check import Column
+from hushfade.decay import (
+    CustomDecay,
+    Decay,
+    Exponential,
+    Mixture,
+    NoDecay,
+    PowerLaw,
+    SlidingWindow,
+)
 from hushfade.errors import Diverges, InvalidType, InvalidValue, Unstable
 from hushfade.exponentials import CompactTaps
 from hushfade.factor import Factorization
 from hushfade.guarantee import Guarantee
 from hushfade.intake import Intake
-from hushfade.taps import ListedTaps
+from hushfade.taps import IntegerTaps, ListedTaps
 
 Method = Literal["square_root", "normalized", "unbounded", "given"]
 
 MAX_LOSS = 0.001  # of the integer taps over the exact factors
 _REFERENCE, _FARTHEST = 1 << 13, 1 << 17  # steps over which an endless plan's loss is measured
-_CANDIDATES = [  # bits and tolerance of the taps, from cheap to fine
-    (8, 0.2), (8, 0.12), (10, 0.12), (10, 0.06), (12, 0.06), (12, 0.03), (14, 0.03), (16, 0.03),
-    (18, 0.02), (20, 0.02),
-]  # fmt: skip
+_LONGEST = 1 << 22  # taps looked at
+_ATTEMPTS, _REFINED = 12, 2  # at integer taps: at most, and once the loss is small enough
+_NO_TAPS = (
+    "no integer taps of this pair are stable within the horizon: its series has a zero inside the "
+    "unit disk; give a shorter horizon, or another pair as the method"
+)
 
 
 def intake_of(
@@ -145,40 +155,124 @@ def check_method(method: object) -> None:
 
 
 def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
-    """The cheapest stepped taps whose loss is at most MAX_LOSS, or the best that was found.
+    """Integer taps of few jumps whose loss is at most MAX_LOSS, or the best found; and the loss.
 
-    The loss is that of ‖L‖ over n steps times ‖R‖ over all that the pair serves.  n is the horizon
-    or, without one, 2^13; 2^17 for a heavy decay, whose error keeps growing beyond the taps' reach,
-    so that its taps must be fine enough to reach far.
+    Pieces within the distance that such a loss predicts are sought (`pieces`).  Then the loss is
+    measured: that of ‖L‖ over some steps times ‖R‖ over all that the pair serves.  The distance is
+    corrected by it, a few times for fewer jumps, more often where the loss is too large.
     """
-    heavy = exact.horizon is None and _heavy(exact.decay)
-    n = exact.horizon or (_FARTHEST if heavy else _REFERENCE)
-    longest = 2 * _FARTHEST if heavy else factor.LONGEST
+    r, beyond = _wanted(exact)
+    r, beyond = r / r[0], beyond / float(r[0]) ** 2  # a pair's scale is free
+    if not float(np.max(np.abs(r))) < 2.0**45:
+        raise Unstable(_NO_TAPS)
+    whole = float(np.sum(r**2)) + beyond
     best: tuple[Factorization, float] | None = None
-    for bits, tolerance in _CANDIDATES[4:] if heavy else _CANDIDATES:
+    landscape = pieces.Landscape.of(r, beyond, MAX_LOSS * whole)
+    share = 1.0  # of the distance that predicts MAX_LOSS
+    # what crosses has the places of the taps and of the gain, so with one the taps have few
+    least, rounding = (8, 0.1) if exact.gain is None else (10, 0.6)
+    for attempt in range(_ATTEMPTS):
+        distance = share * MAX_LOSS * whole
+        bits = max(least, landscape.places(rounding * distance))
         try:
-            pair = exact.stepped(bits, tolerance, longest=longest)
-        except Unstable:
+            pair = exact.with_integers(landscape.fewest(distance, bits), bits)
+        except (Unstable, InvalidValue):  # a zero inside the disk, or a first tap <= 0
+            share /= 2.0
             continue
-        loss = _error_factor(pair, n) / _error_factor(exact, n) - 1.0
-        if best is None or loss < best[1]:
+        loss = _loss(pair, exact)
+        if best is None or _rank(pair, loss) < _rank(*best):
             best = pair, loss
-        if loss <= MAX_LOSS:
+        spare = MAX_LOSS / loss if loss > 0.0 else math.inf
+        if best[1] <= MAX_LOSS and attempt >= _REFINED:
+            break
+        if spare < 1.0:
+            share *= max(0.95 * spare, 0.1)
+        elif 1.08 < spare < 2.0 and _jumps(pair) * (1.0 - spare**-0.5) > 1.0:
+            share *= 0.97 * spare  # the number of jumps is like the distance^(-1/2)
+        else:
             break
     if best is None:
-        raise Unstable(
-            "no integer taps of this pair are stable within the horizon: its series has a zero "
-            "inside the unit disk; give a shorter horizon, or another pair as the method"
-        )
+        raise Unstable(_NO_TAPS)
     return best
 
 
-def _heavy(decay: Decay) -> bool:
-    """Does Σ f_k² seem to diverge?  Counting, and powers up to one half."""
-    energy = np.cumsum(decay.weights(_REFERENCE) ** 2)
-    return bool(energy[-1] > 1.01 * energy[_REFERENCE // 2])
+def _rank(pair: Factorization, loss: float) -> tuple[float, int, int]:
+    """What is preferred: a loss of at most MAX_LOSS, then few jumps, then a short memory."""
+    return max(loss, MAX_LOSS), _jumps(pair), pair.taps.support or 0
 
 
-@lru_cache(maxsize=64)
-def _error_factor(pair: Factorization, n: int) -> float:
+def _jumps(pair: Factorization) -> int:
+    assert isinstance(pair.taps, IntegerTaps)
+    return len(pair.taps.jumps)
+
+
+def _wanted(exact: Factorization) -> tuple[Column, float]:
+    """The right taps to come near to, and Σ r_n² of those that are left out from the start.
+
+    As many as matter; of a heavy decay those of 2^17 steps, or of the horizon.
+    """
+    support, horizon = exact.taps.support, exact.horizon
+    if support is not None:
+        return exact.taps.first(min(support, horizon or support)), 0.0
+    span = _span(exact.decay)
+    if span == math.inf or not exact.decay.horizon_free:
+        return exact.taps.first(horizon or _FARTHEST), 0.0
+    most = max(_FARTHEST, min(1 << int(2.0 * span).bit_length(), _LONGEST))
+    energy, n = exact.taps.energy(), _REFERENCE
+    while True:
+        if horizon is not None and n >= horizon:
+            return exact.taps.first(horizon), 0.0
+        r = exact.taps.first(n)
+        beyond = max(energy - float(np.sum(r**2)), 0.0)
+        if beyond <= 0.2 * MAX_LOSS * energy:
+            return r, beyond
+        if n >= most:  # what cannot be met is not aimed at
+            return r, beyond if beyond <= 0.5 * MAX_LOSS * energy else 0.0
+        n *= 2
+
+
+def _loss(pair: Factorization, exact: Factorization) -> float:
+    """The loss over n steps: as many as show it, of a heavy decay 2^17, at most the horizon.
+
+    Falling taps show it within their own length, others ring for a while longer.
+    """
+    taps, horizon = pair.taps, exact.horizon
+    assert isinstance(taps, IntegerTaps)
+    if exact.gain is not None or _span(exact.decay) == math.inf:
+        n = horizon or _FARTHEST
+    else:
+        lengths = 2 if np.all(taps.heights[1:] <= 0) else 8
+        n = min(max(_REFERENCE, 1 << (lengths * taps.support).bit_length() - 1), _LONGEST)
+    if horizon is None:
+        return _endless(pair, n) / _endless(exact, n) - 1.0
+    n = min(n, horizon)
+    return pair.error_factor(n) / exact.error_factor(n) - 1.0
+
+
+def _endless(pair: Factorization, n: int) -> float:
+    """The error factor when the stream runs on after n steps."""
     return float(np.max(pair.errors(n))) * pair.sensitivity().value
+
+
+def _span(decay: Decay) -> float:
+    """Steps within which right taps of a small loss end; inf for heavy tails, where none do.
+
+    A tail is heavy where Σ f_k² diverges: then the error grows beyond the taps' reach.
+    """
+    match decay:
+        case Exponential():
+            span = 5.0 * decay.half_life
+        case SlidingWindow():
+            span = 10.0 * decay.length
+        case CustomDecay():
+            span = 10.0 * len(decay.values)
+        case PowerLaw():
+            span = _FARTHEST if decay.power > 0.5 else math.inf
+        case Mixture():
+            span = max(_span(part) for _, part in decay.parts)
+        case NoDecay():
+            span = math.inf
+        case _:
+            energy = np.cumsum(decay.weights(_REFERENCE) ** 2)
+            span = _FARTHEST if energy[-1] <= 1.01 * energy[_REFERENCE // 2] else math.inf
+    return span

@@ -10,20 +10,23 @@ computed from the right that is used.
     unbounded_counting(beta)       counting for ever
     pair.rounded(bits)             taps as integers / 2^bits
     pair.stepped(bits, tolerance)  piecewise constant integer taps: a few additions per step
+    pair.with_integers(...)        integer taps of one's own
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from hushfade import check, disk, fourier, series
-from hushfade.check import Column, Matrix, Signed
+from hushfade import check, disk, fourier, participation, pieces, root, series
+from hushfade.check import Column, Matrix
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
+from hushfade.exponentials import CompactTaps
+from hushfade.quotient import quotient
 from hushfade.taps import CountingTaps, IntegerTaps, ListedTaps, RootTaps, Taps
 
 LONGEST = 1 << 20  # taps kept by `rounded` and `stepped` when no horizon ends them sooner
@@ -77,7 +80,8 @@ class Factorization:
         square = self.left(n) ** 2
         if self.gain is None:
             return np.sqrt(np.cumsum(square))
-        return np.sqrt(np.maximum(_positive_product(square, self.gain[:n] ** -2.0), 0.0))
+        sums = fourier.plain_product(square, self.gain[:n] ** -2.0, slice(0, n))
+        return np.sqrt(np.maximum(sums, 0.0))
 
     def sensitivity(
         self, n: int | None = None, *, participations: int = 1, separation: int = 1
@@ -85,10 +89,8 @@ class Factorization:
         """‖R‖₁→₂ over the first n steps; over the horizon, or for ever, without n.
 
         With `participations` = k the changing records are up to k, at least `separation` = b
-        steps apart, each changed by at most 1: the largest ‖Σ_i ±R e_{s_i}‖.  For r ≥ 0 that does
-        not increase it is ‖Σ_{i<k} r shifted by ib‖, exactly (Kalinin & Lampert 2024).  Otherwise
-        the bound is Σ_{i,j} of the largest correlation of |r| at lags ≥ |i-j| b; with a gain,
-        k times the largest column.
+        steps apart, each changed by at most 1: `participation.repeated`; with a gain, k times the
+        largest column.
         """
         k = check.count(participations=participations)
         b = check.count(separation=separation)
@@ -97,20 +99,18 @@ class Factorization:
             k = min(k, 1 + (steps - 1) // b)
         if self.gain is not None:
             assert steps is not None
-            squares = self.gain[:steps][::-1] ** 2.0, self.taps.first(steps) ** 2
-            # an FFT errs relative to its largest terms: its error bound is added
-            slack = 2.0**-50 * math.log2(2 * steps) * math.prod(map(np.linalg.norm, squares))
-            largest = float(np.max(_positive_product(*squares))) + slack
-            return Sensitivity(k * math.sqrt(largest), exact=k == 1)
-        if k == 1 and steps is None:
+            column = participation.once(self.taps.first(steps), self.gain[:steps])
+            return Sensitivity(k * column, exact=k == 1)
+        support = self.taps.support
+        if k == 1 and (steps is None or (support is not None and support <= steps)):
             exact = not isinstance(self.taps, CountingTaps)
             return Sensitivity(math.sqrt(self.taps.energy()), exact)
         if steps is None:
-            if self.taps.support is None:
+            if support is None:
                 raise InvalidValue("n must be given for repeated participation with endless taps")
-            b = min(b, self.taps.support)  # farther apart they do not meet either
-            steps = self.taps.support + (k - 1) * b
-        return _repeated(self.taps.first(steps), k, b)
+            b = min(b, support)  # farther apart they do not meet either
+            steps = support + (k - 1) * b
+        return Sensitivity(*participation.repeated(self.taps.first(steps), k, b))
 
     def error_factor(self, n: int) -> float:
         """‖L‖₂→∞ · ‖R‖₁→₂ of the first n steps: worst standard deviation for unit noise multiplier
@@ -125,8 +125,21 @@ class Factorization:
 
     @property
     def memory(self) -> int | None:
-        """The number of past step totals that the private half keeps; None: all of them."""
+        """How many numbers the private half keeps, as a rule past step totals; None: all of them.
+
+        The numbers of compact taps are their sums.
+        """
+        if isinstance(self.taps, CompactTaps):
+            return self.taps.state
         return self.taps.support if self.taps.support is not None else self.horizon
+
+    @cached_property
+    def gain_bits(self) -> int:
+        """The binary places of the gain: gain · 2^gain_bits is whole; 0 without a gain."""
+        if self.gain is None:
+            return 0
+        places = (bits for bits in range(64) if np.all(np.ldexp(self.gain, bits) % 1.0 == 0.0))
+        return next(places, 64)
 
     def matrices(self, n: int) -> tuple[Matrix, Matrix]:
         """L and R as dense n × n matrices, to check by."""
@@ -145,7 +158,7 @@ class Factorization:
         """
         bits = check.count(bits=bits, most=40)
         taps = self._lasting(bits, longest)
-        return self._with_integers(np.rint(np.ldexp(taps, bits)), bits)
+        return self.with_integers(np.rint(np.ldexp(taps, bits)), bits)
 
     def stepped(
         self, bits: int, tolerance: float = 0.12, *, longest: int = LONGEST
@@ -158,15 +171,20 @@ class Factorization:
         """
         bits, tolerance = check.count(bits=bits, most=40), check.positive(tolerance=tolerance)
         taps = self._lasting(bits, longest)
-        starts = _pieces(taps, tolerance)
-        lengths = np.diff(starts, append=len(taps))
-        means = np.add.reduceat(taps, starts) / lengths
-        return self._with_integers(np.repeat(np.rint(np.ldexp(means, bits)), lengths), bits)
+        return self.with_integers(pieces.merged(taps, pieces.within(taps, tolerance), bits), bits)
 
-    def _with_integers(self, integers: Column, bits: int) -> Factorization:
+    def with_integers(self, integers: Column, bits: int) -> Factorization:
+        """The pair with r̃_n = integers_n / 2^bits, then zeros, and left = g/r̃.
+
+        A gain is rounded as well, to 10 binary places, more where it is small, at most to bits.
+        Raises Unstable if r̃ has a zero inside the unit disk.
+        """
         if not float(np.max(np.abs(integers))) < 2.0**53:
             raise Unstable(f"right must stay below 2^53 with bits = {bits}: its taps grow")
-        gain = None if self.gain is None else np.ldexp(np.rint(np.ldexp(self.gain, bits)), -bits)
+        gain = self.gain
+        if gain is not None:
+            places = min(bits, max(10, 9 - math.floor(math.log2(float(np.min(gain))))))
+            gain = np.ldexp(np.rint(np.ldexp(gain, places)), -places)
         found = replace(self, taps=IntegerTaps(integers.astype(np.int64), bits), gain=gain)
         return _stable(found)
 
@@ -252,50 +270,24 @@ def _horizon(horizon: int | None) -> int | None:
 
 @lru_cache(maxsize=16)
 def _left(pair: Factorization, n: int) -> Column:
-    if isinstance(pair.taps, RootTaps):
-        return pair.taps.first(n)
-    left = series.multiply(pair.decay.weights(n), series.inverse(pair.taps.first(n)))
+    weights = pair.decay.weights(n)
+    match pair.taps:
+        case RootTaps() as taps:
+            return taps.first(n)
+        case CountingTaps() as taps:
+            left = root.counting(-taps.beta, n)
+        case CompactTaps() as taps:  # l = g C(x^w) / c
+            if len(taps.comb):
+                comb = np.zeros(n)
+                comb[:: taps.period] = taps.comb.first(-(-n // taps.period))
+                weights = series.multiply(weights, comb)
+            left = series.multiply(weights, taps.fading.inverse().first(n)) / taps.scale
+        case IntegerTaps() as taps:
+            left = quotient(weights, taps.first(n))
+        case taps:
+            left = series.multiply(weights, series.inverse(taps.first(n)))
     left.flags.writeable = False
     return left
-
-
-def _repeated(r: Column, k: int, b: int) -> Sensitivity:
-    """The sensitivity of taps r under k participations at least b apart, within len(r) steps."""
-    if k == 1:
-        return Sensitivity(float(np.linalg.norm(r)), exact=True)
-    if disk.falls(r):
-        total = np.zeros(len(r))
-        for i in range(k):
-            total[i * b :] += r[: len(r) - i * b]
-        return Sensitivity(float(np.linalg.norm(total)), exact=True)
-    size = np.abs(r)
-    correlation = _positive_product(size[::-1], size)[::-1]  # Σ_i |r_i| |r_{i+d}| at lag d
-    beyond = np.maximum.accumulate(correlation[::-1])[::-1]  # the largest at lags ≥ d
-    pairs = sum(2 * (k - m) * float(beyond[m * b]) for m in range(1, k) if m * b < len(r))
-    return Sensitivity(math.sqrt(k * float(correlation[0]) + pairs), exact=False)
-
-
-def _positive_product(u: Column, v: Column) -> Column:
-    """The first n coefficients of a product of non-negative columns."""
-    n = len(u)
-    return fourier.plain_product(u, v, slice(0, n)) if n > 64 else np.convolve(u, v)[:n]
-
-
-def _pieces(taps: Column, tolerance: float) -> Signed:
-    """Where pieces start: each runs while |r_n - r_s| ≤ tolerance |r_s|, s its first tap."""
-    starts = [0]
-    while True:
-        start = starts[-1]
-        width = 64
-        while True:
-            part = taps[start : start + width]
-            outside = np.abs(part - taps[start]) > tolerance * abs(taps[start])
-            if outside.any():
-                starts.append(start + int(np.argmax(outside)))
-                break
-            if start + width >= len(taps):
-                return np.array(starts)
-            width *= 2
 
 
 def _stable(pair: Factorization) -> Factorization:

@@ -132,7 +132,7 @@ class Plan:
         >>> from hushfade.decay import Exponential
         >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
         >>> p.certificate(10_000).sentence()
-        'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.95 %
+        'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.90 %
         of this error.'
         """
         steps = self._steps((self.horizon or 1000) if n is None else n)

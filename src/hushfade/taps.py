@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Protocol, TypeVar
 
 import numpy as np
 
-from hushfade import check, limit, series
+from hushfade import check, limit, root
 from hushfade.check import Column, Signed
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue
@@ -129,34 +129,42 @@ class IntegerTaps:
     def support(self) -> int:
         return len(self.integers)
 
-    @property
+    @cached_property
     def jumps(self) -> Signed:
         """The lags n with r_n ≠ r_{n-1}, counting r_{-1} = 0 and the end of the support.
 
         v_t = v_{t-1} + Σ_jumps (r_n - r_{n-1}) x_{t-n}: one addition per jump and step.
+
+        >>> taps = IntegerTaps(np.array([8, 5, 5, 5, 2]), bits=3)
+        >>> taps.jumps, taps.heights
+        (array([0, 1, 4, 5]), array([ 8, -3, -3, -2]))
         """
-        edges = np.diff(self.integers, prepend=0, append=0)
-        return np.flatnonzero(edges).astype(np.int64)
+        inner = np.flatnonzero(self.integers[1:] != self.integers[:-1]) + 1
+        return _sealed(np.concatenate([[0], inner, [self.support]]).astype(np.int64))
+
+    @cached_property
+    def heights(self) -> Signed:
+        """By how much the integers change at the jumps; they add up to 0."""
+        return _sealed(np.diff(self.integers[self.jumps[:-1]], prepend=0, append=0))
 
     def first(self, n: int) -> Column:
         return _fitted(np.ldexp(self.integers.astype(np.float64), -self.bits), n)
 
     def energy(self) -> float:
-        """Exact: the sum of squared integers, over 4^bits."""
-        total: int = sum(tap * tap for tap in self.integers.tolist())
+        """Exact: the sum of squared integers, piece by piece, over 4^bits."""
+        values, lengths = self.integers[self.jumps[:-1]].tolist(), np.diff(self.jumps).tolist()
+        total: int = sum(v * v * length for v, length in zip(values, lengths, strict=True))
         return total / (1 << 2 * self.bits)
 
 
 @lru_cache(maxsize=16)
 def _root(decay: Decay, n: int) -> Column:
-    return _sealed(series.square_root(decay.weights(n)))
+    return _sealed(root.square_root(decay, n))
 
 
 @lru_cache(maxsize=16)
 def _counting(beta: float, n: int) -> Column:
-    harmonic = 1.0 / np.arange(1, n + 1)
-    half = series.square_root(np.ones(n))
-    return _sealed(series.multiply(half, series.power(harmonic, -beta)))
+    return _sealed(root.counting(beta, n))
 
 
 def _support(column: Column | Signed) -> int:

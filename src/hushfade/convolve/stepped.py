@@ -38,7 +38,7 @@ class Jumps(NamedTuple):
 def jumps_of(taps: IntegerTaps, horizon: int | None = None) -> Jumps:
     """The jumps of the taps, but for those that a stream of this horizon never reaches."""
     kept = taps.jumps < (horizon or np.iinfo(np.int64).max)
-    lags, rises = taps.jumps[kept], np.diff(taps.integers, prepend=0, append=0)[taps.jumps][kept]
+    lags, rises = taps.jumps[kept], taps.heights[kept]
     near = np.zeros(BLOCK + 1)
     near[lags[lags <= BLOCK]] = rises[lags <= BLOCK]
     levels = np.cumsum(rises)[::-1].astype(np.float64)
@@ -193,7 +193,7 @@ def level(lag: int, lags: Signed, levels: Column) -> float:
 
 @inlined
 def add_past(out, factor, ring, row, n):  # type: ignore[no-untyped-def]
-    """out += factor · ring over n rows from `row` on, which may be negative; the ring goes round."""
+    """out += factor · ring over n rows from `row` on, which may be < 0; the ring goes round."""
     if row < 0:
         row += len(ring)
     k = min(n, len(ring) - row)
