@@ -251,7 +251,7 @@ def _loss(pair: Factorization, exact: Factorization) -> float:
 
 def _endless(pair: Factorization, n: int) -> float:
     """The error factor when the stream runs on after n steps."""
-    return float(np.max(pair.errors(n))) * pair.sensitivity().value
+    return float(np.linalg.norm(pair.left(n))) * pair.sensitivity().value
 
 
 def _span(decay: Decay) -> float:
@@ -267,12 +267,12 @@ def _span(decay: Decay) -> float:
         case CustomDecay():
             span = 10.0 * len(decay.values)
         case PowerLaw():
-            span = _FARTHEST if decay.power > 0.5 else math.inf
+            span = _REFERENCE if decay.power > 0.5 else math.inf
         case Mixture():
             span = max(_span(part) for _, part in decay.parts)
         case NoDecay():
             span = math.inf
         case _:
             energy = np.cumsum(decay.weights(_REFERENCE) ** 2)
-            span = _FARTHEST if energy[-1] <= 1.01 * energy[_REFERENCE // 2] else math.inf
+            span = _REFERENCE if energy[-1] <= 1.01 * energy[_REFERENCE // 2] else math.inf
     return span
