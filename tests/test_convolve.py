@@ -155,8 +155,12 @@ def test_refusals():
         Stepped(SHORT).push(2**62)
     with pytest.raises(InvalidValue, match="at most"):
         Online(IRREGULAR).push(2**58)
-    with pytest.raises(InvalidValue, match="finite"):
-        Recursive(ALL_DECAYS[1]).push_many([1.0, np.nan])
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(InvalidValue, match="finite"):
+            Recursive(ALL_DECAYS[1]).push_many([1.0, bad])
+    assert Online(np.array([0, 0])).push(7) == 0
+    with pytest.raises(InvalidValue, match="at most"):
+        Stepped(IntegerTaps(np.array([2**62] * 4 + [1]), 0)).push(4)
     with pytest.raises(InvalidValue, match="must start with a tap != 0"):
         OnlineInverse(np.array([0.0, 1.0]))
     with pytest.raises(InvalidValue, match="taps must"):

@@ -7,6 +7,7 @@ import math
 import os
 import pickle
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from threading import Thread
 
@@ -32,9 +33,11 @@ from hushfade import (
     UnsafeSeededNoise,
     factor,
     gaussian,
+    series,
 )
 from hushfade.compact import compact
 from hushfade.correlated import CorrelatedNoise
+from hushfade.exponentials import Exponentials
 from hushfade.rivals.banded import banded_root
 from tests.decays import ALL_DECAYS
 
@@ -270,9 +273,23 @@ def test_keyed_noise_of_another_series_is_independent():
         scaled(width=5),
         scaled(width=(2, 2)),
         scaled(dtype=np.float32),
+        scaled(replace(pair, decay=10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9))),
+        scaled(norm=0.5, guarantee=Guarantee(epsilon=1, delta=1e-6, neighbours="replace")),
     ]
     for other in others:
         assert abs(np.corrcoef(first.ravel(), other.ravel())[0, 1]) < 0.4  # 80 numbers: 3.5 / √80
+
+
+def test_float32_has_noise_for_its_own_rounded_coefficients():
+    n = 1 << 14
+    pair = compact(NoDecay(), horizon=n)
+    inverse = pair.taps.fading.inverse()
+    rounded = [part.astype(np.float32).astype(float) for part in (inverse.weights, inverse.fades)]
+    right = pair.taps.scale * series.inverse(Exponentials(*rounded).first(n))
+    used, ideal = np.linalg.norm(right), pair.sensitivity().value
+    assert used != ideal
+    assert ideal == start(pair).sensitivity
+    assert used <= start(pair, dtype=np.float32).sensitivity < 1.001 * used
 
 
 # Known values --------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ def test_the_arrays_are_within_the_stated_memory(found):
 
 @pytest.mark.parametrize("found", LARGE, ids=lambda found: type(found.decay).__name__)
 def test_a_stream_never_exceeds_the_stated_memory(found):
-    lanes, n = found.intake.lanes, 40
+    lanes = found.intake.lanes
+    n = 40 if lanes > 1 else min(200_000, (found.horizon or 2**62) - 10)
     totals = np.ones((n, lanes)) if lanes > 1 else np.ones(n)
     first = found.start(UnsafeSeededNoise(1))  # loads what is loaded once
     first.run(totals)
@@ -50,13 +51,13 @@ def test_a_stream_never_exceeds_the_stated_memory(found):
     tracemalloc.start()
     stream = found.start(UnsafeSeededNoise(1))
     stream.step_total(totals[0])
-    given_and_returned = 3 * totals.nbytes
+    returned = totals.nbytes
     stream.run(totals)
     for row in totals[:5]:
         stream.step_total(row)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak <= found.cost.memory + given_and_returned
+    assert peak <= found.cost.memory + returned
     assert found.cost.memory <= 1.5 * peak + FIXED
 
 

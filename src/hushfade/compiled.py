@@ -1,7 +1,13 @@
-"""How loops are compiled: once, kept on disk, floats in the order written.  Loads numba."""
+"""How loops are compiled: once, kept on disk, floats in the order written.  Loads numba.
+
+numba knows kept code by the file of the function alone.  A loop calls others, of other files, and
+old loops on a new layout of memory would read anywhere.  So every kept function's name has a digest
+of all files that loops are made of: when one changes, nothing that was kept is found again.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -9,8 +15,22 @@ from typing import Any
 
 import numba
 
-compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+_HOME = Path(__file__).parent
+_SOURCES = sorted(
+    [
+        *(_HOME / name for name in ("compiled.py", "crossing.py", "kernels.py", "mixing.py")),
+        _HOME / "recursion.py",
+        *(_HOME / "convolve").glob("*.py"),
+    ]
+)
+DIGEST = hashlib.sha256(b"".join(source.read_bytes() for source in _SOURCES)).hexdigest()[:16]
+
 inlined = numba.njit(inline="always", error_model="numpy")  # into the loops that use it
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """The function, compiled when first called with each kind of arguments; without the GIL."""
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(_named(function))
 
 
 def short(signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -18,7 +38,7 @@ def short(signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     dispatcher, which would take as long as they do.  Arguments must have exactly these types."""
 
     def compile_it(function: Callable[..., Any]) -> Callable[..., Any]:
-        dispatcher = numba.njit([signature], cache=True, error_model="numpy")(function)
+        dispatcher = numba.njit([signature], cache=True, error_model="numpy")(_named(function))
         (found,) = dispatcher.overloads.values()
         entry: Callable[..., Any] = getattr(found, "entry_point", dispatcher)
         return entry
@@ -26,17 +46,17 @@ def short(signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return compile_it
 
 
-def _forget_stale() -> None:
-    """Remove kept code that is older than any source.
+def _named(function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__qualname__ = f"{function.__name__}-{DIGEST}"
+    return function
 
-    numba knows a function by its own file; a function that it calls may have changed in another.
-    """
-    here = Path(__file__).parent
-    newest = max(source.stat().st_mtime for source in here.rglob("*.py"))
-    for index in here.rglob("__pycache__/*.nbi"):
-        if index.stat().st_mtime < newest:
-            index.unlink(missing_ok=True)
+
+def _forget() -> None:
+    """Remove what was kept beside the sources for other digests."""
+    for kept in _HOME.rglob("__pycache__/*.nb[ic]"):
+        if DIGEST not in kept.name:
+            kept.unlink(missing_ok=True)
 
 
 with suppress(OSError):  # a read-only installation keeps what it has
-    _forget_stale()
+    _forget()

@@ -170,7 +170,7 @@ class CorrelatedNoise:
 
     def _taken(self, n: int, out: Floats | None = None) -> Floats:
         """The next n steps, (n, lanes), in this memory if it is given."""
-        with self._turn.lock:
+        with self._turn.own():
             self._admit(n)
             lanes = self._correlation.lanes
             series = np.empty((n, lanes), self.dtype) if out is None else out.reshape(n, lanes)
@@ -178,8 +178,9 @@ class CorrelatedNoise:
             self._sound = False
             try:
                 self._fill(series)
-            except BaseException:  # nothing was handed out: a saved state may take the steps again
-                self._turn.taken = before
+            except BaseException:
+                if out is None:  # nothing was handed out: a saved state may take the steps again
+                    self._turn.taken = before
                 raise
             self._steps += n
             self._sound = True
@@ -249,7 +250,7 @@ class CorrelatedNoise:
 
     def save(self) -> bytes:
         """The whole state but the noise's key.  It tells of past noise: keep it as the data."""
-        with self._turn.lock:
+        with self._turn.own():
             self._admit(0)
             found = self._correlation
             return written(Saved(found, self._source, self._identity, self.steps, self._state))

@@ -54,6 +54,8 @@ def cost(pair: Factorization, lanes: int) -> Cost:
     fixed += 2 * poles + 2 * windows + listed + BLOCK + 16
     numbers = 2 * fixed + lanes * (1 + past + public + seen) + public + seen + BLOCK
     working = max(lanes * (AHEAD // lanes or 1), CHUNK)
+    if pair.gain is not None:  # the errors of all its steps, by a product of transforms
+        numbers += 16 * (pair.horizon or 0)
     return Cost(
         lanes,
         past,

@@ -84,7 +84,7 @@ class Intake:
         if type(total) is float:  # the common case first: a live step is short
             per_unit, most = self._scale
             units = total * per_unit
-            if -most <= units <= most and units.is_integer():
+            if -most <= units <= most and units.is_integer() and (units or not total):
                 return int(units)
         return self._exact(total)
 
@@ -95,33 +95,40 @@ class Intake:
         row = _numbers(totals, "totals")
         if row.shape != (self.lanes,):
             raise InvalidValue(f"totals must have shape ({self.lanes},), got {row.shape}")
-        found: Signed = self.block(row[None, :])[0]
+        found: Signed = self.units(self.block(row[None, :]))[0]
         return found
 
-    def block(self, totals: Any) -> Signed:
-        """Many steps' totals, (n,) or (n, lanes), as (n, lanes) integers."""
+    def block(self, totals: Any) -> NDArray[Any]:
+        """Many steps' totals, (n,) or (n, lanes), as (n, lanes), all of them checked."""
         array = _numbers(totals, "totals")
         if array.ndim == 1 and self.lanes == 1:
             array = array[:, None]
         if array.ndim != 2 or array.shape[1] != self.lanes:
             raise InvalidValue(f"totals must have shape (n, {self.lanes}), got {array.shape}")
-        if array.dtype.kind in "iu":  # in integers throughout: float64 would round beyond 2^53
-            return self._integers(array)
-        if array.dtype != np.float64:
+        if array.dtype.kind == "f" and array.dtype != np.float64:
             raise InvalidType(
                 "totals must be integers or float64: shorter floats do not sum exactly"
             )
-        per_unit, most = self._scale
-        out = np.empty(array.shape, dtype=np.int64)
         rows = max(1, _PIECE // self.lanes)
         for start in range(0, len(array), rows):  # in pieces that stay in the cache
-            units = array[start : start + rows] * per_unit
-            if not (units.min() >= -most and units.max() <= most):  # nan is not
-                raise InvalidValue(_TOO_LARGE)
-            out[start : start + rows] = units
-            if not np.array_equal(out[start : start + rows], units):
-                raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
-        return out
+            self.units(array[start : start + rows])
+        return array
+
+    def units(self, totals: NDArray[Any]) -> Signed:
+        """Some steps of a block as integers on the grid."""
+        if totals.dtype.kind in "iu":  # in integers throughout: float64 would round beyond 2^53
+            return self._integers(totals)
+        per_unit, most = self._scale
+        units = totals * per_unit
+        if not (units.size == 0 or (units.min() >= -most and units.max() <= most)):  # nan is not
+            raise InvalidValue(_TOO_LARGE)
+        found = units.astype(np.int64, order="C")
+        same = np.array_equal(found, units)
+        if per_unit < 1.0:  # what is too small for its own scale is not 0
+            same = same and np.array_equal(units == 0.0, totals == 0.0)
+        if not same:
+            raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
+        return found
 
     def _integers(self, array: NDArray[Any]) -> Signed:
         limit = min(math.floor(self.largest_total * self.resolution), 2**62)

@@ -269,7 +269,7 @@ def sized(found: Plan) -> Plan:
             "give another resolution, to which each record is then rounded"
         )
     assert isinstance(found.pair.taps, IntegerTaps)
-    reach = float(np.sum(np.abs(found.pair.taps.integers)))
+    reach = float(np.sum(np.abs(found.pair.taps.integers.astype(np.float64))))
     if found.pair.gain is not None:
         reach *= float(np.max(found.pair.gain)) * 2.0 ** (found.bits // 2)
     largest = math.floor((_ROOM - 64.0 * found.sigma) / reach)

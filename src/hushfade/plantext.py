@@ -64,6 +64,8 @@ def _weights(plan: Plan) -> str:
     error = recursion(plan.decay).relative_error
     if not error:
         return "those of the decay, exactly"
+    if error <= 1e-20:
+        return "those of the decay, cut where they are below 1e-20"
     return f"a sum of exponentials, within {error:g} of the decay's, relatively"
 
 

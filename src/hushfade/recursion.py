@@ -72,6 +72,7 @@ def _add(to: Recursion, weight: float, decay: Decay) -> None:
             to.pole_weights.append(weight)
         case PowerLaw() if decay.power > 10:  # below 1e-20 within a hundred steps
             _list(to, weight, decay.weights(100).tolist())
+            to.relative_error = max(to.relative_error, 1e-20)  # of the first weight
         case PowerLaw():
             fades, weights = _power_law(decay.power)
             to.fades.extend(fades)

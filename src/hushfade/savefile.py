@@ -70,7 +70,7 @@ def read(data: bytes) -> Saved:
         plan = Plan.from_json(header["plan"])
         source, identity = str(header["noise"]), bytes.fromhex(header["identity"])
         steps, lengths = header["steps"], header["lengths"]
-        if type(steps) is not int or not 0 <= steps <= (plan.horizon or 2**62):
+        if type(steps) is not int or not 0 <= steps <= (plan.horizon or 2**61):
             raise Refused("the saved stream must have a step that its plan allows")
         if lengths != list(layout.lengths(plan, steps)):
             raise Refused("the saved stream must have the arrays of its plan")

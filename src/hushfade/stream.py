@@ -101,23 +101,21 @@ class Stream:
 
         The same bits as step by step under the same noise.
         """
-        x = self._intake.block(totals)
-        out = np.empty(x.shape)
-        with self._turn.lock:
-            self._admit(len(x))
-            rows = max(1, CHUNK // x.shape[1])
-            for start in range(0, len(x), rows):
-                part = x[start : start + rows]
-                z = self._drawer.draws(self._law, self.steps, *part.shape)
-                self._take(part, z, out[start : start + rows])
-                self._sound = start + rows >= len(x)  # what is taken and not returned is lost
+        block = self._intake.block(totals)
+        out = np.empty(block.shape)
+        with self._turn.own():
+            self._admit(len(block))
+            rows = max(1, CHUNK // block.shape[1])
+            for start in range(0, len(block), rows):
+                x = self._intake.units(block[start : start + rows])
+                z = self._drawer.draws(self._law, self.steps, *x.shape)
+                self._take(x, z, out[start : start + rows])
+                self._sound = start + rows >= len(block)  # what is taken and not returned is lost
         return out[:, 0] if np.ndim(totals) == 1 else out
 
     def _single(self, x: int) -> Release:
         turn = self._turn
-        lock = turn.lock
-        lock.acquire()
-        try:
+        with turn.own():
             step = self.steps
             if not (self._sound and turn.taken <= step < self._ahead_until):
                 self._prepare()
@@ -128,11 +126,9 @@ class Stream:
             self.steps = step + 1
             self._sound = True
             return Release(step + 1, value, self._deviations[at])
-        finally:
-            lock.release()
 
     def _row(self, x: Signed) -> Release:
-        with self._turn.lock:
+        with self._turn.own():
             if not (self._sound and self._turn.taken <= self.steps < self._ahead_until):
                 self._prepare()
             at = self.steps - self._ahead_from
@@ -178,7 +174,7 @@ class Stream:
         """The whole state but the noise's key.  It contains raw totals: keep it as the data."""
         from hushfade import savefile
 
-        with self._turn.lock:
+        with self._turn.own():
             if not self._sound:
                 raise Refused("an earlier step was interrupted: load the last saved state")
             return savefile.written(
@@ -249,6 +245,7 @@ class Errors:
             self._known = plan.stddevs(plan.horizon)
             return
         start = self._from + len(self._known)
+        self._from, self._known = 0, np.empty(0)  # if this is interrupted, it begins again
         if start == 0 or taken < start:  # back only if a stream is loaded again
             self._memory, self._energy, self._settled, start = layout.public(plan), 0.0, False, 0
         n = min(CHUNK if taken > start + AHEAD else AHEAD, (plan.horizon or 2**62) - start)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from threading import Lock
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from hushfade.errors import Refused
+
+_WIPE_ON_FORK = 18  # Linux's MADV_WIPEONFORK, since 4.14
 
 
 class Turn:
@@ -18,34 +21,64 @@ class Turn:
         self.lock: Lock | Elsewhere = Lock()
         self.taken = taken
 
+    def own(self) -> Lock | Elsewhere:
+        """The lock under which a step is taken; one that refuses, if this is a forked child."""
+        if not _HERE[0]:
+            _forked()
+        return self.lock
+
 
 class Elsewhere:
     """The lock of a stream that a forked child inherits: its parent takes the steps."""
 
-    def acquire(self) -> NoReturn:
+    def __enter__(self) -> NoReturn:
         raise Refused("a stream must stay in the process that started or loaded it")
-
-    __enter__ = acquire
-
-    def release(self) -> None: ...
 
     def __exit__(self, *_: object) -> None: ...
 
 
+class Here(Protocol):
+    """Its first entry is true in the process that made it, and false in a forked child."""
+
+    def __getitem__(self, _: int, /) -> int: ...
+
+
+class ByNumber:
+    """The process's number tells: slower than a page, and everywhere."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+
+    def __getitem__(self, _: int) -> int:
+        return os.getpid() == self._process
+
+
+def _mark() -> Here:
+    """A page that the system wipes in a forked child, whoever forks: Python, or a server in C."""
+    try:
+        page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        page.madvise(_WIPE_ON_FORK)
+    except (AttributeError, OSError, TypeError):  # not Linux, or an old one
+        return ByNumber()
+    page[0] = 1
+    return page
+
+
+_HERE = _mark()
 _turns: dict[bytes, Turn] = {}
 
 
 def turn_of(identity: bytes) -> Turn:
     """The turn of all copies of a stream."""
+    if not _HERE[0]:
+        _forked()
     return _turns.setdefault(identity, Turn())
 
 
 def _forked() -> None:
     """In a forked child: what its parent started is refused, what it loads itself is its own."""
+    global _HERE  # noqa: PLW0603
+    _HERE = _mark()
     for identity, inherited in list(_turns.items()):
         _turns[identity] = Turn(inherited.taken)
         inherited.lock = Elsewhere()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)

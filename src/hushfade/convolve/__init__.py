@@ -50,7 +50,7 @@ class Remembering:
     """
 
     kind: type[np.generic] = np.float64  # of x and of the results
-    largest = np.inf  # of |x|
+    largest: float = float(np.finfo(np.float64).max)  # of |x|
 
     def __init__(self, lanes: int, *arrays: NDArray[Any]) -> None:
         self.lanes = check.count(lanes=lanes)

@@ -57,7 +57,7 @@ class Online(Remembering):
         self._taps = np.zeros(2 * reach, dtype=self.kind)
         self._taps[: len(found)] = found
         if exact:
-            self.largest = 2.0**59 // float(np.sum(np.abs(found.astype(np.float64))))
+            self.largest = 2.0**59 // max(float(np.sum(np.abs(found.astype(np.float64)))), 1.0)
         self._past = np.zeros((lanes, reach), dtype=self.kind)
         self._to_come = np.zeros((lanes, reach), dtype=self.kind)
         self._transforms = [
@@ -161,7 +161,8 @@ def _product(x: NDArray[Any], taps: tuple[NDArray[Any], ...]) -> NDArray[Any]:
     # the number mod P·Q that both name, nearest to 0
     units = (high - low) % _Q * _INVERSE % _Q
     units -= (units > _Q // 2) * _Q
-    return (low + _P * units)[m:]
+    whole: Signed = low + _P * units
+    return whole[m:]
 
 
 _known_powers: dict[tuple[int, int, int], Signed] = {}

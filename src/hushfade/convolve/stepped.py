@@ -229,7 +229,7 @@ class Stepped(Remembering):
 
     def __init__(self, taps: IntegerTaps, lanes: int = 1) -> None:
         self._jumps = jumps_of(taps)
-        self.largest = 2.0**62 // float(np.sum(np.abs(taps.integers)))
+        self.largest = 2.0**62 // float(np.sum(np.abs(taps.integers.astype(np.float64))))
         rows = taps.support + (BLOCK if lanes == 1 else 1)
         self._ring = np.zeros((rows, lanes), dtype=np.int64)
         self._sums = np.zeros(lanes, dtype=np.int64)
