@@ -95,11 +95,11 @@ class Intake:
         row = _numbers(totals, "totals")
         if row.shape != (self.lanes,):
             raise InvalidValue(f"totals must have shape ({self.lanes},), got {row.shape}")
-        found: Signed = self.units(self.block(row[None, :]))[0]
+        found: Signed = self.block(row[None, :])[0]
         return found
 
-    def block(self, totals: Any) -> NDArray[Any]:
-        """Many steps' totals, (n,) or (n, lanes), as (n, lanes), all of them checked."""
+    def block(self, totals: Any) -> Signed:
+        """Many steps' totals, (n,) or (n, lanes), as (n, lanes) integers on the grid."""
         array = _numbers(totals, "totals")
         if array.ndim == 1 and self.lanes == 1:
             array = array[:, None]
@@ -109,18 +109,18 @@ class Intake:
             raise InvalidType(
                 "totals must be integers or float64: shorter floats do not sum exactly"
             )
+        out = np.empty(array.shape, dtype=np.int64)
         rows = max(1, _PIECE // self.lanes)
         for start in range(0, len(array), rows):  # in pieces that stay in the cache
-            self.units(array[start : start + rows])
-        return array
+            out[start : start + rows] = self._units_of(array[start : start + rows])
+        return out
 
-    def units(self, totals: NDArray[Any]) -> Signed:
-        """Some steps of a block as integers on the grid."""
+    def _units_of(self, totals: NDArray[Any]) -> Signed:
         if totals.dtype.kind in "iu":  # in integers throughout: float64 would round beyond 2^53
             return self._integers(totals)
         per_unit, most = self._scale
         units = totals * per_unit
-        if not (units.size == 0 or (units.min() >= -most and units.max() <= most)):  # nan is not
+        if not (units.min() >= -most and units.max() <= most):  # nan is not
             raise InvalidValue(_TOO_LARGE)
         found = units.astype(np.int64, order="C")
         same = np.array_equal(found, units)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class Release:
+class Release(NamedTuple):
     """The decayed sum at `step` (the first is 1): `value` is unbiased with error `stddev`.
 
     `value` is a float, or a column with one entry per key or coordinate.  What is changed on
@@ -26,24 +24,6 @@ class Release:
     stddev: float
     keys: tuple[str, ...] | None = None
     biased: tuple[str, ...] = ()
-
-    def __init__(
-        self,
-        step: int,
-        value: float | Column,
-        stddev: float,
-        keys: tuple[str, ...] | None = None,
-        biased: tuple[str, ...] = (),
-    ) -> None:
-        # a live step makes one: this is the third of the time of a frozen dataclass's own __init__
-        fields = self.__dict__
-        fields["step"] = step
-        fields["value"] = value
-        fields["stddev"] = stddev
-        if keys is not None:
-            fields["keys"] = keys
-        if biased:
-            fields["biased"] = biased
 
     def interval(self, confidence: float = 0.95) -> tuple[float | Column, float | Column]:
         """Two numbers that hold the true sum between them with this probability, at this step."""
@@ -76,7 +56,7 @@ class Release:
         return self._changed("not_below", _largest(self.value, earlier.value))
 
     def _changed(self, how: str, value: float | Column) -> Release:
-        return replace(self, value=value, biased=(*self.biased, how))
+        return self._replace(value=value, biased=(*self.biased, how))
 
 
 def _largest(value: float | Column, other: float | Column) -> float | Column:
