@@ -9,7 +9,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
-from benchmarks import beside, counting, growth, noise, report, series, startup, stream, theory
+from benchmarks import (
+    beside,
+    compact,
+    counting,
+    growth,
+    noise,
+    report,
+    series,
+    startup,
+    stream,
+    theory,
+)
 from benchmarks.report import Section
 from benchmarks.timing import progress
 
@@ -21,6 +32,7 @@ BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
     "growth": growth.sections,
     "beside": beside.sections,
     "startup": startup.sections,
+    "compact": compact.sections,
     "series": series.sections,
     "theory": theory.sections,
 }
