@@ -1,4 +1,4 @@
-"""Compact factors: what a few exponentials lose against the exact square root, and the fit's time."""
+"""Compact factors: what a few exponentials lose against the exact square root, and how soon."""
 
 from __future__ import annotations
 
