@@ -133,7 +133,8 @@ def test_any_column_gets_a_valid_bracket_and_a_pair_that_multiplies_back(rest, f
     assert found.lower <= np.linalg.norm(f) * (1 + 1e-12)  # and at most the longest column
     values = np.linalg.svd(M, compute_uv=False)
     assert found.upper >= values.sum() / len(f) * (1 - 1e-12)  # p = q = uniform
-    assert found.bracket.gap <= 0.1  # signed weights may converge slowly; still a bracket
+    if values[-1] > 1e-6 * values[0]:  # signed weights may converge slowly; still a bracket
+        assert found.bracket.gap <= 0.1  # beyond, rounding spoils the pair, and M itself serves
 
 
 @hypothesis.settings(deadline=None, max_examples=40, derandomize=True)
