@@ -18,7 +18,7 @@ CHUNK = 1 << 15  # draws made in one go by `run`: they stay in the cache until t
 
 _TABLE = 1 << 20  # bytes of the noise's table, at most
 _DRAW = 96  # bytes for each draw that is made in one go: random words, places, the draw itself
-# Nanoseconds on a server core of 2024, measured by benchmarks/cost.py: a rough guide
+# Nanoseconds near those of docs/results/benchmarks.md: a guide, right within a factor of two there
 _CALL, _NOISE, _EACH = 1900.0, 11.0, 0.55
 
 

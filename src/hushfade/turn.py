@@ -38,19 +38,21 @@ class Elsewhere:
 
 
 class Here(Protocol):
-    """Its first entry is true in the process that made it, and false in a forked child."""
+    """Its first entry is true where it was set, and false in a forked child, until it is set."""
 
     def __getitem__(self, _: int, /) -> int: ...
+
+    def __setitem__(self, _: int, value: int, /) -> None: ...
 
 
 class ByNumber:
     """The process's number tells: slower than a page, and everywhere."""
 
-    def __init__(self) -> None:
-        self._process = os.getpid()
-
     def __getitem__(self, _: int) -> int:
         return os.getpid() == self._process
+
+    def __setitem__(self, _: int, value: int) -> None:
+        self._process = os.getpid()
 
 
 def _mark() -> Here:
@@ -60,11 +62,11 @@ def _mark() -> Here:
         page.madvise(_WIPE_ON_FORK)
     except (AttributeError, OSError, TypeError):  # not Linux, or an old one
         return ByNumber()
-    page[0] = 1
     return page
 
 
 _HERE = _mark()
+_HERE[0] = 1
 _turns: dict[bytes, Turn] = {}
 
 
@@ -77,8 +79,7 @@ def turn_of(identity: bytes) -> Turn:
 
 def _forked() -> None:
     """In a forked child: what its parent started is refused, what it loads itself is its own."""
-    global _HERE  # noqa: PLW0603
-    _HERE = _mark()
+    _HERE[0] = 1
     for identity, inherited in list(_turns.items()):
         _turns[identity] = Turn(inherited.taken)
         inherited.lock = Elsewhere()

@@ -9,6 +9,7 @@ All have one protocol, `Convolver`.  How steps are grouped into calls changes no
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,7 +43,7 @@ class Convolver(Protocol):
         """Go on from a state."""
 
 
-class Remembering:
+class Remembering(ABC):
     """The part of a convolver that is the same for all: shapes, and states in and out.
 
     A kernel sets `_arrays`, what it remembers, and defines `_advance(step, x, out)`, which takes
@@ -91,8 +92,9 @@ class Remembering:
             part[...] = saved
         self.steps = check.count(steps=steps, least=0)
 
+    @abstractmethod
     def _advance(self, step: int, x: NDArray[Any], out: NDArray[Any]) -> None:
-        raise NotImplementedError
+        """Take the steps of x from `step` on."""
 
 
 def period_of(reach: int) -> int:

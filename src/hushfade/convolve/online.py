@@ -100,7 +100,7 @@ class OnlineInverse(Online):
 
 
 @compiled
-def _near(t, x, divides, taps, past, to_come, out):  # type: ignore[no-untyped-def]
+def _near(t: int, x: Any, divides: bool, taps: Any, past: Any, to_come: Any, out: Any) -> None:
     """Steps within one block: what was to come, and the block's own terms by rising lag."""
     reach, first = past.shape[1], t - t % BLOCK
     for i in range(x.shape[0]):
@@ -119,7 +119,7 @@ def _near(t, x, divides, taps, past, to_come, out):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _written_out(t, m, taps, past, to_come):  # type: ignore[no-untyped-def]
+def _written_out(t: int, m: int, taps: Any, past: Any, to_come: Any) -> None:
     reach = past.shape[1]
     for lane in range(past.shape[0]):
         for k in range(m):

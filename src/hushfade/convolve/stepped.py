@@ -15,7 +15,7 @@ so the bits are.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -192,7 +192,7 @@ def level(lag: int, lags: Signed, levels: Column) -> float:
 
 
 @inlined
-def add_past(out, factor, ring, row, n):  # type: ignore[no-untyped-def]
+def add_past(out: Any, factor: Any, ring: Any, row: int, n: int) -> None:
     """out += factor · ring over n rows from `row` on, which may be < 0; the ring goes round."""
     if row < 0:
         row += len(ring)
@@ -205,7 +205,7 @@ def add_past(out, factor, ring, row, n):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def write(ring, here, block):  # type: ignore[no-untyped-def]
+def write(ring: Any, here: int, block: Any) -> None:
     """The block into the ring, from row `here` on."""
     k = min(len(block), len(ring) - here)
     for i in range(k):
