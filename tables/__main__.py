@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from tables import norms, which
+from tables import commands, norms, which
 
-PAGES: dict[str, Callable[[], None]] = {"norms": norms.main, "which": which.main}
+PAGES: dict[str, Callable[[], None]] = {
+    "commands": commands.main,
+    "norms": norms.main,
+    "which": which.main,
+}
 
 
 def main() -> None:

@@ -117,6 +117,18 @@ def test_change_by_every_rule():
     assert swap.vector_change(5) == 10
 
 
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_several_records_in_a_step_change_it_so_many_times_as_much(neighbours):
+    one = Guarantee(1, 1e-6, neighbours)
+    three = Guarantee(1, 1e-6, neighbours, records_per_step=3)
+    for keyed in (False, True):
+        assert_allclose(three.change(-3, 2, keyed=keyed), 3 * one.change(-3, 2, keyed=keyed))
+    assert three.vector_change(5) == 3 * one.vector_change(5)
+    assert three.mu == one.mu
+    assert Guarantee.from_mu(one.mu, records_per_step=3).records_per_step == 3
+    assert Guarantee.from_rho(one.rho, records_per_step=3).records_per_step == 3
+
+
 def test_the_keyed_rule_is_the_worst_of_all_moves():
     rng = np.random.default_rng(1)
     for _ in range(200):
@@ -133,6 +145,10 @@ def test_the_sentence_names_who_is_protected():
     assert "any 5 records of one person, at least 24 steps apart" in many
     assert many.startswith("Replacing")
     assert "in different steps" in Guarantee(1, 1e-6, participations=2).sentence()
+    several = Guarantee(1, 1e-6, records_per_step=3)
+    assert "any 3 records of one person in one step changes" in several.sentence()
+    both = Guarantee(1, 1e-6, participations=5, separation=24, records_per_step=3).sentence()
+    assert "one person's records, up to 3 in each of 5 steps at least 24 steps apart, ch" in both
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
@@ -162,6 +178,10 @@ def test_other_bad_arguments_are_refused():
         Guarantee(1, 1e-6, participations=0)
     with pytest.raises(InvalidValue, match="separation must be an integer >= 1"):
         Guarantee(1, 1e-6, separation=0)
+    with pytest.raises(InvalidValue, match="records_per_step must be an integer >= 1"):
+        Guarantee(1, 1e-6, records_per_step=0)
+    with pytest.raises(InvalidValue, match="one relation"):
+        composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, records_per_step=2)])
     with pytest.raises(InvalidValue, match=r"epsilon must be < 1 for the classical formula"):
         classical_noise_multiplier(1, 1e-6)
     with pytest.raises(InvalidValue, match="delta must be below"):

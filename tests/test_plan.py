@@ -106,6 +106,16 @@ def test_a_plan_survives_json(found):
     assert_allclose(again.stddevs(50), found.stddevs(50), rtol=0)
 
 
+def test_records_in_a_step_are_written_where_there_may_be_several():
+    three = Guarantee(1, 1e-6, records_per_step=3)
+    for guarantee in (three, Guarantee.from_mu(0.3, records_per_step=3)):
+        found = plan(Exponential(half_life=3), guarantee)
+        assert Plan.from_json(found.to_json()).guarantee == guarantee
+        assert_allclose(found.sensitivity, 3 * plan(Exponential(half_life=3), ONE).sensitivity)
+    single = json.loads(plan(Exponential(half_life=3), ONE).to_json())
+    assert "records_per_step" not in single["guarantee"]  # documents of old stay as they were
+
+
 def test_the_digest_changes_with_everything_that_matters():
     base = {"decay": Exponential(half_life=24), "guarantee": ONE}
     variants = [

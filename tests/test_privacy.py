@@ -59,6 +59,7 @@ def stream_of(n, at=(), value=1.0):
 
 
 TWICE = Guarantee(1, 1e-6, participations=2, separation=4)
+THREE = Guarantee(1, 1e-6, participations=2, separation=4, records_per_step=3)
 NEIGHBOURS = {
     "exponential, first step": (Exponential(half_life=2), ONE, {}, 40, (0,), 1.0),
     "power, first step": (PowerLaw(power=2), ONE, {}, 40, (0,), 1.0),
@@ -66,6 +67,7 @@ NEIGHBOURS = {
     "counting": (NoDecay(), ONE, {"horizon": 30}, 30, (0,), 1.0),
     "other bounds": (Exponential(half_life=2), ONE, {"low": -3, "high": 2}, 40, (0,), -3.0),
     "twice, four apart": (Exponential(half_life=2), TWICE, {}, 50, (0, 4), 1.0),
+    "twice, three at a time": (Exponential(half_life=2), THREE, {}, 50, (0, 4), 3.0),
 }
 
 

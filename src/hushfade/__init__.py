@@ -23,7 +23,15 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.errors import Diverges, HushfadeError, InvalidType, InvalidValue, Refused, Unstable
+from hushfade.errors import (
+    Diverges,
+    HushfadeError,
+    InvalidType,
+    InvalidValue,
+    Malformed,
+    Refused,
+    Unstable,
+)
 from hushfade.factor import Factorization, Sensitivity
 from hushfade.guarantee import (
     Guarantee,
@@ -38,7 +46,7 @@ from hushfade.release import Release
 from hushfade.stream import Stream
 
 if TYPE_CHECKING:
-    from hushfade import compact, convolve, rivals, theory
+    from hushfade import compact, convolve, events, report, rivals, theory
     from hushfade.correlated import CorrelatedNoise
     from hushfade.rivals import Comparison, compare
 
@@ -58,6 +66,7 @@ __all__ = [
     "InvalidType",
     "InvalidValue",
     "KeyedNoise",
+    "Malformed",
     "Mixture",
     "NoDecay",
     "Plan",
@@ -76,8 +85,10 @@ __all__ = [
     "convolve",
     "delta_of",
     "epsilon_of",
+    "events",
     "factor",
     "plan",
+    "report",
     "rivals",
     "series",
     "theory",
@@ -93,7 +104,7 @@ _LATER = {  # loaded when first asked for: importing the package stays quick
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
-    if name in ("compact", "convolve", "rivals", "theory"):
+    if name in ("compact", "convolve", "events", "report", "rivals", "theory"):
         return import_module(f"hushfade.{name}")
     raise AttributeError(f"module 'hushfade' has no attribute {name!r}")
 

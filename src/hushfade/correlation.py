@@ -178,6 +178,7 @@ def _promise(found: Correlation) -> dict[str, Any]:
             "neighbours": guarantee.neighbours,
             "participations": guarantee.participations,
             "separation": guarantee.separation,
+            "records_per_step": guarantee.records_per_step,
         },
         "mu": guarantee.mu,
         "norm": found.norm,

@@ -3,7 +3,8 @@
     HushfadeError
     ├── InvalidValue (ValueError)      an argument breaks its rule
     │   ├── Unstable                   a factor whose left half would grow for ever
-    │   └── Diverges                   a sum over all steps that is infinite: give a horizon
+    │   ├── Diverges                   a sum over all steps that is infinite: give a horizon
+    │   └── Malformed                  a file's content breaks a rule: file and line are named
     ├── InvalidType (TypeError)        an argument of the wrong kind
     └── Refused (RuntimeError)         a right call at the wrong time: an old state
 
@@ -32,6 +33,10 @@ class Unstable(InvalidValue):
 
 class Diverges(InvalidValue):
     """The sum over all steps is infinite: only a finite horizon has an answer."""
+
+
+class Malformed(InvalidValue):
+    """The content of a file or a stream of lines breaks a rule; the place is named, no content."""
 
 
 class Refused(HushfadeError, RuntimeError):

@@ -32,8 +32,8 @@ class Guarantee:
     * "add_remove": one record is there or not;
     * "replace": one record has another value (and, with keys, maybe another key), at its step.
 
-    A person with up to `participations` records, at most one a step and at least `separation` steps
-    apart, is covered as a whole.
+    A person with records in up to `participations` steps, at most `records_per_step` in each and
+    those steps at least `separation` apart, is covered as a whole.
 
     >>> one = Guarantee(epsilon=1, delta=1e-6)
     >>> round(one.mu, 6), round(one.noise_multiplier, 6)
@@ -45,6 +45,7 @@ class Guarantee:
     neighbours: Neighbours = "add_remove"
     participations: int = 1
     separation: int = 1
+    records_per_step: int = 1
     mu: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,6 +58,8 @@ class Guarantee:
             raise InvalidValue(f"neighbours must be {choices}, got {self.neighbours!r}")
         self._set("participations", check.count(participations=self.participations))
         self._set("separation", check.count(separation=self.separation))
+        most = check.count(records_per_step=self.records_per_step, most=2**31)
+        self._set("records_per_step", most)
         self._set("mu", mu_of(self.epsilon, self.delta))
 
     @classmethod
@@ -68,6 +71,7 @@ class Guarantee:
         neighbours: Neighbours = "add_remove",
         participations: int = 1,
         separation: int = 1,
+        records_per_step: int = 1,
     ) -> Guarantee:
         """The guarantee of Gaussian differential privacy `mu`, told as epsilon at `delta`."""
         mu = check.positive(mu=mu)
@@ -76,7 +80,7 @@ class Guarantee:
             raise InvalidValue(
                 f"delta must be below {delta_of(mu, 0.0):.3g} for this mu, got {delta}"
             )
-        found = cls(epsilon, delta, neighbours, participations, separation)
+        found = cls(epsilon, delta, neighbours, participations, separation, records_per_step)
         found._set("mu", mu)
         return found
 
@@ -89,6 +93,7 @@ class Guarantee:
         neighbours: Neighbours = "add_remove",
         participations: int = 1,
         separation: int = 1,
+        records_per_step: int = 1,
     ) -> Guarantee:
         """The guarantee of zero-concentrated privacy `rho` by Gaussian noise: mu = √(2 rho)."""
         mu = math.sqrt(2 * check.positive(rho=rho))
@@ -98,6 +103,7 @@ class Guarantee:
             neighbours=neighbours,
             participations=participations,
             separation=separation,
+            records_per_step=records_per_step,
         )
 
     @property
@@ -111,30 +117,36 @@ class Guarantee:
         return self.mu**2 / 2
 
     def change(self, low: float, high: float, *, keyed: bool = False) -> float:
-        """The largest ℓ2 change of one step's total when one record in [low, high] changes.
+        """The largest ℓ2 change of one step's total when a person's records there change.
 
-        add_remove: max(|low|, |high|).  replace: high - low; with keys the record may leave one
-        key and enter another, which changes two totals: √2 max(|low|, |high|) if that is more.
+        For a record in [low, high]: add_remove: max(|low|, |high|).  replace: high - low; with keys
+        the record may leave one key and enter another, which changes two totals:
+        √2 max(|low|, |high|) if that is more.  So much for each of `records_per_step` records: all
+        may move the same totals the same way.
         """
-        largest = max(abs(low), abs(high))
+        most, largest = self.records_per_step, max(abs(low), abs(high))
         if self.neighbours == "add_remove":
-            return largest
-        return max(high - low, math.sqrt(2.0) * largest) if keyed else high - low
+            return most * largest
+        apart = most * (high - low)
+        return max(apart, math.sqrt(2.0) * most * largest) if keyed else apart
 
     def vector_change(self, norm: float) -> float:
         """The same for vectors of ℓ2 norm at most `norm`: norm, or 2 norm when replaced."""
-        return norm if self.neighbours == "add_remove" else 2.0 * norm
+        return self.records_per_step * (norm if self.neighbours == "add_remove" else 2.0 * norm)
 
     def sentence(self) -> str:
         """The guarantee in plain words."""
-        if self.participations == 1:
+        apart = f"at least {self.separation} steps apart"
+        several = self.records_per_step > 1
+        if self.participations == 1 and not several:
             who = "any one record"
+        elif self.participations == 1:
+            who = f"any {self.records_per_step} records of one person in one step"
+        elif several:
+            each = f"up to {self.records_per_step} in each of {self.participations} steps"
+            who = f"one person's records, {each}" + (f" {apart}," if self.separation > 1 else ",")
         else:
-            apart = (
-                f"at least {self.separation} steps apart"
-                if self.separation > 1
-                else ("in different steps")
-            )
+            apart = apart if self.separation > 1 else "in different steps"
             who = f"any {self.participations} records of one person, {apart},"
         deed = "adding or removing" if self.neighbours == "add_remove" else "replacing"
         return (
@@ -225,14 +237,15 @@ def classical_noise_multiplier(epsilon: float, delta: float) -> float:
 def composed_mu(parts: Iterable[Guarantee | float]) -> float:
     """μ of several mechanisms on one data set, also adaptively chosen: √(Σ μ_i²), exact.
 
-    The parts must promise to the same neighbours, participations and separation; else refused.
+    The parts must promise to the same neighbours, participations, separation and records a step;
+    else refused.
 
     >>> round(composed_mu([0.3, 0.4]), 12)
     0.5
     """
     listed = list(parts)
     relations = {
-        (part.neighbours, part.participations, part.separation)
+        (part.neighbours, part.participations, part.separation, part.records_per_step)
         for part in listed
         if isinstance(part, Guarantee)
     }

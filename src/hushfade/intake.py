@@ -143,6 +143,10 @@ class Intake:
             raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
         return np.ascontiguousarray(units)
 
+    def units(self, values: Any) -> Signed:
+        """Each value clipped and on the grid, as an integer: what one record adds to its total."""
+        return self._units(_numbers(values, "values")).astype(np.int64)
+
     def quantise(self, values: Any) -> Floats:
         """The values clipped and on the grid, in the data's own unit; vectors to their norm."""
         if self.norm is not None:

@@ -83,6 +83,7 @@ def _document(plan: Plan) -> dict[str, Any]:
     starts = np.flatnonzero(np.diff(taps.integers, prepend=0))
     gain = plan.pair.gain
     intake, guarantee = plan.intake, plan.guarantee
+    several = guarantee.records_per_step > 1  # said where it matters: older documents stay valid
     return {
         "format": FORMAT,
         "decay": decay_document(plan.decay),
@@ -93,6 +94,7 @@ def _document(plan: Plan) -> dict[str, Any]:
             "neighbours": guarantee.neighbours,
             "participations": guarantee.participations,
             "separation": guarantee.separation,
+            **({"records_per_step": guarantee.records_per_step} if several else {}),
         },
         "records": {
             "low": intake.low,
@@ -168,6 +170,7 @@ def _with_mu(guarantee: Guarantee, mu: float) -> Guarantee:
         neighbours=guarantee.neighbours,
         participations=guarantee.participations,
         separation=guarantee.separation,
+        records_per_step=guarantee.records_per_step,
     )
     if not math.isclose(found.epsilon, guarantee.epsilon, rel_tol=1e-9):
         raise InvalidValue("mu must belong to the plan's epsilon and delta")

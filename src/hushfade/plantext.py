@@ -11,7 +11,27 @@ if TYPE_CHECKING:
 
 
 def table(plan: Plan) -> str:
-    """One sentence of guarantee, one of accuracy, then the numbers."""
+    """The sentences, then the rows."""
+    listed = rows(plan)
+    width = max(len(name) for name, _ in listed)
+    return "\n".join(
+        [*sentences(plan), "", *(f"  {name:<{width}}  {text}" for name, text in listed)]
+    )
+
+
+def sentences(plan: Plan) -> list[str]:
+    """One sentence of guarantee, one of accuracy, one of the distance from the optimum."""
+    n = plan.horizon or 1000
+    shown = plan.stddev(n) * 1.96
+    accuracy = (
+        f"A released value is unbiased; 95 of 100 are within {shown:.4g} of the true decayed "
+        f"sum (a true 1000 shows as {1000 - shown:.0f} to {1000 + shown:.0f})."
+    )
+    return [plan.guarantee.sentence(), accuracy, plan.certificate(n).sentence()]
+
+
+def rows(plan: Plan) -> list[tuple[str, str]]:
+    """The numbers, each with its name."""
     n = plan.horizon or 1000
     deviations = plan.stddevs(n)
     intake = plan.intake
@@ -19,7 +39,7 @@ def table(plan: Plan) -> str:
     each = "" if intake.lanes == 1 else ", for any one of them"
     largest = intake.largest_total * intake.resolution
     cost = plan.cost
-    rows = [
+    return [
         ("decay", repr(plan.decay)),
         ("method", plan.method + (", for ever" if plan.horizon is None else f", {n} steps")),
         ("released", _lanes(plan)),
@@ -35,14 +55,6 @@ def table(plan: Plan) -> str:
         ("work", f"{cost.work} multiply-adds a step and key, and a draw"),
         ("time", f"about {_time(cost.live_seconds)} a step; {_time(cost.block_seconds)} in blocks"),
     ]
-    width = max(len(name) for name, _ in rows)
-    shown = float(deviations[-1]) * 1.96
-    accuracy = (
-        f"A released value is unbiased; 95 of 100 are within {shown:.4g} of the true decayed "
-        f"sum (a true 1000 shows as {1000 - shown:.0f} to {1000 + shown:.0f})."
-    )
-    lines = [plan.guarantee.sentence(), accuracy, plan.certificate(n).sentence(), ""]
-    return "\n".join(lines + [f"  {name:<{width}}  {text}" for name, text in rows])
 
 
 def _lanes(plan: Plan) -> str:

@@ -124,10 +124,10 @@ class Comparison:
         return "\n".join([*head, *lines, *foot])
 
     def plot(self, path: str | Path) -> None:
-        """A picture of the error against time for every row, written to the path."""
-        from hushfade.rivals import picture
+        """A picture of the error against time for every row, as a PNG or SVG file."""
+        from hushfade import report
 
-        picture.write(self, Path(path))
+        report.write(report.errors(self), path)
 
 
 _COLUMNS = ("method", "privacy", "max_error", "rms_error", "ratio", "memory", "work", "notes")

@@ -1,0 +1,293 @@
+"""hushfade bounds: the least error that any factorization can have, proven from both sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hushfade import duration, factor, theory
+from hushfade.cli import choices, console, options
+from hushfade.cli.plan import in_time
+from hushfade.decay import Decay, PowerLaw
+from hushfade.errors import Diverges, InvalidValue
+from hushfade.planfile import decay_document
+from hushfade.theory.norms import DENSE
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hushfade.theory import Bound
+
+HORIZONS = tuple(str(16**power) for power in range(1, 6))
+
+_DENSE, _LONG = 256, 1 << 16  # steps up to which the optimum, and γ_F, are found in a second
+_ROUNDING = 1e-11
+_PAPER = ("Theorem", "Claim", "Section", "Appendix")
+_OTHERS = (  # found by the paper's theorems, but not its bounds; the square root has its column
+    "circulant test", "mean singular value", "noise on the output", "square root",
+)  # fmt: skip
+
+Horizons = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--horizon",
+        metavar="STEPS|DURATION",
+        help="For how many steps; may be given several times.",
+        rich_help_panel=options.TIME,
+        show_default="16, 256, 4096, 65536, 1048576",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of one number of steps; None where a note says why it is not."""
+
+    steps: int
+    lower: float
+    upper: float
+    square_root: float | None
+    normalized: float | None
+    mean_lower: float | None
+    mean_upper: float | None
+    bounds: tuple[Bound, ...]
+
+    def paper(self, side: str) -> Bound | None:
+        """The paper's best bound of that side in closed form."""
+        found = [
+            bound
+            for bound in self.bounds
+            if bound.side == side and bound.where.startswith(_PAPER) and bound.name not in _OTHERS
+        ]
+        tightest = max if side == "lower" else min
+        return tightest(found, key=lambda bound: bound.value, default=None)
+
+
+def bounds(
+    decay: options.Kind = None,
+    half_life: options.HalfLife = None,
+    alpha: options.Alpha = None,
+    power: options.Power = None,
+    window: options.Window = None,
+    weights: options.Weights = None,
+    every: options.Every = None,
+    horizon: Horizons = None,
+    json: options.Json = False,
+) -> None:
+    """Bound the least error that any factorization mechanism can have for a decay.
+
+    The error factor is the largest standard deviation for noise multiplier 1 and records that
+    change a total by 1. The table has that of the square root and of the normalized square root,
+    the proven least, and the bounds of Henzinger, Upadhyay and Upadhyay's paper, corrected.
+    A million steps take some ten seconds. A bound that does not apply has a note.
+
+    [cyan]hushfade bounds --power 1 --horizon 256 --horizon 65536[/]
+    """
+    step = choices.every_of(every)
+    decaying = choices.decay_of(
+        decay,
+        half_life=half_life,
+        alpha=alpha,
+        power=power,
+        window=window,
+        weights=weights,
+        every=step,
+    )
+    asked = (choices.whole(text, step, "--horizon") for text in horizon or HORIZONS)
+    horizons = sorted(set(asked))
+    rows = []
+    with console.progress("bounding", len(horizons)) as advance:
+        for n in horizons:
+            rows.append(row_of(decaying, n))
+            advance(1)
+    limit = _limit(decaying)
+    notes = list(_notes(decaying, rows, limit))
+    conclusion = _conclusion(rows[-1], limit)
+    if json:
+        console.document(
+            {
+                "decay": decay_document(decaying),
+                "limit": limit,
+                "rows": [_document(row) for row in rows],
+                "notes": notes,
+                "conclusion": conclusion,
+            }
+        )
+        return
+    page = console.out()
+    page.print(f"Error factors of {decaying!r}.")
+    page.print(_table(rows, step))
+    page.print(_listed(rows[-1]))
+    for note in notes:
+        page.print(f"- {note}")
+    page.print()
+    page.print(conclusion, style="bold")
+
+
+def row_of(decay: Decay, n: int) -> Row:
+    """All that is known at n steps.  Cost: a second at 256 steps and at 2^16, some eight at 2^20.
+
+    >>> from hushfade.decay import NoDecay
+    >>> found = row_of(NoDecay(), 2)
+    >>> round(found.square_root, 12), round(found.lower, 3)  # 1 + (1/2)², 2/√3
+    (1.25, 1.155)
+    """
+    from hushfade.theory.bounds import bounds
+
+    listed = tuple(bounds(decay, n))
+    root = normalized = None
+    try:
+        root = factor.square_root(decay).error_factor(n)
+        normalized = factor.normalized(decay, n).error_factor(n)
+    except InvalidValue:  # a square root that grows beyond float64; `_notes` says so
+        pass
+    pairs = [value for value in (root, normalized) if value is not None]
+    # formulas and taps are rounded, by far less than is set aside here
+    lower = max(bound.value for bound in listed if bound.side == "lower") * (1.0 - _ROUNDING)
+    above = [bound.value for bound in listed if bound.side == "upper"]
+    upper = min(above + pairs) * (1.0 + _ROUNDING)
+    if n <= _DENSE:
+        exact = theory.gamma2(decay, n)
+        lower, upper = max(lower, exact.lower), min(upper, exact.upper)
+    mean = theory.gamma_f(decay, n) if _quick(n) else None
+    scale = math.sqrt(n)
+    return Row(
+        n,
+        lower,
+        upper,
+        root,
+        normalized,
+        None if mean is None else mean.lower / scale,
+        None if mean is None else mean.upper / scale,
+        listed,
+    )
+
+
+def _quick(n: int) -> bool:
+    """Is γ_F found in a second?  It is dense, O(n³), up to 1024 steps, and explicit beyond."""
+    return n <= _DENSE or DENSE < n <= _LONG
+
+
+def _limit(decay: Decay) -> float | None:
+    try:
+        return theory.gamma2_limit(decay).value
+    except Diverges:
+        return None
+
+
+def _notes(decay: Decay, rows: list[Row], limit: float | None) -> Iterator[str]:
+    """Why something is not in the table."""
+    from hushfade.theory.bounds import half_weights
+
+    n = rows[-1].steps
+    if any(row.square_root is None for row in rows):
+        yield (
+            "square root, normalized: left out where the square root of the weights' series "
+            "grows beyond all bounds"
+        )
+    if any(row.mean_lower is None for row in rows):
+        yield f"least mean: left out from {_DENSE + 1} to {DENSE} and beyond {_LONG} steps: slow"
+    try:
+        half_weights(decay, n)
+    except InvalidValue as error:
+        yield f"half weights (Theorem 3): {error}"
+    if isinstance(decay, PowerLaw) and not decay.power > 0.5:
+        yield "zeta function (Theorem 3): the power must be above 0.5, else the sum diverges"
+    if any(row.paper("upper") is None for row in rows):
+        yield "closed form: the paper has none for this decay"
+    if n == 1:
+        yield "two steps (Theorem 2): there must be two"
+    if limit is None:
+        yield "limit: infinite, the least error grows with the steps, for ever"
+
+
+def _conclusion(row: Row, limit: float | None) -> str:
+    """One sentence: what the table means."""
+    over = f"Over {in_time(row.steps, None)}"
+    ours = min((v for v in (row.square_root, row.normalized) if v is not None), default=None)
+    if ours is None:
+        return f"{over} the least error factor is between {row.lower:.5g} and {row.upper:.5g}."
+    more = math.ceil(1e4 * (ours / row.lower - 1.0)) / 100
+    name = "square root" if ours == row.square_root else "normalized square root"
+    told = f"{over} the {name} errs at most {max(more, 0.0):.2f} % more than the best factorization"
+    if limit is None:
+        return f"{told}; no error factor serves for ever."
+    return f"{told}; for ever, the least error factor is {limit:.5g}."
+
+
+def _document(row: Row) -> dict[str, Any]:
+    return {
+        "steps": row.steps,
+        "lower": row.lower,
+        "upper": row.upper,
+        "square_root": row.square_root,
+        "normalized": row.normalized,
+        "mean_lower": row.mean_lower,
+        "mean_upper": row.mean_upper,
+        "bounds": [
+            {
+                "side": bound.side,
+                "value": bound.value,
+                "name": bound.name,
+                "where": bound.where,
+                "correction": bound.correction,
+            }
+            for bound in row.bounds
+        ],
+    }
+
+
+def _table(rows: list[Row], every: int | None) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    time = [] if every is None else ["time"]
+    bracketed = ("paper's lower", "least: from", "to", "normalized", "square root")
+    heads = ("steps", *time, *bracketed, "paper's closed form", "least mean: from", "to")
+    for head in heads:
+        table.add_column(head, justify="right")
+    for row in rows:
+        low, high = row.paper("lower"), row.paper("upper")
+        table.add_row(
+            str(row.steps),
+            *([duration.shown(row.steps * every)] if every is not None else []),
+            _shown(None if low is None else low.value),
+            _shown(row.lower, math.floor),
+            _shown(row.upper, math.ceil),
+            _shown(row.normalized),
+            _shown(row.square_root),
+            _shown(None if high is None else high.value),
+            _shown(row.mean_lower, math.floor),
+            _shown(row.mean_upper, math.ceil),
+        )
+    return table
+
+
+def _listed(row: Row) -> Table:
+    """Every bound at the largest number of steps, with its source."""
+    from rich import box
+    from rich.table import Table
+
+    title = f"All bounds on the least error factor at {in_time(row.steps, None)}"
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+    table.add_column("")
+    table.add_column("value", justify="right")
+    table.add_column("bound")
+    table.add_column("where")
+    table.add_column("printed there instead")
+    for bound in row.bounds:
+        side = "at least" if bound.side == "lower" else "at most"
+        table.add_row(side, f"{bound.value:.6g}", bound.name, bound.where, bound.correction)
+    return table
+
+
+def _shown(value: float | None, towards: Any = round) -> str:
+    """Five digits, rounded to the safe side where there is one."""
+    if value is None:
+        return "none: note"
+    return f"{towards(1e5 * value) / 1e5:.5f}"

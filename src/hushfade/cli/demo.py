@@ -1,0 +1,170 @@
+"""hushfade demo: the whole way on public data, from events to a picture and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hushfade.cli import console, options
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hushfade.demo import Series
+
+Directory = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIRECTORY",
+        help="Where the files go; it is made if it is not there.",
+        rich_help_panel=options.OUTPUT,
+    ),
+]
+HOURS = (1, 24, 24 * 7, 24 * 40, 24 * 100, 24 * 191, 24 * 300, 8760)  # steps in the table
+FORTNIGHT = slice(24 * 32, 24 * 46)
+
+
+def demo(
+    output: Directory = Path("demo-output"),
+    json: options.Json = False,
+) -> None:
+    """Publish a year of late flights privately, and show how far from the truth it is.
+
+    336,776 departures from New York in 2013, public data that come with hushfade: late ones by
+    hour and airport with a half-life of 24 hours, cancelled ones of the last 7 days. Writes the
+    events, the releases with their guarantee, and pictures.
+
+    [cyan]hushfade demo[/]
+    """
+    from hushfade import demo as flights
+
+    output.mkdir(parents=True, exist_ok=True)
+    with console.progress("releasing two series"):
+        late, cancelled = flights.late(), flights.cancelled()
+    with console.progress("writing"):
+        files = list(_files(output, late, cancelled))
+    report = {
+        "guarantee": late.plan.guarantee.sentence(),
+        "optimum": late.plan.certificate(len(late.truth)).sentence(),
+        "late": _numbers(late),
+        "cancelled": _numbers(cancelled),
+        "files": [str(path) for path in files],
+    }
+    if json:
+        console.document(report)
+    else:
+        _show(late, cancelled, files)
+
+
+def _numbers(series: Series) -> dict[str, Any]:
+    certificate = series.plan.certificate(len(series.truth))
+    return {
+        "decay": repr(series.plan.decay),
+        "steps": len(series.truth),
+        "keys": series.truth.shape[1],
+        "max_stddev": series.plan.max_stddev(len(series.truth)),
+        "inside_95": series.inside,
+        "error_factor": certificate.error_factor,
+        "proven_least": certificate.lower,
+    }
+
+
+def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
+    from hushfade import demo, report
+    from hushfade.cli.job import steps_told
+    from hushfade.published import Meaning, document, whole_file
+    from hushfade.whole import whole
+
+    with whole(output / "flights.csv") as file:
+        file.write_bytes(demo.events())
+    yield output / "flights.csv"
+    for name, series in (("late", late), ("cancelled", cancelled)):
+        meaning = Meaning(series.plan.keys, series.calendar.zoned)
+        steps = steps_told(series.calendar, len(series.truth))
+        noise = "fresh, from the operating system"
+        told = document(series.plan, meaning, steps=steps, noise=noise, limits=None)
+        path = output / f"{name}.csv"
+        with whole_file(path, meaning, "csv", told) as writer:
+            writer.write(series.rows)
+        yield path
+    pictures = (
+        ("late", late, slice(23, None, 24), "late departures"),
+        ("fortnight", late, FORTNIGHT, "late departures"),
+        ("cancelled", cancelled, slice(None), "cancelled departures"),
+    )
+    for name, series, which, label in pictures:
+        ends = series.rows.ends
+        assert ends is not None
+        figure = report.series(
+            ends[which].astype("datetime64[ns]").astype("datetime64[s]").tolist(),
+            series.rows.values[which],
+            series.rows.stddevs[which],
+            keys=series.plan.keys,
+            decay=series.plan.decay,
+            guarantee=series.plan.guarantee,
+            label=label,
+            truth=series.truth[which],
+            time_label="2013, local time",
+        )
+        report.write(figure, output / f"{name}.png")
+        yield output / f"{name}.png"
+
+
+def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
+    from hushfade import composed_mu, epsilon_of
+    from hushfade.plantext import sentences
+
+    page = console.out()
+    page.print("Departures from New York more than 15 minutes late, each hour of 2013.")
+    page.print("Half-life 24 hours; one record is one departure.", end="\n\n")
+    for sentence in sentences(late.plan)[:2]:
+        page.print(sentence)
+    page.print(late.plan.certificate(len(late.truth)).sentence(), end="\n\n")
+    page.print(_table(late))
+    page.print(
+        f"Measured: {late.inside:.1%} of the {late.truth.size} intervals of 95 % hold the truth.",
+        end="\n\n",
+    )
+    deviation = cancelled.plan.max_stddev(len(cancelled.truth))
+    page.print("Cancelled departures of the last 7 days, each day, all airports together.")
+    page.print(
+        f"The error's standard deviation is {deviation:.2f}; {cancelled.inside:.1%} of the "
+        f"{cancelled.truth.size} intervals of 95 % hold the truth.",
+        end="\n\n",
+    )
+    both = composed_mu([late.plan.guarantee, cancelled.plan.guarantee])
+    epsilon = epsilon_of(both, late.plan.guarantee.delta)
+    page.print(
+        f"Two series of the same records would compose to epsilon = {epsilon:.3f}. Here "
+        "epsilon = 1 holds for both together: a departure is late or cancelled, never both."
+    )
+    page.print("\nWritten: " + ", ".join(str(path) for path in files))
+
+
+def _table(late: Series) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(
+        title="Some hours. The truth is shown only because these data are public.",
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    table.add_column("until", no_wrap=True)
+    table.add_column("95 %", justify="right")
+    for key in late.plan.keys or ():
+        table.add_column(f"{key}\ntruth", justify="right")
+        table.add_column(f"{key}\nreleased", justify="right", style="bold")
+    for step in HOURS:
+        margin = 1.959964 * late.rows.stddevs[step - 1]
+        pairs = zip(late.truth[step - 1], late.rows.values[step - 1], strict=True)
+        cells = [f"{number:.1f}" for pair in pairs for number in pair]
+        table.add_row(f"{late.calendar.end(step):%d %b %H:%M}", f"± {margin:.1f}", *cells)
+    return table

@@ -1,0 +1,206 @@
+"""What `hushfade run` is asked to do, from its options: steps, columns, limits, noise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hushfade import duration
+from hushfade.errors import InvalidValue
+from hushfade.events import Arrival, Batch, Calendar, Columns, Limits, Reader, RowOrder, batches
+from hushfade.events import columns as read
+from hushfade.events.calendar import Order, calendar
+from hushfade.events.live import (
+    Clock,
+    Lines,
+    OpenSteps,
+    by_clock,
+    by_empty_lines,
+    check_start,
+    current,
+)
+from hushfade.events.readers import line_reader
+from hushfade.published import times_written
+
+if TYPE_CHECKING:
+    from hushfade.check import Signed
+    from hushfade.guarantee import Guarantee
+    from hushfade.noise import NoiseSource
+    from hushfade.plan import Plan
+
+_RANGE = (
+    "--time needs --start, and --end or --steps: if they came from the data, the first and the "
+    "last record would show in what is published. Say --public-range where their times are public"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where records are, and how they are read."""
+
+    paths: tuple[Path | None, ...]  # None is the standard input
+    columns: Columns
+    form: str | None = None
+    time_unit: str | None = None
+    skip_empty: bool = False
+
+    def batches(self, progress: Callable[[int], object] | None = None) -> Iterator[Batch]:
+        """The batches of all files, one file after the other."""
+        for path in self.paths:
+            yield from batches(path, self.columns, form=self.form, progress=progress)
+
+    def reader(self, plan: Plan, order: Order) -> Reader:
+        """What turns batches into cells and units; with a column of persons, within the limits
+        that the guarantee says."""
+        promised = plan.guarantee
+        limits = Limits(promised.records_per_step, promised.participations, promised.separation)
+        replaced = self.skip_empty and promised.neighbours == "replace"
+        if replaced and not plan.intake.low <= 0.0 <= plan.intake.high:
+            raise InvalidValue(
+                "--skip-empty needs 0 between --low and --high where records are replaced: a value "
+                "that becomes empty counts as 0"
+            )
+        return Reader(
+            plan.intake,
+            self.columns,
+            order,
+            limits=None if self.columns.user is None else limits,
+            time_unit=self.time_unit,
+            skip_empty=self.skip_empty,
+        )
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The options about time."""
+
+    every: int | None
+    start: str | None
+    end: str | None
+    count: int | None
+    public_range: bool
+    rows: int
+
+
+def order_of(asked: Steps, source: Source) -> Calendar | RowOrder:
+    """Which steps a run of whole files has."""
+    if source.columns.time is None:
+        given = {
+            "--every": asked.every, "--start": asked.start, "--end": asked.end,
+            "--steps": asked.count, "--time-unit": source.time_unit,
+            "--public-range": asked.public_range or None,
+        }  # fmt: skip
+        for option, value in given.items():
+            if value is not None:
+                raise InvalidValue(f"{option} needs --time: without it the rows are the steps")
+        return RowOrder(asked.rows)
+    if asked.rows != 1:
+        raise InvalidValue("--rows-per-step and --time exclude each other")
+    if asked.every is None:
+        raise InvalidValue("--time needs --every, a step's length such as 1h")
+    if asked.public_range:
+        if asked.start is not None or asked.end is not None or asked.count is not None:
+            raise InvalidValue("--public-range excludes --start, --end and --steps")
+        return _public_range(asked.every, source)
+    if asked.start is None or (asked.end is None and asked.count is None):
+        raise InvalidValue(_RANGE)
+    return calendar(asked.start, asked.every, end=asked.end, steps=asked.count)
+
+
+def _public_range(every: int, source: Source) -> Calendar:
+    """From the step of the first record to that of the last, at whole multiples of the length."""
+    if None in source.paths:
+        raise InvalidValue("--public-range reads the files twice, which standard input cannot be")
+    name = source.columns.time
+    assert name is not None
+    ends: list[int] = []
+    zones: set[bool] = set()
+    for batch in replace(source, columns=Columns(time=name)).batches():
+        times, zoned = read.times(batch, name, unit=source.time_unit)
+        ends += [int(times.min()), int(times.max())] if len(times) else []
+        zones.add(zoned)
+    if not ends:
+        raise InvalidValue("--public-range needs a record: there is none")
+    if len(zones) > 1:
+        raise InvalidValue("times must have a zone in all files, or in none")
+    start = min(ends) // every * every
+    return Calendar(start, every, zones.pop(), (max(ends) - start) // every + 1)
+
+
+def live_order(asked: Steps, source: Source, now: Clock) -> Calendar | Arrival:
+    """Which steps lines that come live have."""
+    if asked.rows != 1 or asked.public_range or asked.end is not None:
+        raise InvalidValue("--live excludes --rows-per-step, --public-range and --end")
+    if asked.every is None:
+        if source.columns.time is not None or asked.start is not None:
+            raise InvalidValue("--live with --time or --start needs --every")
+        return Arrival(asked.count)
+    if asked.start is None:
+        found = current(asked.every, now)
+        return Calendar(found.start, found.every, True, asked.count)
+    found = calendar(asked.start, asked.every, steps=asked.count)
+    if not found.zoned:
+        raise InvalidValue("--start must have a zone where lines come live, as 2026-01-31T12:00Z")
+    check_start(found, now)
+    return found
+
+
+def live_totals(
+    source: Source, reader: Reader, order: Order, lateness: int, now: Clock
+) -> Iterator[Signed]:
+    """The totals of one step after the other, as the clock or empty lines close them."""
+    lines = line_reader(source.form or "csv", "standard input", source.columns)
+    steps, feed = OpenSteps(reader, lines), Lines(sys.stdin.buffer)
+    if isinstance(order, Calendar):
+        if lateness and source.columns.time is None:
+            raise InvalidValue("--lateness needs --time: without it no record is late")
+        return by_clock(feed, steps, order, lateness=lateness, now=now)
+    return by_empty_lines(feed, steps, most=order.steps)
+
+
+def limits_sentence(columns: Columns, guarantee: Guarantee) -> str | None:
+    """How the guarantee's participation is kept."""
+    if columns.user is not None:
+        return (
+            "Of one person's records, those beyond the guarantee's were left out, the last first."
+        )
+    if guarantee.participations > 1 or guarantee.records_per_step > 1:
+        return "That nobody has more records than the guarantee says was promised, not enforced."
+    return None
+
+
+def noise_of(
+    key: Path | None, stream: str | None, seed: int | None
+) -> tuple[NoiseSource | None, str]:
+    """Where the noise comes from, and how that is told."""
+    from hushfade.noise import KeyedNoise, UnsafeSeededNoise
+
+    if seed is not None:
+        if key is not None:
+            raise InvalidValue("--unsafe-seed and --noise-key exclude each other")
+        return UnsafeSeededNoise(seed), "NOT PRIVATE: a known seed, for tests and examples"
+    if (key is None) != (stream is None):
+        raise InvalidValue("--noise-key and --stream go together")
+    if key is None or stream is None:
+        return None, "fresh, from the operating system"
+    return KeyedNoise.from_file(key, stream=stream), "from a secret key: the same if run again"
+
+
+def steps_told(order: Order, steps: int | None) -> dict[str, Any]:
+    """The steps, for the companion of the releases."""
+    import numpy as np
+
+    if isinstance(order, RowOrder):
+        return {"rows": order.rows, "count": steps}
+    if isinstance(order, Arrival):
+        return {"closed": "at an empty line", "count": steps}
+    start = np.array([order.start]).astype("datetime64[ns]")
+    return {
+        "every": duration.shown(order.every),
+        "start": str(times_written(start, order.zoned)[0]),
+        "clock": "UTC" if order.zoned else "local",
+        "count": steps,
+    }

@@ -1,0 +1,150 @@
+"""The arguments of a release from a frame, and the plan that they make.
+
+Either `plan`, or:
+
+    decay, or one of    half_life (pandas writes halflife), alpha, power, window, weights
+    epsilon, delta      and neighbours, participations, separation, records_per_step
+    low, high           the bounds of a record
+    horizon, method, resolution
+
+half_life, window, separation and horizon may be durations such as "24h" if `every` says how long
+a step is.  alpha is the decay's, f_k = alpha^-k: what pandas calls alpha = a is 1 / (1 - a) here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypedDict
+
+from hushfade import duration
+from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow
+from hushfade.draft import Method
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.factor import Factorization
+from hushfade.guarantee import Guarantee, Neighbours
+from hushfade.noise import NoiseSource
+from hushfade.plan import Plan, plan
+
+_DECAYS = ("decay", "half_life", "halflife", "alpha", "power", "window", "weights")
+_GUARANTEE = (
+    "epsilon", "delta", "neighbours", "participations", "separation", "records_per_step",
+)  # fmt: skip
+_REST = ("low", "high", "horizon", "method", "resolution")
+
+
+class TotalsArguments(TypedDict, total=False):
+    """What `release_totals` takes, by keyword."""
+
+    plan: Plan | None
+    decay: Decay | None
+    half_life: float | str | None
+    halflife: float | str | None
+    alpha: float | None
+    power: float | None
+    window: int | str | None
+    weights: Sequence[float] | None
+    every: str | None
+    epsilon: float | None
+    delta: float | None
+    neighbours: Neighbours
+    participations: int
+    separation: int | str
+    records_per_step: int
+    low: float | None
+    high: float | None
+    horizon: int | str | None
+    method: Method | Factorization
+    resolution: float | None
+    noise: NoiseSource | None
+
+
+class Arguments(TotalsArguments, total=False):
+    """What `release` takes, by keyword: `empty_steps` says that a null is a step without record."""
+
+    empty_steps: bool
+
+
+def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Plan:
+    """The plan that the arguments give or describe.
+
+    Every argument is public: nothing is ever taken from the data.
+
+    >>> planned({"half_life": "36h", "every": "1d", "epsilon": 1, "delta": 1e-6,
+    ...          "low": 0, "high": 1}).decay
+    Exponential(half_life=1.5)
+    """
+    given: dict[str, Any] = {name: said for name, said in arguments.items() if said is not None}
+    for name in ("noise", "empty_steps"):  # of the release, not of its plan
+        given.pop(name, None)
+    unknown = sorted(set(given) - {"plan", "every", *_DECAYS, *_GUARANTEE, *_REST})
+    if unknown:
+        raise InvalidType(f"a release takes no argument named {unknown[0]!r}")
+    if "plan" in given:
+        return _checked(given, keys)
+    every = duration.nanoseconds(given["every"], name="every") if "every" in given else None
+    decay = _decay(given, every)
+    guarantee = _guarantee(given, every)
+    if "low" not in given or "high" not in given:
+        raise InvalidType(
+            "low and high must be given: each record is clipped to them; bounds taken from the "
+            "data would reveal a record, since the largest value is one person's"
+        )
+    rest = {name: given[name] for name in _REST if name in given}
+    if "horizon" in rest:
+        rest["horizon"] = _whole(rest["horizon"], every, "horizon")
+    return plan(decay, guarantee, keys=keys, **rest)
+
+
+def _checked(given: dict[str, Any], keys: Iterable[str] | None) -> Plan:
+    """The plan that was given, if it fits and nothing else contradicts it."""
+    found = given["plan"]
+    if not isinstance(found, Plan):
+        raise InvalidType(f"plan must be a Plan, got {type(found).__name__}")
+    others = sorted(set(given) - {"plan"})
+    if others:
+        raise InvalidType(f"plan and {others[0]} exclude each other: the plan says it")
+    if keys is None and not found.intake.scalar:
+        raise InvalidValue("plan must release one number a step, got one with keys or a width")
+    if keys is not None and found.keys != tuple(keys):
+        raise InvalidValue("plan must have the keys that are given, in their order")
+    return found
+
+
+def _decay(given: dict[str, Any], every: int | None) -> Decay:
+    named = [name for name in _DECAYS if name in given]
+    if len(named) != 1:
+        got = " and ".join(named) or "none"
+        raise InvalidType(f"one of {', '.join(_DECAYS)} must be given, got {got}")
+    name = named[0]
+    value = given[name]
+    match name:
+        case "half_life" | "halflife":
+            return Exponential(half_life=_steps(value, every, name))
+        case "alpha":
+            return Exponential(alpha=value)
+        case "power":
+            return PowerLaw(power=value)
+        case "window":
+            return SlidingWindow(length=_whole(value, every, name))
+        case "weights":
+            return CustomDecay(value)
+    if not isinstance(value, Decay):
+        raise InvalidType(f"decay must be a decay, got {type(value).__name__}")
+    return value
+
+
+def _guarantee(given: dict[str, Any], every: int | None) -> Guarantee:
+    if "epsilon" not in given or "delta" not in given:
+        raise InvalidType("epsilon and delta must be given, or a plan")
+    said = {name: given[name] for name in _GUARANTEE if name in given}
+    if "separation" in said:
+        said["separation"] = _whole(said["separation"], every, "separation")
+    return Guarantee(**said)
+
+
+def _steps(value: float | str, every: int | None, name: str) -> float:
+    return float(duration.steps(value, every, name=name)) if isinstance(value, str) else value
+
+
+def _whole(value: int | str, every: int | None, name: str) -> int:
+    return duration.whole_steps(value, every, name=name) if isinstance(value, str) else value

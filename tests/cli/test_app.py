@@ -1,0 +1,87 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import typer.main
+
+import hushfade
+from hushfade.cli import COMMANDS, app
+from tests.cli.command import ONE, run
+
+GROUP = typer.main.get_command(app)
+NAMES = list(GROUP.commands)
+
+
+def started(*arguments, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-m", "hushfade", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # buffered, as users have it: a closed pipe is then met late
+        env={**os.environ, "PYTHONUNBUFFERED": "", **environment},
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_and_option_has_help(name):
+    command = GROUP.commands[name]
+    first = command.help.split("\n")[0]
+    assert first.endswith(".")
+    assert f"hushfade {name}" in command.help.split("\n\n", 1)[1]  # an example to copy
+    for parameter in command.params:
+        assert parameter.help, parameter.name
+        if parameter.name != "help" and parameter.param_type_name == "option":
+            assert parameter.rich_help_panel, parameter.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_is_shown_without_other_options(name):
+    result = run(f"{name} --help")
+    assert result.exit_code == 0
+    assert "--json" in result.stdout
+
+
+def test_all_commands_are_registered():
+    assert [command.__name__ for command in COMMANDS] == NAMES
+
+
+def test_a_process_prints_the_document_alone():
+    process = started("plan", "--window", "7", "--mu", "0.5", "--json")
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    assert json.loads(out)["mu"] == 0.5
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_reader_who_has_seen_enough_ends_the_command_quietly(form):
+    process = started("bounds", "--power", "1", "--horizon", "16", *form)
+    process.stdout.close()  # before anything is written
+    err = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(), err) == (0, b"")
+
+
+def test_letters_that_the_terminal_lacks_do_not_stop_a_command():
+    process = started("bounds", "--power", "1", "--horizon", "4", PYTHONIOENCODING="ascii")
+    out, err = process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    assert out.isascii()
+
+
+def test_the_version_is_the_library_s():
+    assert run("--version").stdout == f"hushfade {hushfade.__version__}\n"
+
+
+def test_without_a_command_the_help_is_shown():
+    assert "explain" in run("").output
+
+
+@pytest.mark.parametrize("line", ["nonsense", "plan --nonsense", f"plan --power x {ONE}"])
+def test_wrong_usage_is_exit_code_2(line):
+    result = run(line)
+    assert (result.exit_code, result.stdout) == (2, "")
+    told = json.loads(run(line + " --json").stderr)
+    assert told["code"] == 2
+    assert told["error"]

@@ -1,0 +1,239 @@
+import json
+
+import pytest
+
+from hushfade import (
+    CustomDecay,
+    Exponential,
+    Guarantee,
+    InvalidValue,
+    NoDecay,
+    PowerLaw,
+    SlidingWindow,
+    plan,
+)
+from hushfade.cli import choices
+from hushfade.cli.console import Exit, Failure
+from tests.cli.command import run
+
+HOUR = 3600 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("values", "decay"),
+    [
+        ({"kind": "none"}, NoDecay()),
+        ({"half_life": "2.5"}, Exponential(half_life=2.5)),
+        ({"kind": "exponential", "alpha": 1.5}, Exponential(alpha=1.5)),
+        ({"power": 0.3}, PowerLaw(power=0.3)),
+        ({"window": "7"}, SlidingWindow(7)),
+        ({"weights": "1,0.5,0.25"}, CustomDecay([1, 0.5, 0.25])),
+    ],
+)
+def test_options_make_the_decay_they_name(values, decay):
+    assert choices.decay_of(**values) == decay
+
+
+@pytest.mark.parametrize(
+    ("duration", "steps"), [("24h", "24"), ("1d", "24"), ("90min", "1.5"), ("1w", "168")]
+)
+def test_durations_equal_steps(duration, steps):
+    in_time = choices.decay_of(half_life=duration, every=HOUR)
+    assert in_time == choices.decay_of(half_life=steps)
+    if "." not in steps:
+        for name in ("--window", "--separation", "--horizon"):
+            assert choices.whole(duration, HOUR, name) == int(steps)
+
+
+def test_one_promise_can_be_said_in_three_ways():
+    by_epsilon = choices.guarantee_of(epsilon=1, delta=1e-6)
+    by_mu = choices.guarantee_of(mu=by_epsilon.mu)
+    by_rho = choices.guarantee_of(rho=by_epsilon.rho)
+    assert by_epsilon == Guarantee(epsilon=1, delta=1e-6)
+    for other in (by_mu, by_rho):  # rounded roots: a few units of float64
+        assert other.mu == pytest.approx(by_epsilon.mu, rel=1e-14)
+        assert other.epsilon == pytest.approx(1, rel=1e-8)
+
+
+def test_a_guarantee_has_all_that_was_asked():
+    found = choices.guarantee_of(
+        mu=0.5,
+        delta=1e-8,
+        neighbours="replace",
+        participations=3,
+        separation="1d",
+        records_per_step=2,
+        every=HOUR,
+    )
+    assert found == Guarantee.from_mu(
+        0.5,
+        delta=1e-8,
+        neighbours="replace",
+        participations=3,
+        separation=24,
+        records_per_step=2,
+    )
+
+
+def test_a_plan_is_the_library_s():
+    decay, guarantee = Exponential(half_life=5), Guarantee(1, 1e-6)
+    found = choices.plan_of(
+        decay,
+        guarantee,
+        low=-1,
+        high=4,
+        horizon="2d",
+        method="normalized",
+        resolution=2**-6,
+        keys=["a", "b"],
+        every=HOUR,
+    )
+    same = plan(
+        decay,
+        guarantee,
+        low=-1,
+        high=4,
+        horizon=48,
+        method="normalized",
+        resolution=2**-6,
+        keys=["a", "b"],
+    )
+    assert found.digest == same.digest
+
+
+def test_keys_come_from_a_file_line_by_line(tmp_path):
+    file = tmp_path / "keys.txt"
+    for text in ("at\nch\nZürich\x85\n", "at\nch\nZürich\x85", "\ufeffat\r\nch\r\nZürich\x85\r\n"):
+        file.write_bytes(text.encode())
+        if "\x85" in text:  # not a line's end, but a space: refused by its line
+            with pytest.raises(Failure, match="line 3"):
+                choices.keys_of(None, file)
+        file.write_bytes(text.replace("\x85", "").encode())
+        assert choices.keys_of(None, file) == ("at", "ch", "Zürich")
+
+
+def test_without_bounds_records_are_counted():
+    assert choices.bounds_of(None, None, valued=False) == (0.0, 1.0)
+    assert choices.bounds_of(-2.0, 3.0, valued=True) == (-2.0, 3.0)
+
+
+# Refusals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "a decay must be given: --decay none, or one of --half-life, "),
+        ({"kind": "power"}, "--decay power needs --power"),
+        ({"kind": "exponential"}, "--decay exponential needs --half-life or --alpha"),
+        ({"kind": "window"}, "--decay window needs --window"),
+        ({"kind": "custom"}, "--decay custom needs --weights"),
+        ({"kind": "none", "power": 1.0}, "--decay none and --power exclude each other"),
+        ({"kind": "window", "power": 1.0}, "--decay window and --power exclude each other"),
+        ({"half_life": "3", "window": "4"}, "--half-life and --window exclude each other"),
+        ({"half_life": "3", "alpha": 2.0}, "--half-life and --alpha exclude each other"),
+        ({"half_life": "nan"}, "--half-life must be > 0, got nan"),
+        ({"half_life": "-1"}, "--half-life must be > 0, got -1"),
+        ({"half_life": "0"}, "--half-life must be > 0, got 0"),
+        ({"half_life": "inf"}, "--half-life must be finite, got inf"),
+        ({"half_life": "24h"}, "--half-life must be in steps unless --every is given, got '24h'"),
+        ({"half_life": "soon"}, "--half-life must be a number of steps or a duration such as 24h"),
+        ({"window": "1.5"}, "--window must be a whole number of steps, got 1.5"),
+        ({"window": "90min", "every": HOUR}, "--window must be a whole number of steps, got 1.5"),
+        ({"alpha": float("nan")}, "--alpha must be finite, got nan"),
+        ({"alpha": 1.0}, "--alpha must be > 1"),
+        ({"power": float("nan")}, "--power must be > 0, got nan"),
+        ({"power": float("inf")}, "--power must be finite, got inf"),
+        ({"weights": "1,x"}, "--weights must be numbers with commas between them, got '1,x'"),
+        ({"weights": "1,nan"}, "--weights must be finite, got nan at index 1"),
+        ({"weights": "0,1"}, "--weights must start with a weight > 0"),
+    ],
+)
+def test_contradictory_decays_are_refused_by_their_options(values, message):
+    with pytest.raises(InvalidValue) as error:
+        choices.decay_of(**values)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "a guarantee must be given"),
+        ({"epsilon": 1.0}, "--epsilon needs --delta"),
+        ({"delta": 1e-6}, "a guarantee must be given"),
+        ({"epsilon": 1.0, "mu": 1.0}, "--epsilon and --mu exclude each other"),
+        ({"mu": 1.0, "rho": 1.0}, "--mu and --rho exclude each other"),
+        ({"epsilon": float("nan"), "delta": 1e-6}, "--epsilon must be > 0, got nan"),
+        ({"epsilon": 1.0, "delta": float("nan")}, "--delta must be finite, got nan"),
+        ({"epsilon": 1.0, "delta": 1.0}, "--delta must be in (0, 1), got 1.0"),
+        ({"mu": float("inf")}, "--mu must be finite, got inf"),
+        ({"rho": 0.0}, "--rho must be > 0, got 0.0"),
+        ({"mu": 1.0, "participations": 0}, "--participations must be an integer >= 1, got 0"),
+        ({"mu": 1.0, "records_per_step": 0}, "--records-per-step must be an integer >= 1, got 0"),
+        ({"mu": 1.0, "separation": "1.5"}, "--separation must be a whole number of steps"),
+    ],
+)
+def test_contradictory_guarantees_are_refused_by_their_options(values, message):
+    with pytest.raises(InvalidValue) as error:
+        choices.guarantee_of(**values)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"low": float("nan")}, "--low must be finite, got nan"),
+        ({"high": 0.0}, "--low must be < high, got 0.0 and 0.0"),
+        ({"resolution": 0.3}, "--resolution must be a power of two, got 0.3"),
+        ({"horizon": "2.5"}, "--horizon must be a whole number of steps"),
+        ({"method": "normalized"}, "--horizon must be given for --method normalized"),
+        ({"method": "unbounded"}, "--method unbounded is for NoDecay()"),
+    ],
+)
+def test_contradictory_plans_are_refused_by_their_options(values, message):
+    with pytest.raises(InvalidValue) as error:
+        choices.plan_of(PowerLaw(1), Guarantee(1, 1e-6), **{"low": 0.0, "high": 1.0, **values})
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("bounds", [(None, None), (0.0, None), (None, 1.0)])
+def test_bounds_of_values_must_be_known_beforehand(bounds):
+    with pytest.raises(InvalidValue, match=r"--low and --high .* reveal a record"):
+        choices.bounds_of(*bounds, valued=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("secret\nb\nsecret\n", "keys must differ from each other, got the key of line 1 again "
+         "at line 3"),
+        ("secret\n\nb\n", "keys must not be empty, got nothing at line 2"),
+        ("", "keys must not be empty, got nothing at line 1"),
+        ("a\n secret\n", "keys must have no space around them, got one at line 2"),
+        (b"\xff\xfe", "the file must be UTF-8"),
+    ],
+)  # fmt: skip
+def test_wrong_lines_of_keys_are_told_by_number_and_never_shown(tmp_path, text, message):
+    file = tmp_path / "keys.txt"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(Failure) as error:
+        choices.keys_of(None, file)
+    assert error.value.code == Exit.DATA
+    assert error.value.message == f"{file}: {message}"
+
+
+def test_keys_are_given_once(tmp_path):
+    with pytest.raises(InvalidValue, match="--keys and --keys-file exclude each other"):
+        choices.keys_of("a,b", tmp_path / "keys.txt")
+    with pytest.raises(InvalidValue, match=r"--keys must differ .* place 1 again at place 2"):
+        choices.keys_of("a,a", None)
+    with pytest.raises(Failure) as error:
+        choices.keys_of(None, tmp_path / "none.txt")
+    assert error.value.code == Exit.FILE
+
+
+def test_the_command_says_what_the_functions_say():
+    result = run("plan --half-life 3 --window 4 --mu 1 --json")
+    assert result.exit_code == Exit.USAGE
+    told = json.loads(result.stderr)
+    assert told == {"error": "--half-life and --window exclude each other", "code": 2}

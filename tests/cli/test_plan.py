@@ -1,0 +1,132 @@
+import json
+import os
+import re
+
+import pytest
+
+import hushfade as hf
+from hushfade.cli.console import Exit
+from tests.cli.command import ONE, document, run
+
+CASES = {
+    f"--half-life 24 {ONE}": hf.plan(hf.Exponential(half_life=24), hf.Guarantee(1, 1e-6)),
+    f"--window 7 --low -2 --high 3 --neighbours replace --keys a,b {ONE}": hf.plan(
+        hf.SlidingWindow(7), hf.Guarantee(1, 1e-6, "replace"), low=-2, high=3, keys=["a", "b"]
+    ),
+    "--decay none --horizon 50 --method normalized --mu 0.5": hf.plan(
+        hf.NoDecay(), hf.Guarantee.from_mu(0.5), horizon=50, method="normalized"
+    ),
+    "--decay none --method unbounded --rho 0.1 --delta 1e-5": hf.plan(
+        hf.NoDecay(), hf.Guarantee.from_rho(0.1, delta=1e-5), method="unbounded"
+    ),
+    f"--power 1 --participations 3 --separation 4 --records-per-step 2 {ONE}": hf.plan(
+        hf.PowerLaw(1),
+        hf.Guarantee(1, 1e-6, participations=3, separation=4, records_per_step=2),
+    ),
+    f"--weights 1,0.5,0.25 --resolution 0.0625 {ONE}": hf.plan(
+        hf.CustomDecay([1, 0.5, 0.25]), hf.Guarantee(1, 1e-6), resolution=2**-4
+    ),
+}
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_the_document_has_the_library_s_numbers(line):
+    plan, found = CASES[line], document(f"plan {line}")
+    n = plan.horizon or 1000
+    certificate = plan.certificate(n)
+    assert found["digest"] == plan.digest.hex()
+    assert found["sentences"][0] == plan.guarantee.sentence()
+    assert found["sentences"][2] == certificate.sentence()
+    assert len(found["sentences"]) == 3
+    for name in ("epsilon", "delta", "mu", "rho", "records_per_step", "participations"):
+        assert found[name] == getattr(plan.guarantee, name)
+    assert found["sensitivity"] == plan.sensitivity
+    assert found["noise_stddev"] == plan.noise_stddev
+    assert found["max_stddev"] == plan.max_stddev(n)
+    assert found["error_bound"] == plan.error_bound(n)
+    assert [row["step"] for row in found["stddev"]] == sorted({1, 10, min(100, n), n})
+    for row in found["stddev"]:
+        assert row["stddev"] == pytest.approx(plan.stddev(row["step"]), rel=1e-12)
+    for name in ("lower", "upper", "ratio"):
+        assert found["certificate"][name] == getattr(certificate, name)
+    assert found["cost"]["memory"] == plan.cost.memory
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_the_page_has_all_of_the_plan_s_own(line):
+    shown = " ".join(run(f"plan {line}").stdout.split())
+    for part in re.split(r"\n|  +", str(CASES[line])):
+        assert " ".join(part.split()) in shown
+
+
+def test_durations_equal_steps():
+    in_time = document(
+        f"plan --half-life 1d --every 1h --horizon 2w --participations 2 --separation 12h {ONE}"
+    )
+    in_steps = document(
+        f"plan --half-life 24 --horizon 336 --participations 2 --separation 12 {ONE}"
+    )
+    assert in_time.pop("every") == "1h"
+    assert in_steps.pop("every") is None
+    assert in_time == in_steps
+
+
+def test_with_a_step_s_length_the_page_tells_times():
+    shown = " ".join(run(f"plan --window 7d --every 1h --horizon 4w {ONE}").stdout.split())
+    assert "window 168 steps, 1w" in shown
+    assert "horizon 672 steps, 4w" in shown
+    assert "100 │ 4d4h" in shown
+
+
+def test_a_terminal_also_shows_a_chart(monkeypatch):
+    label = "standard deviation of the error"
+    assert label not in run(f"plan --power 1 {ONE}").stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert label in run(f"plan --power 1 {ONE}").stdout
+    document_alone = run(f"plan --power 1 --json {ONE}").stdout
+    assert json.loads(document_alone)["steps"] == 1000
+
+
+def test_a_written_plan_is_read_again_as_the_same_one(tmp_path):
+    path = tmp_path / "plan.json"
+    found = document(f"plan --power 1 {ONE} -o", str(path))
+    assert hf.Plan.from_json(path.read_text()).digest.hex() == found["digest"]
+    assert os.listdir(tmp_path) == ["plan.json"]
+    again = document(f"plan --power 2 --force {ONE} -o", str(path))
+    assert hf.Plan.from_json(path.read_text()).digest.hex() == again["digest"] != found["digest"]
+
+
+def test_keys_from_a_file_are_those_of_the_option(tmp_path):
+    path = tmp_path / "keys.txt"
+    path.write_text("at\nch\n")
+    by_file = document(f"plan --power 1 {ONE} --keys-file", str(path))
+    assert by_file == document(f"plan --power 1 {ONE} --keys at,ch")
+
+
+def test_a_picture_is_written(tmp_path):
+    path = tmp_path / "plan.svg"
+    document(f"plan --power 1 {ONE} --plot", str(path))
+    assert path.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(("bounds", "said"), [("", True), ("--low 0 --high 1", False)])
+def test_it_says_when_records_are_counted(bounds, said):
+    shown = run(f"plan --power 1 {ONE} {bounds}").stdout
+    assert ("counted, as 1 each" in shown) is said
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("plan --power 1", Exit.USAGE, "a guarantee must be given"),
+        (f"plan --power nan {ONE}", Exit.USAGE, "--power must be > 0, got nan"),
+        (f"plan --decay none {ONE}", Exit.USAGE, "--horizon must be given"),
+        (f"plan --power 1 --low 0 {ONE}", Exit.USAGE, "--low and --high must both be given"),
+        (f"plan --power 1 --every soon {ONE}", Exit.USAGE, "--every must be like 1h"),
+        (f"plan --power 1 --keys-file none.txt {ONE}", Exit.FILE, "cannot read none.txt"),
+    ],
+)
+def test_refusals_print_no_result(line, code, message):
+    result = run(line + " --json")
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert message in json.loads(result.stderr)["error"]

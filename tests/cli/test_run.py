@@ -1,0 +1,283 @@
+"""hushfade run as a person uses it: files in, releases out, and everything that is refused."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hushfade as hf
+from hushfade.cli import app
+
+SECRET = "90210"
+PRIVATE = ["--half-life", "3h", "--every", "1h", "--epsilon", "1", "--delta", "1e-6"]
+HOURS = ["--time", "at", "--start", "2026-01-01", "--end", "2026-01-01T06:00"]
+VALUE = ["--value", "v", "--low", "0", "--high", "2"]
+SEED = ["--unsafe-seed", "7"]
+EVENTS = """at,k,v,u
+2026-01-01T03:10,b,1.5,ann
+2026-01-01T00:10,a,1,ann
+2026-01-01T00:59:59,a,7,bob
+2026-01-01T05:00,x,1,cy
+2025-12-31T23:59,a,1,cy
+2026-01-01T06:00,a,1,cy
+"""
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "events.csv").write_text(EVENTS)
+    return tmp_path
+
+
+def run(*words, text=None):
+    return CliRunner().invoke(app, ["run", *words], input=text)
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def released(plan, totals, seed=7):
+    return plan.start(hf.UnsafeSeededNoise(seed)).run(np.array(totals, dtype=float))
+
+
+def values(found):
+    return [float(row["value"]) for row in rows(found.stdout)]
+
+
+# What it does -------------------------------------------------------------------------------
+
+
+def test_a_series_is_that_of_the_library():
+    found = run("events.csv", *HOURS, *PRIVATE, *VALUE, *SEED)
+    assert found.exit_code == 0
+    plan = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(1, 1e-6), low=0, high=2)
+    # by hand: 1 + 2 (clipped) in the first hour, 1.5 in the fourth, 1 in the last
+    expected = released(plan, [3, 0, 0, 1.5, 0, 1])
+    assert values(found) == expected.tolist()
+    table = rows(found.stdout)
+    assert [row["time"] for row in table][:2] == ["2026-01-01T01:00:00", "2026-01-01T02:00:00"]
+    assert [float(row["stddev"]) for row in table] == plan.stddevs(6).tolist()
+    assert "5 of 6" not in found.stdout
+    assert "4 of 6 records counted; dropped: 2 outside the steps" in found.stderr
+
+
+def test_keys_have_a_row_each_and_others_are_dropped():
+    found = run("events.csv", *HOURS, *PRIVATE, *VALUE, *SEED, "--key", "k", "--keys", "a,b,c")
+    plan = hf.plan(
+        hf.Exponential(half_life=3), hf.Guarantee(1, 1e-6), low=0, high=2, keys=["a", "b", "c"]
+    )
+    totals = np.zeros((6, 3))
+    totals[0, 0], totals[3, 1] = 3, 1.5
+    assert values(found) == released(plan, totals).ravel().tolist()
+    assert [row["key"] for row in rows(found.stdout)][:3] == ["a", "b", "c"]
+    assert "1 of other keys" in found.stderr
+
+
+def test_without_a_value_records_are_counted():
+    found = run("events.csv", *HOURS, *PRIVATE, *SEED)
+    plan = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(1, 1e-6), resolution=1)
+    assert values(found) == released(plan, [2, 0, 0, 1, 0, 1]).tolist()
+
+
+def test_a_person_counts_as_often_as_the_guarantee_says():
+    limits = ["--user", "u", "--participations", "2", "--separation", "3h", "--per-user-limit", "2"]
+    found = run("events.csv", *HOURS, *PRIVATE, *SEED, *limits, "-o", "r.csv", "--json")
+    told = json.loads(found.stdout)
+    assert told["not_for_publication"]["over_limit"] == 0
+    assert "up to 2 in each of 2 steps at least 3 steps apart" in told["guarantee"]
+    strict = ["--user", "u", "--participations", "1"]
+    found = run("events.csv", *HOURS, *PRIVATE, *SEED, *strict, "-o", "s.csv", "--json")
+    assert json.loads(found.stdout)["not_for_publication"]["over_limit"] == 1  # ann's second
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_releases_and_their_companion_are_written_and_nothing_of_the_data(directory, ending):
+    found = run("events.csv", *HOURS, *PRIVATE, *VALUE, "-o", f"r.{ending}", "--json")
+    assert found.exit_code == 0
+    told = json.loads((directory / f"r.{ending}.plan.json").read_text())
+    assert told["steps"] == {
+        "every": "1h", "start": "2026-01-01T00:00:00", "clock": "local", "count": 6,
+    }  # fmt: skip
+    assert "dropped" not in json.dumps(told)
+    assert "records" not in {key for key in told if key != "plan"}
+    report = json.loads(found.stdout)
+    assert report["steps"] == 6
+    assert report["plan"] == told["plan"]["digest"]
+    again = run("events.csv", *HOURS, *PRIVATE, *VALUE, "-o", f"r.{ending}")
+    assert again.exit_code == 5
+    assert "exists" in again.stderr
+
+
+def test_a_kept_plan_gives_the_same_series():
+    options = ["--half-life", "3h", "--every", "1h", "--epsilon", "1", "--delta", "1e-6"]
+    made = CliRunner().invoke(
+        app, ["plan", *options, "--low", "0", "--high", "2", "-o", "plan.json"]
+    )
+    assert made.exit_code == 0
+    kept = run("events.csv", *HOURS, "--every", "1h", "--value", "v", "--plan", "plan.json", *SEED)
+    assert values(kept) == values(run("events.csv", *HOURS, *PRIVATE, *VALUE, *SEED))
+
+
+def test_rows_are_steps_where_there_is_no_time():
+    found = run("-", *VALUE, "--window", "2", "--epsilon", "1", "--delta", "1e-6", *SEED,
+                text="v\n1\n0\n9\n")  # fmt: skip
+    plan = hf.plan(hf.SlidingWindow(2), hf.Guarantee(1, 1e-6), low=0, high=2)
+    assert values(found) == released(plan, [1, 0, 2]).tolist()
+    assert "time" not in rows(found.stdout)[0]
+
+
+def test_several_files_are_one_series(directory):
+    head, *lines = EVENTS.splitlines(keepends=True)
+    (directory / "one.csv").write_text(head + "".join(lines[:3]))
+    (directory / "two.csv").write_text(head + "".join(lines[3:]))
+    parts = run("two.csv", "one.csv", *HOURS, *PRIVATE, *VALUE, *SEED)
+    assert values(parts) == values(run("events.csv", *HOURS, *PRIVATE, *VALUE, *SEED))
+
+
+def test_a_public_range_is_taken_from_the_data():
+    found = run("events.csv", "--time", "at", "--public-range", *PRIVATE, *VALUE, *SEED)
+    assert len(rows(found.stdout)) == 8
+    assert rows(found.stdout)[0]["time"] == "2026-01-01T00:00:00"  # the end of 23:00 to 24:00
+
+
+def test_counting_takes_the_declared_steps_as_horizon():
+    found = run("events.csv", *HOURS, "--every", "1h", "--decay", "none", "--epsilon", "1",
+                "--delta", "1e-6", "-o", "r.csv")  # fmt: skip
+    assert found.exit_code == 0
+    with open("r.csv.plan.json", encoding="utf-8") as file:
+        assert json.load(file)["plan"]["horizon"] == 6
+
+
+def test_a_secret_key_makes_a_repeated_run_the_same(directory):
+    (directory / "key").write_bytes(bytes(range(32)))
+    keyed = ["--noise-key", "key", "--stream", "s"]
+    (directory / "key").chmod(0o644)
+    assert "mode 0600" in run("events.csv", *HOURS, *PRIVATE, *VALUE, *keyed).stderr
+    (directory / "key").chmod(0o600)
+    first, second = (run("events.csv", *HOURS, *PRIVATE, *VALUE, *keyed) for _ in range(2))
+    assert first.exit_code == 0
+    assert first.stdout == second.stdout
+    fresh = [run("events.csv", *HOURS, *PRIVATE, *VALUE).stdout for _ in range(2)]
+    assert fresh[0] != fresh[1]
+
+
+def test_pictures_and_changed_values(directory):
+    found = run("events.csv", *HOURS, *PRIVATE, *VALUE, "--plot", "r.svg", "-o", "r.csv",
+                "--non-negative", "--whole", "--watch")  # fmt: skip
+    assert found.exit_code == 0
+    assert (directory / "r.svg").read_text().startswith("<?xml")
+    table = rows((directory / "r.csv").read_text())
+    assert all(float(row["value"]) >= 0 and float(row["value"]).is_integer() for row in table)
+    told = json.loads((directory / "r.csv.plan.json").read_text())
+    assert told["changed"] == ["non_negative", "whole"]
+
+
+def test_lines_come_live_and_releases_go_at_once():
+    words = [sys.executable, "-m", "hushfade", "run", "-", "--live", "--value", "v", "--low", "0",
+             "--high", "1", "--window", "2", "--epsilon", "1", "--delta", "1e-6",
+             *SEED]  # fmt: skip
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("v\n1\n\n")
+        process.stdin.flush()
+        assert process.stdout.readline().startswith("step,value")
+        first = process.stdout.readline()  # before the input ends
+        process.stdin.write("1\n\n")
+        out, _ = process.communicate(timeout=60)
+    plan = hf.plan(hf.SlidingWindow(2), hf.Guarantee(1, 1e-6))
+    expected = released(plan, [1, 1])
+    assert [float(line.split(",")[1]) for line in (first, out)] == expected.tolist()
+    assert process.returncode == 0
+
+
+# What is refused ----------------------------------------------------------------------------
+
+CORPUS = {
+    "nan": f"at,v\n2026-01-01,{SECRET}\n2026-01-01,nan\n",
+    "infinity": "at,v\n2026-01-01,1\n2026-01-01,inf\n",
+    "overflow": "at,v\n2026-01-01,1\n2026-01-01,1e999\n",
+    "underscore": f"at,v\n2026-01-01,1\n2026-01-01,{SECRET}_0\n",
+    "full-width": "at,v\n2026-01-01,1\n2026-01-01,１\n",
+    "space": "at,v\n2026-01-01,1\n2026-01-01, 1\n",
+    "empty": "at,v\n2026-01-01,1\n2026-01-01,\n",
+    "words": f"at,v\n2026-01-01,1\n2026-01-01,x{SECRET}\n",
+    "ragged": f"at,v\n2026-01-01,1\n2026-01-01,1,{SECRET}\n",
+    "bad time": f"at,v\n2026-01-01,1\n2026-02-30T{SECRET},1\n",
+    "zone": "at,v\n2026-01-01,1\n2026-01-01T00:00Z,1\n",
+    "quote": f'at,v\n2026-01-01,1\n"2026-01-01,{SECRET}\n',
+}
+
+
+@pytest.mark.parametrize("text", CORPUS.values(), ids=CORPUS)
+def test_malformed_records_are_refused_with_file_and_line_and_nothing_is_written(directory, text):
+    (directory / "events.csv").write_text(text)
+    found = run("events.csv", *HOURS, *PRIVATE, *VALUE, "-o", "r.csv")
+    assert found.exit_code == 3
+    assert found.stderr.startswith("error: events.csv, line 3")
+    assert SECRET not in found.output
+    assert sorted(os.listdir(directory)) == ["events.csv"]
+    as_json = run("events.csv", *HOURS, *PRIVATE, *VALUE, "-o", "r.csv", "--json")
+    assert json.loads(as_json.stderr)["code"] == 3
+
+
+def test_binary_rubbish_and_missing_files(directory):
+    (directory / "events.csv").write_bytes(b"at,v\n2026-01-01,1\n\xff\xfe,1\n")
+    assert run("events.csv", *HOURS, *PRIVATE, *VALUE).exit_code == 3
+    assert run("nowhere.csv", *HOURS, *PRIVATE, *VALUE).exit_code == 5
+    assert run("events.csv", *HOURS, *PRIVATE, *VALUE, "-o", "no/r.csv").exit_code == 5
+
+
+COMMON = [*HOURS, *PRIVATE, *VALUE]
+USAGE = {
+    "bounds cannot come from the data": (
+        [*HOURS, *PRIVATE, "--value", "v"], "bounds taken from the data would themselves reveal"),
+    "nor can the range": (["--time", "at", *PRIVATE, *VALUE], "the last record would show"),
+    "nor can the keys": ([*COMMON, "--key", "k"], "declared keys"),
+    "keys need a column": ([*COMMON, "--keys", "a,b"], "key column"),
+    "a person needs limits": ([*COMMON, "--user", "u"], "--participations"),
+    "fractions of a window": (
+        [*HOURS, *VALUE, "--window", "90min", "--every", "1h", "--epsilon", "1", "--delta", "1e-6"],
+        "whole number of steps"),
+    "an end off the steps": (
+        ["--time", "at", "--start", "2026-01-01", "--end", "2026-01-01T00:30", *PRIVATE, *VALUE],
+        "whole number of steps after"),
+    "no such column": (
+        [*COMMON, "--user", "nobody", "--participations", "1"], "no column 'nobody'"),
+    "steps without time": ([*VALUE, *PRIVATE], "--every needs --time"),
+    "lateness in whole files": ([*COMMON, "--lateness", "1h"], "--lateness needs --live"),
+    "a stream without key": ([*COMMON, "--stream", "s"], "go together"),
+    "json without a file": ([*COMMON, "--json"], "--json needs --output"),
+    "parquet on standard output": ([*COMMON, "--output-format", "parquet"], "csv or jsonl"),
+    "confidence": ([*COMMON, "--confidence", "1"], "confidence must be in"),
+    "no guarantee": ([*HOURS, *VALUE, "--half-life", "3", "--every", "1h"], "a guarantee must"),
+    "no decay": (
+        [*HOURS, *VALUE, "--every", "1h", "--epsilon", "1", "--delta", "1e-6"], "a decay must"),
+    "rows and time": ([*COMMON, "--rows-per-step", "2"], "exclude each other"),
+    "live from a file": ([*COMMON, "--live"], "- alone with --live"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "message"), USAGE.values(), ids=USAGE)
+def test_contradictions_are_refused_before_anything_is_written(directory, words, message):
+    found = run("events.csv", *words)
+    assert found.exit_code in (2, 3)
+    assert message in " ".join(found.output.split())
+    assert sorted(os.listdir(directory)) == ["events.csv"]
+
+
+def test_a_value_that_may_vanish_must_be_between_the_bounds_where_values_are_replaced(directory):
+    words = [*HOURS, *PRIVATE, "--value", "v", "--low", "1", "--high", "2", "--skip-empty"]
+    found = run("events.csv", *words, "--neighbours", "replace")
+    assert found.exit_code == 2
+    assert "counts as 0" in found.stderr

@@ -1,0 +1,161 @@
+import io
+import threading
+
+import numpy as np
+import pytest
+
+import hushfade as hf
+from hushfade.errors import InvalidValue, Malformed
+from hushfade.events import Arrival, Calendar, Columns, Reader
+from hushfade.events import live as module
+from hushfade.events.live import (
+    Lines,
+    OpenSteps,
+    by_clock,
+    by_empty_lines,
+    check_start,
+    current,
+    steady_clock,
+)
+from hushfade.events.readers import line_reader
+
+SECOND = 10**9
+PLAN = hf.plan(hf.SlidingWindow(1), hf.Guarantee(epsilon=1, delta=1e-6), resolution=1)
+
+
+class Script:
+    """Lines that come at given times, and the clock that goes with them."""
+
+    def __init__(self, *lines):
+        self.coming, self.time = list(lines), 0
+
+    def now(self):
+        return self.time
+
+    def take(self, seconds):
+        until = self.time + round(seconds * SECOND)
+        if not self.coming:
+            return None
+        at, line = self.coming[0]
+        if at >= until:
+            self.time = until
+            return []
+        self.coming.pop(0)
+        self.time = max(self.time, at)
+        return [line]
+
+
+def opened(columns, order, form="csv"):
+    reader = Reader(PLAN.intake, columns, order)
+    return reader, OpenSteps(reader, line_reader(form, "input", columns))
+
+
+def seconds(count=None):
+    return Calendar(0, SECOND, True, count)
+
+
+def stamped(at, moment):
+    return at, f"{np.datetime64(moment, 'ns')}Z\n".encode()
+
+
+def test_the_clock_closes_steps_whether_or_not_anybody_came():
+    _, steps = opened(Columns(value="v"), seconds(4))
+    script = Script(
+        (0, b"v\n"), (1, b"1\n"), (2, b"1\n"), (2 * SECOND + 5, b"1\n"), (10**12, b"1\n")
+    )
+    found = list(by_clock(script, steps, seconds(4), lateness=0, now=script.now))
+    assert np.concatenate(found).tolist() == [2, 0, 1, 0]
+
+
+def test_a_record_with_a_time_goes_to_its_step_until_that_closes():
+    columns = Columns(time="t")
+    reader, steps = opened(columns, seconds(3))
+    half = SECOND // 2
+    script = Script(
+        (0, b"t\n"),
+        stamped(1, half),  # on time
+        stamped(2, 2 * SECOND + 1),  # ahead of time
+        stamped(SECOND + half // 2, half),  # late, and waited for
+        stamped(SECOND + half + 1, half),  # too late
+        stamped(SECOND + half + 2, SECOND + half),
+        (10**12, b""),
+    )
+    found = list(by_clock(script, steps, seconds(3), lateness=half, now=script.now))
+    assert np.concatenate(found).tolist() == [2, 1, 1]
+    assert (reader.counts.late, reader.counts.counted) == (1, 4)
+
+
+def test_no_record_closes_a_step():
+    """One record from the far future leaves everybody else's step as it was."""
+    columns = Columns(time="t")
+    for odd in ([], [stamped(1, 10**17)], [stamped(1, -(10**17))]):
+        reader, steps = opened(columns, seconds(2))
+        script = Script((0, b"t\n"), *odd, stamped(2, 7), stamped(3, 8), (10**12, b""))
+        found = list(by_clock(script, steps, seconds(2), lateness=0, now=script.now))
+        assert np.concatenate(found).tolist() == [2, 0]
+        assert reader.counts.outside == len(odd)
+
+
+def test_an_empty_line_closes_a_step():
+    _, steps = opened(Columns(value="v"), Arrival())
+    feed = Lines(io.BytesIO(b"v\n1\n1\n\n\n1\n\n1\n"))
+    assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [2, 0, 1]
+
+
+def test_a_number_of_steps_ends_it():
+    _, steps = opened(Columns(value="v"), Arrival(2), "jsonl")
+    feed = Lines(io.BytesIO(b'{"v": 1}\n\n{"v": 1}\n\n{"v": 1}\n\n'))
+    assert len(list(by_empty_lines(feed, steps, most=2))) == 2
+
+
+def test_a_quoted_line_break_waits_for_its_end():
+    columns = Columns(value="v")
+    _, steps = opened(columns, Arrival())
+    feed = Lines(io.BytesIO(b'k,v\n"a\nb",1\n\n'))
+    assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [1]
+
+
+def test_an_error_names_the_line():
+    _, steps = opened(Columns(value="v"), Arrival())
+    feed = Lines(io.BytesIO(b"v\n1\n\n1\nx\n"))
+    found = by_empty_lines(feed, steps, most=None)
+    next(found)
+    with pytest.raises(Malformed, match=r"^input, line 5, column 'v': must be a number$"):
+        next(found)
+
+
+def test_lines_come_while_the_file_is_open():
+    read, write = threading.Event(), threading.Event()
+
+    class Slow(io.BytesIO):
+        def readline(self, *_):
+            if self.tell() == 0:
+                return super().readline()
+            read.set()
+            write.wait(10)
+            return b""
+
+    feed = Lines(Slow(b"one\ntwo\n"))
+    assert feed.take(5) == [b"one\n"]
+    read.wait(5)
+    assert feed.take(0.01) == []
+    write.set()
+    assert feed.take(5) is None
+    assert feed.take(5) is None
+
+
+def test_steps_far_ahead_are_dropped(monkeypatch):
+    monkeypatch.setattr(module, "AHEAD", 3)
+    columns = Columns(time="t")
+    reader, steps = opened(columns, seconds())
+    steps.add(b"t\n" + stamped(0, 2 * SECOND)[1] + stamped(0, 3 * SECOND)[1])
+    assert (reader.counts.outside, reader.counts.counted) == (1, 1)
+
+
+def test_the_clock_starts_at_the_step_that_is_open():
+    assert current(10, lambda: 37) == Calendar(30, 10, True)
+    check_start(Calendar(30, 10, True), lambda: 39)
+    with pytest.raises(InvalidValue, match="more than a step ago"):
+        check_start(Calendar(30, 10, True), lambda: 40)
+    clock = steady_clock()
+    assert clock() <= clock()
