@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from tables import commands, norms, which
+from tables import commands, halves, norms, pictures, which
 
 PAGES: dict[str, Callable[[], None]] = {
     "commands": commands.main,
+    "halves": halves.main,
     "norms": norms.main,
+    "pictures": pictures.main,
     "which": which.main,
 }
 

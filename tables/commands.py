@@ -93,7 +93,8 @@ class Parameter:
         return said if silent else f"{said} Default: {default}."
 
 
-def _parameters(command: Callable[..., object]) -> Iterator[Parameter]:
+def parameters(command: Callable[..., object]) -> Iterator[Parameter]:
+    """What a command takes."""
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in signature(command).parameters.items():
         kind, told, *_ = get_args(hints[name])
@@ -108,7 +109,7 @@ def _command(command: Callable[..., object]) -> Iterator[str]:
             yield f"```text\n{' '.join(example[1].split())}\n```\n"
         else:
             yield " ".join(re.sub(r"\[/?\w*\]", "", paragraph).split()) + "\n"
-    listed = list(_parameters(command))
+    listed = list(parameters(command))
     for argument in listed:
         if isinstance(argument.told, ArgumentInfo):
             yield f"`{argument.told.metavar}`: {argument.meaning}\n"

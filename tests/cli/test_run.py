@@ -127,9 +127,12 @@ def test_a_kept_plan_gives_the_same_series():
 
 
 def test_rows_are_steps_where_there_is_no_time():
-    found = run("-", *VALUE, "--window", "2", "--epsilon", "1", "--delta", "1e-6", *SEED,
-                text="v\n1\n0\n9\n")  # fmt: skip
-    plan = hf.plan(hf.SlidingWindow(2), hf.Guarantee(1, 1e-6), low=0, high=2)
+    words = [*VALUE, "--window", "2", "--epsilon", "1", "--delta", "1e-6", *SEED]
+    refused = run("-", *words, text="v\n1\n0\n9\n")
+    assert refused.exit_code == 2
+    assert "a row that is removed would move all later ones" in refused.stderr
+    found = run("-", *words, "--neighbours", "replace", text="v\n1\n0\n9\n")
+    plan = hf.plan(hf.SlidingWindow(2), hf.Guarantee(1, 1e-6, "replace"), low=0, high=2)
     assert values(found) == released(plan, [1, 0, 2]).tolist()
     assert "time" not in rows(found.stdout)[0]
 

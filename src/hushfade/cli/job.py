@@ -57,6 +57,11 @@ class Source:
         that the guarantee says."""
         promised = plan.guarantee
         limits = Limits(promised.records_per_step, promised.participations, promised.separation)
+        if isinstance(order, RowOrder) and promised.neighbours != "replace":
+            raise InvalidValue(
+                "--neighbours must be replace where the rows are the steps: a row that is removed "
+                "would move all later ones"
+            )
         replaced = self.skip_empty and promised.neighbours == "replace"
         if replaced and not plan.intake.low <= 0.0 <= plan.intake.high:
             raise InvalidValue(

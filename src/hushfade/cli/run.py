@@ -103,6 +103,11 @@ def run(
     _check(files, live=live, as_json=json, output=output, lateness=lateness)
     if user is not None and participations is None and plan is None:
         raise InvalidValue("--user needs --participations: in how many steps a person may count")
+    if key is not None and keys is None and keys_file is None and plan is None:
+        raise InvalidValue(
+            "--key needs declared keys, by --keys or --keys-file: a key that were published "
+            "because it occurs would tell that somebody has it"
+        )
     noise, noise_told = job.noise_of(noise_key, stream, unsafe_seed)
     form = form_of(output, output_format)
     for path, option in ((output, "--output"), (plot, "--plot")):
@@ -241,6 +246,5 @@ def _tell(made: Plan, counts: Counts, *, output: Path | None, steps: int, as_jso
         err.print(f"Written: {output} and {companion(output).name}: {steps} steps.")
     reasons = [f"{n} {DROPPED[why]}" for why, n in asdict(counts).items() if why in DROPPED and n]
     dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
-    err.print(
-        f"Not for publication: {counts.counted} of {counts.records} records counted{dropped}."
-    )
+    counted = f"{counts.counted} of {counts.records} records counted"
+    err.print(f"Not for publication: {counted}{dropped}.", soft_wrap=True)
