@@ -130,10 +130,27 @@ def test_keys_are_told_by_their_place():
 
 
 def test_people_keep_their_number_from_batch_to_batch():
-    known: dict[object, int] = {}
-    first = columns.users(batch(["ann", "bob", "ann"], role="user"), "u", known)
-    second = columns.users(batch(["cy", "bob"], role="user"), "u", known)
+    people = columns.People()
+    first = people.numbers(batch(["ann", "bob", "ann"], role="user"), "u")
+    second = people.numbers(batch(["cy", "bob"], role="user"), "u")
     assert (first.tolist(), second.tolist()) == ([0, 1, 0], [2, 1])
-    for nobody in (["ann", ""], ["ann", None]):
+    assert people.numbers(batch([], pa.string(), "user"), "u").tolist() == []
+    assert len(people) == 3
+
+
+def test_a_person_is_the_same_in_text_and_in_numbers():
+    people = columns.People()
+    text = people.numbers(batch(["7", "8", "07"], role="user"), "u")
+    assert text.tolist() == [0, 1, 2]
+    for kind in (pa.int64(), pa.uint8(), pa.dictionary(pa.int8(), pa.string())):
+        values = pa.array([8, 7]).cast(pa.string()).cast(kind)
+        assert people.numbers(batch(values, role="user"), "u").tolist() == [1, 0]
+
+
+def test_records_of_nobody_are_refused():
+    for nobody in (["ann", ""], ["ann", None], [1, None]):
         with pytest.raises(Malformed, match="line 3, column 'u': is empty"):
-            columns.users(batch(nobody, role="user"), "u", known)
+            columns.People().numbers(batch(nobody, role="user"), "u")
+    for kind in (pa.float64(), pa.bool_(), pa.binary()):
+        with pytest.raises(Malformed, match="must be text or whole numbers"):
+            columns.People().numbers(batch([None], kind, "user"), "u")

@@ -94,6 +94,13 @@ def test_a_byte_order_mark_and_windows_lines_are_read(tmp_path):
     assert next(iter(batches(path, ROLES))).place(1) == "f.csv, line 4"
 
 
+def test_a_header_may_have_odd_names_and_line_breaks(tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text('k,"two\nlines",v,\u2028\x0b\na,x,1,y\n', encoding="utf-8")
+    assert read(path) == [["1"], ["a"]]
+    assert next(iter(batches(path, ROLES))).place(0) == "f.csv, line 3"
+
+
 def test_tables_of_other_libraries_are_read():
     table = pa.table({"v": [1, 2], "k": ["a", "b"]})
     (batch,) = tables(table, ROLES)

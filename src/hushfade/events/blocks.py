@@ -63,3 +63,15 @@ def _end(data: bytes, quotes: bool) -> int:
         inside ^= data.count(b'"', before + 1, at + 1) % 2
         at = before
     return at + 1
+
+
+def first_end(data: bytes) -> int:
+    """Where the first record of the data ends; a line break within "..." ends none.
+
+    >>> first_end(b'"a\\nb",c\\nd'), first_end(b"abc")
+    (8, 3)
+    """
+    at = data.find(b"\n")
+    while at >= 0 and data.count(b'"', 0, at) % 2:
+        at = data.find(b"\n", at + 1)
+    return at + 1 if at >= 0 else len(data)

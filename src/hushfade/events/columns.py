@@ -106,18 +106,36 @@ def keys(batch: Batch, declared: tuple[str, ...]) -> Signed:
     return np.asarray(compute.fill_null(places, -1).cast(pa.int64()).to_numpy())
 
 
-def users(batch: Batch, name: str, known: dict[Any, int]) -> Signed:
-    """A number for each row's person; those not seen before are added to `known`."""
-    column = _plain(batch.columns["user"])
-    coded = column.combine_chunks().dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.combine_chunks()
-    missing = _mask(_empty(column))
-    if missing.any():
-        _refuse(batch, name, int(np.argmax(missing)), "is empty: whose record is it?")
-    people = [known.setdefault(person, len(known)) for person in coded.dictionary.to_pylist()]
-    found: Signed = np.array(people, dtype=np.int64)[coded.indices.to_numpy()]
-    return found
+class People:
+    """Numbers people in the order in which they are first seen, from batch to batch.
+
+    A person is told by text: the number 7 of one file is the '7' of another.  If they were two, one
+    person would count twice.  Memory: the text of each.
+    """
+
+    def __init__(self) -> None:
+        self._known = pa.array([], pa.string())
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def numbers(self, batch: Batch, name: str) -> Signed:
+        """A number for each row's person; those not seen before get the next."""
+        column = _plain(batch.columns["user"])
+        if not (pa.types.is_string(column.type) or pa.types.is_integer(column.type)):
+            raise Malformed(f"{batch.place(0)}: column {name!r} must be text or whole numbers")
+        missing = _mask(_empty(column))
+        if missing.any():
+            _refuse(batch, name, int(np.argmax(missing)), "is empty: whose record is it?")
+        coded = pa.concat_arrays(column.cast(pa.string()).chunks or [self._known[:0]])
+        coded = coded.dictionary_encode()
+        places = compute.index_in(coded.dictionary, value_set=self._known)
+        new = coded.dictionary.filter(compute.is_null(places))
+        found: Signed = compute.fill_null(places, -1).cast(pa.int64()).to_numpy().copy()
+        found[found < 0] = len(self._known) + np.arange(len(new))
+        self._known = pa.concat_arrays([self._known, new])
+        numbers: Signed = found[coded.indices.to_numpy()]
+        return numbers
 
 
 def _empty(column: Values) -> Values:

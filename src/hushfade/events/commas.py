@@ -15,7 +15,7 @@ from typing import NoReturn
 from hushfade.errors import Malformed
 from hushfade.events.arrow import pa, part
 from hushfade.events.batch import Batch, Columns
-from hushfade.events.blocks import Block
+from hushfade.events.blocks import Block, first_end
 
 
 class Commas:
@@ -33,9 +33,8 @@ class Commas:
 
     def _headed(self, block: Block) -> Block:
         """Takes the header off the block."""
-        name = self._name
-        text = _decoded(block.data, name, block.line).removeprefix("\ufeff")
-        skipped = len(block.data) - len(text.encode())
+        name, end = self._name, first_end(block.data)
+        text = _decoded(block.data[:end], name, block.line).removeprefix("\ufeff")
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, strict=True)
         try:
             header = next(rows, [])
@@ -51,9 +50,7 @@ class Commas:
                     "columns; the first line must be a header with column names"
                 )
         self._header = header
-        lines = text.splitlines(keepends=True)[: rows.line_num]
-        end = skipped + len("".join(lines).encode())
-        return Block(block.data[end:], block.line + rows.line_num)
+        return Block(block.data[end:], block.line + block.data.count(b"\n", 0, end))
 
     def _records(self, block: Block) -> Batch:
         arrow_csv = part("csv")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -71,7 +70,7 @@ class Reader:
         self._intake, self._columns, self._order = intake, columns, order
         self._time_unit, self._skip_empty = time_unit, skip_empty
         self._bounding = None if limits is None else Bounding(limits)
-        self._known: dict[Any, int] = {}
+        self._people = read.People()
         self._rows = 0
         self.closed = 0
         self.counts = Counts()
@@ -106,7 +105,7 @@ class Reader:
         lanes = self._lanes(batch)
         if self._bounding is not None:
             assert self._columns.user is not None
-            users = read.users(batch, self._columns.user, self._known)
+            users = self._people.numbers(batch, self._columns.user)
             rows = np.flatnonzero(kept)
             within = self._bounding.kept(users[rows], places[rows])
             self.counts.over_limit += int(np.sum(~within))
