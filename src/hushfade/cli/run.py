@@ -160,6 +160,8 @@ def run(
         table = _tallied(source, reader)
         pieces, count = released(started, table, calendar), len(table)
     described = told(steps=job.steps_told(order, count))
+    if not json:
+        _promise(made, count)
     with _file(output, meaning, form, described, live=live) as writer, view:
         for piece in pieces:
             writer.write(piece)
@@ -218,6 +220,14 @@ def _file(
     return make(path, meaning, form, told)
 
 
+def _promise(made: Plan, steps: int | None) -> None:
+    """How private and how accurate it is going to be, before anything is released."""
+    err = console.err()
+    err.print(made.guarantee.sentence(), soft_wrap=True)
+    margin = 1.96 * made.max_stddev(steps or made.horizon or 1000)
+    err.print(f"95 of 100 released values are within {margin:.4g} of the true decayed sum.")
+
+
 def _tell(made: Plan, counts: Counts, *, output: Path | None, steps: int, as_json: bool) -> None:
     """What was done.  What became of the records is for the operator's eyes."""
     from hushfade.published import companion
@@ -238,10 +248,6 @@ def _tell(made: Plan, counts: Counts, *, output: Path | None, steps: int, as_jso
         )
         return
     err = console.err()
-    err.print(made.guarantee.sentence(), soft_wrap=True)
-    if steps:
-        margin = 1.96 * made.max_stddev(steps)
-        err.print(f"95 of 100 released values are within {margin:.4g} of the true decayed sum.")
     if output is not None:
         err.print(f"Written: {output} and {companion(output).name}: {steps} steps.")
     reasons = [f"{n} {DROPPED[why]}" for why, n in asdict(counts).items() if why in DROPPED and n]
