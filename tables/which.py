@@ -27,7 +27,7 @@ Written by `make tables`: {horizon} steps, epsilon = {epsilon:g}, delta = {delta
 >>> guarantee = hf.Guarantee(epsilon=1, delta=1e-6)
 >>> comparison = hf.compare(hf.SlidingWindow(length=7), guarantee, horizon=100)
 >>> print(f"{{comparison.row('hushfade').ratio:.3f}}")
-1.002
+1.003
 >>> print(f"{{comparison.row('input noise').ratio:.3f}}")
 1.490
 ```
