@@ -17,9 +17,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 FOREWORD = """\
 # Commands
 
-`pip install .` installs the command `hushfade`. [On the command line](command-line.md) shows how
-the commands go together; this page lists them all. It is written by `make tables` from the commands
-themselves, which say the same with `--help`.
+`pip install .`, in a virtual environment, installs the command `hushfade`. [On the command
+line](command-line.md) shows how the commands go together; this page lists them all. It is written by
+`make tables` from the commands themselves, which say the same with `--help`.
 
 `hushfade --install-completion` lets the shell complete commands, options and their values;
 `hushfade --version` tells the version.
@@ -35,7 +35,8 @@ themselves, which say the same with `--help`.
 | 130 | interrupted |
 
 Results go to the standard output, messages and progress to the standard error. `--json` makes a
-report one JSON document; errors are then one too. No message shows a record's value.
+report one JSON document; errors are then one too, on the standard error. No message shows a
+record's value.
 """
 
 

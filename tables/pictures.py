@@ -63,7 +63,7 @@ def draw_delays() -> None:
     plan = hf.plan(DAY, ONE, low=0, high=60, keys=["EWR", "JFK", "LGA"])
     columns = Columns(value="delay", time="hour", key="origin")
     year = calendar("2013-01-01", 3600 * 10**9, end="2014-01-01")
-    reader = Reader(plan.intake, columns, year, skip_empty=True)
+    reader = Reader(plan, columns, year, skip_empty=True)
     totals = tally(batches(demo.flights.PACKED, columns), reader).totals
     pieces = list(released(plan.start(SEED), totals, year))
     ends = np.concatenate([piece.ends for piece in pieces if piece.ends is not None])

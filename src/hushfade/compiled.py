@@ -21,6 +21,7 @@ _SOURCES = sorted(
         *(_HOME / name for name in ("compiled.py", "crossing.py", "kernels.py", "mixing.py")),
         _HOME / "recursion.py",
         *(_HOME / "convolve").glob("*.py"),
+        *(_HOME / "events" / name for name in ("blocks.py", "bounding.py")),
     ]
 )
 DIGEST = hashlib.sha256(b"".join(source.read_bytes() for source in _SOURCES)).hexdigest()[:16]

@@ -134,26 +134,28 @@ class Guarantee:
         """The same for vectors of ℓ2 norm at most `norm`: norm, or 2 norm when replaced."""
         return self.records_per_step * (norm if self.neighbours == "add_remove" else 2.0 * norm)
 
-    def sentence(self) -> str:
-        """The guarantee in plain words."""
-        apart = f"at least {self.separation} steps apart"
-        several = self.records_per_step > 1
-        if self.participations == 1 and not several:
-            who = "any one record"
-        elif self.participations == 1:
-            who = f"any {self.records_per_step} records of one person in one step"
-        elif several:
-            each = f"up to {self.records_per_step} in each of {self.participations} steps"
-            who = f"one person's records, {each}" + (f" {apart}," if self.separation > 1 else ",")
-        else:
-            apart = apart if self.separation > 1 else "in different steps"
-            who = f"any {self.participations} records of one person, {apart},"
+    def sentence(self, who: str | None = None) -> str:
+        """The guarantee in plain words; `who` it is for, if somebody keeps the limits."""
+        who = self._who() if who is None else who
         deed = "adding or removing" if self.neighbours == "add_remove" else "replacing"
         return (
             f"{deed.capitalize()} {who} changes the probability of any published series by at "
             f"most a factor e^{self.epsilon:.4g}, up to {self.delta:.3g} "
             f"(mu = {self.mu:.4g}, rho = {self.rho:.3g})."
         )
+
+    def _who(self) -> str:
+        apart = f"at least {self.separation} steps apart"
+        several = self.records_per_step > 1
+        if self.participations == 1 and not several:
+            return "any one record"
+        if self.participations == 1:
+            return f"any {self.records_per_step} records of one person in one step"
+        if several:
+            each = f"up to {self.records_per_step} in each of {self.participations} steps"
+            return f"one person's records, {each}" + (f" {apart}," if self.separation > 1 else ",")
+        apart = apart if self.separation > 1 else "in different steps"
+        return f"any {self.participations} records of one person, {apart},"
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

@@ -173,9 +173,15 @@ class KeyedNoise:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, stream: str, epoch: int = 0) -> KeyedNoise:
         """The key in a file of 32 bytes that only its owner can read (mode 0600 or 0400)."""
-        descriptor = os.open(Path(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        plainly = getattr(os, "O_NOFOLLOW", 0) | getattr(
+            os, "O_NONBLOCK", 0
+        )  # a pipe must not wait
+        descriptor = os.open(Path(path), os.O_RDONLY | plainly)
         with os.fdopen(descriptor, "rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            status = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(status):
+                raise InvalidValue("the key file must be a regular file")
+            mode = stat.S_IMODE(status)
             if mode & 0o077:
                 raise InvalidValue(f"the key file must have mode 0600, got {mode:04o}")
             return cls(file.read(64), stream=stream, epoch=epoch)

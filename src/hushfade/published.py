@@ -150,9 +150,14 @@ def companion(path: Path) -> Path:
 
 
 @contextmanager
-def whole_file(path: Path, meaning: Meaning, form: str, told: str) -> Iterator[Writer]:
-    """A writer whose file and companion appear when all went well, and not at all otherwise."""
-    with whole(path) as hidden, whole(companion(path)) as beside:
+def whole_file(
+    path: Path, meaning: Meaning, form: str, told: str, *, new: bool = False
+) -> Iterator[Writer]:
+    """A writer whose file and companion appear when all went well, and not at all otherwise.
+
+    With `new` neither may be there before.
+    """
+    with whole(companion(path), new=new) as beside, whole(path, new=new) as hidden:
         beside.write_text(told, encoding="utf-8")
         if form == "parquet":
             writer = ParquetWriter(hidden, meaning)
@@ -166,13 +171,15 @@ def whole_file(path: Path, meaning: Meaning, form: str, told: str) -> Iterator[W
 
 
 @contextmanager
-def growing_file(path: Path, meaning: Meaning, form: str, told: str) -> Iterator[Writer]:
+def growing_file(
+    path: Path, meaning: Meaning, form: str, told: str, *, new: bool = False
+) -> Iterator[Writer]:
     """A writer whose companion is there first, and whose file grows with each release."""
     if form == "parquet":
         raise InvalidValue("format must be csv or jsonl where releases come live")
-    with whole(companion(path)) as beside:
+    with whole(companion(path), new=new) as beside:
         beside.write_text(told, encoding="utf-8")
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with path.open("x" if new else "w", encoding="utf-8", newline="") as file:
         yield TextWriter(file, meaning, form)
 
 
@@ -185,16 +192,27 @@ def standard_output(meaning: Meaning, form: str) -> Iterator[Writer]:
 
 
 def document(
-    plan: Plan, meaning: Meaning, *, steps: dict[str, Any], noise: str, limits: str | None
+    plan: Plan,
+    meaning: Meaning,
+    *,
+    steps: dict[str, Any],
+    noise: str,
+    guarantee: str | None = None,
+    unit: str = "record",
+    limits: str | None = None,
 ) -> str:
-    """The companion: guarantee and accuracy in words, columns, steps, and the plan itself."""
+    """The companion: guarantee and accuracy in words, columns, steps, and the plan itself.
+
+    `unit` is what the guarantee is about: a record, or a person with all their records.
+    """
     import hushfade
 
     n = plan.horizon or 1000
     found = {
         "format": FORMAT,
         "hushfade": hushfade.__version__,
-        "guarantee": plan.guarantee.sentence(),
+        "guarantee": plan.guarantee.sentence() if guarantee is None else guarantee,
+        "unit": unit,
         "limits": limits,
         "noise": noise,
         "optimum": plan.certificate(n).sentence(),

@@ -89,10 +89,13 @@ def test_without_a_value_records_are_counted():
 
 def test_a_person_counts_as_often_as_the_guarantee_says():
     limits = ["--user", "u", "--participations", "2", "--separation", "3h", "--per-user-limit", "2"]
-    found = run("events.csv", *HOURS, *PRIVATE, *SEED, *limits, "-o", "r.csv", "--json")
+    found = run("events.csv", *HOURS, *PRIVATE, *limits, "-o", "r.csv", "--json")
     told = json.loads(found.stdout)
     assert told["not_for_publication"]["over_limit"] == 0
-    assert "up to 2 in each of 2 steps at least 3 steps apart" in told["guarantee"]
+    # a record more may displace others of that person: the promise is for all of them
+    assert told["guarantee"].startswith("Adding or removing one person with all their records")
+    assert "at most 2 in a step, in 2 steps at most, these at least 3 apart" in told["limits"]
+    assert told["unit"] == "person"
     strict = ["--user", "u", "--participations", "1"]
     found = run("events.csv", *HOURS, *PRIVATE, *SEED, *strict, "-o", "s.csv", "--json")
     assert json.loads(found.stdout)["not_for_publication"]["over_limit"] == 1  # ann's second
@@ -192,16 +195,64 @@ def test_lines_come_live_and_releases_go_at_once():
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write("v\n1\n\n")
+        process.stdin.write("v,w\n1,\n\n")
         process.stdin.flush()
         assert process.stdout.readline().startswith("step,value")
         first = process.stdout.readline()  # before the input ends
-        process.stdin.write("1\n\n")
+        process.stdin.write("1,\n\n")
         out, _ = process.communicate(timeout=60)
     plan = hf.plan(hf.SlidingWindow(2), hf.Guarantee(1, 1e-6))
     expected = released(plan, [1, 1])
     assert [float(line.split(",")[1]) for line in (first, out)] == expected.tolist()
     assert process.returncode == 0
+
+
+def test_a_live_run_ends_well_before_its_input_does():
+    words = [sys.executable, "-m", "hushfade", "run", "-", "--live", "--steps", "1", "--value", "v",
+             "--low", "0", "--high", "1", "--window", "2", "--epsilon", "1", "--delta",
+             "1e-6"]  # fmt: skip
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write("v,w\n1,\n\n")
+        process.stdin.flush()
+        assert process.wait(timeout=60) == 0  # while the input stays open
+
+
+def test_keyed_noise_is_another_for_any_other_job(directory):
+    (directory / "key").write_bytes(bytes(range(32)))
+    (directory / "key").chmod(0o600)
+    keyed = ["--noise-key", "key", "--stream", "s"]
+    (directory / "more.csv").write_text(EVENTS + "2026-01-01T01:00,a,1,dan\n")
+    later = ["--time", "at", "--start", "2025-12-31T23:00", "--end", "2026-01-01T05:00"]
+    jobs = [
+        ["events.csv", *HOURS], ["more.csv", *HOURS], ["events.csv", *later],
+        ["events.csv", *HOURS, "--user", "u", "--participations", "9"],
+    ]  # fmt: skip
+    noises = []
+    for words in jobs:
+        noisy = values(run(*words, *PRIVATE, *VALUE, *keyed))
+        seeded = values(run(*words, *PRIVATE, *VALUE, *SEED))
+        noises.append(noisy[0] - seeded[0])  # the same seed: what differs is the key's noise
+    assert len({round(noise, 6) for noise in noises}) == len(noises)
+    refused = run(
+        "-", "--live", *VALUE, "--window", "2", "--epsilon", "1", "--delta", "1e-6", *keyed
+    )
+    assert "would repeat the noise" in " ".join(refused.output.split())
+
+
+def test_a_known_seed_is_called_what_it_is(directory):
+    found = run("events.csv", *HOURS, *PRIVATE, *VALUE, *SEED, "-o", "r.csv", "--json")
+    assert json.loads(found.stdout)["guarantee"].startswith("NOT PRIVATE")
+    told = json.loads((directory / "r.csv.plan.json").read_text())
+    assert told["guarantee"].startswith("NOT PRIVATE")
+
+
+def test_a_run_that_counted_nothing_says_so():
+    found = run("events.csv", *HOURS, *PRIVATE, *VALUE, "--key", "k", "--keys", "nowhere")
+    assert found.exit_code == 0
+    assert "no record was counted" in found.stderr
 
 
 # What is refused ----------------------------------------------------------------------------
@@ -267,6 +318,8 @@ USAGE = {
     "no decay": (
         [*HOURS, *VALUE, "--every", "1h", "--epsilon", "1", "--delta", "1e-6"], "a decay must"),
     "rows and time": ([*COMMON, "--rows-per-step", "2"], "exclude each other"),
+    "the same file twice": (["./events.csv", *COMMON], "count twice"),
+    "bounds without values": ([*HOURS, *PRIVATE, "--low", "0", "--high", "2"], "need --value"),
     "live from a file": ([*COMMON, "--live"], "- alone with --live"),
 }  # fmt: skip
 
@@ -277,6 +330,31 @@ def test_contradictions_are_refused_before_anything_is_written(directory, words,
     assert found.exit_code in (2, 3)
     assert message in " ".join(found.output.split())
     assert sorted(os.listdir(directory)) == ["events.csv"]
+
+
+def test_what_is_read_is_never_overwritten(directory):
+    found = run("events.csv", *COMMON, "-o", "./events.csv", "--force")
+    assert found.exit_code == 2
+    assert (directory / "events.csv").read_text() == EVENTS
+    (directory / "r.csv.plan.json").write_text("precious")
+    assert run("events.csv", *COMMON, "-o", "r.csv").exit_code == 5
+    assert (directory / "r.csv.plan.json").read_text() == "precious"
+    same = run("events.csv", *COMMON, "-o", "x.png", "--output-format", "csv", "--plot", "x.png")
+    assert same.exit_code == 2
+
+
+def test_a_plan_and_its_parts_exclude_each_other():
+    CliRunner().invoke(app, ["plan", "--window", "2", "--epsilon", "1", "--delta", "1e-6", "-o",
+                             "plan.json"])  # fmt: skip
+    base = ["events.csv", *HOURS, "--every", "1h", "--plan", "plan.json"]
+    assert run(*base).exit_code == 0
+    for more in (
+        ["--epsilon", "0.1"], ["--half-life", "3"], ["--neighbours", "replace"], ["--low", "0"],
+        ["--participations", "2"], ["--method", "normalized"],
+    ):  # fmt: skip
+        found = run(*base, *more)
+        assert found.exit_code == 2
+        assert f"--plan and {more[0]} exclude each other" in found.stderr
 
 
 def test_a_value_that_may_vanish_must_be_between_the_bounds_where_values_are_replaced(directory):

@@ -20,7 +20,17 @@ HOUR = 3600 * 10**9
 def test_a_time_lies_in_its_step(start, every, times):
     found = Calendar(start, every, zoned=True).places(np.array(times))
     for time, step in zip(times, found.tolist(), strict=True):
-        assert start + step * every <= time < start + (step + 1) * every
+        assert step == (max((time - start) // every, -1) if time >= start else -1)
+
+
+def test_the_farthest_times_stay_in_order():
+    farthest = np.array([-(2**63), 2**63 - 1])
+    for start in farthest.tolist():
+        assert Calendar(start, 1, zoned=True).places(farthest).tolist() == [
+            0 if start < 0 else -1, 2**62 if start < 0 else 0,
+        ]  # fmt: skip
+    with pytest.raises(InvalidValue, match="before the year 2262"):
+        calendar("2262-01-01", 86400 * 10**9, steps=365)
 
 
 def test_the_end_of_a_step_is_the_start_of_the_next():
@@ -35,6 +45,7 @@ def test_the_end_of_a_step_is_the_start_of_the_next():
     ("text", "when"),
     [("2026-01-31", datetime(2026, 1, 31)), ("2026-01-31 12:00", datetime(2026, 1, 31, 12)),
      ("2026-01-31T12:00:00.5", datetime(2026, 1, 31, 12, 0, 0, 500_000)),
+     ("2026-01-31Z", datetime(2026, 1, 31, tzinfo=UTC)),
      ("2026-01-31T12:00Z", datetime(2026, 1, 31, 12, tzinfo=UTC)),
      ("2026-01-31T12:00+01:00", datetime(2026, 1, 31, 11, tzinfo=UTC))],
 )  # fmt: skip

@@ -109,12 +109,20 @@ def test_times_in_numbers_need_their_unit(rows):
      (["2026-01-01T00:00Z", "yesterday"], "line 3, column 't': must be a time"),
      (["2026-01-01", "2026-01-01T00:00Z"], "line 3, column 't': must have a zone where others"),
      (["2026-01-01T00:00Z", "2026-01-01"], "line 3, column 't': must have a zone where others"),
-     (["2026-01-01", ""], "line 3, column 't': is empty"),
-     (["9999-01-01"], "line 2, column 't': must be a time")],
+     (["2026-01-01", ""], "line 3, column 't': is empty")],
 )  # fmt: skip
 def test_what_is_no_time_is_refused_with_its_place(rows, message):
     with pytest.raises(Malformed, match=message):
         columns.times(batch(rows, role="time"), "t", unit=None)
+
+
+def test_times_beyond_the_nanoseconds_are_the_farthest_there_are():
+    rows = ["0001-01-01", "2026-01-01", "9999-12-31T23:59"]
+    typed = [datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31)]
+    for values, kind in ((rows, pa.string()), (typed, pa.timestamp("us"))):
+        found, _ = columns.times(batch(values, kind, "time"), "t", unit=None)
+        assert found[0] < nanoseconds("1678-01-01")
+        assert found[-1] > nanoseconds("2262-04-01")
 
 
 def test_numbers_that_are_no_time_are_refused():
@@ -124,9 +132,12 @@ def test_numbers_that_are_no_time_are_refused():
 
 
 def test_keys_are_told_by_their_place():
-    found = columns.keys(batch(["b", "x", None, "a", "A", "a "], role="key"), ("a", "b"))
+    found = columns.keys(batch(["b", "x", None, "a", "A", "a "], role="key"), "k", ("a", "b"))
     assert found.tolist() == [1, -1, -1, 0, -1, -1]
-    assert columns.keys(batch([7, 8], role="key"), ("8",)).tolist() == [-1, 0]
+    assert columns.keys(batch([7, 8], role="key"), "k", ("8",)).tolist() == [-1, 0]
+    for kind in (pa.bool_(), pa.float64(), pa.list_(pa.string())):
+        with pytest.raises(Malformed, match="must be text or whole numbers"):
+            columns.keys(batch([None], kind, "key"), "k", ("a",))
 
 
 def test_people_keep_their_number_from_batch_to_batch():

@@ -6,7 +6,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import InvalidValue, Malformed
-from hushfade.events import Arrival, Calendar, Columns, Reader
+from hushfade.events import Arrival, Calendar, Columns, Reader, totals
 from hushfade.events import live as module
 from hushfade.events.live import (
     Lines,
@@ -46,8 +46,12 @@ class Script:
 
 
 def opened(columns, order, form="csv"):
-    reader = Reader(PLAN.intake, columns, order)
+    reader = Reader(PLAN, columns, order)
     return reader, OpenSteps(reader, line_reader(form, "input", columns))
+
+
+def feed_of(data):
+    return Lines(io.BytesIO(data).read)
 
 
 def seconds(count=None):
@@ -98,57 +102,78 @@ def test_no_record_closes_a_step():
 
 def test_an_empty_line_closes_a_step():
     _, steps = opened(Columns(value="v"), Arrival())
-    feed = Lines(io.BytesIO(b"v\n1\n1\n\n\n1\n\n1\n"))
+    feed = feed_of(b"v,w\n1,\n1,\n\n\n1,\n\n1,\n")
     assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [2, 0, 1]
 
 
 def test_a_number_of_steps_ends_it():
     _, steps = opened(Columns(value="v"), Arrival(2), "jsonl")
-    feed = Lines(io.BytesIO(b'{"v": 1}\n\n{"v": 1}\n\n{"v": 1}\n\n'))
+    feed = feed_of(b'{"v": 1}\n\n{"v": 1}\n\n{"v": 1}\n\n')
     assert len(list(by_empty_lines(feed, steps, most=2))) == 2
 
 
-def test_a_quoted_line_break_waits_for_its_end():
-    columns = Columns(value="v")
-    _, steps = opened(columns, Arrival())
-    feed = Lines(io.BytesIO(b'k,v\n"a\nb",1\n\n'))
-    assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [1]
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [(b'k,v\n"a\nb",1\n\n', "line 2: a quote that is never closed|line break"),
+     (b'k,v\nx,1\n"a\n\nb",1\n\n', "line 3: a quote that is never closed"),
+     (b'k,v\n5"in,1\ny,1\n\n', "line 2: a quote in the middle"),
+     (b'k,v\n"5""in",1\nx,1\n7"', "line 4: a quote in the middle")],
+)  # fmt: skip
+def test_no_line_waits_for_another(lines, message):
+    """A record of several lines, or with a stray quote, would hold back what others sent."""
+    _, steps = opened(Columns(value="v"), Arrival())
+    with pytest.raises(Malformed, match=message):
+        list(by_empty_lines(feed_of(lines), steps, most=None))
+
+
+def test_only_a_bare_line_break_closes_a_step():
+    _, steps = opened(Columns(value="v"), Arrival(), "tsv")
+    feed = feed_of(b"v\tw\r\n1\t\r\n\r\n1\t \r\n\r\n")
+    assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [1, 1]
+    _, steps = opened(Columns(value="v"), Arrival())
+    with pytest.raises(InvalidValue, match="cannot close a step"):
+        list(by_empty_lines(feed_of(b"v\n1\n\n"), steps, most=None))
 
 
 def test_an_error_names_the_line():
     _, steps = opened(Columns(value="v"), Arrival())
-    feed = Lines(io.BytesIO(b"v\n1\n\n1\nx\n"))
-    found = by_empty_lines(feed, steps, most=None)
+    found = by_empty_lines(feed_of(b"v,w\n1,\n\n1,\nx,\n"), steps, most=None)
     next(found)
     with pytest.raises(Malformed, match=r"^input, line 5, column 'v': must be a number$"):
         next(found)
 
 
-def test_lines_come_while_the_file_is_open():
-    read, write = threading.Event(), threading.Event()
+def test_lines_come_while_the_input_is_open():
+    go_on = threading.Event()
+    chunks = iter([b"one\ntw", b"o\nthr"])
 
-    class Slow(io.BytesIO):
-        def readline(self, *_):
-            if self.tell() == 0:
-                return super().readline()
-            read.set()
-            write.wait(10)
-            return b""
+    def read(_):
+        chunk = next(chunks, None)
+        if chunk is None:
+            go_on.wait(10)
+        return chunk or b""
 
-    feed = Lines(Slow(b"one\ntwo\n"))
-    assert feed.take(5) == [b"one\n"]
-    read.wait(5)
+    feed, found = Lines(read), []
+    while len(found) < 2:
+        found += feed.take(5)
+    assert found == [b"one\n", b"two\n"]
     assert feed.take(0.01) == []
-    write.set()
+    go_on.set()
+    assert feed.take(5) == [b"thr"]
     assert feed.take(5) is None
-    assert feed.take(5) is None
+
+
+def test_an_endless_line_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "LONGEST", 1000)
+    with pytest.raises(Malformed, match="longer than 1000 bytes"):
+        feed_of(b"x" * 5000).take(5)
 
 
 def test_steps_far_ahead_are_dropped(monkeypatch):
-    monkeypatch.setattr(module, "AHEAD", 3)
+    monkeypatch.setattr(totals, "AHEAD", 3)
     columns = Columns(time="t")
     reader, steps = opened(columns, seconds())
-    steps.add(b"t\n" + stamped(0, 2 * SECOND)[1] + stamped(0, 3 * SECOND)[1])
+    steps.add([b"t\n", stamped(0, 2 * SECOND)[1], stamped(0, 3 * SECOND)[1]])
     assert (reader.counts.outside, reader.counts.counted) == (1, 1)
 
 

@@ -78,7 +78,7 @@ def test_small_blocks_give_the_same_and_the_same_places(tmp_path, monkeypatch):
         path = written(tmp_path / name, rows)
         whole, place = read(path), next(iter(batches(path, ROLES))).place(7)
         with monkeypatch.context() as patch:
-            patch.setattr(blocks.blocks, "__kwdefaults__", {"size": 64})
+            patch.setattr(blocks.blocks, "__kwdefaults__", {"size": 64, "delimiter": ","})
             found = list(batches(path, ROLES))
         assert len(found) > 5
         assert [v for b in found for v in b.columns["value"].to_pylist()] == whole[0]
@@ -101,6 +101,25 @@ def test_a_header_may_have_odd_names_and_line_breaks(tmp_path):
     assert next(iter(batches(path, ROLES))).place(0) == "f.csv, line 3"
 
 
+def test_in_one_column_an_empty_line_is_an_empty_value(tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text("v\n1\n\n2\n")
+    assert read(path, Columns(value="v")) == [["1", "", "2"]]
+    assert next(iter(batches(path, Columns(value="v")))).place(2) == "f.csv, line 4"
+
+
+def test_a_field_that_no_record_has_is_refused(tmp_path):
+    path = tmp_path / "f.jsonl"
+    path.write_text('{"v": 1}\n{"v": 2}\n')
+    refused(path, "no record has a field 'k'")
+
+
+def test_what_other_libraries_refuse_is_told_without_its_content():
+    with pytest.raises(InvalidValue) as caught:
+        list(tables({"v": [1, SECRET]}, ROLES))
+    assert caught.value.__context__ is None
+
+
 def test_tables_of_other_libraries_are_read():
     table = pa.table({"v": [1, 2], "k": ["a", "b"]})
     (batch,) = tables(table, ROLES)
@@ -114,7 +133,12 @@ CSV = {
     "too few fields": (f"k,v\na,1\n{SECRET}\n", "line 3: 1 fields, the header has 2"),
     "too many fields": (f"k,v\na,1\nb,2,{SECRET}\n", "line 3: 3 fields, the header has 2"),
     "after a quoted line break": (f'k,v\n"a\nb",1\n{SECRET}\n', "line 4: 1 fields"),
-    "a quote that is not closed": (f'k,v\na,1\n"{SECRET},2\nb,3\n', "line 3"),
+    "a quote that is not closed": (
+        f'k,v\na,1\n"{SECRET},2\nb,3\n',
+        "line 3: a quote that is never closed",
+    ),
+    "a quote in a field": (f'k,v\na,1\n5"{SECRET},2\nb,3\n', "line 3: a quote in the middle"),
+    "old line ends": ("k,v\ra,1\rb,2\r", "line 1: a carriage return"),
     "no header": (f"a,{SECRET}\nb,2\n", "line 1: no column 'v' for the value among its 2 columns"),
     "a column twice": ("k,v,v\n", "line 1: 2 columns 'v' for the value"),
     "empty": ("", "empty, where a header"),
@@ -193,7 +217,7 @@ def test_a_parquet_file_without_the_column_is_refused(tmp_path):
 
 
 def test_formats_that_nobody_said_are_refused(tmp_path):
-    with pytest.raises(InvalidValue, match="format must be given"):
+    with pytest.raises(InvalidValue, match=r"the format of f\.txt must be given"):
         read(tmp_path / "f.txt")
     with pytest.raises(InvalidValue, match="one of csv"):
         read(tmp_path / "f.csv", form="xml")

@@ -10,6 +10,7 @@ from hushfade.events import totals as module
 from hushfade.events.arrow import pa
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
+SWAP = hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace")
 DAY = hf.SlidingWindow(1)
 ALL = Columns(value="v", time="t", key="k", user="u")
 RECORD = st.tuples(
@@ -27,9 +28,11 @@ def frame(records):
 
 
 def counted(records, limits=None, **options):
-    plan = hf.plan(DAY, ONE, low=-1, high=2, keys=["a", "b"])
+    m, k, b = (limits.records_per_step, limits.steps, limits.separation) if limits else (1, 1, 1)
+    said = hf.Guarantee(1, 1e-6, participations=k, separation=b, records_per_step=m)
+    plan = hf.plan(DAY, said, low=-1, high=2, keys=["a", "b"])
     columns = ALL if limits else Columns(value="v", time="t", key="k")
-    reader = Reader(plan.intake, columns, Calendar(0, 10, False, 10), limits=limits, **options)
+    reader = Reader(plan, columns, Calendar(0, 10, False, 10), **options)
     return plan, tally(tables(frame(records), columns), reader)
 
 
@@ -98,17 +101,17 @@ def test_another_value_or_key_lets_no_other_record_in(records, limits, place, va
 
 
 def test_rows_in_order_are_steps():
-    plan = hf.plan(DAY, ONE, resolution=0.5)
+    plan = hf.plan(DAY, SWAP, resolution=0.5)
     columns = Columns(value="v")
     for rows, expected in ((1, [1, 0, 1, 0.5, 0]), (2, [1, 1.5, 0]), (9, [2.5])):
-        reader = Reader(plan.intake, columns, RowOrder(rows))
+        reader = Reader(plan, columns, RowOrder(rows))
         found = tally(tables(pa.table({"v": [1, 0, 7, 0.5, -3]}), columns), reader)
         assert (found.totals[:, 0] * 0.5).tolist() == expected
 
 
 def test_many_rows_in_order_grow_the_table():
-    plan = hf.plan(DAY, ONE, resolution=1)
-    reader = Reader(plan.intake, Columns(value="v"), RowOrder())
+    plan = hf.plan(DAY, SWAP, resolution=1)
+    reader = Reader(plan, Columns(value="v"), RowOrder())
     pieces = [pa.table({"v": np.ones(700)}) for _ in range(5)]
     found = tally((b for p in pieces for b in tables(p, Columns(value="v"))), reader)
     assert found.totals.shape == (3500, 1)
@@ -117,7 +120,7 @@ def test_many_rows_in_order_grow_the_table():
 
 def test_without_a_value_each_record_counts_one():
     plan = hf.plan(DAY, ONE, resolution=1)
-    reader = Reader(plan.intake, Columns(time="t"), Calendar(0, 10, False, 2))
+    reader = Reader(plan, Columns(time="t"), Calendar(0, 10, False, 2))
     records = [(5.0, 3, "a", 1), (5.0, 4, "a", 1), (5.0, 15, "a", 1)]
     assert tally(tables(frame(records), Columns(time="t")), reader).totals.tolist() == [[2], [1]]
 
@@ -129,7 +132,7 @@ def test_records_without_value_are_dropped_after_the_limits():
         {"v": [None, 1.0], "t": pa.array([1, 2]).cast(pa.timestamp("ns")), "u": [7, 7]}
     )
     order = Calendar(0, 10, False, 1)
-    reader = Reader(plan.intake, columns, order, limits=Limits(), skip_empty=True)
+    reader = Reader(plan, columns, order, skip_empty=True)
     found = tally(tables(table, columns), reader)
     assert found.totals.tolist() == [[0]]  # the empty one came first and used the place up
     assert (found.counts.empty, found.counts.over_limit) == (1, 1)
@@ -142,27 +145,30 @@ def test_no_records_give_steps_of_zero():
 def test_times_and_start_must_agree_about_the_zone():
     plan = hf.plan(DAY, ONE)
     columns = Columns(time="t")
-    reader = Reader(plan.intake, columns, Calendar(0, 10, True, 2))
-    with pytest.raises(Malformed, match="the start have a zone and the times have none"):
+    reader = Reader(plan, columns, Calendar(0, 10, True, 2))
+    with pytest.raises(Malformed, match="times have no zone, but the start has one"):
         tally(tables(frame([(1.0, 1, "a", 0)]), columns), reader)
 
 
 def test_what_does_not_fit_together_is_refused(monkeypatch):
-    single, keyed = hf.plan(DAY, ONE).intake, hf.plan(DAY, ONE, keys=["a"]).intake
-    vectors = hf.plan(DAY, ONE, width=2, norm=1).intake
+    single, keyed = hf.plan(DAY, ONE), hf.plan(DAY, ONE, keys=["a"])
+    vectors, swapped = hf.plan(DAY, ONE, width=2, norm=1), hf.plan(DAY, SWAP)
     hours = Calendar(0, 10, False, 3)
-    for intake, columns, order, limits in (
-        (vectors, Columns(time="t"), hours, None),
-        (keyed, Columns(time="t"), hours, None),
-        (single, Columns(time="t", key="k"), hours, None),
-        (single, Columns(time="t", user="u"), hours, None),
-        (single, Columns(time="t"), hours, Limits()),
-        (single, Columns(time="t"), RowOrder(), None),
-        (single, Columns(time="t"), Arrival(), None),
-        (single, Columns(), RowOrder(), None),
+    for plan, columns, order in (
+        (vectors, Columns(time="t"), hours),
+        (keyed, Columns(time="t"), hours),
+        (single, Columns(time="t", key="k"), hours),
+        (swapped, Columns(time="t"), RowOrder()),
+        (single, Columns(time="t"), Arrival()),
+        (swapped, Columns(), RowOrder()),
+        (single, Columns(value="v"), RowOrder()),  # a removed row moves the others
     ):
         with pytest.raises(InvalidValue):
-            Reader(intake, columns, order, limits=limits)
+            Reader(plan, columns, order)
+    far = hf.plan(DAY, SWAP, low=95, high=100)
+    Reader(far, Columns(value="v", time="t"), hours)
+    with pytest.raises(InvalidValue, match="counts as 0"):
+        Reader(far, Columns(value="v", time="t"), hours, skip_empty=True)
     monkeypatch.setattr(module, "LARGEST", 5)
     with pytest.raises(InvalidValue, match="steps × keys must be at most"):
         counted([])

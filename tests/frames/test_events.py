@@ -2,11 +2,14 @@
 
 import csv
 import io
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import hushfade as hf
@@ -30,6 +33,13 @@ def frames():
     text = pd.DataFrame(EVENTS)
     typed = text.assign(at=pd.to_datetime(text["at"]))
     return [text, typed, pl.DataFrame(EVENTS), pl.from_pandas(typed)]
+
+
+class Telling:
+    """Tells its content when it is asked what it is."""
+
+    def __repr__(self):
+        return "secret"
 
 
 def noisy(**more):
@@ -73,6 +83,166 @@ def test_without_a_value_records_are_counted_and_persons_are_bounded():
     assert given["value"].tolist() == expected.tolist()
 
 
+def test_a_record_of_another_key_moves_nobody_elses_step():
+    """By hand, with weights that sum one step: two totals change.  Where a key's rows are its steps
+    all later rows of both keys move, so `release` promises nothing for another key."""
+    frame = pd.DataFrame({"at": pd.date_range("2026", periods=6, freq="h"), "k": [*"aabbab"]})
+    frame["v"] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    moved = frame.assign(k=[*"babbab"])
+    said = {"weights": [1], "epsilon": 1, "delta": 1e-6, "neighbours": "replace", "value": "v"}
+    said |= {"low": 0, "high": 8, "key": "k", "keys": ["a", "b"], "noise": hf.UnsafeSeededNoise(7)}
+    hours = {"time": "at", "every": "1h", "start": "2026-01-01", "steps": 6}
+    events = [x.hushfade.release_events(**said, **hours)["value"] for x in (frame, moved)]
+    assert np.rint(events[1] - events[0]).tolist() == [-1, 1] + [0] * 10
+    rows = [x.hushfade.release(**said)["value"].to_numpy() for x in (frame, moved)]
+    assert np.rint(rows[1][:6] - rows[0]).tolist() == [1, -2, 3, -1, -5, -2]
+
+
+def test_a_person_is_there_or_not_with_all_their_records():
+    """By hand: ann's first record displaces her second, so one record changes two steps; without
+    her only what she had counted is missing."""
+    records = {"at": ["2026-01-01T03:10", "2026-01-01T00:10", "2026-01-01T00:59"]}
+    frame = pd.DataFrame(records | {"u": ["ann", "ann", "bob"]})
+    said = noisy(user="u", half_life=None, weights=[1])
+
+    def totals(rows):
+        found = frame.iloc[rows].hushfade.release_events(**said)["value"]
+        nobody = frame.iloc[[]].hushfade.release_events(**said)["value"]
+        return np.rint(found - nobody).tolist()
+
+    assert totals([0, 1, 2]) == [1, 0, 0, 1, 0, 0]
+    assert totals([1, 2]) == [2, 0, 0, 0, 0, 0]
+    assert totals([2]) == [1, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (date(2026, 1, 1), datetime(2026, 1, 1, 6)),
+        (pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-01 06:00")),
+        (datetime(2026, 1, 1), "2026-01-01T06:00"),
+    ],
+)
+@pytest.mark.parametrize("every", [timedelta(hours=1), pd.Timedelta("1h")])
+def test_times_and_lengths_may_be_objects(start, end, every):
+    frame = pd.DataFrame(EVENTS)
+    expected = frame.hushfade.release_events(**noisy())
+    pd.testing.assert_frame_equal(
+        frame.hushfade.release_events(**noisy(start=start, end=end, every=every)), expected
+    )
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        datetime(2026, 1, 1, tzinfo=UTC),
+        datetime(2026, 1, 1, 9, tzinfo=ZoneInfo("Asia/Tokyo")),
+        pd.Timestamp("2026-01-01 09:00", tz="Asia/Tokyo"),
+    ],
+    ids=repr,
+)
+def test_a_start_keeps_its_zone(start):
+    frame = pd.DataFrame(EVENTS)
+    zoned = frame.assign(at=pd.to_datetime(frame["at"], utc=True))
+    said = noisy(start=start, end=None, steps=6)
+    found = zoned.hushfade.release_events(**said)
+    assert found["value"].tolist() == frame.hushfade.release_events(**noisy())["value"].tolist()
+    with pytest.raises(Malformed, match="zone"):
+        frame.hushfade.release_events(**said)
+
+
+def test_a_start_is_exact_to_the_nanosecond():
+    """By hand: the step from 1 ns on holds the second of two records, 1 ns apart."""
+    frame = pd.DataFrame({"at": pd.to_datetime([0, 1])})
+    said = noisy(half_life=None, weights=[1], end=None, steps=1)
+    values = [
+        frame.hushfade.release_events(**said | {"start": pd.Timestamp(first)})["value"][0]
+        for first in (0, 1, 2)
+    ]
+    assert np.diff(values).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["secret", 1.0, 2.0, 3.0],
+        [1.0, "secret", 2.0, 3.0],
+        [2**80, 1, 2, 3],
+        [{"secret": 1}, "secret", 1, 2],
+        ["\ud800secret", "a", "b", "c"],
+        [Telling()] * 4,
+    ],
+    ids=["text first", "number first", "large", "mixed", "surrogate", "foreign"],
+)
+def test_a_column_that_cannot_be_read_is_refused_without_its_content(column):
+    frame = pd.DataFrame(EVENTS).assign(bad=pd.Series(column, dtype=object))
+    for named in ({"value": "bad", "low": 0, "high": 1}, {"user": "bad"}, {"time": "bad"}):
+        with pytest.raises(InvalidType, match="column 'bad' must have values of one kind") as no:
+            frame.hushfade.release_events(**noisy(**named))
+        assert "secret" not in str(no.value)
+        assert no.value.__context__ is None
+
+
+def test_polars_columns_that_cannot_be_read_are_refused_too():
+    frame = pl.DataFrame(EVENTS).with_columns(bad=pl.Series([1, 2, 3, 4], dtype=pl.Int128))
+    with pytest.raises(InvalidType, match="column 'bad' must have values of one kind") as no:
+        frame.hushfade.release_events(**noisy(value="bad", low=0, high=1))
+    assert no.value.__context__ is None
+
+
+def test_columns_that_are_not_asked_for_are_not_read():
+    expected = pd.DataFrame(EVENTS).hushfade.release_events(**noisy())["value"].tolist()
+    bad = pd.Series([1.0, "x", Telling(), 2**80], dtype=object)
+    frame = pd.DataFrame(EVENTS).assign(bad=bad)
+    twice = pd.concat([frame, frame[["bad"]]], axis=1)
+    others = pl.DataFrame(EVENTS).with_columns(bad=pl.Series(bad.tolist(), dtype=pl.Object))
+    for found in (frame, twice, others, others.with_columns(bad=pl.lit(1, pl.Int128))):
+        assert found.hushfade.release_events(**noisy())["value"].to_list() == expected
+
+
+def test_a_column_must_be_there_once():
+    frame = pd.DataFrame(EVENTS)
+    twice = pd.concat([frame, frame[["at"]]], axis=1)
+    with pytest.raises(Malformed, match="2 columns 'at' for the time"):
+        twice.hushfade.release_events(**noisy())
+    for found in (frame, pl.DataFrame(EVENTS)):
+        with pytest.raises(Malformed, match="no column 'when' for the time"):
+            found.hushfade.release_events(**noisy(time="when"))
+        with pytest.raises(Malformed, match="no column 'who' for the user"):
+            found.hushfade.release_events(**noisy(user="who"))
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "words"),
+    [
+        ({"confidence": 0}, InvalidValue, "confidence must be"),
+        ({"confidence": 1}, InvalidValue, "confidence must be"),
+        ({"confidence": False}, InvalidType, "confidence must be"),
+        ({"every": 3600}, InvalidType, "every must be text .*, got int"),
+        ({"start": 0}, InvalidType, "start must be text, a date or a datetime, got int"),
+        ({"start": pd.NaT}, InvalidValue, "start must be a time"),
+        ({"end": np.datetime64("2026-01-02")}, InvalidType, "end must be text, .* got datetime64"),
+        ({"end": datetime(2026, 1, 2, tzinfo=UTC)}, InvalidValue, "both have a zone, or neither"),
+        ({"skip_empty": "no"}, InvalidType, "skip_empty must be a bool, got str"),
+        ({"time": None}, InvalidType, "time must be the name of a column, got None"),
+        ({"time": 0}, InvalidType, "time must be the name of a column, got int"),
+        ({"user": 0}, InvalidType, "user must be the name of a column, got int"),
+    ],
+    ids=repr,
+)
+def test_arguments_that_break_a_rule_are_refused(said, error, words):
+    for frame in (pd.DataFrame(EVENTS), pl.DataFrame(EVENTS)):
+        with pytest.raises(error, match=words):
+            frame.hushfade.release_events(**noisy(**said))
+
+
+def test_the_confidence_is_the_one_that_is_given():
+    """By hand: ± 1 standard deviation holds 68.27 %."""
+    found = pd.DataFrame(EVENTS).hushfade.release_events(**noisy(confidence=0.6826894921370859))
+    # Φ⁻¹ of a rounded number, and a difference: off by a few of the last bits
+    assert_allclose(found["upper"] - found["value"], found["stddev"], rtol=1e-12)
+
+
 def test_what_must_be_declared_is_asked_for():
     frame = pd.DataFrame(EVENTS)
     with pytest.raises(InvalidType, match="the first and the last record would show"):
@@ -81,7 +251,5 @@ def test_what_must_be_declared_is_asked_for():
         frame.hushfade.release_events(**noisy(every=None))
     with pytest.raises(InvalidType, match="low and high must be given"):
         frame.hushfade.release_events(**noisy(value="v"))
-    with pytest.raises(Malformed, match="no column 'when'"):
-        frame.hushfade.release_events(**noisy(time="when"))
     with pytest.raises((InvalidType, InvalidValue)):
         frame.hushfade.release_events(**noisy(key="k"))

@@ -25,6 +25,16 @@ class Exported:
         return self._array.__arrow_c_array__(requested_schema)
 
 
+class Telling:
+    """Tells what it holds when it cannot be converted."""
+
+    def __init__(self, held):
+        self._held = held
+
+    def __array__(self, dtype=None, copy=None):
+        raise ValueError(f"cannot convert {self._held}")
+
+
 KINDS = {
     "list": list,
     "tuple": tuple,
@@ -107,6 +117,7 @@ def test_no_refusal_tells_a_record():
         [secret, float("nan")],
         [secret, "x"],
         [secret, object()],
+        [Telling(secret)],
         pl.Series([secret, None]),
         pd.Series([secret, None]),
         pa.array([str(secret)]),
@@ -117,6 +128,7 @@ def test_no_refusal_tells_a_record():
         with pytest.raises(HushfadeError) as caught:
             release_totals(data, plan=PLAN)  # the last because it is not on the grid
         assert "1234" not in str(caught.value)
+        assert caught.value.__context__ is None
 
 
 def test_what_is_not_one_column_of_numbers_is_refused():
@@ -175,7 +187,7 @@ def test_without_both_libraries_the_import_says_so():
     done = _python(
         "import sys; sys.modules.update(pandas=None, polars=None)\nimport hushfade.frames"
     )
-    assert "hushfade.frames needs pandas or Polars" in done.stderr
+    assert "needs pandas or Polars: pip install 'hushfade[frames]'" in done.stderr
 
 
 def test_arrow_without_polars_is_refused():

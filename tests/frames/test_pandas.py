@@ -87,8 +87,8 @@ def test_declared_keys_are_all_released_whatever_occurs(dtype):
         assert found["stddev"].tolist() == np.repeat(keyed.stddevs(2), 3).tolist()
 
 
-def test_under_replace_the_keyed_plan_knows_that_a_record_may_move():
-    """A record moved from one key to another changes two totals: √2 of the largest, by hand."""
+def test_under_replace_declared_keys_have_the_noise_of_a_keyed_plan():
+    """By hand: √2 of the largest, where another value within its key would need 1."""
     frame = pd.DataFrame({"k": ["a", "b"], "x": [1.0, 1.0]})
     said = {"half_life": 5, "epsilon": 1, "delta": 1e-6, "low": 0, "high": 1}
     said |= {"neighbours": "replace", "value": "x"}

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from hushfade import InvalidType, InvalidValue, KeyedNoise, plan
+from hushfade import Guarantee, InvalidType, InvalidValue, KeyedNoise, plan
 from hushfade.frames.request import Column, Published, declared, of_records, of_totals
 from tests.frames.cases import KEYS, PLAN, RECORDS, SEEDED, expected
 
@@ -94,6 +94,24 @@ def test_nulls_are_refused_unless_they_are_said_to_be_empty_steps():
         of_totals({"plan": PLAN, "empty_steps": True})
     with pytest.raises(InvalidType, match="empty_steps must be a bool"):
         of_records({"plan": PLAN, "empty_steps": "yes"})
+
+
+def test_a_null_that_moves_a_total_further_than_another_value_is_refused():
+    """By hand: from 100 to 101 is 1, from 101 to nothing is 101."""
+    far = {"half_life": 5, "epsilon": 1, "delta": 1e-6, "low": 100, "high": 101}
+    replaced = Guarantee(1, 1e-6, neighbours="replace")
+    for low, high in ((100, 101), (-2, -1), (0.5, 1)):
+        made = plan(PLAN.decay, replaced, low=low, high=high)
+        with pytest.raises(InvalidValue, match="empty_steps needs 0 between low and high where"):
+            of_records({"plan": made, "empty_steps": True})
+        of_records({"plan": made})
+    with pytest.raises(InvalidValue, match="empty_steps needs 0 between low and high where"):
+        of_records(far | {"neighbours": "replace", "empty_steps": True})
+    of_records(far | {"empty_steps": True})  # under add_remove the noise is for 101
+    for low, high in ((0, 1), (-1, 0), (-1, 1)):
+        made = plan(PLAN.decay, replaced, low=low, high=high)
+        found = of_records({"plan": made, "noise": SEEDED, "empty_steps": True})
+        assert_array_equal(found.run(read([9.0], nulls=[0])).value, made.start(SEEDED).run([0]))
 
 
 def test_keys_are_declared_with_their_column():

@@ -1,4 +1,7 @@
+from datetime import timedelta
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from hushfade import (
@@ -12,7 +15,7 @@ from hushfade import (
     SlidingWindow,
     plan,
 )
-from hushfade.frames.settings import planned
+from hushfade.frames.settings import planned, step_length
 from tests.frames.cases import DESCRIBED, PLAN
 
 REST = {"epsilon": 1, "delta": 1e-6, "low": 0, "high": 1}
@@ -37,6 +40,19 @@ REST = {"epsilon": 1, "delta": 1e-6, "low": 0, "high": 1}
 )
 def test_each_way_to_say_a_decay_is_that_decay(said, decay):
     assert planned(said | REST).decay == decay
+
+
+@pytest.mark.parametrize(
+    "every", ["1h", timedelta(hours=1), pd.Timedelta("1h"), pd.Timedelta(3600, "s")], ids=repr
+)
+def test_a_step_has_one_length_however_it_is_said(every):
+    assert step_length(every) == 3600 * 10**9
+    assert planned({"half_life": "36h", "every": every} | REST).decay == Exponential(half_life=36)
+
+
+def test_no_nanosecond_of_a_step_is_lost():
+    for length in (1, 999, 10**9 + 1, 1234567891234567, 2**62):
+        assert step_length(pd.Timedelta(length, "ns")) == length
 
 
 def test_described_is_the_plan_itself():
@@ -83,6 +99,11 @@ def test_none_is_not_given():
         ({"power": 1, "epsilon": 1, "delta": 1e-6, "low": 0}, InvalidType, "would reveal a record"),
         ({"power": 1, "epsilon": 1, "delta": 1e-6}, InvalidType, "low and high must be given"),
         ({"power": 1, "halve": 2} | REST, InvalidType, "no argument named 'halve'"),
+        ({"power": 1, "every": 3600} | REST, InvalidType, "every must be text .*, got int"),
+        ({"power": 1, "every": pd.NaT} | REST, InvalidType, "every must be text .*, got NaTType"),
+        ({"power": 1, "every": timedelta(0)} | REST, InvalidValue, "every must be > 0"),
+        ({"power": 1, "every": timedelta(-1)} | REST, InvalidValue, "every must be like 1h"),
+        ({"power": 1, "every": timedelta.max} | REST, InvalidValue, "at most 146 years"),
         ({"plan": PLAN, "epsilon": 1}, InvalidType, "plan and epsilon exclude each other"),
         ({"plan": PLAN.decay}, InvalidType, "plan must be a Plan, got Exponential"),
     ],

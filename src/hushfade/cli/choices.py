@@ -38,6 +38,7 @@ _OPTIONS = {"length": "--window", "every": "--every"} | {
     for name in (
         *_PARAMETERS, "--epsilon", "--delta", "--mu", "--rho", "--participations", "--separation",
         "--records-per-step", "--low", "--high", "--resolution", "--keys", "--horizon",
+        "--start", "--end", "--confidence", "--skip-empty", "--neighbours",
     )
 }  # fmt: skip
 _LENGTHS = {  # what `duration` says of a length, and what its reader here can do about it

@@ -67,6 +67,12 @@ def err() -> Console:
     return _console(stderr=True)
 
 
+def note(line: str) -> None:
+    """A line on stderr, broken between words in a terminal and not at all elsewhere."""
+    console = err()
+    console.print(line, soft_wrap=not console.is_terminal)
+
+
 def document(content: Mapping[str, Any]) -> None:
     """Print the content as one JSON document; a number that is not finite is an error."""
     sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
@@ -139,7 +145,9 @@ def _fail(message: str, code: int, *, as_json: bool) -> None:
     else:
         from rich.text import Text
 
-        err().print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
+        console = err()
+        text = Text.assemble(("error: ", "bold red"), message)
+        console.print(text, soft_wrap=not console.is_terminal)
     raise typer.Exit(int(code))
 
 

@@ -33,6 +33,7 @@ class Described:
 
     plan: Plan
     about: tuple[str, ...] = ()
+    person: bool = False  # the promise is for a person with all their records
 
 
 def explain(
@@ -64,8 +65,14 @@ def explain(
     found: dict[str, Any]
     if len(plans) == 1:
         ((name, plan),) = plans.items()
-        found = {"file": name, **_numbers(plan), "explanation": words.explanation(plan)}
+        person = described[name].person
+        found = {"file": name, **_numbers(plan), "explanation": words.explanation(plan, person)}
     else:
+        if len({each.person for each in described.values()}) > 1:
+            raise Refused(
+                "some files promise for a person, some for a record: there is no one promise of "
+                "all of them together"
+            )
         found = _together(plans)
     if about:
         found["explanation"] = {"About these releases": about, **found["explanation"]}
@@ -95,7 +102,7 @@ def described_in(path: Path) -> Described:
         if not (isinstance(document, dict) and document.get("format") == published.FORMAT):
             return Described(Plan.from_json(text))
         plan = Plan.from_json(json_format.dumps(document.get("plan")))
-    return Described(plan, tuple(_about(path.name, document)))
+    return Described(plan, tuple(_about(path.name, document)), document.get("unit") == "person")
 
 
 def _about(name: str, document: Mapping[str, Any]) -> Iterator[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+import hashlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hushfade import duration
+from hushfade.cli.choices import said_as_options
 from hushfade.errors import InvalidValue
-from hushfade.events import Arrival, Batch, Calendar, Columns, Limits, Reader, RowOrder, batches
+from hushfade.events import Arrival, Batch, Calendar, Columns, Reader, RowOrder, batches
 from hushfade.events import columns as read
 from hushfade.events.calendar import Order, calendar
 from hushfade.events.live import (
@@ -55,26 +58,8 @@ class Source:
     def reader(self, plan: Plan, order: Order) -> Reader:
         """What turns batches into cells and units; with a column of persons, within the limits
         that the guarantee says."""
-        promised = plan.guarantee
-        limits = Limits(promised.records_per_step, promised.participations, promised.separation)
-        if isinstance(order, RowOrder) and promised.neighbours != "replace":
-            raise InvalidValue(
-                "--neighbours must be replace where the rows are the steps: a row that is removed "
-                "would move all later ones"
-            )
-        replaced = self.skip_empty and promised.neighbours == "replace"
-        if replaced and not plan.intake.low <= 0.0 <= plan.intake.high:
-            raise InvalidValue(
-                "--skip-empty needs 0 between --low and --high where records are replaced: a value "
-                "that becomes empty counts as 0"
-            )
         return Reader(
-            plan.intake,
-            self.columns,
-            order,
-            limits=None if self.columns.user is None else limits,
-            time_unit=self.time_unit,
-            skip_empty=self.skip_empty,
+            plan, self.columns, order, time_unit=self.time_unit, skip_empty=self.skip_empty
         )
 
 
@@ -112,7 +97,8 @@ def order_of(asked: Steps, source: Source) -> Calendar | RowOrder:
         return _public_range(asked.every, source)
     if asked.start is None or (asked.end is None and asked.count is None):
         raise InvalidValue(_RANGE)
-    return calendar(asked.start, asked.every, end=asked.end, steps=asked.count)
+    with said_as_options():
+        return calendar(asked.start, asked.every, end=asked.end, steps=asked.count)
 
 
 def _public_range(every: int, source: Source) -> Calendar:
@@ -146,7 +132,8 @@ def live_order(asked: Steps, source: Source, now: Clock) -> Calendar | Arrival:
     if asked.start is None:
         found = current(asked.every, now)
         return Calendar(found.start, found.every, True, asked.count)
-    found = calendar(asked.start, asked.every, steps=asked.count)
+    with said_as_options():
+        found = calendar(asked.start, asked.every, steps=asked.count)
     if not found.zoned:
         raise InvalidValue("--start must have a zone where lines come live, as 2026-01-31T12:00Z")
     check_start(found, now)
@@ -158,7 +145,7 @@ def live_totals(
 ) -> Iterator[Signed]:
     """The totals of one step after the other, as the clock or empty lines close them."""
     lines = line_reader(source.form or "csv", "standard input", source.columns)
-    steps, feed = OpenSteps(reader, lines), Lines(sys.stdin.buffer)
+    steps, feed = OpenSteps(reader, lines), Lines(partial(os.read, 0))
     if isinstance(order, Calendar):
         if lateness and source.columns.time is None:
             raise InvalidValue("--lateness needs --time: without it no record is late")
@@ -166,32 +153,97 @@ def live_totals(
     return by_empty_lines(feed, steps, most=order.steps)
 
 
-def limits_sentence(columns: Columns, guarantee: Guarantee) -> str | None:
-    """How the guarantee's participation is kept."""
-    if columns.user is not None:
-        return (
-            "Of one person's records, those beyond the guarantee's were left out, the last first."
+@dataclass(frozen=True)
+class Promise:
+    """What is said of the privacy of a run: who is protected, and what holds it."""
+
+    guarantee: Guarantee
+    person: bool  # a column says whose records they are
+    unsafe: bool  # the noise has a known seed
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee, for what is really protected."""
+        found = self.guarantee.sentence()
+        if self.person:
+            adding = self.guarantee.neighbours == "add_remove"
+            # a record more may displace others of that person: the promise is for all of them
+            who = "one person with all their records" if adding else "what one person's records say"
+            found = self.guarantee.sentence(who)
+        return f"NOT PRIVATE, since the seed is known. Else: {found}" if self.unsafe else found
+
+    @property
+    def unit(self) -> str:
+        """What it is about."""
+        return "person" if self.person else "record"
+
+    @property
+    def limits(self) -> str | None:
+        """How the participation is kept."""
+        said = self.guarantee
+        many = (
+            f"at most {said.records_per_step} in a step, in {said.participations} steps at most, "
+            f"these at least {said.separation} apart"
         )
-    if guarantee.participations > 1 or guarantee.records_per_step > 1:
-        return "That nobody has more records than the guarantee says was promised, not enforced."
-    return None
+        if self.person:
+            return f"Of each person's records those that came first were counted: {many}."
+        if said.participations > 1 or said.records_per_step > 1:
+            return f"It is promised, not enforced, that nobody has more records: {many}."
+        return None
 
 
-def noise_of(
-    key: Path | None, stream: str | None, seed: int | None
-) -> tuple[NoiseSource | None, str]:
-    """Where the noise comes from, and how that is told."""
-    from hushfade.noise import KeyedNoise, UnsafeSeededNoise
-
-    if seed is not None:
-        if key is not None:
-            raise InvalidValue("--unsafe-seed and --noise-key exclude each other")
-        return UnsafeSeededNoise(seed), "NOT PRIVATE: a known seed, for tests and examples"
+def noise_of(key: Path | None, stream: str | None, seed: int | None, *, live: bool) -> Noise:
+    """Where the noise comes from."""
+    if seed is not None and key is not None:
+        raise InvalidValue("--unsafe-seed and --noise-key exclude each other")
     if (key is None) != (stream is None):
         raise InvalidValue("--noise-key and --stream go together")
-    if key is None or stream is None:
-        return None, "fresh, from the operating system"
-    return KeyedNoise.from_file(key, stream=stream), "from a secret key: the same if run again"
+    if key is not None and live:
+        raise InvalidValue(
+            "--noise-key and --live exclude each other: a second run would repeat the noise of "
+            "the first for other lines"
+        )
+    found = Noise(key, stream, seed)
+    found.source(b"")  # what is wrong with the key is told at once
+    return found
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Where the noise comes from: the operating system, a secret key, or a known seed."""
+
+    key: Path | None
+    stream: str | None
+    seed: int | None
+
+    def source(self, job: bytes) -> NoiseSource | None:
+        """The source for a job, known by the digest of all that goes in.
+
+        Keyed noise is a function of the job's digest too: the same job gives the same bytes, and
+        any other job, with other records or other options, has other noise.
+        """
+        from hushfade.noise import KeyedNoise, UnsafeSeededNoise
+
+        if self.seed is not None:
+            return UnsafeSeededNoise(self.seed)
+        if self.key is None or self.stream is None:
+            return None
+        return KeyedNoise.from_file(self.key, stream=f"{self.stream} {job.hex()}")
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        if self.seed is not None:
+            return "NOT PRIVATE: a known seed, for tests and examples"
+        if self.key is None:
+            return "fresh, from the operating system"
+        return "from a secret key: the same if the same job is run again"
+
+
+def digest(source: Source, order: Order, totals: Signed) -> bytes:
+    """SHA-256 of what a run sums and how: columns, steps, totals."""
+    words = (source.columns, source.time_unit, source.skip_empty, order, totals.shape)
+    return hashlib.sha256(repr(words).encode() + totals.tobytes()).digest()
 
 
 def steps_told(order: Order, steps: int | None) -> dict[str, Any]:

@@ -102,7 +102,7 @@ Epsilon = Annotated[
     typer.Option(
         "--epsilon",
         metavar="NUMBER",
-        help="One person changes no probability by more than a factor e^epsilon.",
+        help="One record, or person, changes no probability by more than a factor e^epsilon.",
         rich_help_panel=GUARANTEE,
     ),
 ]

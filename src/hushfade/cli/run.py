@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushfade import duration
 from hushfade.cli import choices, console, options
+from hushfade.cli import run_checks as checks
 from hushfade.cli import run_options as own
-from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
     from hushfade.check import Signed
-    from hushfade.cli.job import Source
+    from hushfade.cli.job import Promise, Source
     from hushfade.decay import Decay
     from hushfade.events import Counts, Reader
     from hushfade.plan import Plan
@@ -85,9 +84,8 @@ def run(
     """Release a private series from files of records, or from lines as they come.
 
     Every record is clipped to --low and --high, added to the step of its time and to its key, and
-    the decayed sums are released with noise: one row for each step and key, with its error. The
-    order of the records does not matter. Beside the file of releases stands FILE.plan.json, with
-    the guarantee and the plan.
+    the decayed sums are released with noise: one row for each step and key, with its error. Beside
+    the file of releases stands FILE.plan.json, with the guarantee and the plan.
 
     [cyan]hushfade run events.csv --time at --every 1h --start 2026-01-01 --end 2026-02-01
     --value amount --low 0 --high 1 --key country --keys at,ch,de --half-life 24h --epsilon 1
@@ -100,18 +98,26 @@ def run(
     from hushfade.published import Meaning, document, form_of
     from hushfade.runs import released, released_live
 
-    _check(files, live=live, as_json=json, output=output, lateness=lateness)
-    if user is not None and participations is None and plan is None:
-        raise InvalidValue("--user needs --participations: in how many steps a person may count")
-    if key is not None and keys is None and keys_file is None and plan is None:
-        raise InvalidValue(
-            "--key needs declared keys, by --keys or --keys-file: a key that were published "
-            "because it occurs would tell that somebody has it"
-        )
-    noise, noise_told = job.noise_of(noise_key, stream, unsafe_seed)
+    checks.check_files(files, live=live, as_json=json, output=output, lateness=lateness)
+    if plan is None:
+        checks.check_declared(
+            value=value, low=low, high=high, user=user, participations=participations, key=key,
+            keys=keys, keys_file=keys_file,
+        )  # fmt: skip
+    else:
+        said = (
+            decay, half_life, alpha, power, window, weights, epsilon, delta, mu, rho, low, high,
+            resolution, keys, keys_file, horizon, participations,
+            None if neighbours == "add_remove" else neighbours,
+            None if separation == "1" else separation,
+            None if per_user_limit == 1 else per_user_limit,
+            None if method == "square_root" else method,
+        )  # fmt: skip
+        checks.check_plan(said)
+    noise = job.noise_of(noise_key, stream, unsafe_seed, live=live)
     form = form_of(output, output_format)
-    for path, option in ((output, "--output"), (plot, "--plot")):
-        console.writable(path, force=force, option=option)
+    inputs = [*files, *(path for path in (plan, keys_file, noise_key) if path is not None)]
+    checks.check_paths(inputs, output, plot, force=force)
     step, now = choices.every_of(every), steady_clock()
     source = job.Source(
         tuple(None if str(path) == "-" else path for path in files),
@@ -144,43 +150,40 @@ def run(
         )  # fmt: skip
     changed = (("non_negative", non_negative), ("whole", whole))
     zoned = order.zoned if isinstance(order, Calendar) else None
-    meaning = Meaning(made.keys, zoned, confidence, tuple(name for name, on in changed if on))
-    reader, started = source.reader(made, order), made.start(noise)
+    with choices.said_as_options():
+        meaning = Meaning(made.keys, zoned, confidence, tuple(name for name, on in changed if on))
+        reader = source.reader(made, order)
+    promise = job.Promise(made.guarantee, user is not None, unsafe_seed is not None)
     view = Watched(made, meaning, shown=watch, kept=plot is not None)
-    told = partial(
-        document, made, meaning, noise=noise_told,
-        limits=job.limits_sentence(source.columns, made.guarantee),
-    )  # fmt: skip
     calendar = order if isinstance(order, Calendar) else None
     if live:
         late = 0 if lateness is None else duration.nanoseconds(lateness, name="--lateness")
         totals = job.live_totals(source, reader, order, late, now)
-        pieces, count = released_live(started, totals, calendar), order.steps
+        started, count = made.start(noise.source(b"")), order.steps
+        pieces = released_live(started, totals, calendar)
     else:
         table = _tallied(source, reader)
-        pieces, count = released(started, table, calendar), len(table)
-    described = told(steps=job.steps_told(order, count))
+        started, count = made.start(noise.source(job.digest(source, order, table))), len(table)
+        pieces = released(started, table, calendar)
+    described = document(
+        made, meaning, steps=job.steps_told(order, count), noise=noise.told,
+        guarantee=promise.sentence, unit=promise.unit, limits=promise.limits,
+    )  # fmt: skip
     if not json:
-        _promise(made, count)
-    with _file(output, meaning, form, described, live=live) as writer, view:
-        for piece in pieces:
-            writer.write(piece)
-            view.add(piece)
+        _promise(made, promise, count)
+    done = Done(made, promise, reader.counts, tuple(p for p in (output, plot) if p is not None))
+    try:
+        with _file(output, meaning, form, described, live=live, new=not force) as writer, view:
+            for piece in pieces:
+                writer.write(piece)
+                view.add(piece)
+    except KeyboardInterrupt:
+        if live:  # the usual end
+            done.tell(started.steps, as_json=json)
+        raise
     if plot is not None:
         view.plot(plot)
-    _tell(made, reader.counts, output=output, steps=started.steps, as_json=json)
-
-
-def _check(
-    files: list[Path], *, live: bool, as_json: bool, output: Path | None, lateness: str | None
-) -> None:
-    if as_json and output is None:
-        raise InvalidValue("--json needs --output: without it the releases are on standard output")
-    standard = [path for path in files if str(path) == "-"]
-    if len(standard) > 1 or (live and files != standard):
-        raise InvalidValue("FILE must be - alone with --live, and - at most once otherwise")
-    if lateness is not None and not live:
-        raise InvalidValue("--lateness needs --live: in whole files no record is late")
+    done.tell(started.steps, as_json=json)
 
 
 def _kept(path: Path) -> Plan:
@@ -210,47 +213,62 @@ def _tallied(source: Source, reader: Reader) -> Signed:
 
 
 def _file(
-    path: Path | None, meaning: Meaning, form: str, told: str, *, live: bool
+    path: Path | None, meaning: Meaning, form: str, told: str, *, live: bool, new: bool
 ) -> AbstractContextManager[Writer]:
     from hushfade import published
 
     if path is None:
         return published.standard_output(meaning, form)
     make = published.growing_file if live else published.whole_file
-    return make(path, meaning, form, told)
+    return make(path, meaning, form, told, new=new)
 
 
-def _promise(made: Plan, steps: int | None) -> None:
+def _promise(made: Plan, promise: Promise, steps: int | None) -> None:
     """How private and how accurate it is going to be, before anything is released."""
-    err = console.err()
-    err.print(made.guarantee.sentence(), soft_wrap=True)
     margin = 1.96 * made.max_stddev(steps or made.horizon or 1000)
-    err.print(f"95 of 100 released values are within {margin:.4g} of the true decayed sum.")
+    console.note(promise.sentence)
+    if promise.limits is not None:
+        console.note(promise.limits)
+    console.note(f"95 of 100 released values are within {margin:.4g} of the true decayed sum.")
 
 
-def _tell(made: Plan, counts: Counts, *, output: Path | None, steps: int, as_json: bool) -> None:
+@dataclass(frozen=True)
+class Done:
     """What was done.  What became of the records is for the operator's eyes."""
-    from hushfade.published import companion
 
-    if as_json:
-        assert output is not None
-        console.document(
-            {
-                "releases": str(output),
-                "companion": str(companion(output)),
-                "steps": steps,
-                "keys": None if made.keys is None else len(made.keys),
-                "guarantee": made.guarantee.sentence(),
-                "max_stddev": made.max_stddev(steps) if steps else None,
-                "plan": made.digest.hex(),
-                "not_for_publication": {**asdict(counts), "counted": counts.counted},
-            }
-        )
-        return
-    err = console.err()
-    if output is not None:
-        err.print(f"Written: {output} and {companion(output).name}: {steps} steps.")
-    reasons = [f"{n} {DROPPED[why]}" for why, n in asdict(counts).items() if why in DROPPED and n]
-    dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
-    counted = f"{counts.counted} of {counts.records} records counted"
-    err.print(f"Not for publication: {counted}{dropped}.", soft_wrap=True)
+    plan: Plan
+    promise: Promise
+    counts: Counts
+    files: tuple[Path, ...]
+
+    def tell(self, steps: int, *, as_json: bool) -> None:
+        """At the end."""
+        from hushfade.published import companion
+
+        counts, plan = self.counts, self.plan
+        if as_json:
+            console.document(
+                {
+                    "releases": str(self.files[0]),
+                    "companion": str(companion(self.files[0])),
+                    "files": [str(path) for path in self.files],
+                    "steps": steps,
+                    "keys": None if plan.keys is None else len(plan.keys),
+                    "guarantee": self.promise.sentence,
+                    "unit": self.promise.unit,
+                    "limits": self.promise.limits,
+                    "max_stddev": plan.max_stddev(steps) if steps else None,
+                    "plan": plan.digest.hex(),
+                    "not_for_publication": {**asdict(counts), "counted": counts.counted},
+                }
+            )
+        elif self.files:
+            written = ", ".join(str(path) for path in self.files)
+            console.note(f"Written, with {steps} steps: {written}; guarantee and plan beside it.")
+        reasons = [f"{n} {DROPPED[w]}" for w, n in asdict(counts).items() if w in DROPPED and n]
+        dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
+        if not as_json:
+            counted = f"{counts.counted} of {counts.records} records counted"
+            console.note(f"Not for publication: {counted}{dropped}.")
+        if not counts.counted:
+            console.note("Warning: no record was counted. What was released is noise alone.")

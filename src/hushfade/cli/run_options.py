@@ -14,7 +14,7 @@ NOISE = "Noise"
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILES",
         help="CSV, TSV, JSON lines or Parquet; .gz, .bz2, .zst and .lz4 are unpacked; - is the "
         "standard input.",
         show_default=False,

@@ -51,12 +51,15 @@ MECHANISM: dict[str, list[str]] = {
 }
 
 
-def explanation(plan: Plan) -> dict[str, list[str]]:
-    """The whole explanation: title and lines, a sentence or two each."""
+def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
+    """The whole explanation: title and lines, a sentence or two each.
+
+    `person`: what was read was cut to the guarantee's limits, so that everybody is protected.
+    """
     guarantee = plan.guarantee
     return {
         "What is published": _published(plan),
-        "Who is protected": _protected(guarantee),
+        "Who is protected": _protected(guarantee, person),
         "What is not protected": _unprotected(plan),
         "How accurate": _accuracy(plan),
         "What epsilon means": [
@@ -126,7 +129,7 @@ def _published(plan: Plan) -> list[str]:
     return [f"At every step the sum of the records, {fades}{each}; {ends}.", clipped]
 
 
-def _protected(guarantee: Guarantee) -> list[str]:
+def _protected(guarantee: Guarantee, person: bool) -> list[str]:
     records = guarantee.records_per_step
     each = "one record" if records == 1 else f"up to {records} records"
     if guarantee.participations == 1:
@@ -134,6 +137,9 @@ def _protected(guarantee: Guarantee) -> list[str]:
     else:
         apart = f", at least {guarantee.separation} steps apart" * (guarantee.separation > 1)
         who = f"A person with {each} in each of up to {guarantee.participations} steps{apart}."
+    if person:
+        many = who.removeprefix("A person with ").removesuffix(".")
+        who = f"Everybody, with all their records. Of each person at most {many} was counted."
     if guarantee.neighbours == "add_remove":
         hidden = "It is hidden whether the person is in the data at all, and with which values."
     else:

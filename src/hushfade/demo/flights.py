@@ -72,7 +72,7 @@ def _series(
     made: Plan, events: Table, columns: Columns, every: str, noise: NoiseSource | None
 ) -> Series:
     year = calendar("2013-01-01", duration.nanoseconds(every), end="2014-01-01")
-    totals = tally(tables(events, columns), Reader(made.intake, columns, year)).totals
+    totals = tally(tables(events, columns), Reader(made, columns, year)).totals
     pieces = list(released(made.start(noise), totals, year))
     (steps, ends, values, stddevs) = (
         np.concatenate([getattr(piece, name) for piece in pieces])

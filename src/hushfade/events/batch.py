@@ -23,7 +23,7 @@ class Columns:
         return {role: name for role, name in named if name is not None}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Batch:
     """Some rows: a column for each role, and the place of a row in words."""
 

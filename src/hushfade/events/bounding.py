@@ -1,4 +1,4 @@
-"""At most so many records of one person: which of them count, in constant work a record.
+"""At most so many records of one person: which of them count.
 
 A person counts in at most `steps` steps, any two of them at least `separation` apart, and with at
 most `records_per_step` records in each.  Who comes first counts: records are taken in the order of
@@ -9,6 +9,7 @@ takes nobody else's records along.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from hushfade import check
 from hushfade.check import Signed
 from hushfade.compiled import compiled
 
-_FREE = -(1 << 62)  # no step
+_NONE = -1  # no place in the list
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,19 @@ class Limits:
 
 
 class Bounding:
-    """What each person has used up.  Memory: 12 bytes a person and step counted."""
+    """What each person has used up: the steps in which they count, in a list by time.
+
+    Work: constant where a person's records come in the order of time, or in its reverse; else as
+    many as the steps between.  Memory: 28 bytes for each person and step, 16 for each person.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._steps = np.full((1024, 1), _FREE, dtype=np.int64)
-        self._counts = np.zeros((1024, 1), dtype=np.int32)
+        self._ends = np.full((1024, 2), _NONE, dtype=np.int64)  # of each person's list
+        self._sizes = np.zeros(1024, dtype=np.int64)
+        self._steps, self._counts = np.zeros(1024, dtype=np.int64), np.zeros(1024, dtype=np.int32)
+        self._links = np.full((1024, 2), _NONE, dtype=np.int64)  # the step before, and after
+        self._used = 0
 
     def kept(self, users: Signed, steps: Signed) -> NDArray[np.bool_]:
         """Which of these records count: person and step of each, in the order of the file.
@@ -50,59 +58,77 @@ class Bounding:
         >>> taken.kept(person, step).tolist()
         [True, False, False, True, True, False]
         """
-        most = int(users.max(initial=-1)) + 1
-        found = np.zeros(len(users), dtype=np.bool_)
-        self._room(most, self._steps.shape[1])
-        done = 0
-        while done < len(users):  # stops when a person needs a wider row
-            done = _keep(
-                done, users, steps, self._steps, self._counts,
-                self._limits.records_per_step, self._limits.steps, self._limits.separation, found,
-            )  # fmt: skip
-            if done < len(users):
-                self._room(most, min(2 * self._steps.shape[1], self._limits.steps))
+        people = int(users.max(initial=-1)) + 1
+        self._ends = _grown(self._ends, people, _NONE)
+        self._sizes = _grown(self._sizes, people, 0)
+        self._links = _grown(self._links, self._used + len(users), _NONE)
+        self._steps = _grown(self._steps, self._used + len(users), 0)
+        self._counts = _grown(self._counts, self._used + len(users), 0)
+        limits, found = self._limits, np.zeros(len(users), dtype=np.bool_)
+        self._used = _keep(
+            users, steps, self._ends, self._sizes, self._steps, self._counts, self._links,
+            self._used, limits.records_per_step, limits.steps, limits.separation, found,
+        )  # fmt: skip
         return found
 
-    def _room(self, people: int, width: int) -> None:
-        rows, columns = self._steps.shape
-        if people <= rows and width <= columns:
-            return
-        shape = max(people, 2 * rows if people > rows else rows), max(width, columns)
-        steps, counts = np.full(shape, _FREE, dtype=np.int64), np.zeros(shape, dtype=np.int32)
-        steps[:rows, :columns], counts[:rows, :columns] = self._steps, self._counts
-        self._steps, self._counts = steps, counts
+
+def _grown(array: NDArray[Any], length: int, fill: int) -> NDArray[Any]:
+    """The array with room for so many, doubled at least."""
+    if length <= len(array):
+        return array
+    grown = np.full((max(length, 2 * len(array)), *array.shape[1:]), fill, dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
 
 
 @compiled
 def _keep(
-    start: int,
     users: Signed,
     steps: Signed,
-    used: Signed,
+    ends: Signed,
+    sizes: Signed,
+    listed: Signed,
     counts: NDArray[np.int32],
+    links: Signed,
+    used: int,
     records: int,
     most: int,
     separation: int,
     found: NDArray[np.bool_],
 ) -> int:
-    """The records from `start` on; the first that needs a wider row, or their number."""
-    width = used.shape[1]
-    for i in range(start, len(users)):
+    """Marks the records that count; how many places are used then."""
+    for i in range(len(users)):
         user, step = users[i], steps[i]
-        at, apart = 0, True
-        while at < width and used[user, at] != _FREE and used[user, at] != step:
-            apart = apart and abs(used[user, at] - step) >= separation
-            at += 1
-        if at == width:
-            if apart and width < most:
-                return i
-            continue
-        if used[user, at] == step:
-            if counts[user, at] < records:
-                counts[user, at] += 1
+        # the neighbours of this step in the person's list, looked for from its nearer end
+        before, after = ends[user, 1], _NONE
+        if before != _NONE and step - listed[ends[user, 0]] < listed[before] - step:
+            before, after = _NONE, ends[user, 0]
+            while after != _NONE and listed[after] <= step:
+                before, after = after, links[after, 1]
+        else:
+            while before != _NONE and listed[before] > step:
+                before, after = links[before, 0], before
+        if before != _NONE and listed[before] == step:
+            if counts[before] < records:
+                counts[before] += 1
                 found[i] = True
-        elif apart:
-            used[user, at] = step
-            counts[user, at] = 1
-            found[i] = True
-    return len(users)
+            continue
+        apart = (before == _NONE or step - listed[before] >= separation) and (
+            after == _NONE or listed[after] - step >= separation
+        )
+        if not apart or sizes[user] >= most:
+            continue
+        listed[used], counts[used] = step, 1
+        links[used, 0], links[used, 1] = before, after
+        if before == _NONE:
+            ends[user, 0] = used
+        else:
+            links[before, 1] = used
+        if after == _NONE:
+            ends[user, 1] = used
+        else:
+            links[after, 0] = used
+        sizes[user] += 1
+        used += 1
+        found[i] = True
+    return used

@@ -7,6 +7,7 @@ would show in them, and one record with an odd time would move everybody else's 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
@@ -35,10 +36,15 @@ class Calendar:
         check.count(every=self.every)
         if self.steps is not None:
             check.count(steps=self.steps)
+            if not self.start + self.steps * self.every < 2**63:
+                raise InvalidValue("the last step must end before the year 2262")
 
     def places(self, times: Signed) -> Signed:
-        """The step of each time, from 0; below 0 before the start."""
-        return np.asarray((times - self.start) // self.every)
+        """The step of each time, from 0; -1 before the start."""
+        # the difference of two int64 fits in uint64
+        later = times.astype(np.uint64) - np.array(self.start).astype(np.uint64)
+        places = np.minimum(later // np.uint64(self.every), np.uint64(2**62)).astype(np.int64)
+        return np.where(times < self.start, np.int64(-1), places)
 
     def end(self, step: int) -> datetime:
         """When step `step` closes, the first being 1; to the microsecond."""
@@ -75,14 +81,17 @@ Order: TypeAlias = Calendar | RowOrder | Arrival
 def instant(text: str, *, name: str) -> tuple[int, bool]:
     """A written time in nanoseconds since 1970, and whether it had a zone.
 
+    A date alone is midnight; with Z, midnight UTC.
+
     >>> instant("1970-01-01T01:00", name="start"), instant("1970-01-01T01:00Z", name="start")
     ((3600000000000, False), (3600000000000, True))
     """
     from hushfade.events.arrow import pa
 
+    written = re.sub(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})Z$", r"\1T00:00Z", text.strip())
     for zone in (None, "UTC"):
         try:
-            found = pa.array([text.strip()]).cast(pa.timestamp("ns", zone)).cast(pa.int64())
+            found = pa.array([written]).cast(pa.timestamp("ns", zone)).cast(pa.int64())
         except pa.ArrowInvalid:
             continue
         return int(found[0].as_py()), zone is not None

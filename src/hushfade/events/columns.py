@@ -23,6 +23,7 @@ from hushfade.events.batch import Batch
 Mask = NDArray[np.bool_]
 Found = TypeVar("Found")
 TIME_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_FARTHEST = 9_223_372_036_000_000_000  # nanoseconds: 11 April 2262
 _PLACES = {"s": 9, "ms": 6, "us": 3, "ns": 0}
 
 
@@ -31,7 +32,7 @@ def numbers(batch: Batch, name: str, *, skip_empty: bool) -> tuple[Column, Mask]
     column = _plain(batch.columns["value"])
     text = pa.types.is_string(column.type)
     if not (text or _numeric(column.type)):
-        raise Malformed(f"{batch.place(0)}: column {name!r} must be numbers, got {column.type}")
+        raise Malformed(f"{batch.place(0)}: column {name!r} must be numbers")
     missing = _empty(column)
     present = ~_mask(missing)
     if not (skip_empty or present.all()):
@@ -65,7 +66,7 @@ def _written(batch: Batch, name: str, column: Values) -> tuple[Signed, bool]:
     if pa.types.is_timestamp(kind):
         zones = (None,) if kind.tz is None else ("UTC",)
     elif not (pa.types.is_string(kind) or pa.types.is_date(kind)):
-        raise Malformed(f"{batch.place(0)}: column {name!r} must be times, got {kind}")
+        raise Malformed(f"{batch.place(0)}: column {name!r} must be times")
     for zone in zones:
         found = _read(column, partial(_timestamps, zone=zone))
         if found is not None:
@@ -82,7 +83,7 @@ def _since_1970(batch: Batch, name: str, column: Values, unit: str) -> Signed:
     if unit not in TIME_UNITS:
         raise InvalidValue(f"time unit must be one of {', '.join(TIME_UNITS)}, got {unit!r}")
     if not (pa.types.is_string(column.type) or _numeric(column.type)):
-        raise Malformed(f"{batch.place(0)}: column {name!r} must be numbers, got {column.type}")
+        raise Malformed(f"{batch.place(0)}: column {name!r} must be numbers")
 
     def counted(part: Values) -> Signed:
         if pa.types.is_integer(part.type):
@@ -99,43 +100,46 @@ def _since_1970(batch: Batch, name: str, column: Values, unit: str) -> Signed:
     return found
 
 
-def keys(batch: Batch, declared: tuple[str, ...]) -> Signed:
-    """The place of each row's key among those declared, -1 for any other."""
-    column = _plain(batch.columns["key"])
-    places = compute.index_in(column.cast(pa.string()), value_set=pa.array(declared, pa.string()))
+def keys(batch: Batch, name: str, declared: tuple[str, ...]) -> Signed:
+    """The place of each row's key among those declared, -1 for any other, and for none."""
+    column = _text(batch, "key", name)
+    places = compute.index_in(column, value_set=pa.array(declared, pa.string()))
     return np.asarray(compute.fill_null(places, -1).cast(pa.int64()).to_numpy())
 
 
 class People:
     """Numbers people in the order in which they are first seen, from batch to batch.
 
-    A person is told by text: the number 7 of one file is the '7' of another.  If they were two, one
-    person would count twice.  Memory: the text of each.
+    A person is told by text, byte for byte: the number 7 of one file is the '7' of another.  If
+    they were two, one person would count twice.  Memory: the text of each.
     """
 
     def __init__(self) -> None:
-        self._known = pa.array([], pa.string())
+        self._known: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
     def numbers(self, batch: Batch, name: str) -> Signed:
         """A number for each row's person; those not seen before get the next."""
-        column = _plain(batch.columns["user"])
-        if not (pa.types.is_string(column.type) or pa.types.is_integer(column.type)):
-            raise Malformed(f"{batch.place(0)}: column {name!r} must be text or whole numbers")
+        column = _text(batch, "user", name)
         missing = _mask(_empty(column))
         if missing.any():
             _refuse(batch, name, int(np.argmax(missing)), "is empty: whose record is it?")
-        coded = pa.concat_arrays(column.cast(pa.string()).chunks or [self._known[:0]])
-        coded = coded.dictionary_encode()
-        places = compute.index_in(coded.dictionary, value_set=self._known)
-        new = coded.dictionary.filter(compute.is_null(places))
-        found: Signed = compute.fill_null(places, -1).cast(pa.int64()).to_numpy().copy()
-        found[found < 0] = len(self._known) + np.arange(len(new))
-        self._known = pa.concat_arrays([self._known, new])
-        numbers: Signed = found[coded.indices.to_numpy()]
-        return numbers
+        whole = pa.concat_arrays([pa.array([], pa.string()), *column.chunks])
+        coded = whole.dictionary_encode()
+        known = self._known
+        people = [known.setdefault(person, len(known)) for person in coded.dictionary.to_pylist()]
+        found: Signed = np.array(people, dtype=np.int64)[coded.indices.to_numpy()]
+        return found
+
+
+def _text(batch: Batch, role: str, name: str) -> Values:
+    """Text, or whole numbers as text: what names a key or a person."""
+    column = _plain(batch.columns[role])
+    if not (pa.types.is_string(column.type) or pa.types.is_integer(column.type)):
+        raise Malformed(f"{batch.place(0)}: column {name!r} must be text or whole numbers")
+    return column.cast(pa.string())
 
 
 def _empty(column: Values) -> Values:
@@ -165,7 +169,16 @@ def _float64(column: Values) -> Column:
 
 
 def _timestamps(column: Values, zone: str | None) -> Signed:
-    return np.asarray(column.cast(pa.timestamp("ns", zone)).cast(pa.int64()).to_numpy())
+    """Nanoseconds since 1970; years that these do not reach count as the first or last they do."""
+    exact = _read(column, partial(_in_units, unit="ns", zone=zone))
+    if exact is not None:
+        return exact
+    coarse = _in_units(column, unit="us", zone=zone)
+    return np.asarray(np.clip(coarse, -_FARTHEST // 1000, _FARTHEST // 1000) * 1000)
+
+
+def _in_units(column: Values, unit: str, zone: str | None) -> Signed:
+    return np.asarray(column.cast(pa.timestamp(unit, zone)).cast(pa.int64()).to_numpy())
 
 
 def _mask(flags: Values) -> Mask:

@@ -2,6 +2,7 @@
 
 A record with a field too few or too many is refused.  Messages name the line, never the content;
 the header's own names are not shown either, since a file without header begins with a record.
+Empty lines are no records, but in a file of one column they are empty values.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
+import numpy as np
+
 from hushfade.errors import Malformed
 from hushfade.events.arrow import pa, part
 from hushfade.events.batch import Batch, Columns
-from hushfade.events.blocks import Block, first_end
+from hushfade.events.blocks import Block, closed, scan
+
+_SMALL = 1 << 20  # bytes that one thread reads
 
 
 class Commas:
@@ -25,16 +30,24 @@ class Commas:
         self._name, self._columns, self._delimiter = name, columns, delimiter
         self._header: list[str] = []
 
+    @property
+    def width(self) -> int:
+        """How many columns there are; 0 before the header was read."""
+        return len(self._header)
+
     def batch(self, block: Block) -> Batch | None:
         """The block's records; None where there are none."""
         if not self._header:
             block = self._headed(block)
-        return self._records(block) if block.data.strip(b"\r\n") else None
+        filled = block.data if self.width == 1 else block.data.strip(b"\r\n")
+        return self._records(block) if filled else None
 
     def _headed(self, block: Block) -> Block:
         """Takes the header off the block."""
-        name, end = self._name, first_end(block.data)
-        text = _decoded(block.data[:end], name, block.line).removeprefix("\ufeff")
+        name, data = self._name, block.data
+        starts = scan(data, self._delimiter, records=2).starts
+        end = int(starts[1]) if len(starts) > 1 else len(data)
+        text = _decoded(data[:end], name, block.line).removeprefix("\ufeff")
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, strict=True)
         try:
             header = next(rows, [])
@@ -42,15 +55,17 @@ class Commas:
             raise Malformed(f"{name}, line 1: the header cannot be read as CSV") from None
         for role, column in self._columns.roles().items():
             times = header.count(column)
-            if times != 1:
-                # the header is not shown: in a file without one, it is the first record
-                what = "no column" if times == 0 else f"{times} columns"
+            # the header is not shown: in a file without one, it is the first record
+            if times > 1:
+                raise Malformed(f"{name}, line 1: {times} columns {column!r} for the {role}")
+            if times == 0:
                 raise Malformed(
-                    f"{name}, line 1: {what} {column!r} for the {role} among its {len(header)} "
-                    "columns; the first line must be a header with column names"
+                    f"{name}, line 1: no column {column!r} for the {role} among its {len(header)} "
+                    f"columns with {self._delimiter!r} between them; the first line must be a "
+                    "header with column names"
                 )
         self._header = header
-        return Block(block.data[end:], block.line + block.data.count(b"\n", 0, end))
+        return Block(data[end:], block.line + data.count(b"\n", 0, end))
 
     def _records(self, block: Block) -> Batch:
         arrow_csv = part("csv")
@@ -65,9 +80,13 @@ class Commas:
         with suppress(pa.ArrowInvalid):  # its message shows the record
             table = arrow_csv.read_csv(
                 pa.BufferReader(block.data),
-                read_options=arrow_csv.ReadOptions(column_names=names),
+                read_options=arrow_csv.ReadOptions(
+                    column_names=names, use_threads=len(block.data) > _SMALL
+                ),
                 parse_options=arrow_csv.ParseOptions(
-                    delimiter=self._delimiter, newlines_in_values=b'"' in block.data
+                    delimiter=self._delimiter,
+                    newlines_in_values=b'"' in block.data,
+                    ignore_empty_lines=self.width > 1,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
                     include_columns=wanted,
@@ -76,43 +95,52 @@ class Commas:
                 ),
             )
         if table is None:
-            _refuse_csv(block, self._name, len(self._header), self._delimiter)
+            self._refuse(block)
         found = {role: table.column(column) for role, column in roles.items()}
-        place = partial(_csv_place, block, self._name, self._delimiter)
-        return Batch(found, table.num_rows, place)
+        return Batch(found, table.num_rows, partial(self._place, block))
+
+    def _refuse(self, block: Block) -> NoReturn:
+        """The first record of the block that is not as it must be."""
+        _decoded(block.data, self._name, block.line)
+        for line, fields in self._lines(block):
+            if fields != self.width:
+                what = f"{fields} fields, the header has {self.width}"
+                raise Malformed(f"{self._name}, line {line}: {what}")
+        raise Malformed(f"{self._name}, line {block.line}: cannot be read as CSV from here")
+
+    def _place(self, block: Block, row: int) -> str:
+        line, _ = self._lines(block)[row]
+        return f"{self._name}, line {line}"
+
+    def _lines(self, block: Block) -> list[tuple[int, int]]:
+        """The first line and the number of fields of each record, by the slow way."""
+        data = block.data
+        found = scan(data, self._delimiter, records=data.count(b"\n") + 1)
+        starts, fields = found.starts, found.fields
+        if self.width > 1:  # empty lines are no records
+            first = np.frombuffer(data, dtype=np.uint8)[starts]
+            kept = (first != ord("\n")) & (first != ord("\r"))
+            starts, fields = starts[kept], fields[kept]
+        breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
+        lines = block.line + np.searchsorted(breaks, starts)
+        return list(zip(lines.tolist(), fields.tolist(), strict=True))
+
+    def check_lines(self, block: Block) -> None:
+        """Refuse a record of several lines, where lines come live: none waits for another."""
+        closed(block.data, self._name, block.line, self._delimiter)
+        starts = scan(block.data, self._delimiter, records=block.data.count(b"\n") + 1).starts
+        breaks = np.flatnonzero(np.frombuffer(block.data, dtype=np.uint8) == ord("\n"))
+        lines = np.searchsorted(breaks, starts)
+        several = np.flatnonzero(lines != np.arange(len(starts)))
+        if len(several) or len(starts) < len(breaks):
+            line = block.line + int(several[0] if len(several) else len(starts)) - 1
+            what = "a field must not contain a line break where lines come live"
+            raise Malformed(f"{self._name}, line {line}: {what}")
 
     def check_end(self) -> None:
         """Refuse a file that had no header."""
         if not self._header:
             raise Malformed(f"{self._name}: empty, where a header with column names is needed")
-
-
-def _refuse_csv(block: Block, name: str, width: int, delimiter: str) -> NoReturn:
-    """The first record of the block that is not as it must be, by the slow way."""
-    text = _decoded(block.data, name, block.line)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    line = block.line
-    try:
-        for row in rows:
-            if row and len(row) != width:
-                raise Malformed(f"{name}, line {line}: {len(row)} fields, the header has {width}")
-            line = block.line + rows.line_num
-    except csv.Error:
-        pass
-    raise Malformed(f"{name}, line {line}: cannot be read as CSV")
-
-
-def _csv_place(block: Block, name: str, delimiter: str, row: int) -> str:
-    text = block.data.decode(errors="replace")
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    line = block.line
-    for cells in rows:
-        if cells:
-            if row == 0:
-                break
-            row -= 1
-        line = block.line + rows.line_num
-    return f"{name}, line {line}"
 
 
 def _decoded(data: bytes, name: str, line: int) -> str:

@@ -13,6 +13,8 @@ from hushfade.events.arrow import Schema, pa, part
 from hushfade.events.batch import Batch, Columns
 from hushfade.events.blocks import Block
 
+_SMALL = 1 << 20  # bytes that one thread reads
+
 
 class JsonLines:
     """Reads blocks of one file of JSON lines.  Empty lines are skipped."""
@@ -20,6 +22,7 @@ class JsonLines:
     def __init__(self, name: str, columns: Columns) -> None:
         self._name, self._columns = name, columns
         self._schema: Schema = None
+        self._seen: set[str] = set()
 
     def batch(self, block: Block) -> Batch | None:
         """The block's records; None where there are none."""
@@ -33,7 +36,10 @@ class JsonLines:
         with suppress(pa.ArrowInvalid):  # its message may show the record
             read = arrow_json.read_json(
                 pa.BufferReader(block.data),
-                read_options=arrow_json.ReadOptions(block_size=max(len(block.data) + 1, 1 << 20)),
+                read_options=arrow_json.ReadOptions(
+                    use_threads=len(block.data) > _SMALL,
+                    block_size=max(len(block.data) + 1, _SMALL),
+                ),
                 parse_options=arrow_json.ParseOptions(
                     explicit_schema=self._schema, unexpected_field_behavior="ignore"
                 ),
@@ -42,11 +48,18 @@ class JsonLines:
             table = read
         if table is None or table.num_rows != len(lines):  # two objects on one line
             _refuse_json(block, self._name, lines, self._schema)
+        self._seen |= {n for n in table.column_names if table[n].null_count < table.num_rows}
         found = {role: table.column(column) for role, column in self._columns.roles().items()}
         return Batch(found, table.num_rows, partial(_json_place, block.line, self._name, lines))
 
+    def check_lines(self, block: Block) -> None:
+        """A line is a record here anyway."""
+
     def check_end(self) -> None:
-        """An empty file has no records."""
+        """Refuse a field that no record had: it is spelled otherwise."""
+        for name in self._schema.names if self._schema is not None else ():
+            if name not in self._seen:
+                raise Malformed(f"{self._name}: no record has a field {name!r}")
 
 
 def _json_place(line: int, name: str, lines: list[int], row: int) -> str:

@@ -12,22 +12,25 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import groupby
-from typing import IO, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Signed
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidValue, Malformed
 from hushfade.events.blocks import Block
 from hushfade.events.calendar import Calendar
+from hushfade.events.commas import Commas
 from hushfade.events.readers import LineReader
 from hushfade.events.totals import Reader
 
-AHEAD = 1 << 10  # steps that may be open at once
 _MOST = 1 << 16  # lines read at once
+_CHUNK = 1 << 16  # bytes
 _WAITING = 1 << 18  # lines that may wait: beyond it the feeder has to
+LONGEST = 1 << 20  # bytes of a line
 
 Clock = Callable[[], int]
 """Nanoseconds since 1970."""
@@ -47,37 +50,47 @@ class Source(Protocol):
 
 
 class Lines:
-    """The lines of a file, read in the background, so that waiting for one can end."""
+    """Lines, read in the background, so that waiting for one can end.
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._queue: queue.Queue[bytes] = queue.Queue(_WAITING)
+    `read` gives some bytes as soon as there are any, and none at the end: os.read of a descriptor.
+    (A file object's own lock would be held while it waits, also when the process ends.)
+    """
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._queue: queue.Queue[bytes | None] = queue.Queue(_WAITING)
         self._ended = False
-        self._taken = 0
-        threading.Thread(target=self._fill, args=(file,), daemon=True).start()
+        threading.Thread(target=self._fill, args=(read,), daemon=True).start()
 
-    def _fill(self, file: IO[bytes]) -> None:
+    def _fill(self, read: Callable[[int], bytes]) -> None:
+        rest = b""
         try:
-            for line in iter(file.readline, b""):
-                self._queue.put(line)
+            while len(rest) <= LONGEST and (chunk := read(_CHUNK)):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    self._queue.put(line + b"\n")
         finally:
-            self._queue.put(b"")
+            if rest:
+                self._queue.put(rest)
+            self._queue.put(None)
 
     def take(self, seconds: float | None) -> list[bytes] | None:
         """The lines that wait, after at most so many seconds; None when there are no more."""
         if self._ended:
             return None
         found: list[bytes] = []
-        try:
+        with suppress(queue.Empty):
             line = self._queue.get(timeout=seconds)
-            while line and len(found) < _MOST:
+            while line is not None and len(found) < _MOST:
+                if len(line) > LONGEST:
+                    raise Malformed(f"standard input: a line is longer than {LONGEST} bytes")
                 found.append(line)
                 line = self._queue.get_nowait()
-        except queue.Empty:
-            return found
-        self._ended = not line
-        if line:
-            found.append(line)
-        return found or None
+            self._ended = line is None
+            if line is not None:
+                found.append(line)
+            elif not found:
+                return None
+        return found
 
 
 class OpenSteps:
@@ -86,34 +99,36 @@ class OpenSteps:
     def __init__(self, reader: Reader, lines: LineReader) -> None:
         self._reader, self._lines = reader, lines
         self._totals: deque[Signed] = deque()
-        self._line, self._unclosed = 1, b""
+        self._line = 1
 
-    def add(self, lines: bytes) -> None:
-        """Whole lines: added to the totals of their steps, or refused with the line's number."""
-        data = self._unclosed + lines
-        self._unclosed = b""
-        if data.count(b'"') % 2 and not data.lstrip().startswith(b"{"):  # a quoted line break
-            self._unclosed = data
+    def add(self, lines: list[bytes]) -> None:
+        """Lines, each a whole record: added to their steps, or refused with the line's number."""
+        if not lines:
             return
-        batch = self._lines.batch(Block(data, self._line))
-        self._line += data.count(b"\n")
+        block = Block(b"".join(lines), self._line)
+        self._lines.check_lines(block)
+        batch = self._lines.batch(block)
+        self._line += len(lines)
         if batch is None:
             return
         cells, units = self._reader.read(batch)
         lanes = self._reader.lanes
         steps = cells // lanes - self._reader.closed
-        near = steps < AHEAD
-        self._reader.counts.outside += int(np.sum(~near))
         for step, lane, unit in zip(
-            steps[near].tolist(), (cells % lanes)[near].tolist(), units[near].tolist(), strict=True
+            steps.tolist(), (cells % lanes).tolist(), units.tolist(), strict=True
         ):
             while len(self._totals) <= step:
                 self._totals.append(np.zeros(lanes, dtype=np.int64))
             self._totals[step][lane] += unit
 
-    def skip(self, lines: int) -> None:
-        """Empty lines: nothing but that number more."""
-        self._line += lines
+    def skip(self) -> None:
+        """An empty line that closes a step."""
+        if isinstance(self._lines, Commas) and self._lines.width == 1:
+            raise InvalidValue(
+                "in CSV of one column an empty line is an empty value, and cannot close a step: "
+                "give a second column, or JSON lines"
+            )
+        self._line += 1
 
     def close(self) -> Signed:
         """The totals of the oldest open step, which is closed by this."""
@@ -136,12 +151,7 @@ def by_clock(
         lines = source.take(wait / 1e9)
         if lines is None:
             return
-        for filled, run in groupby(lines, key=_filled):
-            together = list(run)
-            if filled:
-                steps.add(b"".join(together))
-            else:
-                steps.skip(len(together))
+        steps.add(lines)
 
 
 def by_empty_lines(source: Source, steps: OpenSteps, *, most: int | None) -> Iterator[Signed]:
@@ -153,10 +163,10 @@ def by_empty_lines(source: Source, steps: OpenSteps, *, most: int | None) -> Ite
             return
         for filled, run in groupby(lines, key=_filled):
             if filled:
-                steps.add(b"".join(run))
+                steps.add(list(run))
                 continue
             for _ in run:
-                steps.skip(1)
+                steps.skip()
                 closed += 1
                 yield steps.close()
                 if closed == most:
@@ -176,4 +186,4 @@ def check_start(calendar: Calendar, now: Clock) -> None:
 
 
 def _filled(line: bytes) -> bool:
-    return bool(line.strip())
+    return line not in (b"\n", b"\r\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -25,6 +26,7 @@ _ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
     ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 _PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 Progress = Callable[[int], object]
@@ -35,6 +37,8 @@ class LineReader(Protocol):
     """What turns blocks of lines into batches."""
 
     def batch(self, block: Block) -> Batch | None: ...
+
+    def check_lines(self, block: Block) -> None: ...
 
     def check_end(self) -> None: ...
 
@@ -56,9 +60,9 @@ def batches(
             raise InvalidValue("format must be csv, tsv or jsonl on standard input")
         yield from _parquet(path, name, columns, progress)
         return
-    with _opened(path, progress) as file:
+    with _opened(path, name, progress) as file:
         lines = line_reader(form, name, columns)
-        for block in blocks(file, name, quotes=form != "jsonl"):
+        for block in blocks(file, name, delimiter=DELIMITERS.get(form)):
             batch = lines.batch(block)
             if batch is not None:
                 yield batch
@@ -67,10 +71,11 @@ def batches(
 
 def tables(source: Any, columns: Columns, name: str = "table") -> Iterator[Batch]:
     """The batches of an Arrow table, or of anything that gives itself as one."""
-    try:
+    table = None
+    with suppress(pa.ArrowException, TypeError, ValueError):  # their messages show content
         table = source if isinstance(source, pa.Table) else pa.table(source)
-    except (pa.ArrowException, TypeError, ValueError):
-        raise InvalidValue(f"{name} must be an Arrow table, or convertible to one") from None
+    if table is None:
+        raise InvalidValue(f"{name} must be an Arrow table, or convertible to one")
     yield from _rowwise([table], name, columns)
 
 
@@ -78,7 +83,7 @@ def line_reader(form: str, name: str, columns: Columns) -> LineReader:
     """What reads the lines of a format."""
     if form == "jsonl":
         return JsonLines(name, columns)
-    return Commas(name, columns, "\t" if form == "tsv" else ",")
+    return Commas(name, columns, DELIMITERS[form])
 
 
 def form_of(path: Path | None) -> str:
@@ -89,7 +94,10 @@ def form_of(path: Path | None) -> str:
     found = _ENDINGS.get(ending[0].lower()) if ending else None
     if found is None:
         known = " ".join(_ENDINGS)
-        raise InvalidValue(f"format must be given for a file whose name ends in none of {known}")
+        raise InvalidValue(
+            f"the format of {path.name} must be given (--input-format): its name ends in none of "
+            f"{known}"
+        )
     return found
 
 
@@ -138,21 +146,23 @@ def _check_names(schema: Schema, name: str, columns: Columns) -> None:
 # Files ------------------------------------------------------------------------------------------
 
 
-def _opened(path: Path | None, progress: Progress | None) -> Any:
+def _opened(path: Path | None, name: str, progress: Progress | None) -> Any:
     if path is None:
-        return _Told(sys.stdin.buffer, progress)
+        return _Told(sys.stdin.buffer, name, progress)
     raw = path.open("rb")
     packed = _PACKED.get(path.suffix)
     if packed is None:
-        return _Told(raw, progress)
-    return _Told(raw, progress, pa.CompressedInputStream(pa.PythonFile(raw, "r"), packed))
+        return _Told(raw, name, progress)
+    return _Told(raw, name, progress, pa.CompressedInputStream(pa.PythonFile(raw, "r"), packed))
 
 
 class _Told:
     """A file that tells how far it was read."""
 
-    def __init__(self, raw: IO[bytes], progress: Progress | None, unpacked: Any = None) -> None:
-        self._raw, self._progress, self._unpacked = raw, progress, unpacked
+    def __init__(
+        self, raw: IO[bytes], name: str, progress: Progress | None, unpacked: Any = None
+    ) -> None:
+        self._raw, self._name, self._progress, self._unpacked = raw, name, progress, unpacked
         self._read = 0
 
     def read(self, size: int) -> bytes:
@@ -162,7 +172,7 @@ class _Told:
         except OSError:
             if self._unpacked is None:
                 raise
-            raise Malformed("the compressed file is damaged or cut off") from None
+            raise Malformed(f"{self._name}: the compressed file is damaged or cut off") from None
         self._read += len(found)
         if self._progress is not None:
             self._progress(self._read if self._unpacked is None else self._raw.tell())

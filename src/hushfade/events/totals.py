@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +20,12 @@ from hushfade.events.batch import Batch, Columns
 from hushfade.events.bounding import Bounding, Limits
 from hushfade.events.calendar import Calendar, Order, RowOrder
 from hushfade.events.columns import Mask
-from hushfade.intake import Intake
+
+if TYPE_CHECKING:
+    from hushfade.plan import Plan
 
 LARGEST = 1 << 27  # totals of all steps and keys: a gigabyte
+AHEAD = 1 << 10  # steps that may be open at once where their number is not declared
 
 
 @dataclass
@@ -42,12 +46,18 @@ class Counts:
         return self.records - dropped
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tally:
     """Totals on the grid, (steps, lanes), and what became of the records.  Private."""
 
     totals: Signed
     counts: Counts
+
+
+_ZONES = {
+    True: "times with a zone, or in numbers, are UTC: the start must have a zone, as 2026-01-31Z",
+    False: "times have no zone, but the start has one, and the clock is UTC where lines come live",
+}
 
 
 class Reader:
@@ -58,18 +68,19 @@ class Reader:
 
     def __init__(
         self,
-        intake: Intake,
+        plan: Plan,
         columns: Columns,
         order: Order,
         *,
-        limits: Limits | None = None,
         time_unit: str | None = None,
         skip_empty: bool = False,
     ) -> None:
-        check_columns(intake, columns, order, limits)
-        self._intake, self._columns, self._order = intake, columns, order
+        check_fit(plan, columns, order, skip_empty=skip_empty)
+        self._intake, self._columns, self._order = plan.intake, columns, order
         self._time_unit, self._skip_empty = time_unit, skip_empty
-        self._bounding = None if limits is None else Bounding(limits)
+        said = plan.guarantee
+        limits = Limits(said.records_per_step, said.participations, said.separation)
+        self._bounding = None if columns.user is None else Bounding(limits)
         self._people = read.People()
         self._rows = 0
         self.closed = 0
@@ -97,6 +108,8 @@ class Reader:
         inside = places >= 0
         if self._order.steps is not None:
             inside &= places < self._order.steps
+        elif isinstance(self._order, Calendar):
+            inside &= places < self.closed + AHEAD
         kept = inside & (places >= self.closed)
         self.counts.records += batch.rows
         self.counts.outside += int(np.sum(~inside))
@@ -126,11 +139,7 @@ class Reader:
             return np.full(batch.rows, self.closed, dtype=np.int64)
         times, zoned = read.times(batch, self._columns.time, unit=self._time_unit)
         if zoned != self._order.zoned and batch.rows:
-            have, lacks = ("the times", "the start") if zoned else ("the start", "the times")
-            raise Malformed(
-                f"{batch.place(0)}: {have} have a zone and {lacks} have none; write both alike, "
-                "as 2026-01-31T12:00 or 2026-01-31T12:00Z"
-            )
+            raise Malformed(f"{batch.place(0)}, column {self._columns.time!r}: {_ZONES[zoned]}")
         return self._order.places(times)
 
     def _units(self, batch: Batch) -> tuple[Signed, Mask]:
@@ -143,21 +152,33 @@ class Reader:
     def _lanes(self, batch: Batch) -> Signed:
         if self._intake.keys is None:
             return np.zeros(batch.rows, dtype=np.int64)
-        return read.keys(batch, self._intake.keys)
+        assert self._columns.key is not None
+        return read.keys(batch, self._columns.key, self._intake.keys)
 
 
-def check_columns(intake: Intake, columns: Columns, order: Order, limits: Limits | None) -> None:
-    """Refuse what does not fit together."""
+def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -> None:
+    """Refuse what does not fit together, or would break the plan's guarantee."""
+    intake = plan.intake
     if intake.norm is not None:
         raise InvalidValue("events have numbers: a plan for vectors does not fit")
     if (columns.key is None) != (intake.keys is None):
         raise InvalidValue("a key column and declared keys go together")
-    if (columns.user is None) != (limits is None):
-        raise InvalidValue("a column of persons and limits for a person go together")
     if columns.time is not None and not isinstance(order, Calendar):
         raise InvalidValue("a time column needs steps of time")
-    if isinstance(order, RowOrder) and columns.value is None:
-        raise InvalidValue("rows in order need a column of values: else each step is the same")
+    if isinstance(order, RowOrder):
+        if columns.value is None:
+            raise InvalidValue("rows in order need a column of values: else each step is the same")
+        if plan.guarantee.neighbours != "replace":
+            raise InvalidValue(
+                "neighbours must be replace where the rows are the steps: a row that is removed "
+                "would move all later ones"
+            )
+    replaced = skip_empty and plan.guarantee.neighbours == "replace"
+    if replaced and not intake.low <= 0.0 <= intake.high:
+        raise InvalidValue(
+            "skip_empty needs 0 between low and high where records are replaced: a value that "
+            "becomes empty counts as 0"
+        )
 
 
 def tally(batches: Iterable[Batch], reader: Reader) -> Tally:

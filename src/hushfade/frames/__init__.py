@@ -15,17 +15,18 @@
 `hushfade.frames.settings` lists the arguments.  Each call, and each run of a lazy query, is one
 more release of the same records: their μ add up as hushfade.composed_mu says.
 
-Guarantee: for frames that differ in one row's record; its step stays, since the number of rows is
-published.  A record that is not there is a null, with `empty_steps=True`.  Groups by `over` or
-`group_by` are published, with their numbers of rows.  Under add_remove a record is in one group,
-and all groups together have the guarantee of one, if a person keeps `participations` and
-`separation` over all groups together.  Under replace the streams of such groups know nothing of
-each other: the guarantee is then for another value within its group.
+Guarantee: `release` and `release_totals`: for frames whose rows stay, with their groups and keys.
+Rows in their order are the steps, so a row more or less, or one in another group, would move all
+later ones, and no such guarantee covers that.  Under add_remove one record of a row is there or
+not: to `release` it is then a null, with `empty_steps=True`.  Under replace it has another value.
+Numbers of rows are published, and with `over` or `group_by` the groups.  All groups together have
+the guarantee of one, if a person keeps `participations` and `separation` over all of them.  Where a
+row may be missing, or a record have another key, use `release_events`: its time gives the step.
 
-With `key` and `keys` all declared keys are released at each step, whether they occur or not, and
-the plan is made for them: under replace a record may also have another key.  A key's rows, in
-their order, are its steps; those that it lacks are empty.  The largest number of rows of a key is
-published.  Rows of keys that were not declared are refused: dropping them would be in silence.
+With `key` and `keys` all declared keys are released at each step, whether they occur or not.  A
+key's rows, in their order, are its steps; those that it lacks are empty.  The largest number of
+rows of a key is published.  Rows of keys that were not declared are refused: dropping them would
+be in silence.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def _installed() -> dict[str, ModuleType]:
             if error.name != name:  # it is there, and broken
                 raise
     if not found:
-        raise ModuleNotFoundError("hushfade.frames needs pandas or Polars: install one of them")
+        raise ModuleNotFoundError(
+            "hushfade.frames needs pandas or Polars: pip install 'hushfade[frames]'"
+        )
     return found
 
 

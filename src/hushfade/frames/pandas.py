@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from hushfade.errors import InvalidType
-from hushfade.events.arrow import pa
+from hushfade.events.arrow import Values, pa
 from hushfade.frames.events import EventsArguments, released_events
 from hushfade.frames.request import Column, Request, check_kind, declared, of_records, of_totals
 from hushfade.frames.settings import Arguments, TotalsArguments
@@ -88,12 +88,11 @@ class FrameReleases:
     def release_events(self, *, time: str, **arguments: Unpack[EventsArguments]) -> Any:
         """A DataFrame of step, time, key, value, stddev, lower, upper, for rows that are events;
         see hushfade.frames.events."""
-        return pd.DataFrame(released_events(_as_table(self._frame), time, arguments))
+        return pd.DataFrame(released_events(self._frame.items(), _to_arrow, time, arguments))
 
 
-def _as_table(frame: Any) -> Any:
-    """An Arrow table of the frame, without its index."""
-    return pa.Table.from_pandas(frame, preserve_index=False)
+def _to_arrow(series: Any) -> Values:
+    return pa.array(series, from_pandas=True)
 
 
 def _of_series(series: Any, request: Request) -> Any:

@@ -140,7 +140,8 @@ class FrameReleases:
     def release_events(self, *, time: str, **arguments: Unpack[EventsArguments]) -> pl.DataFrame:
         """Columns step, time, key, value, stddev, lower, upper, for rows that are events; see
         hushfade.frames.events."""
-        return pl.DataFrame(released_events(self._frame.to_arrow(), time, arguments))
+        named = ((series.name, series) for series in self._frame.iter_columns())
+        return pl.DataFrame(released_events(named, pl.Series.to_arrow, time, arguments))
 
 
 class LazyReleases:

@@ -10,6 +10,7 @@ Every kind of frame reads its column into a `Column` and hands it to a `Request`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +87,12 @@ def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Req
     empty_steps = arguments.get("empty_steps", False)
     if not isinstance(empty_steps, bool):
         raise InvalidType(f"empty_steps must be a bool, got {type(empty_steps).__name__}")
+    replaced = empty_steps and plan.guarantee.neighbours == "replace"
+    if replaced and not plan.intake.low <= 0.0 <= plan.intake.high:
+        raise InvalidValue(
+            "empty_steps needs 0 between low and high where records are replaced: a record that "
+            "becomes null counts as 0"
+        )
 
     def totals(column: Column) -> Totals:
         nulls = column.nulls
@@ -133,10 +140,11 @@ def numbers(data: object) -> Column:
         raise InvalidType("data must not be masked: whether a masked row counts must be said")
     if not isinstance(data, np.ndarray | list | tuple):
         raise InvalidType(f"data must be a column of numbers, got {type(data).__name__}")
-    try:
+    values = None
+    with suppress(Exception):  # what a foreign object's own conversion raises might carry its value
         values = np.asarray(data)
-    except Exception:  # whatever a foreign object's own conversion raises might carry its value
-        raise InvalidType("data must be a column of numbers") from None
+    if values is None:
+        raise InvalidType("data must be a column of numbers")
     if values.ndim != 1:
         raise InvalidValue(f"data must be one column, got {values.ndim} dimensions")
     check_kind(values.dtype.kind, values.dtype)

@@ -8,12 +8,14 @@ Either `plan`, or:
     horizon, method, resolution
 
 half_life, window, separation and horizon may be durations such as "24h" if `every` says how long
-a step is.  alpha is the decay's, f_k = alpha^-k: what pandas calls alpha = a is 1 / (1 - a) here.
+a step is, as text or as a timedelta.  alpha is the decay's, f_k = alpha^-k: what pandas calls
+alpha = a is 1 / (1 - a) here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any, TypedDict
 
 from hushfade import duration
@@ -43,7 +45,7 @@ class TotalsArguments(TypedDict, total=False):
     power: float | None
     window: int | str | None
     weights: Sequence[float] | None
-    every: str | None
+    every: str | timedelta | None
     epsilon: float | None
     delta: float | None
     neighbours: Neighbours
@@ -81,7 +83,7 @@ def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Pl
         raise InvalidType(f"a release takes no argument named {unknown[0]!r}")
     if "plan" in given:
         return _checked(given, keys)
-    every = duration.nanoseconds(given["every"], name="every") if "every" in given else None
+    every = step_length(given["every"]) if "every" in given else None
     decay = _decay(given, every)
     guarantee = _guarantee(given, every)
     if "low" not in given or "high" not in given:
@@ -93,6 +95,23 @@ def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Pl
     if "horizon" in rest:
         rest["horizon"] = _whole(rest["horizon"], every, "horizon")
     return plan(decay, guarantee, keys=keys, **rest)
+
+
+def step_length(every: object) -> int:
+    """A step's length in nanoseconds, exactly: `every` is text or a timedelta, pandas' as well.
+
+    >>> step_length("90min") == step_length(timedelta(hours=1.5)) == 90 * 60 * 10**9
+    True
+    """
+    if isinstance(every, timedelta):
+        seconds = every.days * 86_400 + every.seconds
+        parts = every.microseconds * 1000 + getattr(every, "nanoseconds", 0)  # only pandas has them
+        every = duration.shown(seconds * 10**9 + parts)
+    if not isinstance(every, str):
+        raise InvalidType(
+            f"every must be text such as '1h', or a timedelta, got {type(every).__name__}"
+        )
+    return duration.nanoseconds(every, name="every")
 
 
 def _checked(given: dict[str, Any], keys: Iterable[str] | None) -> Plan:
