@@ -18,8 +18,8 @@ FOREWORD = """\
 # Commands
 
 `pip install .`, in a virtual environment, installs the command `hushfade`. [On the command
-line](command-line.md) shows how the commands go together; this page lists them all. It is written by
-`make tables` from the commands themselves, which say the same with `--help`.
+line](command-line.md) shows how the commands go together; this page lists them all. It is written
+by `make tables` from the commands themselves, which say the same with `--help`.
 
 `hushfade --install-completion` lets the shell complete commands, options and their values;
 `hushfade --version` tells the version.

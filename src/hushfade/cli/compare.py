@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 OURS = "hushfade"
 
+_WIDE = 110  # columns of a terminal that has room for all
+
 
 def compare(
     decay: options.Kind = None,
@@ -87,23 +89,24 @@ def compare(
         page.print(COUNTED)
     page.print(guarantee.sentence())
     page.print(f"No Gaussian factorization mechanism has a largest error below {found.least:.4g}.")
-    page.print(_table(found))
+    page.print(_table(found, wide=page.width >= _WIDE))
     page.print(
         "Errors are standard deviations in the records' unit. Ratio: the largest error over the "
         "least with Gaussian noise. Memory: numbers kept between steps. Work: operations a step."
     )
 
 
-def _table(found: Comparison) -> Table:
-    """Best first; hushfade's own rows stand out."""
+def _table(found: Comparison, *, wide: bool) -> Table:
+    """Best first; hushfade's own rows stand out.  Memory, work and notes where there is room."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("mechanism", overflow="fold")
-    for head in ("largest error", "rms error", "ratio", "memory", "work"):
+    table.add_column("mechanism", no_wrap=True)
+    for head in ("largest error", "rms error", "ratio", *(("memory", "work") if wide else ())):
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("notes")
+    if wide:
+        table.add_column("notes")
     for row in found.rows:
         notes = ["needs no delta"] if row.pure else []
         notes += [row.notes] if row.notes else []
@@ -112,9 +115,7 @@ def _table(found: Comparison) -> Table:
             f"{row.max_error:.4g}",
             f"{row.rms_error:.4g}",
             f"{row.ratio:.3f}" if row.ratio < 100 else f"{row.ratio:.3g}",
-            str(row.memory),
-            f"{row.work:.3g}",
-            ", ".join(notes),
+            *((str(row.memory), f"{row.work:.3g}", ", ".join(notes)) if wide else ()),
             style="bold green" if row.method.startswith(OURS) else None,
         )
     return table

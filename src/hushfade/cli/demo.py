@@ -93,7 +93,7 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
             writer.write(series.rows)
         yield path
     pictures = (
-        ("late", late, slice(23, None, 24), "late departures"),
+        ("late", late, slice(23, None, 24), "late departures, at midnight"),
         ("fortnight", late, FORTNIGHT, "late departures"),
         ("cancelled", cancelled, slice(None), "cancelled departures"),
     )

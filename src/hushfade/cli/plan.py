@@ -86,7 +86,7 @@ def plan(
             high=top,
             horizon=horizon,
             method=method,
-            resolution=resolution,
+            resolution=1.0 if low is None and resolution is None else resolution,
             keys=choices.keys_of(keys, keys_file),
             every=step,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,9 @@ def write(figure: Figure, path: str | Path) -> None:
     silent = {"Software": None} if ending == ".png" else {"Date": None, "Creator": None}
     drawn = io.BytesIO()
     # the salt names an SVG's clip paths and markers, which would be random without it
-    with mpl.rc_context({"svg.hashsalt": "hushfade"}):
+    with mpl.rc_context({"svg.hashsalt": "hushfade"}), warnings.catch_warnings():
+        # a key in letters that the font lacks is drawn as boxes: no reason to talk on stderr
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         figure.savefig(drawn, format=ending[1:], dpi=figure.dpi, metadata=silent)
     with whole(target) as beside:
         beside.write_bytes(drawn.getvalue())
