@@ -85,9 +85,9 @@ def sections(rounds: int) -> Iterator[Section]:
     yield Section(
         "Files: events to releases",
         f"Whole commands, {rounds} times in turn, start included; {size:.0f} MB of CSV with 10^7 "
-        "events of a year in hours, four keys and a fifth that is dropped.  *Ratio* is the time a row, over that of "
-        "the group-by, which neither checks nor clips.  The goal is for the peak of resident "
-        "memory.",
+        "events of a year in hours, four keys and a fifth that is dropped.  *Ratio* is the time a "
+        "row, over that of the group-by, which neither checks nor clips.  The goal is for the peak "
+        "of resident memory.",
         ("job", "rows", "seconds", "10^6 rows a second", "ratio", "peak MB", *GOAL_COLUMNS),
         rows,
     )
