@@ -100,6 +100,7 @@ def command(file: str, *more: str) -> list[str]:
 
 _MEASURED = """
 import os, subprocess
+from time import perf_counter
 start = perf_counter()
 process = subprocess.Popen({words!r}, cwd={where!r}, stderr=subprocess.DEVNULL)
 _, status, usage = os.wait4(process.pid, 0)
