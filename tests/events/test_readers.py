@@ -211,6 +211,16 @@ def test_files_that_are_not_what_they_are_called_are_refused(tmp_path):
     refused(tmp_path / "g.csv.gz", "damaged or cut off")
 
 
+def test_a_parquet_file_with_a_damaged_page_is_refused(tmp_path):
+    path = written(tmp_path / "f.parquet", [{"k": SECRET * 9 + str(i), "v": i} for i in range(500)])
+    data = bytearray(path.read_bytes())
+    data[60:600] = bytes(540)
+    path.write_bytes(data)
+    with pytest.raises(Malformed, match="cannot be read as Parquet") as caught:
+        read(path)
+    assert caught.value.__context__ is None
+
+
 def test_a_parquet_file_without_the_column_is_refused(tmp_path):
     path = written(tmp_path / "f.parquet", [{"v": 1}])
     refused(path, "no column 'k' for the key")

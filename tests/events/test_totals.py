@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 
 import hushfade as hf
 from hushfade.errors import InvalidValue, Malformed
-from hushfade.events import Arrival, Calendar, Columns, Limits, Reader, RowOrder, tables, tally
+from hushfade.events import Arrival, Calendar, Columns, Reader, RowOrder, tables, tally
 from hushfade.events import totals as module
 from hushfade.events.arrow import pa
+from hushfade.events.bounding import Limits
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 SWAP = hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace")

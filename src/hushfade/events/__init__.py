@@ -14,7 +14,6 @@ Everything here is private until a stream has released it: counts of dropped rec
 from __future__ import annotations
 
 from hushfade.events.batch import Batch, Columns
-from hushfade.events.bounding import Limits
 from hushfade.events.calendar import Arrival, Calendar, RowOrder
 from hushfade.events.readers import batches, tables
 from hushfade.events.totals import Counts, Reader, Tally, tally
@@ -25,7 +24,6 @@ __all__ = [
     "Calendar",
     "Columns",
     "Counts",
-    "Limits",
     "Reader",
     "RowOrder",
     "Tally",

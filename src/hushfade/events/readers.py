@@ -102,11 +102,10 @@ def form_of(path: Path | None) -> str:
 
 
 def _parquet(path: Path, name: str, columns: Columns, progress: Progress | None) -> Iterator[Batch]:
-    parquet = part("parquet")
-
+    parquet, readable = part("parquet"), True
     wanted = sorted(set(columns.roles().values()))
     try:
-        with parquet.ParquetFile(path) as file:
+        with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
             _check_names(file.schema_arrow, name, columns)
             size, whole, seen = path.stat().st_size, max(file.metadata.num_rows, 1), 0
             read = (
@@ -118,8 +117,12 @@ def _parquet(path: Path, name: str, columns: Columns, progress: Progress | None)
                 seen += batch.rows
                 if progress is not None:
                     progress(size * seen // whole)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise Malformed(f"{name}: cannot be read as Parquet") from None
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (pa.ArrowException, OSError):  # a damaged page is either; the message may show content
+        readable = False
+    if not readable:
+        raise Malformed(f"{name}: cannot be read as Parquet")
 
 
 def _rowwise(parts: Iterable[Table], name: str, columns: Columns) -> Iterator[Batch]:
