@@ -43,3 +43,13 @@ def root(f):
     for n in range(1, len(f)):
         a.append((f[n] - sum(a[k] * a[n - k] for k in range(1, n))) / (2 * a[0]))
     return np.array(a)
+
+
+def powers(c, n):
+    """1, 2^-c, ..., n^-c."""
+    return np.arange(1, n + 1, dtype=float) ** -c
+
+
+def harmonic(n):
+    """1 + 1/2 + ... + 1/n."""
+    return sum(1 / k for k in range(1, n + 1))

@@ -1,0 +1,21 @@
+"""The decays of the report: those of the paper, and their neighbours."""
+
+from __future__ import annotations
+
+from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+
+DECAYS: dict[str, Decay] = {
+    "counting": NoDecay(),
+    "exponential, α = 1.01": Exponential(alpha=1.01),
+    "exponential, α = 1.1": Exponential(alpha=1.1),
+    "exponential, α = 2": Exponential(alpha=2),
+    "power 0.1": PowerLaw(0.1),
+    "power 0.25": PowerLaw(0.25),
+    "power 0.5": PowerLaw(0.5),
+    "power 1": PowerLaw(1),
+    "power 2": PowerLaw(2),
+    "power 3": PowerLaw(3),
+    "window 16": SlidingWindow(16),
+    "window 256": SlidingWindow(256),
+    "window 4096": SlidingWindow(4096),
+}

@@ -1,0 +1,203 @@
+"""What a report is made of: prose, tables, figures, and claims with a verdict.
+
+Everything here is plain data that goes to JSON and back unchanged, so that an interrupted report
+goes on where it stopped, and so that a figure's numbers are always at hand.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from hushfade.check import Column
+from hushfade.errors import InvalidValue
+
+Cell = str | int | float | bool
+Style = Literal["line", "points", "band"]
+Verdict = Literal["holds", "weak", "false"]
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Markdown: paragraphs and lists, no headings."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and their rows; floats are shown with `digits` digits and kept in full."""
+
+    name: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    digits: int = 6
+
+    def __post_init__(self) -> None:
+        widths = {len(row) for row in self.rows}
+        if widths != {len(self.columns)}:
+            raise InvalidValue(
+                f"rows must have {len(self.columns)} cells in {self.name}, got {widths}"
+            )
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points (x, y) under a label: joined, apart, or the band from y to `high`."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    style: Style = "line"
+    high: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbers = (*self.x, *self.y, *self.high)
+        if len(self.x) != len(self.y) or not all(map(math.isfinite, numbers)):
+            raise InvalidValue(f"x and y must be equally many finite numbers in {self.label!r}")
+        if len(self.high) != (len(self.x) if self.style == "band" else 0):
+            raise InvalidValue(f"high must be given for a band, and only there, in {self.label!r}")
+
+
+def line(label: str, x: Column, y: Column, style: Style = "line") -> Line:
+    """The line through two arrays.
+
+    >>> import numpy as np
+    >>> line("squares", np.arange(3), np.arange(3) ** 2).y
+    (0.0, 1.0, 4.0)
+    """
+    return Line(label, tuple(map(float, x)), tuple(map(float, y)), style)
+
+
+def level(label: str, x: Iterable[float], y: float) -> Line:
+    """The horizontal line at y over the range of x."""
+    ends = tuple(map(float, x))
+    return Line(label, (min(ends), max(ends)), (float(y), float(y)))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.  The same label has the same colour in all panels of a figure."""
+
+    title: str
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    x_log: bool = False
+    y_log: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side, at most two in a row."""
+
+    name: str
+    caption: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the paper, or of ours, held against what was computed.
+
+    `printed` is what is claimed, `found` what was computed.  Weak is what is true but is not what
+    is meant, or far from it.  `instead` says for a false or weak claim what holds, and each
+    correction that has a number of its own is a claim too.
+    """
+
+    where: str  # 'Theorem 3', 'Section 4.1', or 'ours'
+    says: str
+    printed: str
+    found: str
+    verdict: Verdict
+    instead: str = ""
+
+
+def holds(condition: bool) -> Verdict:
+    """The verdict of a comparison.
+
+    >>> holds(1.03 <= 1.0)
+    'false'
+    """
+    return "holds" if condition else "false"
+
+
+Block = Prose | Table | Figure | Claim
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far a report goes: the whole one, or a quick one that shows the same with less."""
+
+    name: str
+    horizon: int  # the most steps of bounds and certificates
+    exact: int  # the most steps at which gamma2 is bracketed by a primal and a dual
+    releases: int  # simulated streams of each decay
+
+    @property
+    def full(self) -> bool:
+        """Is it the whole report?"""
+        return self.name == "full"
+
+
+FULL = Extent("full", horizon=1 << 20, exact=512, releases=4000)
+QUICK = Extent("quick", horizon=1 << 12, exact=64, releases=400)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A part of the report: its name in files, its title, and what computes its blocks."""
+
+    name: str
+    title: str
+    blocks: Callable[[Extent], Iterator[Block]]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A chapter that has been computed."""
+
+    name: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def to_json(chapter: Written) -> str:
+    """The chapter as text; NaN and infinities are refused."""
+    blocks = [{"kind": type(block).__name__, **asdict(block)} for block in chapter.blocks]
+    found = {"name": chapter.name, "title": chapter.title, "blocks": blocks}
+    return json.dumps(found, ensure_ascii=False, allow_nan=False)
+
+
+def from_json(text: str) -> Written:
+    """The chapter that `to_json` wrote, unchanged."""
+    found: dict[str, Any] = json.loads(text)
+    return Written(found["name"], found["title"], tuple(map(_block, found["blocks"])))
+
+
+def _block(found: dict[str, Any]) -> Block:
+    kind = found.pop("kind")
+    match kind:
+        case "Prose":
+            return Prose(**found)
+        case "Claim":
+            return Claim(**found)
+        case "Table":
+            rows = tuple(map(tuple, found.pop("rows")))
+            return Table(columns=tuple(found.pop("columns")), rows=rows, **found)
+        case "Figure":
+            return Figure(panels=tuple(map(_panel, found.pop("panels"))), **found)
+    raise InvalidValue(f"kind must be of a block, got {kind!r}")
+
+
+def _panel(found: dict[str, Any]) -> Panel:
+    lines = [Line(**{key: _frozen(value) for key, value in x.items()}) for x in found.pop("lines")]
+    return Panel(lines=tuple(lines), **found)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,69 @@
+"""A figure of the report, drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hushfade.report import look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+    from hushfade.paper.document import Figure, Line, Panel
+
+WIDTH, HEIGHT = 5.4, 4.0  # inches of a panel
+
+
+def draw(figure: Figure) -> Drawing:
+    """The panels, two in a row, with one legend below; each label has one colour and dash."""
+    panels = figure.panels
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    labels = list(dict.fromkeys(x.label for panel in panels for x in panel.lines))
+    # matplotlib's legend takes room that grows with its lines
+    room = 0.25 * -(-len(labels) // 3)
+    made = look.figure(max(WIDTH * columns, 8.0), HEIGHT * rows + room)
+    for place, panel in enumerate(panels, start=1):
+        axes = made.add_subplot(rows, columns, place)
+        _panel(axes, panel, labels)
+    handles = {
+        word: handle
+        for axes in made.axes
+        for handle, word in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    made.legend(
+        [handles[word] for word in labels],
+        labels,
+        loc="outside lower center",
+        ncols=min(3, len(labels)),
+        frameon=False,
+        fontsize=look.SMALL,
+    )
+    return made
+
+
+def _panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
+    if panel.x_log:
+        axes.set_xscale("log")
+    if panel.y_log:
+        axes.set_yscale("log")
+    for one in panel.lines:
+        _line(axes, one, labels.index(one.label))
+    look.tidy(axes, x=panel.x, y=panel.y, title=panel.title)
+
+
+def _line(axes: Axes, one: Line, rank: int) -> None:
+    colour, dashes = look.line(rank)
+    match one.style:
+        case "line":
+            axes.plot(one.x, one.y, color=colour, linestyle=dashes, linewidth=1.4, label=one.label)
+        case "points":
+            axes.plot(
+                one.x, one.y, color=colour, linestyle="", marker="osD^v<>"[rank % 7], markersize=4,
+                label=one.label,
+            )  # fmt: skip
+        case "band":
+            axes.fill_between(
+                one.x, one.y, one.high, color=colour, alpha=0.25, linewidth=0, label=one.label
+            )

@@ -1,0 +1,33 @@
+"""Errata: exponentials."""
+
+import mpmath
+import pytest
+from numpy.testing import assert_allclose
+
+from hushfade import Exponential
+from hushfade.theory.bounds import root
+from hushfade.theory.families import (
+    exponential_closed,
+    exponential_sum,
+)
+
+
+def test_the_closed_form_of_the_exponential_sum_is_weak():
+    # Claim 14: S ≤ α²/(α² - 1)² - α²/(T(α² - 1)α^2T)
+    decay = Exponential(alpha=1.01)
+    printed, exact = exponential_closed(decay, 1 << 16).value, exponential_sum(decay, 1 << 16).value
+    assert (f"{printed:.1f}", f"{exact:.3f}") == ("804.7", "2.250")
+    elliptic = float(2 / mpmath.pi * mpmath.ellipk(mpmath.mpf(1.01) ** -2))
+    assert_allclose(root(decay, 1 << 16).value, elliptic, rtol=1e-10)
+    assert elliptic < exact
+
+
+@pytest.mark.parametrize("T", [2, 3, 10])
+def test_the_proof_of_the_closed_form_has_a_false_equation(T):
+    # proof of Claim 14: S (1 - α^-2) = α^-2 (1 + α^-2 + ⋯ + α^-2(T-2)) - α²/(T α^2T)
+    q = 1 / 4  # α = 2
+    left = sum(q**n / n for n in range(1, T)) * (1 - q)
+    printed = q * sum(q**n for n in range(T - 1)) - q ** (T - 1) / T
+    right = q - sum(q**n / (n * (n - 1)) for n in range(2, T)) - q**T / (T - 1)
+    assert abs(left - printed) > 0.02
+    assert_allclose(left, right, rtol=1e-14)

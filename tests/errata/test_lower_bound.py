@@ -1,0 +1,56 @@
+"""Errata: the lower bound."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import zeta
+
+from hushfade import PowerLaw
+from hushfade.theory.bounds import for_ever, two_steps
+from hushfade.theory.families import (
+    power_sum,
+    power_zeta,
+)
+from tests.theory import brute
+
+
+@pytest.mark.parametrize("f2", [0.05, 0.5, 1.0])
+def test_the_lower_bound_is_the_exact_value_of_two_steps_and_no_more(f2):
+    lower, upper = brute.gamma2([1.0, f2])
+    assert_allclose([lower, upper], 2 / math.sqrt(4 - f2**2), atol=1e-6)
+    assert brute.gamma2([1.0, f2, f2])[0] > upper + 1e-6
+
+
+@pytest.mark.parametrize("a", [-1.0, 0.0, 0.3, 1.0, 1.2, 1.414])
+def test_claim_22_holds_for_every_a_up_to_root_two(a):
+    # Claim 22 asks |a| < 1 and so leaves out f(2) = 1, the count; its norm is right beyond
+    sine = math.sqrt((4 - 2 * a * a) / (4 - a * a))
+    cosine = math.sqrt(1 - sine**2)
+    assert_allclose(cosine, abs(a) / math.sqrt(4 - a * a), atol=1e-8)
+    Q = np.array([[sine, cosine], [-cosine, sine]])
+    norm = np.linalg.norm(np.array([[1, 0], [a, 1]]) * Q, 2)
+    assert_allclose(norm, 2 / math.sqrt(4 - a * a), rtol=1e-12)
+
+
+GAPS = {1: 0.1284, 2: 0.01268, 3: 0.00238, 4: 5.31e-4, 5: 1.266e-4}
+CLAIMS = {1: 0.13, 2: 0.0125, 3: 0.003, 4: 5e-4, 5: 1.25e-4}
+
+
+@pytest.mark.parametrize("c", GAPS)
+def test_the_gap_between_upper_and_lower_bound(c):
+    # Section 1.1: at most .13, .0125, .003, 5e-4, 1.25e-4 for c = 1, ..., 5 and all T
+    decay = PowerLaw(power=c)
+    lower = 2 / math.sqrt(4 - 4.0**-c)
+    gap = 1 + (float(zeta(2 * c)) - 1) / 4 - lower
+    assert_allclose(gap, GAPS[c], rtol=3e-3)
+    assert_allclose(power_zeta(decay).value - two_steps(decay, 2).value, gap, rtol=1e-9)
+    first = {2: 8, 4: 3, 5: 3}  # the first T at which the claim is violated
+    if c in first:
+        assert power_sum(decay, first[c]).value - lower > CLAIMS[c]
+        assert power_sum(decay, first[c] - 1).value - lower < CLAIMS[c]
+    else:
+        assert gap < CLAIMS[c]
+    # with the bound of Theorem 2 in place of Theorem 3, c = 2 is saved; 4 and 5 are not
+    assert (for_ever(decay).value - lower > CLAIMS[c]) == (c in {4, 5})
