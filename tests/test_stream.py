@@ -24,6 +24,7 @@ from hushfade import (
     UnsafeSeededNoise,
     gaussian,
     plan,
+    savefile,
 )
 from hushfade.convolve import PERIOD as RENEW
 from tests.test_plan import ONE, PLANS
@@ -92,6 +93,21 @@ def test_a_saved_stream_goes_on_with_the_same_bits(found):
     stream.run(x[:70])
     again = Stream.load(stream.save(), plan=found, noise=SEEDED)
     assert np.array_equal(again.run(x[70:]), whole[70:])
+
+
+@pytest.mark.parametrize("found", PLANS, ids=repr)
+def test_a_state_and_the_traces_since_are_the_stream(found):
+    x = totals_for(found, 150)
+    whole = found.start(SEEDED).run(x)
+    stream = found.start(SEEDED)
+    stream.run(x[:70])
+    data, traces = stream.save(), []
+    for row in x[70:75]:
+        stream.step_total(row)
+        traces.append(stream.trace())
+    again = Stream.load(data, plan=found, noise=SEEDED, traces=traces)
+    assert again.save() == stream.save()
+    assert np.array_equal(again.run(x[75:]), whole[75:])
 
 
 @hypothesis.given(st.lists(st.integers(1, 90), min_size=1, max_size=8), st.integers(0, 3))
@@ -415,6 +431,53 @@ def test_an_older_state_is_refused():
     with pytest.raises(Refused, match="older than what was released"):
         Stream.load(old)
     assert Stream.load(stream.save()).steps == 2
+
+
+def test_traces_are_of_the_same_stream_and_follow_its_state():
+    found = plan(Exponential(half_life=5), ONE, horizon=4)
+    stream, other = found.start(), found.start()
+    other.step(1)
+    stream.step(1)
+    data, traces = stream.save(), []
+    for _ in range(3):
+        stream.step(1)
+        traces.append(stream.trace())
+    for wrong in (traces[1:], traces[::-1], [*traces, traces[-1]], traces[:1] * 2):
+        with pytest.raises(Refused, match="each once, in order"):
+            Stream.load(data, traces=wrong)
+    for wrong in (other.trace(), stream.plan.start(SEEDED).save(), traces[0][:-1], b"", "text"):
+        with pytest.raises(Refused, match="a trace must be"):
+            Stream.load(data, traces=[wrong])
+    for at in range(len(traces[0])):
+        changed = bytearray(traces[0])
+        changed[at] ^= 1
+        with pytest.raises(Refused):
+            Stream.load(data, traces=[bytes(changed), *traces[1:]])
+    with pytest.raises(Refused, match="older than what was released"):
+        Stream.load(data, traces=traces[:2])
+    assert Stream.load(data, traces=traces).steps == 4
+
+
+def test_a_copy_traces_only_what_it_has_taken_itself():
+    stream = plan(Exponential(half_life=5), ONE).start()
+    with pytest.raises(Refused, match="a trace must be of a step"):
+        stream.trace()
+    stream.step(1)
+    data, trace = stream.save(), stream.trace()
+    again = Stream.load(data)
+    with pytest.raises(Refused, match="a trace must be of a step"):
+        again.trace()  # its noise was drawn with a key that this copy does not have
+    again.step(1)
+    assert again.trace() != trace
+
+
+def test_traces_beyond_the_horizon_are_refused():
+    stream = plan(Exponential(half_life=5), ONE, horizon=1).start()
+    data = stream.save()
+    stream.step(1)
+    forged = savefile.trace_written(stream._identity, 2, np.array([1]), np.array([1]))
+    with pytest.raises(Refused, match="horizon"):
+        Stream.load(data, traces=[stream.trace(), forged])
 
 
 def test_two_copies_of_one_state_may_not_both_go_on():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade import cost, crossing
+from hushfade.check import Signed
 from hushfade.convolve import period_of
 from hushfade.convolve.recursive import parts_of
 from hushfade.convolve.stepped import jumps_of
@@ -33,6 +34,13 @@ def lengths(plan: Plan, steps: int) -> tuple[int, int]:
     past, seen = (min(steps, ring) for ring in cost.rows(plan.pair, lanes))
     public = 2 + len(found.fades) + 2 * len(found.windows)
     return lanes * (1 + past), lanes * (public + seen)
+
+
+def last_totals(memory: crossing.Memory, steps: int) -> Signed:
+    """The totals of the last of so many steps, a copy."""
+    past, lanes, start = (int(memory.integers[place]) for place in (5, 7, 10))
+    row = start + lanes + (steps - 1) % past * lanes
+    return memory.integers[row : row + lanes].copy()
 
 
 def _laid_out(plan: Plan, rows: tuple[int, int], lanes: int) -> crossing.Memory:

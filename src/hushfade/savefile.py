@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hushfade.crossing import Memory
 
 MAGIC = b"hushfade stream 2\n"
+TRACE = b"hushfade trace 1\n"
 
 
 @dataclass(frozen=True)
@@ -85,3 +86,35 @@ def read(data: bytes) -> Saved:
     if between + 8 * lengths[1] != len(raw) - 32:
         raise Refused("the saved stream must have no bytes beyond its arrays")
     return Saved(plan, source, identity, steps, (integers, floats.astype(np.float64)))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one step added to a state."""
+
+    step: int  # the first is 1
+    x: Signed
+    z: Signed
+
+
+def trace_written(identity: bytes, step: int, x: Signed, z: Signed) -> bytes:
+    """A step's trace: its stream, its number, its totals and its noise, with a checksum."""
+    body = TRACE + identity + step.to_bytes(8, "little") + b"".join(
+        part.astype("<i8").tobytes() for part in (x, z)
+    )  # fmt: skip
+    return body + hashlib.sha256(body).digest()
+
+
+def trace_read(data: bytes, identity: bytes, lanes: int) -> Trace:
+    """The trace of a step of that stream."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise Refused(f"a trace must be bytes, got {type(data).__name__}")
+    raw = bytes(data)
+    if not raw.startswith(TRACE) or hashlib.sha256(raw[:-32]).digest() != raw[-32:]:
+        raise Refused("a trace must be whole and of format 'hushfade trace 1'")
+    at = len(TRACE) + 16
+    if raw[len(TRACE) : at] != identity or len(raw) != at + 8 + 16 * lanes + 32:
+        raise Refused("a trace must be of the saved stream")
+    numbers = np.frombuffer(raw, dtype="<i8", count=2 * lanes, offset=at + 8).astype(np.int64)
+    step = int.from_bytes(raw[at : at + 8], "little")
+    return Trace(step, numbers[:lanes], numbers[lanes:])

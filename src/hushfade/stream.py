@@ -12,6 +12,7 @@ A step validates everything before it changes anything; a refused step leaves th
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -38,9 +39,9 @@ class Stream:
     """
 
     __slots__ = (
-        "_advance", "_ahead", "_ahead_from", "_ahead_until", "_deviations", "_drawer", "_errors",
-        "_floats", "_identity", "_intake", "_integers", "_kernels", "_law", "_memory", "_scalar",
-        "_sound", "_source", "_turn", "plan", "steps",
+        "_advance", "_ahead", "_ahead_from", "_ahead_until", "_deviations", "_drawer",
+        "_drawn_from", "_errors", "_floats", "_identity", "_intake", "_integers", "_kernels",
+        "_law", "_memory", "_scalar", "_sound", "_source", "_turn", "plan", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +78,7 @@ class Stream:
         self._ahead: list[Any] = []  # noise of the steps from _ahead_from up to _ahead_until
         self._deviations: list[float] = []
         self._ahead_from = self._ahead_until = steps
+        self._drawn_from = steps  # this copy drew the noise of the steps after it
 
     @classmethod
     def begin(cls, plan: Plan, noise: NoiseSource | None = None) -> Stream:
@@ -183,11 +185,31 @@ class Stream:
                 self.plan, self._source, self._identity, self.steps, self._memory
             )
 
+    def trace(self) -> bytes:
+        """What the last step added to the state: its totals and its noise, private as the state.
+
+        A saved state and the traces of all steps since make the stream, at 16 bytes a lane and
+        step.  When a newer state is saved, destroy the traces: with y, the noise tells the totals.
+        """
+        from hushfade import layout, savefile
+
+        with self._turn.own():
+            if not (self._sound and self.steps > self._drawn_from):
+                raise Refused("a trace must be of a step that this copy of the stream has taken")
+            z = self._drawer.draws(self._law, self.steps - 1, 1, self._intake.lanes)[0]
+            x = layout.last_totals(self._memory, self.steps)
+            return savefile.trace_written(self._identity, self.steps, x, z)
+
     @classmethod
     def load(
-        cls, data: bytes, *, plan: Plan | None = None, noise: NoiseSource | None = None
+        cls,
+        data: bytes,
+        *,
+        plan: Plan | None = None,
+        noise: NoiseSource | None = None,
+        traces: Iterable[bytes] = (),
     ) -> Stream:
-        """The stream that `save` wrote.
+        """The stream that `save` wrote, after the steps whose traces are given, in their order.
 
         Refused: another format or version, changed bytes, another plan than `plan`, another kind of
         noise, and a state older than what this process has released, since its steps would be drawn
@@ -201,9 +223,21 @@ class Stream:
         source = FreshNoise() if noise is None else noise
         if repr(source) != found.source:
             raise Refused(f"noise must be {found.source}, as it was when the stream was saved")
-        if found.steps < turn_of(found.identity).taken:
+        lanes = found.plan.intake.lanes
+        since = [savefile.trace_read(trace, found.identity, lanes) for trace in traces]
+        if [trace.step for trace in since] != [found.steps + 1 + i for i in range(len(since))]:
+            raise Refused("traces must be of the steps after the saved state, each once, in order")
+        after = found.steps + len(since)
+        if after > (found.plan.horizon or after):
+            raise Refused("traces must stay within the plan's horizon")
+        if after < turn_of(found.identity).taken:
             raise Refused("the saved state must not be older than what was released since")
-        return cls(found.plan, source, found.identity, found.steps, found.state)
+        stream = cls(found.plan, source, found.identity, found.steps, found.state)
+        with stream._turn.own():
+            for trace in since:
+                stream._take(trace.x[None, :], trace.z[None, :], np.empty((1, lanes)))
+        stream._drawn_from = stream._ahead_from = stream._ahead_until = stream.steps
+        return stream
 
     def __repr__(self) -> str:
         return f"Stream(steps={self.steps}, plan={self.plan.digest.hex()[:12]})"
