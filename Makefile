@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PARTS := test,lint,docs
 
-.PHONY: help demo test check lint bench audit tables docs setup clean
+.PHONY: help demo test check lint bench audit tables paper docs setup clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
@@ -36,6 +36,9 @@ audit: setup     ## privacy and noise at length, with seeded bugs, written to do
 tables: setup    ## the computed tables and pictures of the documentation
 	$(BIN)/python -m tables
 
+paper: setup     ## the whole report on the paper, written to docs/paper/report
+	$(BIN)/hushfade paper --output docs/paper/report
+
 docs: setup      ## the documentation, warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
@@ -47,4 +50,4 @@ setup: .venv/ready
 	@touch $@
 
 clean:           ## remove what was built
-	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output benchmarks/.peers
+	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output benchmarks/.peers

@@ -6,26 +6,12 @@ import math
 from collections.abc import Sequence
 
 from hushfade import factor, theory
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.decay import Decay
 from hushfade.errors import Diverges
+from hushfade.paper.decays import DECAYS
 from hushfade.theory import certificates
 from tables.page import progress, table, write
 
-DECAYS: dict[str, Decay] = {
-    "counting": NoDecay(),
-    "exponential, α = 1.01": Exponential(alpha=1.01),
-    "exponential, α = 1.1": Exponential(alpha=1.1),
-    "exponential, α = 2": Exponential(alpha=2),
-    "power 0.1": PowerLaw(0.1),
-    "power 0.25": PowerLaw(0.25),
-    "power 0.5": PowerLaw(0.5),
-    "power 1": PowerLaw(1),
-    "power 2": PowerLaw(2),
-    "power 3": PowerLaw(3),
-    "window 16": SlidingWindow(16),
-    "window 256": SlidingWindow(256),
-    "window 4096": SlidingWindow(4096),
-}
 STEPS = (64, 256, 1024)
 MANY = (1 << 10, 1 << 16, 1 << 20)
 

@@ -21,6 +21,7 @@ def test_the_printed_gaps_are_squared_weights(c, squared, gap):
     f = powers(float(c), 2049)
     a = series.square_root(f)
     assert_allclose(f[2047] ** 2 / 4, squared, rtol=1e-3)
+    assert f[2047] ** 2 / 4 == 2.0 ** (-2 - 22 * c)  # 2^-24 and 2^-46, all digits printed
     true_gap = f[2048] / 2 - a[2048]
     assert true_gap > 2000 * squared
     assert_allclose(true_gap, gap, rtol=5e-4)
@@ -46,3 +47,14 @@ def test_the_hypergeometric_argument_is_plus_x():
     symbol = -math.log(1 - x) / x
     assert abs(float(mpmath.hyp2f1(1, 1, 2, -x)) - symbol) > 0.5
     assert_allclose(float(mpmath.hyp2f1(1, 1, 2, x)), symbol, rtol=1e-14)
+
+
+def test_the_derivatives_of_the_printed_hypergeometric_function_alternate():
+    # proof of Theorem 19: the n-th derivative of ₂F₁(1, 1; 2; -x) at 0 is n!/(n + 1)
+    def derivative(sign, n):
+        return float(mpmath.diff(lambda x: mpmath.hyp2f1(1, 1, 2, sign * x), 0, n))
+
+    for n in (1, 2, 3):
+        right = math.factorial(n) / (n + 1)
+        assert_allclose(derivative(-1, n), (-1) ** n * right, rtol=1e-8)
+        assert_allclose(derivative(1, n), right, rtol=1e-8)

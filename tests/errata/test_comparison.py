@@ -5,12 +5,16 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import quad
+from scipy.special import erf
 
-from hushfade import Exponential, PowerLaw
+from hushfade import Exponential, NoDecay, PowerLaw, factor
+from hushfade.rivals.plain import input_noise
 from hushfade.theory.accuracy import least_bolot_sensitivity
 from hushfade.theory.bounds import half_weights, output_noise, root
 from hushfade.theory.families import (
     exponential_sum,
+    power_sum,
     power_zeta,
 )
 from tests.theory import brute
@@ -38,6 +42,39 @@ def test_the_comparison_needs_a_harmonic_sum_below_nine():
     slow = PowerLaw(power=0.25)
     assert half_weights(slow, 100).value > output_noise(slow, 100).value
     assert root(slow, 100).value < output_noise(slow, 100).value
+
+
+def test_the_comparison_for_all_of_class_f_fails_for_the_count():
+    # Section 1.2 (A): less than the Gaussian mechanism 'for the functions in Theorem 6', all of F
+    assert half_weights(NoDecay(), 9).value == output_noise(NoDecay(), 9).value == 3
+    assert half_weights(NoDecay(), 10).value > output_noise(NoDecay(), 10).value
+    assert root(NoDecay(), 10).value < output_noise(NoDecay(), 10).value
+
+
+def test_the_printed_harmonic_sum_makes_it_an_equality_at_two_steps():
+    # proof of Lemma 16: H_{T,2c} > 1 for T > 1, with H = Σ_{n=1}^{T-1} n^-2c
+    printed = sum(n**-2.0 for n in range(1, 2))
+    assert printed == 1
+    assert (1 + (printed - 1) / 4) ** 2 - printed == 0  # p(H) < 0 is claimed
+
+
+@pytest.mark.parametrize(
+    ("decay", "first"),
+    [(PowerLaw(power=1), 3), (PowerLaw(power=3), 3), (Exponential(alpha=1.01), 4)],
+    ids=repr,
+)
+def test_noise_on_the_inputs_beats_the_bound_on_gamma_f_at_two_steps_and_the_comparison_is_weak(
+    decay, first
+):
+    # Lemma 16 compares γ_F ≤ √T γ2 with noise on the output; L = M, R = I has γ_F ≤ ‖M‖_F
+    bound = power_sum if isinstance(decay, PowerLaw) else exponential_sum
+    for T in range(2, 50):
+        inputs = np.linalg.norm(brute.matrix(decay.weights(T)))
+        assert inputs < math.sqrt(T) * output_noise(decay, T).value
+        assert (math.sqrt(T) * bound(decay, T).value < inputs) == (first <= T)
+        # the square root itself is better from T = 2 on
+        H = brute.matrix(brute.root(decay.weights(T)))
+        assert np.linalg.norm(H) * np.linalg.norm(H[:, 0]) < inputs
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
@@ -123,3 +160,21 @@ def test_our_sensitivity_is_the_root_of_the_factor():
     assert_allclose(sensitivity**2, root(PowerLaw(power=1), 200).value)
     assert sensitivity < brute.gamma2(powers(1.0, 10))[0]
     assert power_zeta(PowerLaw(power=1)).value < least_bolot_sensitivity(1.0).value
+
+
+def test_sensitivity_alone_does_not_order_mechanisms():
+    # Section 4.3: 'the additive error of all the algorithms scales with sensitivity', so only it
+    # is compared; noise on the inputs has the least sensitivity there is, and more error than ours
+    decay, T = PowerLaw(power=1), 200
+    plain = input_noise(decay, T)
+    ours = factor.square_root(decay)
+    assert plain.sensitivity == 1 < ours.sensitivity(T).value
+    assert plain.error_factor > 1.15 * ours.error_factor(T)
+
+
+@pytest.mark.parametrize("T", [2, 16, 1024])
+def test_the_gaussian_mechanism_exceeds_root_log_t_too(T):
+    # Section 4.2: its largest error 'is' σ Δ L √(log T); its errors are independent, so exactly
+    edge = math.sqrt(2 * math.log(2 * T))
+    exact = quad(lambda x: 1 - erf(x / math.sqrt(2)) ** T, 0, edge + 9, points=[edge])[0]
+    assert math.sqrt(math.log(T)) < exact < edge

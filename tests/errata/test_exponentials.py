@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import Exponential
-from hushfade.theory.bounds import root
+from hushfade.theory.bounds import half_weights, root
 from hushfade.theory.families import (
     exponential_closed,
     exponential_sum,
@@ -31,3 +31,19 @@ def test_the_proof_of_the_closed_form_has_a_false_equation(T):
     right = q - sum(q**n / (n * (n - 1)) for n in range(2, T)) - q**T / (T - 1)
     assert abs(left - printed) > 0.02
     assert_allclose(left, right, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("alpha", "T", "tighter"), [(1.01, 2, 0), (2, 1000, 0), (1.5, 1000, 1)])
+def test_the_exponential_sum_is_tighter_for_slow_decays_only(alpha, T, tighter):
+    # after Theorem 3: 'one can get a tighter bound' for f(n) = α^-n; but 1/π > 1/4 at n = 1
+    decay = Exponential(alpha=alpha)
+    by_weights, by_sum = half_weights(decay, T).value, exponential_sum(decay, T).value
+    assert (by_sum < by_weights) == bool(tighter)
+    assert root(decay, T).value <= min(by_weights, by_sum)  # this is below both
+
+
+def test_the_two_bounds_on_exponentials_cross_at_alpha_1_64():
+    # q/(4(1 - q)) = ln(1/(1 - q))/π, q = α^-2, for many steps
+    for alpha, tighter in [(1.63, True), (1.65, False)]:
+        decay = Exponential(alpha=alpha)
+        assert (exponential_sum(decay, 999).value < half_weights(decay, 999).value) == tighter

@@ -10,6 +10,7 @@ from scipy.special import zeta
 from hushfade import PowerLaw
 from hushfade.theory.bounds import for_ever, two_steps
 from hushfade.theory.families import (
+    mathias_lower,
     power_sum,
     power_zeta,
 )
@@ -54,3 +55,22 @@ def test_the_gap_between_upper_and_lower_bound(c):
         assert gap < CLAIMS[c]
     # with the bound of Theorem 2 in place of Theorem 3, c = 2 is saved; 4 and 5 are not
     assert (for_ever(decay).value - lower > CLAIMS[c]) == (c in {4, 5})
+
+
+def test_the_maximum_over_q_need_not_exist_for_operators_and_is_weak():
+    # Theorem 21: γ2(A) = max ‖A∘Q‖/‖Q‖ for any complex linear operator; of the count it is infinite
+    values = [mathias_lower(2**k).value for k in (4, 8, 16, 20)]
+    assert np.all(np.diff(values) > 0.8)
+
+
+def test_lemma_26_needs_the_trace_norm_and_the_spectral_norm_and_is_weak():
+    # Lemma 26 writes ‖·‖_1, its proof ‖·‖_2, and names neither
+    C = brute.matrix(np.ones(8))
+    lower, upper = brute.gamma2(np.ones(8))
+    H = np.linalg.qr(np.random.default_rng(3).normal(size=(8, 8)))[0]
+    P = np.outer(H[0], H[1])
+    assert np.linalg.norm(C * P, "nuc") / np.linalg.norm(P, "nuc") <= upper
+    # as sums of squares (‖·‖_2 beside a trace norm ‖·‖_1) the most is the largest entry
+    assert np.linalg.norm(C * H) / np.linalg.norm(H) < 1 < lower
+    # so it is as largest sums of a column (‖·‖_1 as in ‖·‖_{1→1})
+    assert np.linalg.norm(C * H, 1) / np.linalg.norm(H, 1) <= 1

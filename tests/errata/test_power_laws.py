@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushfade import PowerLaw
-from hushfade.theory.bounds import frobenius
+from hushfade.theory.bounds import for_ever, frobenius
 from hushfade.theory.families import (
     power_closed,
     power_sum,
@@ -41,6 +41,21 @@ def test_the_constant_of_theorem_19_is_five_quarters(T):
     assert total <= 5 / 4 - 1 / (4 * (T + 1))
     if T == 3:  # the sum breaks it; γ2 itself stays below
         assert brute.gamma2(powers(1.0, T))[1] < printed
+
+
+def test_the_end_of_theorem_19_holds_though_its_middle_does_not():
+    # γ2 ≤ 9/8 - 1/(4(T + 1)): up to 14 steps by computation, then by the limit of γ2, 1.1081
+    for T in range(2, 15):
+        assert brute.gamma2(powers(1.0, T))[1] < 9 / 8 - 1 / (4 * (T + 1))
+    assert for_ever(PowerLaw(power=1)).value < 9 / 8 - 1 / (4 * 15)
+
+
+def test_theorem_20_at_power_one_contradicts_theorem_19():
+    # Appendix B says that Theorem 19 can be derived from Theorem 20, which asks c ≥ 2
+    T = 3
+    of_theorem_20 = 1 + 1 / 4 - 1 / (4 * (T + 1))
+    assert of_theorem_20 == 5 / 4 - 1 / (4 * (T + 1)) > 9 / 8 - 1 / (4 * (T + 1))
+    assert power_closed(PowerLaw(power=1), T).value < of_theorem_20
 
 
 @pytest.mark.parametrize("c", [1.0, 2.0])

@@ -1,13 +1,17 @@
-"""Errata: the weights and the norms."""
+"""Errata: the weights, the norms, and the series between them."""
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import zeta
 
-from hushfade import NoDecay, SlidingWindow, series
-from hushfade.theory.bounds import root, two_steps
+from hushfade import Exponential, NoDecay, PowerLaw, SlidingWindow, series
+from hushfade.theory import bell, certificates
+from hushfade.theory.bounds import half_weights, root, two_steps
 from tests.theory import brute
 from tests.theory.brute import powers
 
@@ -62,3 +66,121 @@ def test_gamma2_is_at_most_the_sum_of_squares_not_equal():
     # proof of Theorem 5: γ2(M_f) = Σ r(i)²
     _, upper = brute.gamma2(np.ones(10))
     assert upper < root(NoDecay(), 10).value - 0.19
+
+
+def test_the_lower_bound_stays_where_gamma2_grows_and_is_weak():
+    # abstract: 'an almost tight lower bound'; true for fast decays, but constant in T
+    printed = two_steps(NoDecay(), 1024).value
+    assert_allclose(printed, 2 / math.sqrt(3))
+    assert certificates.lower(np.ones(1024)).value > 2.5 * printed
+    fast = PowerLaw(power=5)
+    assert root(fast, 1024).value < 1.0002 * two_steps(fast, 1024).value
+
+
+def test_class_f_needs_a_first_weight_of_one():
+    # Theorem 3: 'let f be in F'; F looks at f(2), f(3), ... alone
+    f = np.array([100.0, 0.5])
+    assert np.all(series.square_root(np.array([1.0, *f[1:]])) >= 0)
+    printed = 1 + f[1] ** 2 / 4
+    assert brute.gamma2(f)[0] >= 100 > printed
+    assert brute.gamma2(f)[1] <= f[0] + f[1] ** 2 / (4 * f[0]) + 1e-9  # for any f(1)
+
+
+@pytest.mark.parametrize(("c", "times"), [(1, 2.893), (2, 1.285), (3, 1.097)])
+def test_the_half_weight_is_not_a_tight_bound_on_a_n_and_is_weak(c, times):
+    # Section 1.1: 'a tight upper bound on a_n'; f(n+1)/2 over a_n at n = 2048
+    f = powers(float(c), 2049)
+    a = series.square_root(f)
+    ratio = f[1:] / 2 / a[1:]
+    assert np.all(ratio >= 1)
+    assert_allclose(ratio[-1], times, rtol=1e-3)
+    if c == 1:  # it grows without end, like √(ln n)
+        assert np.all(np.diff(ratio) > 0)
+    else:  # it tends to √g(1) = √ζ(c)
+        assert_allclose(ratio[-1], math.sqrt(zeta(c)), rtol=0.002)
+
+
+def test_half_weights_are_useless_for_slow_decays_and_weak():
+    # after Theorem 3: it 'can be used' for f(n) = α^-n; at α = 1 it grows like T/4
+    assert half_weights(NoDecay(), 100).value == 25.75
+    assert root(NoDecay(), 100).value < 2.6
+    slow = Exponential(alpha=1.001)
+    assert half_weights(slow, 10000).value > 40 * root(slow, 10000).value
+
+
+def test_the_square_root_of_falling_weights_may_have_negative_coefficients():
+    # Section 3.4: r : N → R₊, for every non-increasing f
+    f = np.array([1.0, 1.0, 0.01])
+    a = series.square_root(f)
+    assert_allclose(a, [1, 1 / 2, -0.12], rtol=1e-14)
+    H = brute.matrix(a)
+    assert_allclose(H @ H, brute.matrix(f), atol=1e-14)  # the factorization needs no signs
+
+
+def test_the_first_weight_of_algorithm_1_is_one():
+    # Algorithm 1 asks for a decreasing f : N₊ → R₊ and sets r(1) = 1
+    f = np.array([2.0, 1.0])
+    printed = brute.matrix([1, f[1] / 2])  # a_1 of (3)
+    right = brute.matrix(brute.root(f))
+    assert np.max(np.abs(printed @ printed - brute.matrix(f))) == 1
+    assert_allclose(right @ right, brute.matrix(f), rtol=1e-14)
+
+
+def test_algorithm_1_takes_weights_that_do_not_fall():
+    # Algorithm 1: 'monotonically decreasing', which leaves out the count of Section 1.2, (C)
+    f = np.ones(5)
+    assert not np.any(np.diff(f) < 0)
+    H = brute.matrix(brute.root(f))
+    assert_allclose(H @ H, brute.matrix(f), rtol=1e-14)
+
+
+def test_the_exponents_of_bell_are_not_negative():
+    # Definition 1: 'all integral j_1, ...' with Σ j_i = k and Σ i j_i = n; here n = 3, k = 1
+    found = [
+        j
+        for j in itertools.product(range(-9, 10), repeat=3)
+        if sum(j) == 1 and j[0] + 2 * j[1] + 3 * j[2] == 3
+    ]
+    assert (-1, 2, 0) in found  # a term with 1/(-1)! and s_1^-1
+    assert len(found) == 9  # and more outside of ±9
+    assert [j for j in found if min(j) >= 0] == [(0, 0, 1)]  # B_{3,1} = s_3
+    assert bell.partial([2, 3, 7])[3][1] == 7
+
+
+def test_faa_di_bruno_of_order_zero_needs_the_term_of_k_zero():
+    # Theorem 8: for n in N, 0 among them (N₊ is another set), F(G(x)) = Σ_{k=1}^{n} ...
+    value = math.exp(math.sin(0.3))
+    outer, triangle = [value] * 4, bell.partial([math.cos(0.3), -math.sin(0.3), -math.cos(0.3)])
+
+    def derivative(n, first):
+        return sum(outer[k] * triangle[n][k] for k in range(first, n + 1))
+
+    assert derivative(0, first=1) == 0 != value == derivative(0, first=0)
+    for n in (1, 2, 3):  # from n = 1 on B_{n,0} = 0, and the term changes nothing
+        assert derivative(n, first=1) == derivative(n, first=0)
+
+
+def test_an_inverse_function_needs_a_slope_and_not_a_value():
+    # Theorem 9: 'F(a) ≠ 0'.  cos at 0 has a value and no slope, and s_1 cannot be found again
+    cosine = [0, -1]
+    assert bell.composition(cosine, [1, 0]) == bell.composition(cosine, [-1, 0])
+    # e^x - 1 at 0 has a slope and the value 0, and its inverse ln(1 + x) finds s again
+    F, G, s = [1, 1, 1], [1, -1, 2], [Fraction(3), Fraction(5), Fraction(7)]
+    assert bell.composition(G, bell.composition(F, s)) == s
+
+
+def test_functions_that_commute_are_not_inverse():
+    # Theorem 9: the inverse is 'F(G(x)) = G(F(x))', without = x
+    F, G, s = [2, 0], [3, 0], [Fraction(1), Fraction(5)]  # 2x and 3x
+    assert bell.composition(F, G) == bell.composition(G, F)
+    assert bell.composition(G, bell.composition(F, s)) == [6, 30]
+    assert bell.composition(bell.inverse(F), bell.composition(F, s)) == s
+
+
+def test_a_symbol_with_positive_coefficients_may_have_a_root_with_negative_ones():
+    # Appendix D: positive entries, so by Theorem 11 the root has coefficients of one sign
+    a = series.square_root(SlidingWindow(length=2).weights(4))  # √(1 + x)
+    assert a.tolist() == [1, 1 / 2, -1 / 8, 1 / 16]
+    log_convex = powers(1.0, 200)  # what does make them positive (Kaluza 1928)
+    assert np.all(log_convex[1:-1] ** 2 <= log_convex[:-2] * log_convex[2:])
+    assert np.all(series.square_root(log_convex) > 0)

@@ -4,13 +4,17 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
-from hushfade import NoDecay, SlidingWindow
+from hushfade import NoDecay, SlidingWindow, factor
+from hushfade.rivals.bolot_window import bolot_window
+from hushfade.rivals.window_blocks import window_blocks as blocks
 from hushfade.theory.bounds import for_ever, root
 from hushfade.theory.families import (
     counting_sum,
     window_blocks,
 )
+from tests.theory import brute
 
 
 def test_the_window_output_adds_the_end_of_the_previous_block():
@@ -49,3 +53,29 @@ def test_the_energy_of_the_count_exceeds_its_printed_bound(w):
     energy = root(NoDecay(), w).value
     assert energy > 1 + math.log(w) / math.pi + 2 / w
     assert energy <= counting_sum(w).value  # H_{w-1} for ln w
+
+
+def test_the_energy_of_a_block_ends_with_the_block():
+    # Section 3.6: sensitivity Δ √(Σ_{i=1}^{T} r(i)²), r 'the symbol' of the block matrix
+    w, T = 4, 16
+    L_1 = brute.matrix(brute.root(np.ones(w)))
+    L = np.kron(np.eye(T // w), L_1)
+    energy = np.max(np.sum(L * L, axis=0))
+    assert energy < root(NoDecay(), T).value - 0.4
+    assert_allclose(energy, root(NoDecay(), w).value, rtol=1e-12)
+    assert L[w, w - 1] == 0 != L[w - 1, w - 2]  # no constant diagonals, so no symbol
+
+
+@pytest.mark.parametrize("w", [16, 256, 4096])
+def test_windows_by_blocks_do_not_gain_four_and_ten_and_that_is_weak(w):
+    # Section 1.2: over the binary tree's windows 'by a factor of roughly 4 and 10'
+    decay = SlidingWindow(length=w)
+    tree, ours = bolot_window(decay, 4 * w), blocks(decay, 4 * w)
+    assert 1.7 < tree.error_factor / ours.error_factor < 2.2
+    squares = [np.mean(m.errors**2) * m.sensitivity**2 for m in (tree, ours)]
+    assert 2.2 < squares[0] / squares[1] < 4.8
+    # with Theorem 7's own factor the first ratio never reaches π/(√2 ln 2) = 3.2
+    printed = math.sqrt(2) * (1 + math.log(w) / math.pi + 2 / w)
+    assert tree.error_factor / printed < math.pi / math.sqrt(2) / math.log(2) < 3.21
+    plain = factor.square_root(decay)  # the square root of the window itself
+    assert tree.error_factor > 2.3 * plain.error_factor(4 * w)

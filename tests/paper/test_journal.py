@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+
+from hushfade.paper import journal
+from hushfade.paper.compose import report
+from hushfade.paper.document import FULL, QUICK, Chapter, Prose, Written
+from hushfade.paper.journal import PLACE, Journal
+from tests.paper import toy
+
+CHAPTER = Chapter("one", "The first", lambda extent: iter([Prose(extent.name)]))
+WRITTEN = Written("one", "The first", (Prose("computed before"),))
+
+
+def test_what_was_kept_is_found(tmp_path):
+    assert Journal(tmp_path, FULL).find(CHAPTER) is None
+    Journal(tmp_path, FULL).keep(WRITTEN)
+    assert Journal(tmp_path, FULL).find(CHAPTER) == WRITTEN
+
+
+@pytest.mark.parametrize("other", [QUICK, replace(FULL, horizon=7)])
+def test_another_extent_finds_nothing(tmp_path, other):
+    Journal(tmp_path, FULL).keep(WRITTEN)
+    assert Journal(tmp_path, other).find(CHAPTER) is None
+
+
+def test_other_code_finds_nothing(tmp_path, monkeypatch):
+    Journal(tmp_path, FULL).keep(WRITTEN)
+    package = tmp_path / "hushfade" / "paper"
+    package.mkdir(parents=True)
+    (package / "new.py").write_text("changed = True\n", encoding="utf-8")
+    monkeypatch.setattr(journal, "__file__", str(package / "journal.py"))
+    assert Journal(tmp_path, FULL).find(CHAPTER) is None
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"fingerprint": 1}', "[]", "null"])
+def test_a_damaged_file_is_not_there(tmp_path, damage):
+    kept = Journal(tmp_path, FULL)
+    kept.keep(WRITTEN)
+    (tmp_path / PLACE / "one.json").write_text(damage, encoding="utf-8")
+    assert kept.find(CHAPTER) is None
+
+
+def test_an_interrupted_report_goes_on_where_it_stopped(tmp_path):
+    computed = []
+
+    def counted(chapter):
+        def blocks(extent):
+            computed.append(chapter.name)
+            yield from chapter.blocks(extent)
+
+        return replace(chapter, blocks=blocks)
+
+    def stopped(extent):
+        yield from toy.second(extent)
+        raise KeyboardInterrupt
+
+    first, second = map(counted, toy.CHAPTERS)
+    broken = replace(second, blocks=stopped)
+    with pytest.raises(KeyboardInterrupt):
+        report(tmp_path, QUICK, [first, broken])
+    assert not (tmp_path / "report.md").exists()
+    resumed = report(tmp_path, QUICK, [first, second])
+    assert computed == ["one", "two"]
+    assert resumed == report(tmp_path / "whole", QUICK, toy.CHAPTERS)
+    assert not (tmp_path / PLACE).exists()
+    files = {path.relative_to(tmp_path / "whole") for path in (tmp_path / "whole").rglob("*.*")}
+    for file in files:
+        assert (tmp_path / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_who_watches_is_told_of_every_part_and_chapter(tmp_path):
+    told = []
+    report(tmp_path, QUICK, toy.CHAPTERS, watch=lambda *what: told.append((what[0].name, what[1])))
+    assert told == [
+        ("one", 1), ("one", 2), ("one", 3), ("one", 4), ("one", None),
+        ("two", 1), ("two", 2), ("two", 3), ("two", None),
+    ]  # fmt: skip

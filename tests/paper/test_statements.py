@@ -1,0 +1,132 @@
+"""The pages about the paper: nothing is left out, and what they name is there."""
+
+import ast
+import importlib
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAPER = ROOT / "docs" / "paper"
+PAGES = sorted(path for path in PAPER.glob("*.md") if path.stem not in {"index", "errata"})
+CODE = re.compile(r"`(hushfade(?:\.\w+)+)`")
+TEST = re.compile(r"`(tests/[\w/]+\.py::\w+)`")
+
+NUMBERED = [
+    "Definition 1", "Theorem 2", "Theorem 3", "Theorem 4", "Theorem 5", "Theorem 6", "Theorem 7",
+    "Theorem 8", "Theorem 9", "Definition 10", "Theorem 11", "Remark 12", "Theorem 13", "Claim 14",
+    "Theorem 15", "Lemma 16", "Definition 17", "Theorem 18", "Theorem 19", "Theorem 20",
+    "Theorem 21", "Claim 22", "Claim 23", "Lemma 24", "Claim 25", "Lemma 26", "Theorem 27",
+    "Algorithm 1", "Figure 1", "Figure 2", *(f"Equation ({n})" for n in range(1, 19)),
+]  # fmt: skip
+HEADS = ("## What it says", "## In the code", "## Checked", "## Errat")
+
+
+def rows(page):
+    """The cells of every table row of a page, without heads."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    found = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if line.startswith("| ")]
+    return [[cell.strip() for cell in row] for row in found if row[0].strip() != "statement"]
+
+
+def resolves(name):
+    """Is there such a module, function, class, or attribute of one?"""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            if not hasattr(found, part) and part not in getattr(found, "__annotations__", {}):
+                return False
+            found = getattr(found, part, None)
+        return True
+    return False
+
+
+@cache
+def functions(path):
+    """The test functions of a file."""
+    file = ROOT / path
+    if not file.is_file():
+        return frozenset()
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def exists(test):
+    path, name = test.split("::")
+    return name in functions(path)
+
+
+def test_every_numbered_statement_is_in_the_table():
+    listed = [row[0] for row in rows(PAPER / "index.md")]
+    assert [name for name in NUMBERED if name not in listed] == []
+    assert len(listed) == len(set(listed))
+
+
+def test_the_table_has_no_empty_cell():
+    for row in rows(PAPER / "index.md"):
+        assert len(row) == 6, row[0]
+        assert all(row), row[0]
+        _, _, page, code, tests, verdict = row
+        assert CODE.search(code), row[0]
+        assert TEST.search(tests), row[0]
+        assert verdict in {"stands", "weak", "corrected"}, row[0]
+        target = re.search(r"\(([\w-]+\.md)\)", page)
+        assert target, row[0]
+        assert (PAPER / target[1]).is_file(), row[0]
+
+
+@pytest.mark.parametrize("page", sorted(PAPER.glob("*.md")), ids=lambda page: page.stem)
+def test_what_a_page_names_is_there(page):
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in CODE.findall(text) if not resolves(name)] == []
+    assert [test for test in TEST.findall(text) if not exists(test)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_has_its_parts(page):
+    text = page.read_text(encoding="utf-8")
+    places = [text.find(head) for head in HEADS]
+    assert -1 < places[0] < places[1] < places[2] < places[3]
+    assert CODE.search(text[places[1] : places[2]])
+    checked, errata = text[places[2] : places[3]], text[places[3] :]
+    assert TEST.search(checked)
+    assert "```python" in checked
+    if "None found." not in errata:
+        assert "```python" in errata
+        assert "tests/errata/" in errata
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_in_the_table(page):
+    assert f"({page.name})" in (PAPER / "index.md").read_text(encoding="utf-8")
+
+
+def test_every_executed_erratum_is_listed():
+    listed = set(TEST.findall((PAPER / "errata.md").read_text(encoding="utf-8")))
+    for file in sorted((ROOT / "tests" / "errata").glob("test_*.py")):
+        path = file.relative_to(ROOT).as_posix()
+        missing = {f"{path}::{name}" for name in functions(path) if name.startswith("test_")}
+        assert missing - listed == set()
+
+
+def test_the_list_of_errata_has_no_empty_cell():
+    for row in rows(PAPER / "errata.md"):
+        assert len(row) == 5, row
+        assert all(row), row
+        assert row[3] in {"false", "weak"}, row
+        assert TEST.search(row[4]), row
+
+
+def test_what_has_disappeared_is_noticed():
+    assert resolves("hushfade.theory.bounds.root")
+    assert not resolves("hushfade.theory.bounds.no_such_bound")
+    assert not resolves("hushfade.no_such_room")
+    assert exists("tests/paper/test_statements.py::test_what_has_disappeared_is_noticed")
+    assert not exists("tests/paper/test_statements.py::test_that_nobody_wrote")
+    assert not exists("tests/paper/no_such_file.py::test_what_has_disappeared_is_noticed")

@@ -1,0 +1,55 @@
+"""Statements of the paper's first sections that no other test checks as they stand."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow, factor, series
+from hushfade.rivals.roots import square_root
+from hushfade.theory.bell import partial
+from tests.theory import brute
+
+DECAYS = [NoDecay(), Exponential(alpha=1.1), PowerLaw(power=1), SlidingWindow(length=3)]
+
+
+@pytest.mark.parametrize(("one", "two"), list(itertools.product(DECAYS, DECAYS)), ids=repr)
+@pytest.mark.parametrize("n", [1, 2, 20])
+def test_the_symbol_of_a_product_is_the_product_of_the_symbols(one, two, n):
+    """Theorem 11, for lower triangular operators; every n × n corner is exact."""
+    f, g = one.weights(n), two.weights(n)
+    A, B = brute.matrix(f), brute.matrix(g)
+    product = brute.matrix(series.multiply(f, g))
+    assert_allclose(A @ B, product, rtol=1e-12, atol=1e-12)
+    assert_allclose(B @ A, product, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("decay", DECAYS, ids=repr)
+def test_algorithm_1_as_printed_has_our_mean_and_our_covariance(decay):
+    """Row t of L times L x', plus z_t of N(0, σ² L Lᵀ): the same law as L(L x + z)."""
+    n = 12
+    guarantee = Guarantee(epsilon=0.5, delta=1e-6)
+    L = brute.matrix(brute.root(decay.weights(n)))
+    x = np.random.default_rng(1).uniform(-1, 1, n)
+    printed = []
+    for t in range(n):
+        seen = np.where(np.arange(n) <= t, x, 0)  # only the steps so far
+        printed.append(L[t] @ (L @ seen))
+    assert_allclose(printed, brute.matrix(decay.weights(n)) @ x, atol=1e-12)
+    sigma = guarantee.noise_multiplier * np.linalg.norm(L[:, 0])
+    ours = square_root(decay, n).stddevs(guarantee)
+    assert_allclose(np.sqrt(np.diag(sigma**2 * L @ L.T)), ours, rtol=1e-12)
+    left, right = factor.square_root(decay).matrices(n)
+    assert_allclose([left, right], [L, L], atol=1e-12)
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_the_recurrence_in_the_proof_of_theorem_13(n):
+    """B_{n,k} = (1/k) Σ_{l=k-1}^{n-1} C(n, l) y_{n-l} B_{l,k-1}, for 1 ≤ k ≤ n, exactly."""
+    y = [3, -1, 4, 1, -5, 9, 2, 6][:n]
+    B = partial(y)
+    for k in range(1, n + 1):
+        terms = [math.comb(n, i) * y[n - i - 1] * B[i][k - 1] for i in range(k - 1, n)]
+        assert sum(terms) == k * B[n][k]
