@@ -199,7 +199,10 @@ class KeyedNoise:
 
 
 class UnsafeSeededNoise:
-    """Noise from a number, for tests and pictures.  Not private: the seed takes it off again."""
+    """Noise from a number, for tests and pictures.  Not private: the seed takes it off again.
+
+    One seed gives every plan the same bits, so streams that must differ need seeds that differ.
+    """
 
     __slots__ = ("seed",)
 

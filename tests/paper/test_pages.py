@@ -1,10 +1,12 @@
 import base64
 import csv
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
+from hushfade.errors import InvalidValue
 from hushfade.paper import pages
 from hushfade.paper.compose import report
 from hushfade.paper.document import QUICK, Written
@@ -136,3 +138,9 @@ def test_other_files_of_the_directory_stay(tmp_path):
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     report(tmp_path, QUICK, toy.CHAPTERS)
     assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_two_blocks_of_one_name_are_refused(tmp_path):
+    with pytest.raises(InvalidValue, match="toy-table"):
+        report(tmp_path, QUICK, [toy.CHAPTERS[0], replace(toy.CHAPTERS[0], name="again")])
+    assert not (tmp_path / "report.md").exists()

@@ -1,4 +1,4 @@
-"""The sliding window, printed and corrected."""
+"""The sliding window, printed and corrected: output, weights, error factors."""
 
 import math
 
@@ -29,7 +29,6 @@ def test_exactly_these_claims_fail(found):
         ("Theorem 7", "false"),  # largest deviation
         ("Theorem 7", "false"),  # mean square
         ("Section 1.2", "false"),  # tight constants
-        ("Section 3.6", "false"),  # the simulated output
     ]
 
 
@@ -67,14 +66,6 @@ def test_the_factors_are_the_known_ones(found):
         [2.891, 2.113, 4.439, 3.237, 5.974, 4.360],
         atol=6e-4,  # four digits are known
     )
-
-
-def test_the_measured_errors_are_the_stated_ones(found):
-    rows = {row[0]: row[1:] for row in table(found, "window-simulated").rows}
-    for name in (window.MENDED, window.ROOT):
-        measured, stated, _ = rows[name]
-        assert abs(measured / stated - 1) < 0.1  # 20 streams of some dozen independent errors
-    assert rows[window.PRINTED][0] > 5 * rows[window.MENDED][0]
 
 
 def test_the_printed_output_is_that_of_the_paper_and_the_mended_one_the_truth():

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hushfade.cli import bounds, compare, console, demo, explain, plan, run
+from hushfade.cli import bounds, compare, console, demo, explain, paper, plan, run
 
 COMMANDS = (
     demo.demo,
@@ -23,6 +23,7 @@ COMMANDS = (
     compare.compare,
     bounds.bounds,
     explain.explain,
+    paper.paper,
 )  # in the order of the help
 
 _JSON = "hushfade.json"

@@ -13,11 +13,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 from typer.exceptions import TyperException
@@ -78,22 +78,30 @@ def document(content: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
+class Advance(Protocol):
+    """Moves a bar on, and says what it is at if that is new."""
+
+    def __call__(self, count: int, description: str | None = None) -> None: ...
+
+
 @contextmanager
-def progress(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+def progress(description: str, total: int | None = None) -> Iterator[Advance]:
     """A bar on stderr, and the function that moves it; nothing where stderr is no terminal.
 
     Without a total it only shows that something goes on, and for how long.
     """
     console = err()
     if not console.is_terminal:
-        yield lambda _: None
+        yield lambda count, description=None: None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(description, total=total)
-        yield lambda count: bar.advance(task, count)
+        yield lambda count, description=None: bar.update(
+            task, advance=count, description=description
+        )
 
 
 @contextmanager

@@ -51,6 +51,18 @@ def _panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
     for one in panel.lines:
         _line(axes, one, labels.index(one.label))
     look.tidy(axes, x=panel.x, y=panel.y, title=panel.title)
+    _said(axes)
+
+
+def _said(axes: Axes) -> None:
+    """Numbers as they are said, 3 and not 3 × 10⁰, where a logarithmic axis is short."""
+    from matplotlib.ticker import LogFormatter
+
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        if axis.get_scale() == "log" and high < 100 * low:
+            axis.set_major_formatter(LogFormatter(minor_thresholds=(2.0, 0.7)))
+            axis.set_minor_formatter(LogFormatter(minor_thresholds=(2.0, 0.7)))
 
 
 def _line(axes: Axes, one: Line, rank: int) -> None:

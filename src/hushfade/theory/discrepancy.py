@@ -10,8 +10,9 @@
 The paper prints 'max over S ⊆ [m]', sets of rows.  Fewer rows never raise ‖A x‖∞, so that is
 disc(A) again: it is 0 for two equal columns, and no lower bound by γ2 can hold for it.
 
-Where the decay is monotone none of this is needed: signs that alternate along S leave sums between
-0 and f_0, and a column alone leaves f_0, so that herdisc(M) = f_0, however large γ2(M) is.
+Where the decay is monotone none of this is needed: signs that alternate along S leave sums of size
+at most f_0, since the newest weight is the largest, and a column alone leaves f_0, so that
+herdisc(M) = f_0, however large γ2(M) is.
 """
 
 from __future__ import annotations

@@ -1,21 +1,17 @@
-"""Discrepancy and completion."""
+"""Hereditary discrepancy."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 
-from hushfade.paper import implications
+from hushfade.paper import discrepancy
 from hushfade.paper.document import QUICK, Claim, Figure, Table
-from hushfade.theory import families
-from hushfade.theory.bound import Bound
 
 
 @pytest.fixture(scope="module")
 def found():
-    return list(implications.blocks(QUICK))
+    return list(discrepancy.blocks(QUICK))
 
 
 def named(found, name):
@@ -27,10 +23,6 @@ def test_exactly_these_claims_fail(found):
     assert wrong == [
         ("Appendix E.1", "false"),  # rows for columns
         ("Appendix E.1", "weak"),  # herdisc is 1 whatever γ2 is
-        ("Appendix E.2", "false"),  # positive definite
-        ("Appendix E.2", "false"),  # for all X
-        ("Appendix E.2, footnote", "false"),  # Mathias, upper
-        ("Appendix E.2, footnote", "weak"),  # Mathias, lower
     ]
 
 
@@ -40,8 +32,8 @@ def test_every_wrong_claim_says_what_holds(found):
 
 def test_tables_and_figures_have_names_of_their_own(found):
     names = [x.name for x in found if isinstance(x, Table | Figure)]
-    assert len(set(names)) == len(names) >= 4
-    assert all(name.startswith("implications-") for name in names)
+    assert len(set(names)) == len(names) == 2
+    assert all(name.startswith("discrepancy-") for name in names)
 
 
 def test_sets_of_rows_give_the_discrepancy_itself():
@@ -50,13 +42,13 @@ def test_sets_of_rows_give_the_discrepancy_itself():
     for _ in range(5):
         A = rng.integers(-2, 3, size=(3, 4)).astype(float)
         signs = itertools.product([-1.0, 1.0], repeat=4)
-        assert implications.over_rows(A) == min(np.max(np.abs(A @ x)) for x in signs)
+        assert discrepancy.over_rows(A) == min(np.max(np.abs(A @ x)) for x in signs)
 
 
 def test_the_signs_of_eight_rows_are_a_perfect_code(found):
     # seven of its columns are the Hamming code's 16 words: every sign vector is within one place
     # of a word, so one row sums to 5 at least; and no eight columns are worse
-    panel = named(found, "implications-bounds").panels[1]
+    panel = named(found, "discrepancy-bounds").panels[1]
     points = next(x for x in panel.lines if x.style == "points")
     H = np.array([[1]])
     for _ in range(3):
@@ -71,7 +63,7 @@ def test_the_signs_of_eight_rows_are_a_perfect_code(found):
 
 
 def test_discrepancy_is_one_for_every_decay_by_plain_search(found):
-    table = named(found, "implications-discrepancy")
+    table = named(found, "discrepancy-searched")
     assert {row[3] for row in table.rows} == {1.0}
     f = 1.0 / np.arange(1, 7)  # power 1, six steps
     M = np.array([[f[i - j] if j <= i else 0.0 for j in range(6)] for i in range(6)])
@@ -83,33 +75,3 @@ def test_discrepancy_is_one_for_every_decay_by_plain_search(found):
             worst, min(float(np.max(np.abs(chosen @ np.array(x)), initial=0)) for x in signs)
         )
     assert worst == 1.0
-
-
-def test_mathias_at_two_steps_is_known_by_hand(found):
-    row = next(x for x in named(found, "implications-mathias").rows if x[0] == 2)
-    printed = [0.25 + math.log(2) / math.pi, 0.5 + math.log(2) / math.pi]
-    assert_allclose(row[1:3], printed, rtol=1e-12)
-    assert_allclose([row[3], row[6]], [0.75 * math.sqrt(2), 0.5 + math.sqrt(2) / 2], rtol=1e-12)
-    assert_allclose(row[4:6], 2 / math.sqrt(3), rtol=1e-4)  # γ2, to the bracket's gap
-
-
-def test_the_witness_is_as_deep_as_gamma2_says(found):
-    # ⟨W, P⟩ = 2 - 2 γ2, to the bracket's gap of 1e-4
-    for _, floor, norm, gamma2, product, completed, divided, stretch in named(
-        found, "implications-completion"
-    ).rows:
-        assert floor == 0.0
-        assert completed
-        assert_allclose(product, 2 - 2 * gamma2, atol=4e-4 * gamma2)
-        assert_allclose(stretch, gamma2, rtol=2e-4)
-        assert_allclose(divided, norm / gamma2, rtol=2e-4)
-
-
-def test_a_wrong_constant_would_be_seen(monkeypatch):
-    def printed(n):
-        return Bound(0.5 + math.log(n) / math.pi, "upper", "gamma2", "printed", "footnote")
-
-    monkeypatch.setattr(families, "mathias_upper", printed)
-    claims = [x for x in implications._mathias(QUICK) if isinstance(x, Claim)]
-    assert claims[-1].where.endswith("corrected")
-    assert claims[-1].verdict == "false"

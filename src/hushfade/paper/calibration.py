@@ -1,0 +1,187 @@
+"""The noise of Algorithm 1: how much of it privacy asks for, and the law of what is added."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from hushfade.guarantee import delta_of, mu_of
+from hushfade.paper import samples
+from hushfade.paper.document import (
+    Block,
+    Claim,
+    Extent,
+    Figure,
+    Line,
+    Panel,
+    Prose,
+    Table,
+    holds,
+    level,
+)
+from hushfade.paper.samples import GUARANTEE, HEAD, Sample
+
+ALARM = 1e-7  # chance that a check below fails by bad luck, for all its steps and decays at once
+
+
+def blocks(extent: Extent) -> Iterator[Block]:
+    """The chapter."""
+    yield from _multipliers()
+    yield from _law(samples.known(extent), samples.endless(extent))
+
+
+def _multipliers() -> Iterator[Block]:
+    delta, rows = GUARANTEE.delta, []
+    for epsilon in (0.1, 0.5, 1.0):
+        tight = 2.0 / mu_of(epsilon, delta)
+        main = 2.0 * math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
+        appendix = main / math.sqrt(2.0)
+        # a record in [-Δ, Δ] moves by 2Δ, so that μ = 2/σ
+        rows.append((epsilon, tight, main, main / tight, delta_of(2.0 / main, epsilon), appendix,
+                     delta_of(2.0 / appendix, epsilon)))  # fmt: skip
+    yield Prose(
+        "Algorithm 1 adds noise of standard deviation σ Δ ‖R‖. Section 1.2 prints "
+        "σ = (2/ε) √(2 ln(1.25/δ)), Definition 17 prints (2/ε) √(ln(1.25/δ)). Records lie in "
+        "[-Δ, Δ] and one is replaced, so that it moves by 2Δ, and the true δ of any σ is "
+        "`delta_of(2/σ, ε)` (Balle and Wang 2018). The least σ is 2/`mu_of(ε, δ)`."
+    )
+    yield Table(
+        "calibration-multipliers",
+        f"σ for δ = {delta:g}: the least one, and both of the paper with the δ that they truly "
+        "give.",
+        ("ε", "least σ", "Section 1.2", "over the least", "its δ", "Definition 17", "its δ "),
+        tuple(rows),
+        digits=4,
+    )
+    worst = max(row[6] for row in rows if row[0] < 1)
+    yield Claim(
+        "Section 1.2",
+        "σ = (2/ε) √(2 ln(1.25/δ)) gives (ε, δ)-privacy for x in [-Δ, Δ]",
+        f"δ ≤ {delta:g}",
+        f"δ = {max(row[4] for row in rows):.2g} at most",
+        holds(all(row[4] <= delta for row in rows)),
+    )
+    yield Claim(
+        "Definition 17, with the sensitivity Δ √(Σ r²) of Section 3.5",
+        "σ = (2/ε) √(ln(1.25/δ)) gives (ε, δ)-privacy for x in [-Δ, Δ]",
+        f"δ ≤ {delta:g}",
+        f"δ = {worst:.3g} at ε = {rows[1][0]:g}",
+        holds(worst <= delta),
+        "the sensitivity is 2Δ √(Σ r²): Section 1.2's σ, or the least one",
+    )
+    wide = 10.0
+    beyond = delta_of(wide / math.sqrt(2.0 * math.log(1.25 / delta)), wide)
+    yield Claim(
+        "Theorem 5",
+        "Section 1.2's σ gives (ε, δ)-privacy, with no condition on ε",
+        f"δ ≤ {delta:g} at ε = {wide:g}",
+        f"δ = {beyond:.3g}",
+        holds(beyond <= delta),
+        "for ε < 1; the least σ serves every ε",
+    )
+    root = delta_of(2.0 / math.sqrt(rows[1][2]), rows[1][0])
+    yield Claim(
+        "Section 3.5",
+        "the noise has variance σ Δ² Σ r²",
+        f"δ ≤ {delta:g} at ε = {rows[1][0]:g}",
+        f"δ = {root:.3g}",
+        holds(root <= delta),
+        "σ² Δ² Σ r², as Algorithm 1 has it",
+    )
+    safe = delta_of(2.0 / rows[1][1], rows[1][0])
+    yield Claim(
+        "ours",
+        f"the least σ gives exactly δ, and is {rows[1][3]:.2f} times smaller at ε = {rows[1][0]}",
+        f"{delta:g}",
+        f"{safe:.6g}",
+        holds(delta * (1.0 - 1e-6) <= safe <= delta),
+    )
+
+
+def _law(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Iterator[Block]:
+    from scipy.special import chdtri, ndtri
+
+    both = [*known.values(), *endless.values()]
+    n, steps = both[0].releases, len(both[0].truth)
+    tail = ALARM / (2 * len(both) * steps)
+    low, high = (math.sqrt(float(chdtri(n, p)) / n) for p in (1.0 - tail, tail))
+    ratios = np.array([np.sqrt(x.square) / x.stddevs for x in both])
+    bias = np.array([x.bias / x.stddevs * math.sqrt(n) for x in both])
+    allowed = float(-ndtri(tail))
+    noises = np.array([math.sqrt(x.noise) / x.plan.noise_stddev for x in both])
+    pooled = [math.sqrt(float(chdtri(n * steps, p)) / (n * steps))
+              for p in (1 - ALARM / (2 * len(both)), ALARM / (2 * len(both)))]  # fmt: skip
+    count = f"{len(both)} plans, {steps} steps, {n} streams"
+    yield Prose(
+        "And is that noise in the releases? For each of "
+        f"{len(both)} plans, {len(known)} with the horizon and {len(endless)} without, {n} streams "
+        f"of {steps} steps were run with independent noise and the least σ. Below, their errors "
+        "are held against the law that Algorithm 1 gives them, within limits that luck exceeds "
+        f"with probability about {ALARM:g}."
+    )
+    yield Claim(
+        "Algorithm 1",
+        "the error at step t has standard deviation σ Δ ‖R‖ ‖L_t‖",
+        f"measured over promised within {low:.4f} and {high:.4f} ({count})",
+        f"{np.min(ratios):.4f} to {np.max(ratios):.4f}",
+        holds(bool(low <= np.min(ratios) and np.max(ratios) <= high)),
+    )
+    yield Claim(
+        "ours",
+        "z = L⁻¹ error has the plan's standard deviation at every step, all steps together",
+        f"measured over promised within {pooled[0]:.5f} and {pooled[1]:.5f}",
+        f"{np.min(noises):.5f} to {np.max(noises):.5f}",
+        holds(bool(pooled[0] <= np.min(noises) and np.max(noises) <= pooled[1])),
+    )
+    yield Claim(
+        "Algorithm 1",
+        "the output has no bias and no multiplicative error",
+        f"mean errors within {allowed:.2f} of their standard errors ({count})",
+        f"{np.max(np.abs(bias)):.2f} at most",
+        holds(bool(np.max(np.abs(bias)) <= allowed)),
+    )
+    scores, factors = zip(*(_covariance(x) for x in known.values()), strict=True)
+    entries = HEAD * (HEAD + 1) // 2 * len(known)
+    # a mean of products of normals has longer tails than a normal: a third more is allowed
+    allowed = 4.0 / 3.0 * float(-ndtri(ALARM / (2 * entries)))
+    yield Claim(
+        "Algorithm 1",
+        "z ~ N(0, σ² L Lᵀ) on the output is the law of L z' with independent z'",
+        f"covariances of the first {HEAD} steps within {allowed:.2f} standard errors of σ² L Lᵀ; "
+        "L is the Cholesky factor of L Lᵀ",
+        f"{max(scores):.2f} at most; {max(factors):.1g} apart",
+        holds(max(scores) <= allowed and max(factors) <= 1e-12),
+    )
+    t = tuple(float(k) for k in range(1, steps + 1))
+    spread = tuple(np.min(ratios, axis=0)), tuple(np.max(ratios, axis=0))
+    yield Figure(
+        "calibration-deviations",
+        f"Measured over promised standard deviation at each step: all {len(both)} plans, one of "
+        f"them, and what luck exceeds with probability {ALARM:g} anywhere.",
+        (
+            Panel(
+                f"{n} streams of each plan", "step", "measured / promised",
+                (
+                    Line("counting", t, tuple(ratios[0])),
+                    level("limit", t, high),
+                    level("limit", t, low),
+                    Line("all plans, least to largest", t, spread[0], "band", spread[1]),
+                ),
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _covariance(x: Sample) -> tuple[float, float]:
+    """The farthest entry of the first steps' covariance, in standard errors; ‖chol(LLᵀ) - L‖."""
+    L, _ = x.plan.pair.matrices(HEAD)
+    expected = x.plan.noise_stddev**2 * (L @ L.T)
+    sizes = np.outer(np.diag(expected), np.diag(expected))
+    error = np.sqrt((sizes + expected**2) / x.releases)
+    factor = np.linalg.cholesky(L @ L.T)
+    return (
+        float(np.max(np.abs(x.covariance - expected) / error)),
+        float(np.max(np.abs(factor - L))),
+    )

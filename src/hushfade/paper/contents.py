@@ -1,0 +1,46 @@
+"""The report's chapters, in order."""
+
+from __future__ import annotations
+
+from hushfade.paper import (
+    beyond,
+    bolot,
+    bounds,
+    calibration,
+    coefficients,
+    completion,
+    discrepancy,
+    exponentials,
+    formula,
+    gaps,
+    limit,
+    mechanisms,
+    membership,
+    power_laws,
+    prior,
+    releases,
+    window,
+    window_stream,
+)
+from hushfade.paper.document import Chapter
+
+CHAPTERS = (
+    Chapter("bounds", "Theorem 2: the factorization norms of every decay", bounds.blocks),
+    Chapter("formula", "The formula for a_n, by Bell polynomials", formula.blocks),
+    Chapter("membership", "The class F", membership.blocks),
+    Chapter("power-laws", "Theorems 3, 19 and 20: power laws", power_laws.blocks),
+    Chapter("exponentials", "Theorem 4: exponentials", exponentials.blocks),
+    Chapter("gaps", "The gaps between upper and lower bound", gaps.blocks),
+    Chapter("prior", "Section 4.1: the bounds known before, and Lemma 16", prior.blocks),
+    Chapter("bolot", "Sections 4.2 and 4.3: the Gaussian mechanism, Bolot et al.", bolot.blocks),
+    Chapter("mechanisms", "Every mechanism against the number of steps", mechanisms.blocks),
+    Chapter("window", "Theorem 7: the sliding window, printed and corrected", window.blocks),
+    Chapter("window-stream", "The sliding window on a simulated stream", window_stream.blocks),
+    Chapter("coefficients", "Figures 1 and 2, printed and corrected", coefficients.blocks),
+    Chapter("discrepancy", "Hereditary discrepancy, and what γ2 says of it", discrepancy.blocks),
+    Chapter("completion", "Schur products, completion, Mathias' footnote", completion.blocks),
+    Chapter("calibration", "The noise: how much, and its law", calibration.blocks),
+    Chapter("releases", "Algorithm 1 at work", releases.blocks),
+    Chapter("limit", "Beyond the paper: the limit of γ2, and certificates", limit.blocks),
+    Chapter("beyond", "Beyond the paper: horizons, memory, and the class F", beyond.blocks),
+)

@@ -1,0 +1,192 @@
+"""The paper's way to the coefficients of √g: Bell polynomials, equation (3) and Remark 12."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from hushfade import factor, series
+from hushfade.decay import Decay
+from hushfade.errors import InvalidValue
+from hushfade.paper.decays import DECAYS
+from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
+from hushfade.theory import bell
+from hushfade.theory.membership import enclosed_root
+
+
+def blocks(extent: Extent) -> Iterator[Block]:
+    """The chapter."""
+    yield from _formula(extent)
+    yield from _remark(4 * 2048 if extent.full else 2048)
+    yield from _inversion()
+
+
+def _formula(extent: Extent) -> Iterator[Block]:
+    n = 32 if extent.full else 20
+    columns = {
+        "counting": [Fraction(1)] * n,
+        "exponential, α = 2": [Fraction(1, 2**k) for k in range(n)],
+        "window 16": [Fraction(int(k < 16)) for k in range(n)],
+        **{f"power {c}": [Fraction(1, (k + 1) ** c) for k in range(n)] for c in (1, 2, 3)},
+    }
+    equal = sum(bell.root_coefficients(f) == _recurred(f) for f in columns.values())
+    yield Prose(
+        "Theorem 2 bounds γ2 by Σ a_n², a_n the coefficients of √g.  The formula for a_n by Bell "
+        "polynomials, equation (3), is `theory.bell.root_coefficients`.  In fractions it is held "
+        "against Remark 12's recurrence, in float64 against `series.square_root`.  Its terms "
+        "alternate and cancel: 2^-53 t_n / |a_n| predicts what is lost, with t_n, the sum of their "
+        "sizes, from `theory.bell.cancellation`.  What the formula rests on, Definition 1 and "
+        "Theorems 8, 9 and 13, is tried last, in fractions."
+    )
+    yield Claim(
+        "Theorem 2, (3)",
+        "a_n = (1/n!) Σ_k B_{n,k}(s) Π_{m<k} (½ - m), s_n = n! f(n+1)",
+        "equal to the coefficients of √g",
+        f"equal in fractions for {equal} of {len(columns)} decays, n < {n}",
+        holds(equal == len(columns)),
+    )
+    names = "counting", "window 16", "power 0.5", "power 1", "power 2"
+    errors = {name: _bell_error(DECAYS[name], 257) for name in names}
+    rows = tuple(
+        (name, *(float(measured[at]) for at in (16, 64, 256)),
+         _first(measured > 1e-8), _first(measured > 1), _first(predicted > 1))
+        for name, (measured, predicted) in errors.items()
+    )  # fmt: skip
+    yield Table(
+        "formula-digits",
+        "Relative error of formula (3) in float64, and the first n at which digits are gone",
+        ("decay", "n = 16", "n = 64", "n = 256", "8 left", "none left", "none left, predicted"),
+        rows,
+        3,
+    )
+    panels = []
+    for side, title in enumerate(("measured", "predicted: 2^-53 t_n / |a_n|")):
+        curves = []
+        for name, found in errors.items():
+            kept = found[side][1 : np.append(found[side] > 1, True).argmax()]  # beyond, only noise
+            n_axis = np.arange(1.0, 1 + len(kept))
+            curves.append(line(name, n_axis, np.maximum(kept, 2.0**-54)))
+        panels.append(Panel(title, "n", "relative error", tuple(curves), y_log=True))
+    yield Figure(
+        "formula-errors",
+        "Where does formula (3) lose its digits in float64?  A curve ends where none is left.",
+        tuple(panels),
+    )
+    lost = [(int(row[5]), row[0]) for row in rows if isinstance(row[5], int)]
+    yield Claim(
+        "Section 1.1",
+        "The formula is evaluated efficiently by dynamic programming",
+        "in O(n³) products",
+        f"in float64 no digit is left at n = {min(lost)[0]} ({min(lost)[1]}); lost so for "
+        f"{len(lost)} of {len(rows)} decays by n = 256",
+        "weak" if lost else "holds",
+        "exact fractions, or Remark 12, or series.square_root in O(n log n)",
+    )
+
+
+def _recurred(f: list[Fraction]) -> list[Fraction]:
+    """Remark 12 in fractions, f_0 = 1."""
+    a = [Fraction(1)]
+    for n in range(1, len(f)):
+        a.append((f[n] - sum(a[k] * a[n - k] for k in range(1, n))) / 2)
+    return a
+
+
+def _bell_error(decay: Decay, n: int) -> tuple[np.ndarray, np.ndarray]:
+    f = decay.weights(n)
+    a = series.square_root(f)
+    size = np.maximum(np.abs(a), np.finfo(np.float64).tiny)
+    predicted = 2.0**-53 * bell.cancellation(f) / size
+    return np.abs(bell.root_coefficients(f) - a) / size, predicted
+
+
+def _first(found: np.ndarray) -> int | str:
+    return int(np.argmax(found)) if np.any(found) else "none"
+
+
+def _remark(n: int) -> Iterator[Block]:
+    within, apart = [], {}
+    for name, decay in DECAYS.items():
+        a, bound = enclosed_root(decay.weights(n))
+        fast = factor.square_root(decay).right(n)
+        within.append(np.all(np.abs(a - fast) <= bound + 1e-11 * np.abs(a)))
+        if np.all(a >= 0):  # of coefficients that change sign some are nearly 0
+            apart[name] = float(np.max(np.abs(a - fast) / np.maximum(a, 1e-290)))
+    worst = max(apart, key=lambda name: apart[name])
+    yield Claim(
+        "Remark 12",
+        "Comparing coefficients gives a_1, ..., a_T in order, in T² time",
+        "the coefficients of √g",
+        f"as `factor.square_root` has them in O(n log n), n < {n}: relative difference at most "
+        f"{apart[worst]:.1g} ({worst}), and for all decays within its own rounding bound",
+        holds(all(within) and apart[worst] < 1e-10),
+    )
+
+
+def _inversion() -> Iterator[Block]:
+    draw = random.Random(12)
+    s, F, G = ([Fraction(draw.randint(1, 9), draw.randint(1, 9)) for _ in range(9)] for _ in "sFG")
+    pairs = [(n, k) for n in range(1, 10) for k in range(1, n + 1)]
+    triangle = bell.partial(s)
+    wrong = sum(triangle[n][k] != _defined(n, k, s) for n, k in pairs)
+    yield _exact("Definition 1", "B_{n,k} is the sum (1) over all j", len(pairs), wrong)
+    composed = _substituted(F, G)
+    wrong = sum(x != y for x, y in zip(bell.composition(F, G), composed, strict=True))
+    yield _exact("Theorem 8", "Faà di Bruno's formula for (F∘G)^(n)", len(composed), wrong)
+    back = bell.composition(bell.inverse(F), bell.composition(F, s))
+    wrong = sum(x != y for x, y in zip(back, s, strict=True))
+    yield _exact("Theorem 9", "s and y are each the other's transform, if F' ≠ 0", len(s), wrong)
+    logarithm = [(-1) ** (k - 1) * math.factorial(k - 1) for k in range(1, 10)]  # at 1
+    cosine = [0, -1, 0, 1]  # at 0
+    yield Claim(
+        "Theorem 9",
+        "It asks F(a) ≠ 0",
+        "enough, and needed",
+        f"ln at 1, F = 0: {_inverted(logarithm)}; cos at 0, F = 1: {_inverted(cosine)}",
+        holds(_inverted(cosine) == "inverted" and _inverted(logarithm) != "inverted"),
+        "F'(a) ≠ 0",
+    )
+    wrong = sum(x != y for x, y in zip(bell.squared(bell.rooted(s)), s, strict=True))
+    yield _exact("Theorem 13", "s_n = 2y_n + Σ C(n,l) y_l y_{n-l} undoes y = √", len(s), wrong)
+
+
+def _exact(where: str, says: str, tried: int, wrong: int) -> Claim:
+    found = f"{tried - wrong} of {tried} equal, in fractions drawn at random"
+    return Claim(where, says, "equal", found, holds(wrong == 0))
+
+
+def _defined(n: int, k: int, s: list[Fraction]) -> Fraction:
+    """B_{n,k} by Definition 1: one term for each way to write n as a sum of k parts."""
+    total = Fraction(0)
+    for parts in itertools.combinations_with_replacement(range(1, n + 1), k):
+        if sum(parts) == n:
+            term = Fraction(math.factorial(n))
+            for i in set(parts):
+                j = parts.count(i)
+                term *= (s[i - 1] / math.factorial(i)) ** j / math.factorial(j)
+            total += term
+    return total
+
+
+def _substituted(F: list[Fraction], G: list[Fraction]) -> list[Fraction]:
+    """The derivatives of F(G(x)), by powers of the series G(x) - G(0)."""
+    n = len(F)
+    inner = np.array([Fraction(0), *(d / math.factorial(i) for i, d in enumerate(G, start=1))])
+    power, total = np.array([Fraction(1), *[Fraction(0)] * n]), np.full(n + 1, Fraction(0))
+    for k, d in enumerate(F, start=1):
+        power = np.convolve(power, inner)[: n + 1]
+        total = total + power * (d / math.factorial(k))
+    return [math.factorial(i) * total[i] for i in range(1, n + 1)]
+
+
+def _inverted(outer: Iterable[int]) -> str:
+    try:
+        bell.inverse(list(outer))
+    except InvalidValue:
+        return "no inverse"
+    return "inverted"

@@ -1,0 +1,65 @@
+"""Chapters that are already computed, so that an interrupted report goes on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import astuple
+from pathlib import Path
+
+import numpy as np
+
+from hushfade.errors import InvalidValue
+from hushfade.paper.document import Chapter, Extent, Written, from_json, to_json
+from hushfade.whole import whole
+
+PLACE = ".unfinished"  # in the report's directory, until the report is complete
+
+
+class Journal:
+    """One file for each finished chapter, with the fingerprint of what computed it.
+
+    The fingerprint is of every module of this package, of the extent and of the libraries.  A
+    chapter that was computed by anything else is computed anew.
+    """
+
+    def __init__(self, directory: Path, extent: Extent) -> None:
+        self._place = directory / PLACE
+        self._fingerprint = fingerprint(extent)
+
+    def find(self, chapter: Chapter) -> Written | None:
+        """The chapter, if this code has computed it before; what cannot be read is not there."""
+        try:
+            kept = json.loads(self._file(chapter.name).read_text(encoding="utf-8"))
+            if kept["fingerprint"] != self._fingerprint:
+                return None
+            return from_json(kept["chapter"])
+        except (OSError, ValueError, KeyError, TypeError, InvalidValue):
+            return None
+
+    def keep(self, chapter: Written) -> None:
+        """Write the chapter down, whole or not at all."""
+        self._place.mkdir(exist_ok=True)
+        kept = {"fingerprint": self._fingerprint, "chapter": to_json(chapter)}
+        with whole(self._file(chapter.name)) as file:
+            file.write_text(json.dumps(kept), encoding="utf-8")
+
+    def forget(self) -> None:
+        """Remove the files: the report is complete."""
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    def _file(self, name: str) -> Path:
+        return self._place / f"{name}.json"
+
+
+def fingerprint(extent: Extent) -> str:
+    """A digest of all that decides what a report says."""
+    import scipy
+
+    digest = hashlib.sha256(repr((astuple(extent), np.__version__, scipy.__version__)).encode())
+    root = Path(__file__).parents[1]
+    for module in sorted(root.rglob("*.py")):
+        digest.update(module.relative_to(root).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(module.read_bytes()).digest())
+    return digest.hexdigest()

@@ -1,0 +1,220 @@
+"""The limit of γ2, and certificates: what no factorization can beat, at any number of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from hushfade import factor, limit
+from hushfade.check import Column
+from hushfade.decay import Decay, Exponential
+from hushfade.paper.decays import DECAYS
+from hushfade.paper.document import (
+    Block,
+    Cell,
+    Claim,
+    Extent,
+    Figure,
+    Panel,
+    Prose,
+    Table,
+    holds,
+    level,
+    line,
+)
+from hushfade.theory import certificates, families, norms
+from hushfade.theory.bound import Bracket
+
+SLOW = "counting", "power 0.1", "power 0.25"  # their γ2 still rises at a million steps
+SHOWN = "exponential, α = 1.01", "power 0.25", "power 1", "window 256"
+QUICK = (*SHOWN, "counting", "exponential, α = 2", "window 16")  # the decays of a quick report
+
+
+def blocks(extent: Extent) -> Iterator[Block]:
+    """The chapter."""
+    steps = _steps(extent)
+    brackets = {
+        name: [bracket(decay, n, extent.exact) for n in steps]
+        for name, decay in DECAYS.items()
+        if extent.full or name in QUICK
+    }
+    yield from _limit(extent, steps, brackets)
+    yield from _certificates(extent, steps, brackets)
+
+
+def _steps(extent: Extent) -> list[int]:
+    most = 12 if extent.full else 0  # up to there every power of two, then every other
+    return [1 << k for k in range(1, extent.horizon.bit_length()) if k <= most or k % 2 == 0]
+
+
+@cache  # the chapter that comes next asks for some of them again
+def bracket(decay: Decay, n: int, exact: int) -> Bracket:
+    """γ2 at n steps: by the optimum up to `exact` steps, by explicit bounds beyond."""
+    if n <= exact:
+        return norms.gamma2(decay, n, gap=2e-5)
+    f = decay.weights(n)
+    error = certificates.rounding(decay, f)
+    lower = certificates.lower(f, weight_error=error).value
+    upper = min(certificates.upper(f, weight_error=error).value, _root(decay, n))
+    if upper > 1.0001 * lower:  # where there is something to win
+        upper = min(upper, factor.normalized(decay, n).error_factor(n))
+    return Bracket(lower, upper)
+
+
+def _root(decay: Decay, n: int) -> float:
+    return factor.square_root(decay).error_factor(n)
+
+
+# The limit -------------------------------------------------------------------------------------
+
+
+def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]]) -> Iterator[Block]:
+    rows, apart, above, left, closed = [], 0.0, 0.0, 0.0, 0.0
+    for name, listed in brackets.items():
+        decay = DECAYS[name]
+        if not decay.horizon_free:
+            continue
+        found = limit.energy(decay)
+        partial, whole = _summed(decay, extent.horizon)
+        last = listed[-1]
+        rows.append((name, found.value, partial, whole, whole / found.value - 1.0, last.lower))
+        apart = max(apart, abs(whole / found.value - 1.0))
+        above = max(above, max(x.lower for x in listed) / found.value)
+        if name not in SLOW:
+            left = max(left, 1.0 - last.lower / found.value)
+        if isinstance(decay, Exponential):
+            elliptic = families.exponential_elliptic(decay).value
+            closed = max(closed, abs(elliptic / found.value - 1.0))
+    yield Prose(
+        "By Bennett's theorem on Toeplitz Schur multipliers (1977) γ2(M_f) rises to "
+        "(1/2π) ∫ |g(e^iθ)| dθ, and by Parseval this is Σ a_n², the error factor of √g that runs "
+        "for ever. So the square root is optimal in the limit, for every decay but counting, "
+        "whose limit is infinite. Computed twice: as the integral, by quadrature of |g| "
+        "(`limit.energy`), and as the sum of squares of the coefficients "
+        f"(`factor.square_root`) up to n = {extent.horizon}, with what follows taken to fall by "
+        "the same ratio from one doubling of n to the next."
+    )
+    yield Table(
+        "limit-sums",
+        f"The limit of γ2: the integral, the sum up to n = {extent.horizon}, its extrapolation, "
+        f"their difference, and a certified lower bound of γ2 at T = {steps[-1]}.",
+        ("decay", "∫ |g|/2π", "Σ a_n², partial", "Σ a_n²", "apart", f"γ2({steps[-1]}) ≥"),
+        tuple(rows),
+        digits=7,
+    )
+    yield Claim(
+        "ours",
+        "Σ a_n² = (1/2π) ∫ |g|",
+        "apart by 0",
+        f"{apart:.1g} at most, relatively",
+        holds(apart < 2e-3),
+    )
+    yield Claim(
+        "ours",
+        "for α^-k it is (2/π) K(1/α), the complete elliptic integral",
+        "apart by 0",
+        f"{closed:.1g} at most, relatively",
+        holds(closed < 1e-13),
+    )
+    yield Claim(
+        "ours",
+        "γ2(M_f) stays below the limit and comes near it",
+        "certified lower bounds at most 1 after division, and near it",
+        f"at most 1 - {1.0 - above:.1g}; at T = {steps[-1]} within {left:.2g} for all but "
+        f"{', '.join(SLOW[1:])}",
+        holds(above <= 1.0 and left < (1e-3 if extent.full else 0.06)),
+    )
+    yield Figure(
+        "limit-by-steps",
+        f"γ2 and its limit: bracketed by a primal and a dual up to T = {extent.exact}, by explicit "
+        "certificates beyond.",
+        tuple(
+            Panel(
+                name, "T", "γ2",
+                (
+                    line("γ2 at most", _floats(steps), _floats([x.upper for x in brackets[name]])),
+                    line("γ2 at least", _floats(steps), _floats([x.lower for x in brackets[name]])),
+                    level("limit, Σ a_n²", steps, limit.energy(DECAYS[name]).value),
+                ),
+                x_log=True,
+            )
+            for name in SHOWN
+        ),
+    )  # fmt: skip
+
+
+def _summed(decay: Decay, n: int) -> tuple[float, float]:
+    """Σ_{k<n} a_k², and with the rest by Aitken's rule on n/4, n/2 and n terms."""
+    square = factor.square_root(decay).right(n) ** 2
+    before, last = float(np.sum(square[n // 4 : n // 2])), float(np.sum(square[n // 2 :]))
+    total = float(np.sum(square))
+    rest = last * last / (before - last) if last > 1e-16 else 0.0
+    return total, total + rest
+
+
+def _floats(numbers: list[int] | list[float]) -> Column:
+    return np.array(numbers, dtype=np.float64)
+
+
+# Certificates ------------------------------------------------------------------------------------
+
+
+def _certificates(
+    extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]]
+) -> Iterator[Block]:
+    chosen = [1 << 10, 1 << 16, 1 << 20] if extent.full else [1 << 8, 1 << 10, 1 << 12]
+    rows: list[tuple[Cell, ...]] = []
+    worst = roots = 0.0
+    for name, listed in brackets.items():
+        found = [listed[steps.index(n)] for n in chosen]
+        root = _root(DECAYS[name], chosen[-1]) / found[-1].lower
+        rows.append((name, *(x for one in found for x in (one.lower, one.gap)), root - 1.0))
+        worst = max(worst, found[-1].gap)
+        roots = max(roots, root)
+    heads = [head for n in chosen for head in (f"γ2 ≥, T = {n}", f"upper/lower - 1, T = {n}")]
+    yield Prose(
+        "The paper's lower bound for every decay is the exact γ2 of two steps. "
+        "`theory.certificates` gives one for any T in O(T log T): the trace norm of D_u M D_v, "
+        "seen through a circulant unitary, with weights u, v from a family of two parameters; all "
+        "rounding is charged. Above, the best of the circulant bound, √g and the normalized √g "
+        "(`factor.normalized`). "
+        "So every mechanism comes with a proof of how far it can be from the best one."
+    )
+    yield Table(
+        "limit-certificates",
+        "Certified lower bounds of γ2, the best upper bound over them less 1, and √g's own error "
+        f"factor over the last less 1, T = {chosen[-1]}.",
+        ("decay", *heads, "√g/lower - 1"),
+        tuple(rows),
+        digits=5,
+    )
+    yield Claim(
+        "ours",
+        f"at T = {chosen[-1]} no factorization has an error factor below the best here by more "
+        "than a few per cent, whatever the decay",
+        "upper/lower ≤ 1.1",
+        f"{1.0 + worst:.4f} at most; of √g itself {roots:.4f}",
+        holds(worst <= 0.1),
+    )
+    far = [k for k, n in enumerate(steps) if n > extent.exact]
+    yield Figure(
+        "limit-gaps",
+        "How far the best factorization known can be from the best of all: upper over certified "
+        "lower bound, less 1 (1e-9 where it is less).",
+        (
+            Panel(
+                "explicit certificates", "T", "upper / lower - 1",
+                tuple(
+                    line(
+                        name,
+                        _floats([steps[k] for k in far]),
+                        _floats([max(listed[k].gap, 1e-9) for k in far]),
+                    )
+                    for name, listed in brackets.items()
+                ),
+                x_log=True, y_log=True,
+            ),
+        ),
+    )  # fmt: skip

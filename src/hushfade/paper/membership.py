@@ -1,0 +1,140 @@
+"""The class F: which decays are in it, and Theorem 3's bound for all that are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from hushfade import factor
+from hushfade.decay import CustomDecay, Decay, PowerLaw, SlidingWindow
+from hushfade.paper.decays import DECAYS
+from hushfade.paper.document import Block, Claim, Extent, Prose, Table, holds
+from hushfade.theory import gamma_f
+from hushfade.theory.bounds import half_weights, root
+from hushfade.theory.membership import enclosed_root, membership
+
+OTHERS: dict[str, Decay] = {
+    "power 0.01": PowerLaw(0.01),
+    "power 1.5": PowerLaw(1.5),
+    "power π": PowerLaw(math.pi),
+    "(1, 1, 0, 0, ...)": SlidingWindow(2),
+    "(1, 1/2, 1/16, 0, ...)": CustomDecay((1.0, 0.5, 0.0625)),
+    "(1, 1/2, 1/8, 0, ...)": CustomDecay((1.0, 0.5, 0.125)),
+}
+LAST = 2.0**-48  # rounding of a sum of squares, relatively
+
+
+def blocks(extent: Extent) -> Iterator[Block]:
+    """The chapter."""
+    yield from _members(extent)
+    yield from _half_weights(extent)
+    yield _frobenius(extent)
+
+
+def _members(extent: Extent) -> Iterator[Block]:
+    n = 4097  # one more than the longest window
+    found = {name: membership(decay, n) for name, decay in (DECAYS | OTHERS).items()}
+    yield Prose(
+        "A weight function is in the class F if √g has no negative coefficient.  "
+        "`theory.membership` proves it for log-convex weights at every n, by Kaluza's theorem "
+        f"(1928), and decides the others up to n = {n}: in integers for the first coefficients, "
+        "with a bound on the rounding for the later ones.  The weights (1, 1/2, 1/16, 0, ...) are "
+        "those of (1 + x/4)²: in F, and not log-convex."
+    )
+    yield Table(
+        "membership-members",
+        "Is the decay in the class F?",
+        ("decay", "in F", "why"),
+        tuple((name, _word(x.verdict), x.reason) for name, x in found.items()),
+    )
+    ours = [x for x in found if x.startswith(("power", "exponential", "counting"))]
+    yield Claim(
+        "Section 1.1",
+        "α^-(n-1) with α ≥ 1, and n^-c with c = 1, 2, ..., are in F",
+        "in F",
+        f"proven for all n for {sum(found[x].verdict == 'proven' for x in ours)} of {len(ours)}, "
+        "fractional powers among them",
+        holds(all(found[x].verdict == "proven" for x in ours)),
+    )
+    grid, n = np.arange(0.1, 5.05, 0.35), 2048 if extent.full else 512
+    least = min(float(np.min(np.subtract(*enclosed_root(PowerLaw(c).weights(n))))) for c in grid)
+    yield Claim(
+        "ours",
+        "n^-c is in F for every real c > 0 (Kaluza)",
+        "a_n > 0",
+        f"a_n minus its rounding bound is at least {least:.2g}, n < {n}, at {len(grid)} values of "
+        f"c from {grid[0]:g} to {grid[-1]:g}",
+        holds(least > 0),
+    )
+    windows = {x: y for x, y in found.items() if x.startswith(("window", "(1, 1, 0"))}
+    refuted = sum(x.verdict == "refuted" for x in windows.values())
+    yield Claim(
+        "ours",
+        "A window of two steps or more is not in F, so Theorem 3 says nothing of windows",
+        "some a_n < 0",
+        f"{refuted} of {len(windows)} windows; of length 2: {found['(1, 1, 0, 0, ...)'].reason}",
+        holds(refuted == len(windows)),
+    )
+
+
+def _word(verdict: str) -> str:
+    return {"proven": "yes", "refuted": "no", "up to n": "as far as looked"}[verdict]
+
+
+def _half_weights(extent: Extent) -> Iterator[Block]:
+    members = {x: d for x, d in DECAYS.items() if d.log_convex}
+    T = extent.horizon
+    rows, shares = [], {}
+    for name, decay in members.items():
+        f, a = decay.weights(T), factor.square_root(decay).right(T)
+        seen = f > 1e-290  # smaller ones are rounded to 0
+        share = 2 * a[seen] / f[seen]
+        shares[name] = float(np.max(share[1:]))
+        half, squares = half_weights(decay, T).value, root(decay, T).value
+        rows.append((name, squares, half, half / squares, float(np.max(share[2:]))))
+    yield Table(
+        "membership-half-weights",
+        f"Theorem 3 at T = {T}: 1 + Σ f(n+1)²/4 for Σ a_n²",
+        ("decay", "Σ a_n²", "Theorem 3", "ratio", "largest 2a_n/f(n+1), n ≥ 2"),
+        tuple(rows),
+    )
+    top = max(shares, key=lambda name: shares[name])
+    yield Claim(
+        "Section 3.2",
+        "a_n ≤ f(n+1)/2 for f in F",
+        "2a_n/f(n+1) ≤ 1",
+        f"{shares[top]:.12g} at n = 1 ({top}), at most {max(row[4] for row in rows):.4g} from "
+        f"n = 2 to {T - 1}",
+        holds(shares[top] <= 1 + 1e-11),
+    )
+    close, far = (pick(rows, key=lambda row: row[3]) for pick in (min, max))
+    yield Claim(
+        "Theorem 3, (4)",
+        "γ2 ≤ 1 + Σ f(n+1)²/4 for f in F",
+        "never below γ2",
+        f"{close[3]:.6g} ({close[0]}) to {far[3]:.4g} ({far[0]}) times Σ a_n² at T = {T}",
+        holds(all(row[3] >= 1 - LAST for row in rows)),
+    )
+    yield Claim(
+        "Section 1.1",
+        "Theorem 3 relies on a tight upper bound on a_n",
+        "1 + Σ f(n+1)²/4 near Σ a_n²",
+        f"more than twice as large for {sum(row[3] > 2 for row in rows)} of {len(rows)} members",
+        "weak" if far[3] > 2 else "holds",
+        "for slow decays Σ a_n² itself, by series.square_root",
+    )
+
+
+def _frobenius(extent: Extent) -> Claim:
+    T = extent.exact // 2
+    found = {x: gamma_f(d, T, gap=1e-5).upper for x, d in DECAYS.items() if d.log_convex}
+    over = [math.sqrt(T) * half_weights(DECAYS[x], T).value / norm for x, norm in found.items()]
+    return Claim(
+        "Theorem 3, (4)",
+        "γ_F ≤ √T (1 + Σ f(n+1)²/4)",
+        "never below γ_F",
+        f"{min(over):.6g} to {max(over):.4g} times γ_F at T = {T}, {len(over)} decays",
+        holds(min(over) >= 1),
+    )

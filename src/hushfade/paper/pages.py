@@ -1,0 +1,173 @@
+"""The report as files: one page in Markdown and in HTML, pictures, and every number as CSV."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from hushfade.paper.document import Cell, Claim, Extent, Figure, Prose, Table, Written
+from hushfade.paper.draw import draw
+from hushfade.paper.web import web
+from hushfade.whole import whole
+
+CLAIMS = ("where", "says", "claimed", "computed", "verdict", "instead")
+TITLE = "The paper, recomputed"
+
+
+def write(directory: Path, extent: Extent, chapters: Sequence[Written]) -> None:
+    """All files of the report; the pages come last, when all that they point to is there."""
+    from hushfade.report import write as write_picture
+
+    figures, data = directory / "figures", directory / "data"
+    for place in (figures, data):
+        place.mkdir(exist_ok=True)
+    for chapter in chapters:
+        for block in chapter.blocks:
+            match block:
+                case Table():
+                    _csv(data / f"{block.name}.csv", block.columns, block.rows)
+                case Figure():
+                    _csv(data / f"{block.name}.csv", _COLUMNS, _points(block))
+                    for ending in ("svg", "png"):
+                        write_picture(draw(block), figures / f"{block.name}.{ending}")
+    _csv(data / "claims.csv", CLAIMS, map(cells, claims(chapters)))
+    text = markdown(extent, chapters)
+    for name, page in (("report.md", text), ("report.html", web(TITLE, text, directory))):
+        with whole(directory / name) as file:
+            file.write_text(page, encoding="utf-8")
+
+
+def claims(chapters: Iterable[Written]) -> list[Claim]:
+    """All claims, in order."""
+    return [x for chapter in chapters for x in chapter.blocks if isinstance(x, Claim)]
+
+
+def summary(found: Iterable[Claim]) -> str:
+    """How many claims hold, in a sentence.
+
+    >>> summary([Claim("Theorem 3", "γ2 ≤ 1", "1", "1.0328", "false", "the sum runs to T")])
+    '1 claim was held against a number: 0 hold, 0 are true but weak, 1 is false.'
+    """
+    counts = Counter(claim.verdict for claim in found)
+    total = counts.total()
+    held = f"{total} {'claim was' if total == 1 else 'claims were'} held against a number"
+    hold, weak, false = (counts[verdict] for verdict in ("holds", "weak", "false"))
+    return (
+        f"{held}: {hold} {'holds' if hold == 1 else 'hold'}, "
+        f"{weak} {'is' if weak == 1 else 'are'} true but weak, "
+        f"{false} {'is' if false == 1 else 'are'} false."
+    )
+
+
+# Markdown -----------------------------------------------------------------------------------
+
+
+def markdown(extent: Extent, chapters: Sequence[Written]) -> str:
+    """The whole page."""
+    found = claims(chapters)
+    wrong = [claim for claim in found if claim.verdict != "holds"]
+    parts = [_head(extent, found)]
+    if wrong:
+        parts += ["These are not as printed:", _table(CLAIMS, map(cells, wrong))]
+    for number, chapter in enumerate(chapters, start=1):
+        parts.append(f"## {number}. {chapter.title}")
+        parts.extend(_body(chapter))
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(extent: Extent, found: Sequence[Claim]) -> str:
+    import platform
+
+    import scipy
+
+    import hushfade
+
+    kind = "the whole report" if extent.full else "a quick report, with fewer steps and releases"
+    return f"""\
+# {TITLE}
+
+M. Henzinger, J. Upadhyay and S. Upadhyay, *A Unifying Framework for Differentially Private Sums
+under Continual Observation*, held against the code of hushfade {hushfade.__version__}. Written by
+`hushfade paper`: {kind}. Every number below was computed by that run, and is in a CSV file under
+`data`. Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__},
+{platform.machine()}.
+
+Statements are counted as the paper counts them: definitions, theorems, claims and remarks together.
+Its first theorem is Theorem 2. *Weak* is what is true, but is not what is meant or far from it.
+
+## What was found
+
+{summary(found)}"""
+
+
+def _body(chapter: Written) -> Iterator[str]:
+    for kind, blocks in groupby(chapter.blocks, type):
+        if kind is Claim:
+            yield _table(CLAIMS, (cells(x) for x in blocks if isinstance(x, Claim)))
+            continue
+        for block in blocks:
+            match block:
+                case Prose():
+                    yield block.text.strip()
+                case Table():
+                    rows = ([shown(x, block.digits) for x in row] for row in block.rows)
+                    yield _table(block.columns, rows)
+                    yield f"*{block.caption}* [CSV](data/{block.name}.csv)"
+                case Figure():
+                    alternative = re.sub(r"[\[\]*`]", "", block.caption)
+                    yield f"![{alternative}](figures/{block.name}.svg)"
+                    yield f"*{block.caption}* [CSV](data/{block.name}.csv)"
+
+
+def shown(cell: Cell, digits: int) -> str:
+    """A cell as it is read; whole numbers in full.
+
+    >>> shown(1.0327955589886444, 5), shown(1048576, 3), shown(True, 3)
+    ('1.0328', '1048576', 'yes')
+    """
+    match cell:
+        case bool():
+            return "yes" if cell else "no"
+        case float():
+            return f"{cell:.{digits}g}"
+    return str(cell)
+
+
+def cells(claim: Claim) -> tuple[str, ...]:
+    """What stands under CLAIMS."""
+    return claim.where, claim.says, claim.printed, claim.found, claim.verdict, claim.instead
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(map(_escaped, line)) + " |" for line in (columns, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(columns), *lines[1:]])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+# Numbers ------------------------------------------------------------------------------------
+
+_COLUMNS = ("panel", "line", "x", "y", "high")
+
+
+def _points(figure: Figure) -> Iterator[tuple[Cell, ...]]:
+    for panel in figure.panels:
+        for one in panel.lines:
+            highs: Sequence[Cell] = one.high or [""] * len(one.x)
+            for x, y, high in zip(one.x, one.y, highs, strict=True):
+                yield panel.title, one.label, x, y, high
+
+
+def _csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    with whole(path) as hidden, hidden.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
