@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from hushfade.report import look
@@ -40,6 +41,8 @@ def draw(figure: Figure) -> Drawing:
         frameon=False,
         fontsize=look.SMALL,
     )
+    made.draw_without_rendering()  # so that the layout, half of the time, is made once
+    made.set_layout_engine("none")
     return made
 
 
@@ -55,14 +58,34 @@ def _panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
 
 
 def _said(axes: Axes) -> None:
-    """Numbers as they are said, 3 and not 3 × 10⁰, where a logarithmic axis is short."""
-    from matplotlib.ticker import LogFormatter
+    """Numbers on logarithmic axes: 3 and 20 where the axis is short, 10⁻³ where it is long.
+
+    They are plain text, and long axes have no ticks between: both take a second a figure.
+    """
+    from matplotlib.ticker import FuncFormatter, LogFormatter, NullLocator
 
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
-        if axis.get_scale() == "log" and high < 100 * low:
+        if axis.get_scale() != "log":
+            continue
+        if high < 100 * low:
             axis.set_major_formatter(LogFormatter(minor_thresholds=(2.0, 0.7)))
             axis.set_minor_formatter(LogFormatter(minor_thresholds=(2.0, 0.7)))
+        else:
+            axis.set_major_formatter(FuncFormatter(lambda number, _: decade(number)))
+            axis.set_minor_locator(NullLocator())
+
+
+def decade(number: float) -> str:
+    """A power of ten as it is written.
+
+    >>> decade(1e-12), decade(100.0), decade(1.0)
+    ('10⁻¹²', '100', '1')
+    """
+    power = round(math.log10(number))
+    if 0 <= power <= 2:
+        return str(10**power)
+    return "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _line(axes: Axes, one: Line, rank: int) -> None:

@@ -34,8 +34,9 @@ def write(directory: Path, extent: Extent, chapters: Sequence[Written]) -> None:
                     _csv(data / f"{block.name}.csv", block.columns, block.rows)
                 case Figure():
                     _csv(data / f"{block.name}.csv", _COLUMNS, _points(block))
+                    drawn = draw(block)
                     for ending in ("svg", "png"):
-                        write_picture(draw(block), figures / f"{block.name}.{ending}")
+                        write_picture(drawn, figures / f"{block.name}.{ending}")
     _csv(data / "claims.csv", CLAIMS, map(cells, claims(chapters)))
     text = markdown(extent, chapters)
     for name, page in (("report.md", text), ("report.html", web(TITLE, text, directory))):
