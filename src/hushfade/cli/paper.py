@@ -29,7 +29,8 @@ Quick = Annotated[
     bool,
     typer.Option(
         "--quick",
-        help="The same chapters with fewer steps and releases: a minute, not a quarter of an hour.",
+        help="The same chapters with fewer steps and releases, in a minute.",
+        rich_help_panel=options.OUTPUT,
     ),
 ]
 
