@@ -31,6 +31,8 @@ myst_substitutions = {
 
 html_theme = "furo"
 html_title = f"hushfade {version}"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}

@@ -47,7 +47,7 @@ def test_a_figure_s_points_are_in_the_data(directory):
 
 
 def test_claims_are_in_the_data_and_counted_in_the_page(directory):
-    assert [row[4] for row in rows(directory / "data" / "claims.csv")[1:]] == [
+    assert [row[1] for row in rows(directory / "data" / "claims.csv")[1:]] == [
         "holds", "false", "weak",
     ]  # fmt: skip
     text = (directory / "report.md").read_text(encoding="utf-8")

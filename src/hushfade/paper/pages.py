@@ -16,7 +16,7 @@ from hushfade.paper.draw import draw
 from hushfade.paper.web import web
 from hushfade.whole import whole
 
-CLAIMS = ("where", "says", "claimed", "computed", "verdict", "instead")
+CLAIMS = ("where", "verdict", "says", "claimed", "computed", "instead")
 TITLE = "The paper, recomputed"
 
 
@@ -142,7 +142,7 @@ def shown(cell: Cell, digits: int) -> str:
 
 def cells(claim: Claim) -> tuple[str, ...]:
     """What stands under CLAIMS."""
-    return claim.where, claim.says, claim.printed, claim.found, claim.verdict, claim.instead
+    return claim.where, claim.verdict, claim.says, claim.printed, claim.found, claim.instead
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
