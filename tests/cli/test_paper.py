@@ -24,7 +24,7 @@ def test_the_report_is_written_where_it_is_asked_for(tmp_path):
 
 def test_the_page_says_what_does_not_hold_and_no_more(tmp_path):
     shown = " ".join(run("paper -o", str(tmp_path)).stdout.split())
-    assert "3 claims were held against a number: 1 holds, 1 is true but weak, 1 is false." in shown
+    assert "3 checks of the paper's statements: 1 hold, 1 true but weak, 1 false." in shown
     assert "γ2 ≤ 1" in shown
     assert "S ≤ 804.7" in shown
     assert "|x| ≤ 1" not in shown

@@ -51,7 +51,7 @@ def test_claims_are_in_the_data_and_counted_in_the_page(directory):
         "holds", "false", "weak",
     ]  # fmt: skip
     text = (directory / "report.md").read_text(encoding="utf-8")
-    assert "3 claims were held against a number: 1 holds, 1 is true but weak, 1 is false." in text
+    assert "3 checks of the paper's statements: 1 hold, 1 true but weak, 1 false." in text
 
 
 def test_the_head_lists_what_is_not_as_printed_and_no_more(directory):
@@ -130,7 +130,7 @@ def test_a_written_report_is_the_same_bytes_again(directory, tmp_path):
 def test_a_report_without_errors_lists_none():
     good = Written("one", "Good", (toy.HOLDS,))
     text = pages.markdown(QUICK, [good])
-    assert "1 claim was held against a number: 1 holds" in text
+    assert "1 check of the paper's statements: 1 hold" in text
     assert "not as printed" not in text
 
 

@@ -109,12 +109,17 @@ class Claim:
     correction that has a number of its own is a claim too.
     """
 
-    where: str  # 'Theorem 3', 'Section 4.1', or 'ours'
+    where: str  # 'Theorem 3', 'Theorem 3, corrected', or 'ours'
     says: str
     printed: str
     found: str
     verdict: Verdict
     instead: str = ""
+
+    @property
+    def ours(self) -> bool:
+        """Is it a correction, or a claim that the paper does not make?"""
+        return self.where == "ours" or self.where.endswith((", corrected", ", ours"))
 
 
 def holds(condition: bool) -> Verdict:

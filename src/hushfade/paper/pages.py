@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
-from hushfade.paper.document import Cell, Claim, Extent, Figure, Prose, Table, Written
+from hushfade.paper.document import (
+    Cell,
+    Claim,
+    Extent,
+    Figure,
+    Prose,
+    Table,
+    Verdict,
+    Written,
+)
 from hushfade.paper.draw import draw
 from hushfade.paper.web import web
 from hushfade.whole import whole
@@ -50,20 +59,24 @@ def claims(chapters: Iterable[Written]) -> list[Claim]:
 
 
 def summary(found: Iterable[Claim]) -> str:
-    """How many claims hold, in a sentence.
+    """How many claims hold, in two sentences: the paper's, and ours.
 
-    >>> summary([Claim("Theorem 3", "γ2 ≤ 1", "1", "1.0328", "false", "the sum runs to T")])
-    '1 claim was held against a number: 0 hold, 0 are true but weak, 1 is false.'
+    >>> wrong = Claim("Theorem 3", "γ2 ≤ 1", "1", "1.0328", "false", "the sum runs to T")
+    >>> right = Claim("Theorem 3, corrected", "γ2 ≤ 1.0625", "1.0625", "1.0328", "holds")
+    >>> summary([wrong, right])
+    "1 check of the paper's statements: 0 hold, 0 true but weak, 1 false. 1 check of our ..."
     """
-    counts = Counter(claim.verdict for claim in found)
-    total = counts.total()
-    held = f"{total} {'claim was' if total == 1 else 'claims were'} held against a number"
-    hold, weak, false = (counts[verdict] for verdict in ("holds", "weak", "false"))
-    return (
-        f"{held}: {hold} {'holds' if hold == 1 else 'hold'}, "
-        f"{weak} {'is' if weak == 1 else 'are'} true but weak, "
-        f"{false} {'is' if false == 1 else 'are'} false."
+    claims = list(found)
+    return " ".join(
+        _counted(whose, [claim.verdict for claim in claims if claim.ours == ours])
+        for whose, ours in (("the paper's statements", False), ("our corrections and claims", True))
     )
+
+
+def _counted(whose: str, verdicts: list[Verdict]) -> str:
+    hold, weak, false = (verdicts.count(verdict) for verdict in get_args(Verdict))
+    checks = f"{len(verdicts)} {'check' if len(verdicts) == 1 else 'checks'} of {whose}"
+    return f"{checks}: {hold} hold, {weak} true but weak, {false} false."
 
 
 # Markdown -----------------------------------------------------------------------------------
@@ -95,9 +108,9 @@ def _head(extent: Extent, found: Sequence[Claim]) -> str:
 
 M. Henzinger, J. Upadhyay and S. Upadhyay, *A Unifying Framework for Differentially Private Sums
 under Continual Observation*, held against the code of hushfade {hushfade.__version__}. Written by
-`hushfade paper`: {kind}. Every number below was computed by that run, and is in a CSV file under
-`data`. Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__},
-{platform.machine()}.
+`hushfade paper`: {kind}. Every number below was computed by that run; those of tables, figures and
+claims are in full in the CSV files under `data`. Python {platform.python_version()}, numpy
+{np.__version__}, scipy {scipy.__version__}, {platform.machine()}.
 
 Statements are counted as the paper counts them: definitions, theorems, claims and remarks together.
 Its first theorem is Theorem 2. *Weak* is what is true, but is not what is meant or far from it.
