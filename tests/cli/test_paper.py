@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_the_page_says_what_does_not_hold_and_no_more(tmp_path):
     shown = " ".join(run("paper -o", str(tmp_path)).stdout.split())
     assert "3 checks of the paper's statements: 1 hold, 1 true but weak, 1 false." in shown
     assert "γ2 ≤ 1" in shown
-    assert "S ≤ 804.7" in shown
+    assert "the sum runs to T" in shown
     assert "|x| ≤ 1" not in shown
 
 
@@ -35,6 +36,7 @@ def test_the_document_has_every_claim(tmp_path):
     assert found["extent"] == "quick"
     assert [claim["verdict"] for claim in found["claims"]] == ["holds", "false", "weak"]
     assert found["claims"][1]["instead"] == "the sum runs to T"
+    assert [claim["chapter"] for claim in found["claims"]] == ["one", "one", "two"]
     assert found["summary"] == pages.summary([toy.HOLDS, toy.FALSE, toy.WEAK])
 
 
@@ -43,18 +45,35 @@ def test_quick_says_that_it_is_quick(tmp_path):
     assert "a quick report" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
-def test_an_interrupted_report_says_how_to_go_on(tmp_path, monkeypatch):
-    def interrupted(*_, **__):
+@pytest.mark.parametrize("form", ["", " --json"])
+def test_an_interrupted_report_says_what_is_kept(tmp_path, monkeypatch, form):
+    def stopped(extent):
+        yield toy.TABLE
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hushfade.paper.compose.report", interrupted)
-    shown = run("paper -o", str(tmp_path))
-    assert shown.exit_code == 130
-    assert "goes on after the last finished chapter" in shown.stderr
+    broken = replace(toy.CHAPTERS[1], blocks=stopped)
+    for chapters, said in (
+        ([broken], "interrupted before the first chapter was finished"),
+        ([toy.CHAPTERS[0], broken], "interrupted; 1 finished chapter is kept, and the same"),
+    ):
+        monkeypatch.setattr(contents, "CHAPTERS", chapters)
+        shown = run(f"paper{form} -o", str(tmp_path))
+        assert shown.exit_code == 130
+        told = json.loads(shown.stderr)["error"] if form else shown.stderr
+        assert said in told
 
 
-def test_a_file_in_the_way_is_refused(tmp_path):
+def test_what_is_in_the_way_is_told_before_anything_is_computed(tmp_path, monkeypatch):
+    def never(extent):
+        raise AssertionError
+        yield
+
+    monkeypatch.setattr(contents, "CHAPTERS", [replace(toy.CHAPTERS[0], blocks=never)])
     (tmp_path / "file").write_text("", encoding="utf-8")
-    shown = run("paper --json -o", str(tmp_path / "file"))
-    assert shown.exit_code == 5
-    assert "file" in json.loads(shown.stderr)["error"]
+    (tmp_path / "one" / "report.md").mkdir(parents=True)
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "data").write_text("", encoding="utf-8")
+    for place, named in (("file", "file"), ("one", "one/report.md"), ("two", "two/data")):
+        shown = run("paper --json -o", str(tmp_path / place))
+        assert shown.exit_code == 5
+        assert f"cannot write {tmp_path / named}: " in json.loads(shown.stderr)["error"]

@@ -69,10 +69,11 @@ def test_an_interrupted_report_goes_on_where_it_stopped(tmp_path):
         assert (tmp_path / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
-def test_who_watches_is_told_of_every_part_and_chapter(tmp_path):
+def test_who_watches_is_told_what_is_done(tmp_path):
     told = []
-    report(tmp_path, QUICK, toy.CHAPTERS, watch=lambda *what: told.append((what[0].name, what[1])))
+    report(tmp_path, QUICK, toy.CHAPTERS, watch=lambda *what: told.append(what))
     assert told == [
-        ("one", 1), ("one", 2), ("one", 3), ("one", 4), ("one", None),
-        ("two", 1), ("two", 2), ("two", 3), ("two", None),
+        (0, "one"), (0, "one, part 1"), (0, "one, part 2"), (0, "one, part 3"), (0, "one, part 4"),
+        (1, "two"), (1, "two, part 1"), (1, "two, part 2"), (1, "two, part 3"),
+        (2, "drawing figure 1 of 1"),
     ]  # fmt: skip

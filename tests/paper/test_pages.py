@@ -47,7 +47,7 @@ def test_a_figure_s_points_are_in_the_data(directory):
 
 
 def test_claims_are_in_the_data_and_counted_in_the_page(directory):
-    assert [row[1] for row in rows(directory / "data" / "claims.csv")[1:]] == [
+    assert [row[2] for row in rows(directory / "data" / "claims.csv")[1:]] == [
         "holds", "false", "weak",
     ]  # fmt: skip
     text = (directory / "report.md").read_text(encoding="utf-8")
@@ -71,7 +71,7 @@ def test_tables_are_rounded_and_escaped_in_the_page(directory):
 def test_every_link_of_the_page_leads_to_a_file(directory):
     text = (directory / "report.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)]+)\)", text)
-    assert len(links) == 3
+    assert len(links) == 4
     assert all((directory / link).is_file() for link in links)
 
 
@@ -143,4 +143,16 @@ def test_other_files_of_the_directory_stay(tmp_path):
 def test_two_blocks_of_one_name_are_refused(tmp_path):
     with pytest.raises(InvalidValue, match="toy-table"):
         report(tmp_path, QUICK, [toy.CHAPTERS[0], replace(toy.CHAPTERS[0], name="again")])
+    assert not (tmp_path / "report.md").exists()
+
+
+def test_an_interrupted_writing_leaves_no_old_page(tmp_path, monkeypatch):
+    report(tmp_path, QUICK, toy.CHAPTERS)
+
+    def interrupted(figure):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pages, "draw", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        report(tmp_path, QUICK, toy.CHAPTERS)
     assert not (tmp_path / "report.md").exists()

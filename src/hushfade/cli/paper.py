@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ from hushfade.cli import console, options
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushfade.paper.document import Chapter, Claim
+    from hushfade.paper.document import Claim
 
 Directory = Annotated[
     Path,
@@ -53,53 +52,57 @@ def paper(
     from hushfade.paper.document import FULL, QUICK
 
     extent = QUICK if quick else FULL
-    try:
-        with console.progress("computing", len(CHAPTERS)) as advance:
-            chapters = report(output, extent, CHAPTERS, watch=_watched(advance, len(CHAPTERS)))
-    except KeyboardInterrupt:
-        console.note("Interrupted; the same command goes on after the last finished chapter.")
-        raise
-    claims = pages.claims(chapters)
-    wrong = [claim for claim in claims if claim.verdict != "holds"]
+    done = 0
+    with console.progress("computing", len(CHAPTERS)) as advance:
+
+        def watch(chapters: int, doing: str) -> None:
+            nonlocal done
+            advance(chapters - done, f"{chapters} of {len(CHAPTERS)} chapters; {doing}")
+            done = chapters
+
+        try:
+            found = report(output, extent, CHAPTERS, watch=watch)
+        except KeyboardInterrupt:
+            raise console.Failure(_kept(done), console.Exit.INTERRUPTED) from None
+        except OSError as error:
+            where, reason = error.filename or output, error.strerror or type(error).__name__
+            message = f"cannot write {where}: {reason}"
+            raise console.Failure(message, console.Exit.FILE) from None
+    claims = pages.claims(found)
     if json:
+        names = ("chapter", *pages.CLAIMS)
         console.document(
             {
                 "extent": extent.name,
                 "directory": str(output),
                 "summary": pages.summary(claims),
-                "claims": [dict(zip(pages.CLAIMS, pages.cells(x), strict=True)) for x in claims],
+                "claims": [dict(zip(names, row, strict=True)) for row in pages.listed(found)],
             }
         )
         return
     page = console.out()
     page.print(pages.summary(claims), end="\n\n")
-    page.print(_table(wrong))
-    page.print(f"Written: {output / 'report.html'}, {output / 'report.md'}, figures and data")
+    page.print(_table([claim for claim in claims if claim.verdict == "false"]))
+    if quick:
+        page.print("With fewer steps and releases: --quick.")
+    page.print(f"Written: {output / 'report.html'}, {output / 'report.md'}, figures and data.")
 
 
-def _watched(advance: console.Advance, total: int) -> Callable[[Chapter, int | None], None]:
-    """Tells the bar the chapter, its place and its part."""
-    done = 0
-
-    def watch(chapter: Chapter, parts: int | None) -> None:
-        nonlocal done
-        if parts is None:
-            done += 1
-            advance(1, f"{done} of {total} chapters")
-        else:
-            advance(0, f"{done} of {total} chapters; {chapter.name}, part {parts}")
-
-    return watch
+def _kept(chapters: int) -> str:
+    """What an interrupted run leaves."""
+    if not chapters:
+        return "interrupted before the first chapter was finished"
+    finished = "1 finished chapter is" if chapters == 1 else f"{chapters} finished chapters are"
+    return f"interrupted; {finished} kept, and the same command goes on after them"
 
 
 def _table(claims: list[Claim]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(title="Not as printed", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for head in ("where", "says", "computed", "verdict"):
+    table = Table(title="False as printed", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for head in ("where", "says", "computed", "instead"):
         table.add_column(head)
     for claim in claims:
-        style = "bold red" if claim.verdict == "false" else None
-        table.add_row(claim.where, claim.says, claim.found, claim.verdict, style=style)
+        table.add_row(claim.where, claim.says, claim.found, claim.instead)
     return table

@@ -17,32 +17,33 @@ def report(
     extent: Extent,
     chapters: Sequence[Chapter],
     *,
-    watch: Callable[[Chapter, int | None], None] = lambda chapter, parts: None,
+    watch: Callable[[int, str], None] = lambda done, doing: None,
 ) -> list[Written]:
     """The chapters, computed and written to the directory.
 
         report.md  report.html  figures/NAME.svg and .png  data/NAME.csv
 
     A chapter that an interrupted run of the same code has finished is taken from the directory;
-    `watch(chapter, parts)` is told after each part, and with None when a chapter is complete.  The
-    same code gives the same bytes on the same machine.
+    `watch` is told how many chapters are done, and what is being done.  The same code gives the
+    same bytes on the same machine.  OSError, before anything is computed, if the directory cannot
+    take the report.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    pages.prepare(directory)
     journal = Journal(directory, extent)
     found = []
-    for chapter in chapters:
+    for done, chapter in enumerate(chapters):
         written = journal.find(chapter)
         if written is None:
             blocks = []
+            watch(done, chapter.name)
             for block in chapter.blocks(extent):
                 blocks.append(block)
-                watch(chapter, len(blocks))
+                watch(done, f"{chapter.name}, part {len(blocks)}")
             written = Written(chapter.name, chapter.title, tuple(blocks))
             journal.keep(written)
-        watch(chapter, None)
         found.append(written)
     _told_apart(found)
-    pages.write(directory, extent, found)
+    pages.write(directory, extent, found, watch=lambda doing: watch(len(found), doing))
     journal.forget()
     return found
 

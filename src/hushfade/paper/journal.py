@@ -26,6 +26,7 @@ class Journal:
 
     def __init__(self, directory: Path, extent: Extent) -> None:
         self._place = directory / PLACE
+        self._place.mkdir(exist_ok=True)
         self._fingerprint = fingerprint(extent)
 
     def find(self, chapter: Chapter) -> Written | None:
@@ -40,7 +41,6 @@ class Journal:
 
     def keep(self, chapter: Written) -> None:
         """Write the chapter down, whole or not at all."""
-        self._place.mkdir(exist_ok=True)
         kept = {"fingerprint": self._fingerprint, "chapter": to_json(chapter)}
         with whole(self._file(chapter.name)) as file:
             file.write_text(json.dumps(kept), encoding="utf-8")

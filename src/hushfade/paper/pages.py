@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import get_args
@@ -27,30 +29,51 @@ from hushfade.whole import whole
 
 CLAIMS = ("where", "verdict", "says", "claimed", "computed", "instead")
 TITLE = "The paper, recomputed"
+PAGES = ("report.md", "report.html")
 
 
-def write(directory: Path, extent: Extent, chapters: Sequence[Written]) -> None:
+def prepare(directory: Path) -> None:
+    """Make the places of all files; OSError if one cannot be made or written to."""
+    for place in (directory, directory / "figures", directory / "data"):
+        place.mkdir(parents=True, exist_ok=True)
+    for page in (directory / name for name in PAGES):
+        if page.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
+
+
+def write(
+    directory: Path,
+    extent: Extent,
+    chapters: Sequence[Written],
+    *,
+    watch: Callable[[str], None] = lambda doing: None,
+) -> None:
     """All files of the report; the pages come last, when all that they point to is there."""
     from hushfade.report import write as write_picture
 
-    figures, data = directory / "figures", directory / "data"
-    for place in (figures, data):
-        place.mkdir(exist_ok=True)
-    for chapter in chapters:
-        for block in chapter.blocks:
-            match block:
-                case Table():
-                    _csv(data / f"{block.name}.csv", block.columns, block.rows)
-                case Figure():
-                    _csv(data / f"{block.name}.csv", _COLUMNS, _points(block))
-                    drawn = draw(block)
-                    for ending in ("svg", "png"):
-                        write_picture(drawn, figures / f"{block.name}.{ending}")
-    _csv(data / "claims.csv", CLAIMS, map(cells, claims(chapters)))
+    blocks = [block for chapter in chapters for block in chapter.blocks]
+    figures = [block for block in blocks if isinstance(block, Figure)]
+    for name in PAGES:  # so that no old page points to new figures, if this is interrupted
+        (directory / name).unlink(missing_ok=True)
+    for block in blocks:
+        if isinstance(block, Table):
+            _csv(directory / "data" / f"{block.name}.csv", block.columns, block.rows)
+    for number, figure in enumerate(figures, start=1):
+        watch(f"drawing figure {number} of {len(figures)}")
+        _csv(directory / "data" / f"{figure.name}.csv", _COLUMNS, _points(figure))
+        drawn = draw(figure)
+        for ending in ("svg", "png"):
+            write_picture(drawn, directory / "figures" / f"{figure.name}.{ending}")
+    _csv(directory / "data" / "claims.csv", ("chapter", *CLAIMS), listed(chapters))
     text = markdown(extent, chapters)
-    for name, page in (("report.md", text), ("report.html", web(TITLE, text, directory))):
+    for name, page in zip(PAGES, (text, web(TITLE, text, directory)), strict=True):
         with whole(directory / name) as file:
             file.write_text(page, encoding="utf-8")
+
+
+def listed(chapters: Iterable[Written]) -> list[tuple[str, ...]]:
+    """Every claim with its chapter, under ('chapter', *CLAIMS)."""
+    return [(chapter.name, *cells(claim)) for chapter in chapters for claim in claims([chapter])]
 
 
 def claims(chapters: Iterable[Written]) -> list[Claim]:
@@ -89,6 +112,7 @@ def markdown(extent: Extent, chapters: Sequence[Written]) -> str:
     parts = [_head(extent, found)]
     if wrong:
         parts += ["These are not as printed:", _table(CLAIMS, map(cells, wrong))]
+    parts.append("Every claim, also those that hold: [CSV](data/claims.csv)")
     for number, chapter in enumerate(chapters, start=1):
         parts.append(f"## {number}. {chapter.title}")
         parts.extend(_body(chapter))
@@ -112,8 +136,9 @@ under Continual Observation*, held against the code of hushfade {hushfade.__vers
 claims are in full in the CSV files under `data`. Python {platform.python_version()}, numpy
 {np.__version__}, scipy {scipy.__version__}, {platform.machine()}.
 
-Statements are counted as the paper counts them: definitions, theorems, claims and remarks together.
-Its first theorem is Theorem 2. *Weak* is what is true, but is not what is meant or far from it.
+Statements are counted as the paper counts them: definitions, theorems, lemmas, claims and remarks
+together. Its first theorem is Theorem 2. *Weak* is what is true, but is not what is meant or far
+from it.
 
 ## What was found
 

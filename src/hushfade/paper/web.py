@@ -61,7 +61,7 @@ img {{ max-width: 100%; background: white; }}
 table {{ border-collapse: collapse; font: 0.8rem/1.4 system-ui, sans-serif; margin: 1rem 0;
   font-variant-numeric: tabular-nums; }}
 th, td {{ border-bottom: 1px solid #8886; padding: 0.25rem 0.7rem 0.25rem 0; text-align: left;
-  vertical-align: top; }}
+  vertical-align: top; min-width: 4rem; max-width: 16rem; }}
 td.holds {{ color: #00734f; }} td.weak {{ color: #9a5b00; }} td.false {{ color: #b23a00;
   font-weight: bold; }}
 @media (prefers-color-scheme: dark) {{
