@@ -1,12 +1,15 @@
 """Errata: exponentials."""
 
+import math
+
 import mpmath
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade import Exponential
+from hushfade import Exponential, NoDecay
 from hushfade.theory.bounds import half_weights, root
 from hushfade.theory.families import (
+    counting_sum,
     exponential_closed,
     exponential_sum,
 )
@@ -47,3 +50,12 @@ def test_the_two_bounds_on_exponentials_cross_at_alpha_1_64():
     for alpha, tighter in [(1.63, True), (1.65, False)]:
         decay = Exponential(alpha=alpha)
         assert (exponential_sum(decay, 999).value < half_weights(decay, 999).value) == tighter
+
+
+@pytest.mark.parametrize(("T", "more"), [(32, 0.116), (4096, 0.183)])
+def test_the_bound_for_the_count_is_not_the_one_it_recovers_exactly_and_is_weak(T, more):
+    # abstract, Section 1.2 (C): recovers 'exactly' the results for the count, which Section 3.6
+    # quotes as 1 + ln(w)/π + 2/w; Theorem 4 at α = 1 is 1 + H_{T-1}/π.  The mechanism is the same
+    quoted = 1 + math.log(T) / math.pi + 2 / T
+    assert_allclose(counting_sum(T).value - quoted, more, atol=5e-4)
+    assert root(NoDecay(), T).value <= counting_sum(T).value

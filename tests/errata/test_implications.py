@@ -32,13 +32,21 @@ def test_hereditary_discrepancy_restricts_columns():
 
 @pytest.mark.parametrize("T", [2, 10, 48])
 def test_the_footnote_on_mathias_is_below_gamma2(T):
-    # Appendix E: 1/(2T) + ln(T)/π ≤ γ2 ≤ 1/2 + ln(T)/π
+    # Appendix E, footnote: γ2 ≤ 1/2 + ln(T)/π
     lower, upper = brute.gamma2(np.ones(T))
     assert 1 / 2 + math.log(T) / math.pi < lower
     assert mathias_lower(T).value <= upper
     assert lower <= mathias_upper(T).value
     if T == 2:
         assert f"{1 / 2 + math.log(T) / math.pi:.2f}" == "0.72"
+
+
+@pytest.mark.parametrize("T", [2, 10, 48])
+def test_the_lower_bound_of_the_footnote_is_too_low_by_half_or_more_and_is_weak(T):
+    # Appendix E, footnote: 1/(2T) + ln(T)/π ≤ γ2
+    printed, lower = 1 / (2 * T) + math.log(T) / math.pi, brute.gamma2(np.ones(T))[0]
+    assert printed < lower - 0.49
+    assert printed + 0.2 < mathias_lower(T).value <= lower + 1e-9
 
 
 @pytest.mark.parametrize("decay", [NoDecay(), PowerLaw(power=1), Exponential(alpha=2)], ids=repr)
@@ -51,8 +59,8 @@ def test_claim_25_holds_for_weights_that_do_not_rise(decay):
     assert np.all(np.abs(h) < 1)
 
 
-def test_claim_25_needs_weights_that_do_not_rise():
-    # Lemma 24 asks only f : N → R₊ with f(1) = 1
+def test_claim_25_needs_weights_that_do_not_rise_and_is_weak():
+    # Claim 25 has the f of Lemma 24, which does not repeat that f never rises
     f = np.array([1.0, 0.1, 100.0])
     x = 0.5
     assert x < 1 / (f[1] + 1)
@@ -75,8 +83,8 @@ def test_the_series_of_lemma_24_diverges_from_one_on():
     assert np.all(np.diff(terms[40:]) > 0)
 
 
-def test_lemma_24_needs_weights_that_do_not_rise():
-    # Lemma 24 asks f : N₊ → R₊ with f(1) = 1, its proof that f is non-increasing
+def test_lemma_24_needs_weights_that_do_not_rise_and_is_weak():
+    # Lemma 24 asks f : N₊ → R₊ with f(1) = 1; that f never rises, as in Section 3, is not repeated
     terms = [math.factorial(n) // 100**n for n in (200, 400, 800)]  # f(n + 1) = n! at x = 1/100
     assert terms == sorted(terms)  # and so at every x but 0: no neighbourhood
     assert terms[-1] > 10**300

@@ -15,6 +15,7 @@ from hushfade.theory.families import (
     power_zeta,
 )
 from tests.theory import brute
+from tests.theory.brute import powers
 
 
 @pytest.mark.parametrize("f2", [0.05, 0.5, 1.0])
@@ -74,3 +75,22 @@ def test_lemma_26_needs_the_trace_norm_and_the_spectral_norm_and_is_weak():
     assert np.linalg.norm(C * H) / np.linalg.norm(H) < 1 < lower
     # so it is as largest sums of a column (‖·‖_1 as in ‖·‖_{1→1})
     assert np.linalg.norm(C * H, 1) / np.linalg.norm(H, 1) <= 1
+
+
+@pytest.mark.parametrize(("c", "bound", "printed"), [(1, 1.0772, 1.0328), (2, 1.0160, 1.0079)])
+def test_the_trace_norm_was_a_nontrivial_lower_bound_and_calling_ours_the_first_is_weak(
+    c, bound, printed
+):
+    # abstract, Section 1.1: the first nontrivial lower bound for f not constant.  ‖M‖_*/T ≤ γ2 is
+    # the dual (Lemma 26) at P = 1/T; above 1 from T = 2 on, above the printed bound at T = 8
+    for T in (2, 8):
+        M = brute.matrix(powers(float(c), T))
+        trace = np.linalg.norm(M, "nuc") / T
+        assert 1 < trace <= brute.gamma2(powers(float(c), T))[1]
+    assert (f"{trace:.4f}", f"{two_steps(PowerLaw(power=c), 8).value:.4f}") == (
+        f"{bound:.4f}",
+        f"{printed:.4f}",
+    )
+    f_2 = 2.0**-c
+    pair = np.linalg.norm(brute.matrix([1, f_2]), "nuc") / 2
+    assert_allclose(pair, math.sqrt(1 + f_2**2 / 4), rtol=1e-12)

@@ -87,7 +87,7 @@ def test_the_operators_of_the_count_and_of_one_over_n_are_unbounded():
     assert np.linalg.norm(M, 2) < math.pi**2 / 6  # c = 2 is bounded, by g(1)
 
 
-def test_the_factorial_of_the_hypergeometric_function_rises():
+def test_the_factorial_of_the_hypergeometric_function_rises_and_is_weak():
     # Appendix A: (a)_n = a(a+1)⋯(a+n-1), called falling, as (m)_n = m(m-1)⋯ is in Section 3.1
     assert mpmath.rf(3, 2) == 12
     assert mpmath.ff(3, 2) == 6

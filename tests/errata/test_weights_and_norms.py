@@ -1,6 +1,5 @@
 """Errata: the weights, the norms, and the series between them."""
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -55,8 +54,8 @@ def test_the_lower_bound_needs_two_steps():
     assert brute.gamma2([1.0, 1.0])[1] >= printed == two_steps(NoDecay(), 2).value
 
 
-def test_gamma2_is_above_one_only_for_f2_above_zero():
-    # Theorem 2: 1 < γ2(M_f); Theorem 7 has windows, and that of length 1 has f(2) = 0
+def test_gamma2_is_above_one_only_for_f2_above_zero_and_is_weak():
+    # Theorem 2 has f > 0 and 1 < γ2(M_f); Theorem 7 has windows, and that of length 1 ends at once
     identity = SlidingWindow(length=1)
     assert_allclose(brute.gamma2(identity.weights(9)), 1, rtol=1e-14)
     assert two_steps(identity, 9).value == 1
@@ -77,8 +76,8 @@ def test_the_lower_bound_stays_where_gamma2_grows_and_is_weak():
     assert root(fast, 1024).value < 1.0002 * two_steps(fast, 1024).value
 
 
-def test_class_f_needs_a_first_weight_of_one():
-    # Theorem 3: 'let f be in F'; F looks at f(2), f(3), ... alone
+def test_class_f_needs_a_first_weight_of_one_and_is_weak():
+    # F looks at f(2), f(3), ... alone; that f(1) = 1 is said before (2), and not again
     f = np.array([100.0, 0.5])
     assert np.all(series.square_root(np.array([1.0, *f[1:]])) >= 0)
     printed = 1 + f[1] ** 2 / 4
@@ -117,8 +116,8 @@ def test_the_square_root_of_falling_weights_may_have_negative_coefficients():
     assert_allclose(H @ H, brute.matrix(f), atol=1e-14)  # the factorization needs no signs
 
 
-def test_the_first_weight_of_algorithm_1_is_one():
-    # Algorithm 1 asks for a decreasing f : N₊ → R₊ and sets r(1) = 1
+def test_the_first_weight_of_algorithm_1_is_one_and_is_weak():
+    # Algorithm 1 sets r(1) = 1; f(1) = 1 is said before (2), not among what it requires
     f = np.array([2.0, 1.0])
     printed = brute.matrix([1, f[1] / 2])  # a_1 of (3)
     right = brute.matrix(brute.root(f))
@@ -134,32 +133,6 @@ def test_algorithm_1_takes_weights_that_do_not_fall():
     assert_allclose(H @ H, brute.matrix(f), rtol=1e-14)
 
 
-def test_the_exponents_of_bell_are_not_negative():
-    # Definition 1: 'all integral j_1, ...' with Σ j_i = k and Σ i j_i = n; here n = 3, k = 1
-    found = [
-        j
-        for j in itertools.product(range(-9, 10), repeat=3)
-        if sum(j) == 1 and j[0] + 2 * j[1] + 3 * j[2] == 3
-    ]
-    assert (-1, 2, 0) in found  # a term with 1/(-1)! and s_1^-1
-    assert len(found) == 9  # and more outside of ±9
-    assert [j for j in found if min(j) >= 0] == [(0, 0, 1)]  # B_{3,1} = s_3
-    assert bell.partial([2, 3, 7])[3][1] == 7
-
-
-def test_faa_di_bruno_of_order_zero_needs_the_term_of_k_zero():
-    # Theorem 8: for n in N, 0 among them (N₊ is another set), F(G(x)) = Σ_{k=1}^{n} ...
-    value = math.exp(math.sin(0.3))
-    outer, triangle = [value] * 4, bell.partial([math.cos(0.3), -math.sin(0.3), -math.cos(0.3)])
-
-    def derivative(n, first):
-        return sum(outer[k] * triangle[n][k] for k in range(first, n + 1))
-
-    assert derivative(0, first=1) == 0 != value == derivative(0, first=0)
-    for n in (1, 2, 3):  # from n = 1 on B_{n,0} = 0, and the term changes nothing
-        assert derivative(n, first=1) == derivative(n, first=0)
-
-
 def test_an_inverse_function_needs_a_slope_and_not_a_value():
     # Theorem 9: 'F(a) ≠ 0'.  cos at 0 has a value and no slope, and s_1 cannot be found again
     cosine = [0, -1]
@@ -169,8 +142,8 @@ def test_an_inverse_function_needs_a_slope_and_not_a_value():
     assert bell.composition(G, bell.composition(F, s)) == s
 
 
-def test_functions_that_commute_are_not_inverse():
-    # Theorem 9: the inverse is 'F(G(x)) = G(F(x))', without = x
+def test_functions_that_commute_are_not_inverse_and_is_weak():
+    # Theorem 9 calls G the compositional inverse, 'i.e. F(G(x)) = G(F(x))', and leaves out = x
     F, G, s = [2, 0], [3, 0], [Fraction(1), Fraction(5)]  # 2x and 3x
     assert bell.composition(F, G) == bell.composition(G, F)
     assert bell.composition(G, bell.composition(F, s)) == [6, 30]

@@ -79,3 +79,15 @@ def test_windows_by_blocks_do_not_gain_four_and_ten_and_that_is_weak(w):
     assert tree.error_factor / printed < math.pi / math.sqrt(2) / math.log(2) < 3.21
     plain = factor.square_root(decay)  # the square root of the window itself
     assert tree.error_factor > 2.3 * plain.error_factor(4 * w)
+
+
+@pytest.mark.parametrize("w", [16, 256, 4096])
+def test_the_windows_by_blocks_are_not_tight_with_respect_to_constants(w):
+    # before Theorem 7: 'a tight accuracy guarantee with respect to constants'
+    decay = SlidingWindow(length=w)
+    least = for_ever(
+        decay
+    ).value  # the limit of γ2: nothing has less for ever, the square root this
+    assert window_blocks(decay, 2 * w).value > 1.36 * least
+    assert math.sqrt(2) * (1 + math.log(w) / math.pi + 2 / w) > 1.18 * least  # nor is it as printed
+    assert factor.square_root(decay).error_factor(64 * w) <= least * (1 + 1e-9)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
@@ -26,19 +27,30 @@ def rows(found, name):
 
 def test_all_claims_hold(found):
     claims = [x for x in found if isinstance(x, Claim)]
-    assert len(claims) == 5
+    assert len(claims) == 7
     assert {(x.where, x.verdict) for x in claims} == {("ours", "holds")}
 
 
 def test_tables_and_figures_have_names_of_their_own(found):
     names = [x.name for x in found if isinstance(x, Table | Figure)]
-    assert len(set(names)) == len(names) == 5
+    assert len(set(names)) == len(names) == 6
     assert all(name.startswith("beyond-") for name in names)
 
 
 def test_the_normalized_root_lies_between_the_optimum_and_the_root(found):
     for least, root, normalized, *_ in rows(found, "beyond-normalized").values():
         assert least <= normalized <= root * (1 + 1e-12)
+
+
+def test_the_column_normalized_root_is_that_of_its_matrices(found):
+    T = 16
+    a = np.cumprod(np.append(1.0, (2 * np.arange(1, T) - 1) / (2 * np.arange(1, T))))
+    H = np.array([[a[i - j] if i >= j else 0.0 for j in range(T)] for i in range(T)])
+    R = H / np.linalg.norm(H, axis=0)
+    L = np.tril(np.ones((T, T))) @ np.linalg.inv(R)
+    ratio = np.max(np.linalg.norm(L, axis=1)) / np.sum(a**2)
+    rows = {row[:3]: row[3] for row in named(found, "beyond-since").rows}
+    assert_allclose(rows["counting", T, "column-normalized"], ratio, rtol=1e-12)
 
 
 def test_windows_leave_class_f_and_powers_do_not(found):

@@ -34,8 +34,8 @@ def test_what_is_not_as_printed(blocks):
     assert found == {
         ("Section 1.1", "false"): 1,  # the operator norm
         ("Theorem 2", "false"): 1,  # T = 1
-        ("Theorem 2", "weak"): 1,  # f(2) = 0
         ("Abstract", "weak"): 1,  # almost tight
+        ("Section 1.1", "weak"): 1,  # the first lower bound
         ("Section 3.4", "false"): 1,  # γ2 = Σ r²
         ("Claim 22", "weak"): 1,  # f(2) = 1
     }
@@ -69,6 +69,16 @@ def test_the_bounds_are_those_of_the_recurrence(blocks):
 def test_power_one_comes_to_its_known_limit(blocks):
     row = table(blocks, "bounds-horizon")["power 1"]
     assert_allclose([row["γ2 ≥"], row["Σ a_n²"]], 1.10810, atol=6e-5)  # 1/T away
+
+
+def test_the_trace_norm_bounds_gamma2_from_below_and_is_known_at_two_steps():
+    # M = [[1, 0], [1/2, 1]]: (σ₁ + σ₂)² = ‖M‖_F² + 2|det M| = 9/4 + 2
+    claim = bounds._trace_norm()
+    assert_allclose(np.linalg.norm([[1, 0], [0.5, 1]], "nuc"), math.sqrt(4.25), rtol=1e-14)
+    found = [float(x) for x in claim.found.split(" by ")[0].split(", ")]
+    for c, value in zip((1, 2), found, strict=True):
+        f = np.arange(1.0, 9.0) ** -c
+        assert 2 / math.sqrt(4 - f[1] ** 2) < value <= brute.gamma2(f)[1]
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,8 @@ def tight_mu(epsilon):
 def test_exactly_these_claims_fail(found):
     wrong = [(x.where, x.verdict) for x in found if isinstance(x, Claim) and x.verdict != "holds"]
     assert wrong == [
-        ("Definition 17, with the sensitivity Δ √(Σ r²) of Section 3.5", "false"),
+        ("Definition 17", "weak"),  # two values of σ
+        ("Section 3.5", "false"),  # Δ for 2Δ
         ("Theorem 5", "false"),  # no condition on ε
         ("Section 3.5", "false"),  # σ for σ²
     ]

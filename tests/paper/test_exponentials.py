@@ -31,6 +31,7 @@ def test_what_is_not_as_printed(blocks):
         ("Section 1.1", "false"): 1,  # α^-n
         ("Theorem 4, Claim 14", "weak"): 1,  # 804.7
         ("Claim 14", "false"): 1,  # its proof
+        ("Theorem 4", "weak"): 1,  # another formula
     }
     assert all(bool(x.instead) == (x.verdict != "holds") for x in claims(blocks))
 
@@ -58,6 +59,14 @@ def test_the_figure_has_upper_bounds_above_and_the_lower_one_below(blocks):
     lines = {x.label: x for x in figure.panels[0].lines}
     assert min(lines["Theorem 4, 1 + S/π"].y) > 1
     assert max(lines["Theorem 2, lower"].y) < 1
+
+
+def test_the_bound_of_the_count_is_above_the_quoted_one_by_the_limit_of_the_harmonic_numbers():
+    # (H_(T-1) - ln T)/π - 2/T tends to γ/π = 0.1837
+    claim = exponentials._recovered()
+    *_, last = claim.found.split(", ")
+    expected = (0.5772157 - 1 / 8192) / mpmath.pi - 2 / 4096
+    assert_allclose(float(last), float(expected), atol=6e-4)
 
 
 def test_an_exponential_bound_below_its_sum_is_found(monkeypatch):

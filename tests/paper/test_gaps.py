@@ -39,7 +39,6 @@ def test_what_is_not_as_printed(blocks):
         ("c = 4:", "false"): 1,
         ("c = 5:", "false"): 1,
         ("The sa", "false"): 1,  # the same levels with Theorem 2: c = 4, 5
-        ("The lo", "weak"): 1,  # half of what exceeds 1
     }
     assert {x.where for x in claims(blocks) if x.verdict != "holds"} == {"Section 1.1"}
     assert all(bool(x.instead) == (x.verdict != "holds") for x in claims(blocks))

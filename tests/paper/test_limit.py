@@ -80,6 +80,12 @@ def test_two_by_two_steps_of_counting_are_known(found):
     assert_allclose(chapter._root(DECAYS["counting"], 4), 1 + 1 / 4 + 9 / 64 + 25 / 256, rtol=1e-12)
 
 
+def test_weights_that_level_off_have_sums_that_grow_like_the_logarithm():
+    # a half of the count: a_n² ~ 1/(2πn)
+    sums = [float(x) for x in chapter._listed(chapter._flat).split(", ")]
+    assert_allclose(np.diff(sums), math.log(4) / (2 * math.pi), atol=1.1e-3)  # three digits
+
+
 def test_a_wrong_limit_would_be_seen(monkeypatch):
     steps = chapter._steps(QUICK)
     brackets = {name: [chapter.bracket(DECAYS[name], n, 64) for n in steps]

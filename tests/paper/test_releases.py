@@ -42,6 +42,7 @@ def test_exactly_these_claims_fail(found):
     assert wrong == [
         ("Theorem 5", "false"),  # √(log T)
         ("Theorem 15", "false"),  # the same, with probability 2/3
+        ("Theorem 6", "false"),  # H to T - 1
         ("Theorem 6", "weak"),  # far above for slow decays
     ]
 
@@ -82,6 +83,14 @@ def test_the_mean_square_of_a_count_is_the_formula(found):
     assert_allclose(row[3], sigma**2 * np.mean(S) * S[-1], rtol=1e-6)
     last = a[-1] * 511 / 512  # a_256, which Theorem 5's sum has too
     assert_allclose(row[4], sigma**2 * (S[-1] + last**2) ** 2, rtol=1e-6)
+
+
+def test_the_mean_square_of_two_steps_is_above_the_printed_harmonic_bound(found):
+    # 1/n, L = R = [[1, 0], [1/4, 1]]: (1 + 17/16)/2 · 17/16 against 1, the bound with H = 1
+    claim = next(x for x in found if isinstance(x, Claim) and "to T - 1" in x.says)
+    least = 1 / ((1 + 17 / 16) / 2 * 17 / 16)
+    assert_allclose(float(claim.found.split(" to ")[0]), least, atol=6e-5)
+    assert claim.found.endswith("below 1 at T = 2, 3")
 
 
 def test_errors_that_stay_small_would_save_the_printed_bound(sample):

@@ -22,6 +22,14 @@ NUMBERED = [
     "Theorem 21", "Claim 22", "Claim 23", "Lemma 24", "Claim 25", "Lemma 26", "Theorem 27",
     "Algorithm 1", "Figure 1", "Figure 2", *(f"Equation ({n})" for n in range(1, 19)),
 ]  # fmt: skip
+# Equations that are the statement, or the part of it that has errata
+INHERITS = {
+    "Equation (9)": "Section 1.2 (B.1)",
+    "Equation (10)": "Theorem 9",
+    "Equation (12)": "Theorem 15",
+    "Equation (14)": "Lemma 16",
+    "Equation (17)": "Theorem 21",
+}
 HEADS = ("## What it says", "## In the code", "## Checked", "## Errat")
 
 
@@ -76,7 +84,7 @@ def test_the_table_has_no_empty_cell():
         statement, _, verdict, code, tests = row
         assert CODE.search(code), row[0]
         assert TEST.search(tests), row[0]
-        assert verdict in {"stands", "weak", "corrected"}, row[0]
+        assert verdict in {"stands", "weak", "corrected", "not seen"}, row[0]
         assert (PAPER / LINK.fullmatch(statement)[2]).is_file(), row[0]
 
 
@@ -121,6 +129,32 @@ def test_the_list_of_errata_has_no_empty_cell():
         assert (PAPER / LINK.fullmatch(row[0])[2]).is_file(), row
         assert row[2] in {"false", "weak"}, row
         assert TEST.search(row[3]), row
+
+
+def verdict(kinds):
+    """What the errata of a statement, (in its proof alone?, kind) each, make of it."""
+    if (False, "false") in kinds:
+        return "corrected"
+    return "weak" if kinds else "stands"
+
+
+def test_the_verdicts_are_those_of_the_errata():
+    index = {LINK.fullmatch(row[0])[1]: row for row in rows(PAPER / "index.md")}
+    found = {name: set() for name in index}
+    for row in rows(PAPER / "errata.md"):
+        name, page = LINK.fullmatch(row[0]).groups()
+        statement = name.removesuffix(", proof")
+        assert page == LINK.fullmatch(index[statement][0])[2], name
+        found[statement].add((statement != name, row[2]))
+    for name, row in index.items():
+        expected = verdict(found[INHERITS.get(name, name)])
+        assert row[2] == ("not seen" if name.startswith("Figure") else expected), name
+
+
+def test_an_error_in_a_proof_alone_does_not_correct_the_statement():
+    assert verdict({(True, "false")}) == verdict({(False, "weak")}) == "weak"
+    assert verdict({(True, "false"), (False, "false")}) == "corrected"
+    assert verdict(set()) == "stands"
 
 
 def test_what_has_disappeared_is_noticed():

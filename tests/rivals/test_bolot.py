@@ -427,9 +427,20 @@ def test_the_best_beta_for_a_stream_has_the_least_worst_error(largest, noise):
     options = {"largest": largest, "noise": noise}
     beta = best_beta_for(decay, n, GUARANTEE, **options)
     least = np.max(worst_errors(decay, n, GUARANTEE, beta=beta, **options))
-    for odds in 2.0 ** np.arange(-6, 7):
+    for odds in 2.0 ** np.arange(-6, 31):
         other = worst_errors(decay, n, GUARANTEE, beta=odds / (1 + odds), **options)
         assert least <= np.max(other)
+
+
+@pytest.mark.parametrize("power", [2, 3])
+def test_where_noise_outweighs_the_stream_the_best_beta_forgets_the_past(power):
+    decay, n = PowerLaw(power=power), 256
+    beta = best_beta_for(decay, n, GUARANTEE, largest=1.0)
+    assert beta > 0.9999
+    # noise of unit sensitivity on the newest step, and the whole past missing
+    forgetful = math.hypot(1 / GUARANTEE.mu, np.sum(decay.weights(n)[1:]))
+    errors = worst_errors(decay, n, GUARANTEE, beta=beta, largest=1.0)
+    assert_allclose(np.max(errors), forgetful, rtol=1e-3)  # weights of 1 - beta are left
 
 
 def test_the_larger_the_stream_the_less_bias_it_bears():

@@ -63,9 +63,20 @@ def _multipliers() -> Iterator[Block]:
         f"δ = {max(row[4] for row in rows):.2g} at most",
         holds(all(row[4] <= delta for row in rows)),
     )
+    epsilon, main, appendix = rows[1][0], rows[1][2], rows[1][5]
+    own = max(delta_of(1.0 / row[5], row[0]) for row in rows if row[0] < 1)
     yield Claim(
-        "Definition 17, with the sensitivity Δ √(Σ r²) of Section 3.5",
-        "σ = (2/ε) √(ln(1.25/δ)) gives (ε, δ)-privacy for x in [-Δ, Δ]",
+        "Definition 17",
+        "σ_(ε,δ) = (2/ε) √(ln(1.25/δ)), on the sensitivity (15); Section 1.2 has that letter too",
+        f"{main:.4f} at ε = {epsilon:g} in Section 1.2",
+        f"{appendix:.4f}, private with its own sensitivity: δ = {own:.2g} at most",
+        "false" if own > delta else "weak" if appendix < 0.99 * main else "holds",
+        "one letter for two values, apart by √2; each is private with its own sensitivity",
+    )
+    yield Claim(
+        "Section 3.5",
+        "the sensitivity is Δ √(Σ r²): with it Definition 17's σ gives (ε, δ)-privacy for x in "
+        "[-Δ, Δ]",
         f"δ ≤ {delta:g}",
         f"δ = {worst:.3g} at ε = {rows[1][0]:g}",
         holds(worst <= delta),

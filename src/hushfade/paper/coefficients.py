@@ -47,7 +47,7 @@ class Found:
 
 
 def blocks(extent: Extent) -> Iterator[Block]:
-    """Figures 1 and 2 as printed and as they should be, with the numbers beside them."""
+    """The numbers printed beside Figures 1 and 2, and what the figures would show."""
     found = [_found(power, max(extent.horizon, LAST)) for power in PRINTED]
     yield Prose(_OPENING)
     for one in found:
@@ -68,9 +68,10 @@ def _found(power: int, horizon: int) -> Found:
 
 _OPENING = f"""\
 Theorem 3 rests on 0 ≤ a_n ≤ f(n+1)/2. Section 1.1 and Appendix F say how near the estimate
-comes to the coefficient for f(n) = n^-c with c = 1 and c = 2, and Figures 1 and 2 plot the gap
-against n up to {LAST}, the second magnified from n = {MAGNIFIED} on. Here a_n comes from
-`series.square_root`, and the gap is f(n+1)/2 - a_n."""
+comes to the coefficient for f(n) = n^-c with c = 1 and c = 2. By their captions Figures 1 and 2
+plot the gap against n up to {LAST}, the second magnified from n = {MAGNIFIED} on; the pictures
+themselves are not in the source that we have, and what follows judges the numbers quoted beside
+them. Here a_n comes from `series.square_root`, and the gap is f(n+1)/2 - a_n."""
 
 
 def _what_is_plotted(found: list[Found]) -> str:
@@ -78,8 +79,9 @@ def _what_is_plotted(found: list[Found]) -> str:
     return f"""\
 The two printed numbers are powers of two, {one} and {two}: f({LAST})²/4 to the last digit. That is
 the square of the estimate of one coefficient, its term in the bound of Theorem 3, and nothing is
-subtracted from it. The source that we have is without the pictures themselves; the first and third
-figure below draw f(n)²/4, which ends at the printed numbers. The second and fourth draw the gap."""
+subtracted from it. Whether the pictures plot it too we cannot see: the first and third figure below
+draw what they would show then, f(n)²/4, which ends at the printed numbers. The second and fourth
+draw the gap."""
 
 
 def _claims(one: Found) -> Iterator[Claim]:
@@ -142,7 +144,8 @@ def _table(found: list[Found]) -> Table:
     )
     return Table(
         "coefficients-gaps",
-        "The coefficient, its estimate and the gap; the last column is what the paper prints.",
+        "The coefficient, its estimate and the gap; the last column is what the paper prints at "
+        f"n = {LAST}.",
         ("c", "n", "a_n", "f(n+1)/2", "gap", "estimate / a_n", "f(n)²/4"),
         rows,
         digits=4,
@@ -156,21 +159,21 @@ def _pictures(found: list[Found]) -> Iterator[Figure]:
         view = f"n from {first} to {LAST}"
         yield Figure(
             f"coefficients-figure-{number}-printed",
-            f"Figure {number} as printed, {view}: the curve f(n)²/4, which ends at the printed "
-            "numbers. It is no gap.",
+            f"What Figure {number} would show if it plots what the printed numbers are, {view}: "
+            "f(n)²/4. It is no gap.",
             tuple(
                 Panel(
                     f"c = {one.power}",
                     "n",
                     "“gap”",
-                    (line("f(n)²/4, as printed", x, one.estimate[n - 1] ** 2),),
+                    (line("f(n)²/4, as the printed numbers", x, one.estimate[n - 1] ** 2),),
                 )
                 for one in found
             ),
         )
         yield Figure(
             f"coefficients-figure-{number}-corrected",
-            f"Figure {number} as it should be, {view}: the gap itself.",
+            f"What Figure {number} should show by its caption, {view}: the gap itself.",
             tuple(
                 Panel(f"c = {one.power}", "n", "gap", (line("f(n+1)/2 - a_n", x, one.gap[n]),))
                 for one in found
@@ -247,7 +250,7 @@ def _logarithmic(found: list[Found]) -> Figure:
                 line("estimate f(n+1)/2", x, one.estimate[n]),
                 line("coefficient a_n", x, one.a[n]),
                 line("gap f(n+1)/2 - a_n", x, one.gap[n]),
-                line("as printed, f(n)²/4", x, one.estimate[n - 1] ** 2),
+                line("f(n)²/4, as the printed numbers", x, one.estimate[n - 1] ** 2),
             ),
             x_log=True,
             y_log=True,
@@ -256,7 +259,7 @@ def _logarithmic(found: list[Found]) -> Figure:
     )
     return Figure(
         "coefficients-logarithmic",
-        "Coefficient, estimate, gap and the printed “gap” on logarithmic axes: the gap is "
-        "a steady share of the coefficient, or grows beyond it.",
+        "Coefficient, estimate, gap and f(n)²/4, the printed “gap”, on logarithmic axes: the gap "
+        "is a steady share of the coefficient, or grows beyond it.",
         panels,
     )

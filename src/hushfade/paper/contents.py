@@ -33,10 +33,16 @@ CHAPTERS = (
     Chapter("gaps", "The gaps between upper and lower bound", gaps.blocks),
     Chapter("prior", "Section 4.1: the bounds known before, and Lemma 16", prior.blocks),
     Chapter("bolot", "Sections 4.2 and 4.3: the Gaussian mechanism, Bolot et al.", bolot.blocks),
-    Chapter("mechanisms", "Every mechanism against the number of steps", mechanisms.blocks),
+    Chapter(
+        "mechanisms", "The mechanisms known before, against the number of steps", mechanisms.blocks
+    ),
     Chapter("window", "Theorem 7: the sliding window, printed and corrected", window.blocks),
     Chapter("window-stream", "The sliding window on a simulated stream", window_stream.blocks),
-    Chapter("coefficients", "Figures 1 and 2, printed and corrected", coefficients.blocks),
+    Chapter(
+        "coefficients",
+        "The numbers beside Figures 1 and 2, printed and corrected",
+        coefficients.blocks,
+    ),
     Chapter("discrepancy", "Hereditary discrepancy, and what γ2 says of it", discrepancy.blocks),
     Chapter("completion", "Schur products, completion, Mathias' footnote", completion.blocks),
     Chapter("calibration", "The noise: how much, and its law", calibration.blocks),

@@ -1,4 +1,4 @@
-"""Section 1.2's constants, roughly 4 and 10, and every rival against the number of steps."""
+"""Section 1.2's constants, roughly 4 and 10, and the mechanisms known before the paper."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from hushfade.rivals.binary_tree import binary_tree
 from hushfade.rivals.bolot_exponential import bolot_exponential
 from hushfade.rivals.bolot_power import bolot_power
 from hushfade.rivals.bolot_window import bolot_window
+from hushfade.rivals.circulant import circulant
 from hushfade.rivals.honaker import honaker_online
 from hushfade.rivals.mechanism import Mechanism
 from hushfade.rivals.plain import input_noise, output_noise
-from hushfade.rivals.roots import square_root
+from hushfade.rivals.roots import column_normalized_root, normalized_root, square_root
 from hushfade.rivals.smooth_binary import smooth_binary
 from hushfade.rivals.window_blocks import window_blocks
 from hushfade.theory import certificates, gamma2, gamma_f
@@ -68,17 +69,18 @@ FAMILIES: dict[str, tuple[Decay, dict[str, Maker]]] = {
 
 
 def blocks(extent: Extent) -> Iterator[Block]:
-    """The tree's error over the paper's with its limits, then all rivals at growing T."""
+    """The tree's error over the paper's with its limits, then the older rivals at growing T."""
     yield Prose(_ratios_said())
     yield from _ratios(extent)
     yield Prose(_ALL)
     yield from _everything(extent)
+    yield _since(1024)
 
 
 _ALL = """\
-All mechanisms, in largest deviation and in mean square, against T. The lower line is
-`theory.certificates`: no factorization mechanism with Gaussian noise is below it. Bolot et al.'s
-power law has a relative error of β besides."""
+The mechanisms known before the paper, and Honaker's refinement of the tree, in largest deviation
+and in mean square, against T. The lower line is `theory.certificates`: no factorization mechanism
+with Gaussian noise is below it. Bolot et al.'s power law has a relative error of β besides."""
 
 
 # Constants ----------------------------------------------------------------------------------
@@ -131,14 +133,15 @@ def _ratios(extent: Extent) -> Iterator[Block]:
             ("ℓ∞", 4.0, last[2], last[4]), ("mean square", 10.0, last[3], last[5])
         ):  # fmt: skip
             here, there = _roughly(found, claimed), _roughly(limit, claimed)
-            verdict: Verdict = "holds" if here else "weak" if there else "false"
+            read = name.startswith("window")  # the rival is our reading of a text not at hand
+            verdict: Verdict = "holds" if here else "weak" if there or read else "false"
             yield Claim(
                 "Section 1.2",
                 f"{name}: the tree's {what} error is larger by a factor of roughly {claimed:g}",
                 f"roughly {claimed:g}",
                 f"{found:.2f} at {size}; the limit is {limit:.2f}",
                 verdict,
-                "" if here else f"{found:.2f} at {size}, rising to {limit:.2f}",
+                "" if here else f"{found:.2f} at {size}, rising to {limit:.2f}" + _READ * read,
             )
     off = [
         (row[2] < row[4] and row[3] < row[5])
@@ -152,6 +155,12 @@ def _ratios(extent: Extent) -> Iterator[Block]:
         f"{sum(off)} of {len(off)} rows",
         holds(all(off)),
     )
+
+
+_READ = (
+    "; weak and not false, for it says roughly, and the rival is our reading of Bolot et al., "
+    "whose text was not at hand"
+)
 
 
 def _roughly(found: float, claimed: float) -> bool:
@@ -198,7 +207,7 @@ def _everything(extent: Extent) -> Iterator[Block]:
         ("mean", "Mean square error against T."),
     ):
         yield Figure(f"mechanisms-{what}", caption, tuple(panels[what]))
-    yield from _verdicts(rows)
+    yield from _verdicts(rows, steps)
 
 
 _COLUMNS = (
@@ -226,15 +235,16 @@ def _panel(title: str, y: str, steps: list[int], found: dict[str, list[float]]) 
     return Panel(title, "T", y, lines, x_log=True, y_log=True)
 
 
-def _verdicts(rows: list[Row]) -> Iterator[Claim]:
+def _verdicts(rows: list[Row], steps: Sequence[int]) -> Iterator[Claim]:
     others = [row for row in rows if row[2] != ROOT]
     # within the first w steps a window is a count, and the blocks are its square root
     same = [row for row in others if row[2] == "window blocks" and row[1] <= 256]
     beaten = [row for row in others if row not in same]
     yield Claim(
         "ours",
-        "the square root has a smaller largest and mean square error than every rival here, at "
-        "every T from 4 on, for all four decays (within the first w steps the blocks are equal)",
+        "the square root has a smaller largest and mean square error than every rival of these "
+        f"figures, at T = {', '.join(map(str, steps))}, for all four decays (within the first w "
+        "steps the blocks are equal)",
         "ratios > 1",
         f"largest {_range([row[4] for row in beaten])}, mean square "
         f"{_range([row[7] for row in beaten])}",
@@ -255,6 +265,20 @@ def _verdicts(rows: list[Row]) -> Iterator[Claim]:
             f"{_range([r[5] for r in last])}; mean square {_range([r[8] for r in last])}",
             holds(max(r[5] for r in last) <= 1 + most),
         )
+
+
+def _since(T: int) -> Claim:
+    root, makers = square_root, (normalized_root, column_normalized_root, circulant)
+    over = [make(NoDecay(), T).error_factor / root(NoDecay(), T).error_factor for make in makers]
+    return Claim(
+        "ours",
+        f"not so for factorizations found since: for counting at T = {T} the normalized, the "
+        "column-normalized and the circulant one are below the square root (more in the last "
+        "chapter)",
+        "ratios of the largest errors < 1",
+        ", ".join(f"{ratio:.4f}" for ratio in over),
+        holds(max(over) < 1.0),
+    )
 
 
 def _range(values: Sequence[float]) -> str:

@@ -134,9 +134,11 @@ def best_beta_for(
     change: float = 1.0,
     noise: Noise = "gaussian",
 ) -> float:
-    """The beta of least `worst_errors`, at their largest, among 25 from 1/65 to 64/65.
+    """The beta of least `worst_errors`, at their largest, among 73 from 1/65 to 1 - 2^-30.
 
-    Their odds, beta/(1 - beta), are the powers of √2 from 1/64 to 64.  Cost: that of 25 mechanisms,
+    Their odds, beta/(1 - beta), are the powers of √2 from 1/64 to 2^30.  As beta goes to 1 only the
+    newest step is published: no noise on the past, all of it missing.  Where noise outweighs the
+    stream this is the best of them, so the range must reach there.  Cost: that of 73 mechanisms,
     the finest with up to 64 c ln(T) windows; a minute or two at T = 2^20.
     """
 
@@ -146,9 +148,8 @@ def best_beta_for(
         )
         return float(np.max(errors))
 
-    return min(
-        (float(b) for b in 1.0 / (1.0 + np.exp2(np.arange(-6, 6.5, 0.5)))), key=largest_error
-    )
+    odds = np.exp2(np.arange(-6.0, 30.5, 0.5))
+    return min((float(b) for b in odds / (1.0 + odds)), key=largest_error)
 
 
 def printed_sensitivity(decay: Decay, beta: float) -> float:
