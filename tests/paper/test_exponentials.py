@@ -30,7 +30,7 @@ def test_what_is_not_as_printed(blocks):
     assert found == {
         ("Section 1.1", "false"): 1,  # α^-n
         ("Theorem 4, Claim 14", "weak"): 1,  # 804.7
-        ("Claim 14", "false"): 1,  # its proof
+        ("Claim 14's proof", "false"): 1,
         ("Theorem 4", "weak"): 1,  # another formula
     }
     assert all(bool(x.instead) == (x.verdict != "holds") for x in claims(blocks))

@@ -1,6 +1,7 @@
 """The pages about the paper: nothing is left out, and what they name is there."""
 
 import ast
+import csv
 import importlib
 import re
 from functools import cache
@@ -164,3 +165,14 @@ def test_what_has_disappeared_is_noticed():
     assert exists("tests/paper/test_statements.py::test_what_has_disappeared_is_noticed")
     assert not exists("tests/paper/test_statements.py::test_that_nobody_wrote")
     assert not exists("tests/paper/no_such_file.py::test_what_has_disappeared_is_noticed")
+
+
+def test_what_the_report_finds_false_is_corrected_in_the_table():
+    """Where both name the same statement; the report has sections for what the table has apart."""
+    verdicts = {LINK.fullmatch(row[0])[1]: row[2] for row in rows(PAPER / "index.md")}
+    with (PAPER / "report" / "data" / "claims.csv").open(encoding="utf-8", newline="") as file:
+        claims = list(csv.DictReader(file))
+    false = {claim["where"] for claim in claims if claim["verdict"] == "false"}
+    shared = false & set(verdicts)
+    assert len(shared) >= 6
+    assert {name for name in shared if verdicts[name] != "corrected"} == set()

@@ -161,7 +161,7 @@ def _false_step() -> Iterator[Block]:
     printed = q * sum(q**n for n in range(T - 1)) - q ** (T - 1) / T
     right = q - sum(q**n / (n * (n - 1)) for n in range(2, T)) - q**T / (T - 1)
     yield Claim(
-        "Claim 14",
+        "Claim 14's proof",
         "Proof: S(1 - α^-2) = α^-2 (1 + ... + α^-2(T-2)) - α²/(T α^2T)",
         f"{printed:.6g} at α = 2, T = {T}",
         f"{left:.6g}",
@@ -169,7 +169,7 @@ def _false_step() -> Iterator[Block]:
         "α^-2 - Σ_{2≤n<T} α^-2n/(n(n-1)) - α^-2T/(T-1)",
     )
     yield Claim(
-        "Claim 14, corrected",
+        "Claim 14's proof, corrected",
         "S(1 - α^-2) = α^-2 - Σ_{2≤n<T} α^-2n/(n(n-1)) - α^-2T/(T-1)",
         f"{right:.6g} at α = 2, T = {T}",
         f"{left:.6g}",
