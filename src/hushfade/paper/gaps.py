@@ -58,8 +58,9 @@ def blocks(extent: Extent) -> Iterator[Block]:
         "The paper says that for f(n) = n^-c its upper and lower bound differ by no more than a "
         "small number, for all T.  Its upper bound is Theorem 3's 1 + Σ f(n+1)²/4, summed over "
         "n < T (as printed, one term is missing, and the bound is then false: see the chapter "
-        "on power laws), its lower bound 2/√(4 - f(2)²).  The gap grows with T.  It is computed at every "
-        f"T up to {extent.horizon}; its limit is `families.power_zeta` minus `bounds.two_steps`.  "
+        "on power laws), its lower bound 2/√(4 - f(2)²).  The gap grows with T.  It is computed at "
+        f"every T up to {extent.horizon}; its limit is `families.power_zeta` minus "
+        "`bounds.two_steps`.  "
         "With Σ a_n² of Theorem 2 in place of Theorem 3 the limit is `bounds.for_ever` minus the "
         "same."
     )
