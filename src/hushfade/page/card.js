@@ -1,0 +1,229 @@
+// A stream's card: its latest release, chart, table, guarantee.
+
+import { answer, part, Refusal } from "./api.js";
+import { chart } from "./chart.js";
+import { alarm, element, say } from "./dom.js";
+import { follow, pause } from "./events.js";
+import { decay, number, released, time, withBand } from "./format.js";
+import { Keys } from "./keys.js";
+import { Series } from "./series.js";
+import { table } from "./table.js";
+
+const POLLED = 5000; // milliseconds between questions where no connection is kept open
+
+let count = 0;
+
+/** One stream. `heard(refusal or null)` hears of its connection, `spoken(name, text)` of news. */
+export class Card {
+  #following = null;
+  #drawing = false;
+  #answered = false;
+
+  constructor(stream, { heard, spoken }) {
+    this.stream = stream;
+    this.heard = heard;
+    this.spoken = spoken;
+    this.series = new Series(stream.keys);
+    this.#build();
+    this.refresh(stream);
+  }
+
+  #build() {
+    count += 1;
+    const { name } = this.stream;
+    const id = `stream-${count}`;
+    this.title = element("h3", { id: `${id}-title` }, name);
+    this.badge = element("span", { class: "badge" }, "ended");
+    this.decay = element("p", { class: "decay" });
+    this.latest = element("p", { class: "latest" });
+    this.when = element("p", { class: "quiet-text when" });
+    this.plot = element("div", { class: "plot-place" });
+    this.alert = element("div", { class: "alert", role: "alert" });
+    this.extra = element("div", { class: "keys-place" });
+    this.guarantee = element("p", { class: "guarantee" });
+    this.secret = element("p", { class: "secret", hidden: true });
+    this.rows = element("div", {
+      class: "rows", id: `${id}-rows`, role: "region", tabIndex: 0, hidden: true,
+      "aria-label": `Releases of ${name} as a table`,
+    });
+    this.turned = element("span", {}, "Show as table");
+    this.toggle = element("button", {
+      type: "button", class: "quiet", "aria-expanded": "false", "aria-controls": this.rows.id,
+      onclick: () => this.#turn(),
+    }, this.turned, element("span", { class: "spoken" }, ` ${name}`));
+    this.node = element("article", { class: "card stream", "aria-labelledby": this.title.id },
+      element("div", { class: "card-head" }, this.title, this.badge), this.decay,
+      this.latest, this.when, this.alert, this.plot, this.extra,
+      element("div", { class: "card-foot" }, this.toggle), this.rows, this.guarantee, this.secret);
+  }
+
+  /** Takes what the list of streams says anew. */
+  refresh(stream) {
+    if (stream.ended && !this.stream.ended) this.stop(); // started again, it reads what is left
+    this.stream = stream;
+    this.badge.hidden = !stream.ended;
+    const every = stream.every ? `, a step every ${stream.every}` : "";
+    say(this.decay, `${decay(stream.decay)}${every}`);
+    this.decay.title = stream.decay;
+    say(this.guarantee, stream.guarantee);
+    const secret = stream.not_for_publication;
+    this.secret.hidden = !secret;
+    if (secret) {
+      this.secret.replaceChildren(element("strong", {}, "Not for publication: "),
+        `${number(secret.late)} late records, ${number(secret.open_records)} in the open step.`);
+    }
+    this.toggle.hidden = !this.series.last;
+    if (!this.series.last) say(this.latest, stream.step ? "…" : "Nothing is released yet.");
+  }
+
+  /** Begins to follow: by an open connection if `open`, otherwise by asking every few seconds. */
+  start(open) {
+    if (this.#following) return;
+    this.#following = new AbortController();
+    this.#run(open, this.#following.signal).catch((error) => {
+      if (error.name === "AbortError") return;
+      this.#following = null;
+      if (!(error instanceof Refusal)) throw error;
+      this.#hear(error);
+    });
+  }
+
+  /** Stops following; what is shown stays. */
+  stop() {
+    this.#following?.abort();
+    this.#following = null;
+  }
+
+  /** Whether it hears of releases: the last question was answered. */
+  get live() {
+    return this.following && !this.stream.ended && this.#answered;
+  }
+
+  /** Whether it follows. */
+  get following() {
+    return this.#following !== null;
+  }
+
+  async #run(open, signal) {
+    await this.#catchUp(signal);
+    if (this.stream.ended) return;
+    if (open) {
+      const ended = await follow(this.stream.name, {
+        signal,
+        after: () => this.series.step,
+        take: (release) => this.#take([release]),
+        tell: (refusal) => this.#hear(refusal),
+      });
+      if (ended) this.refresh({ ...this.stream, ended });
+    }
+    while (!open && !signal.aborted) {
+      await pause(POLLED, signal);
+      if (!signal.aborted) await this.#catchUp(signal);
+    }
+  }
+
+  async #catchUp(signal) {
+    const { name, step } = this.stream;
+    const { kept } = this.series;
+    const after = Math.max(this.series.step, step - kept);
+    const path = `streams/${part(name)}/releases?after=${after}&limit=${kept}`;
+    const found = await answer(path, { signal });
+    if (after > this.series.step) this.series = new Series(found.keys);
+    this.#hear(null);
+    this.#take(found.releases);
+  }
+
+  #hear(refusal) {
+    this.#answered = refusal === null;
+    const own = refusal && !refusal.passing && refusal.status !== 401;
+    alarm(this.alert, own ? refusal.message : null);
+    if (!own) this.heard(refusal);
+  }
+
+  #take(releases) {
+    const fresh = releases.filter((release) => this.series.add(release));
+    if (!fresh.length) return;
+    // Releases may come by the hundred: the page is drawn once for all that came.
+    if (!this.#drawing) requestAnimationFrame(() => { this.#drawing = false; this.#draw(); });
+    this.#drawing = true;
+    const { name } = this.stream;
+    this.spoken(name, `${name}, ${this.#told(this.series.releases.length - 1)}`);
+  }
+
+  #draw() {
+    const { last, names } = this.series;
+    this.keys ??= this.#choose(names);
+    this.toggle.hidden = false;
+    if (names.length === 1) {
+      const text = withBand(Series.value(last, 0), last.stddev);
+      this.latest.replaceChildren(element("span", { class: "value" }, text.value),
+        element("span", { class: "band" }, ` ± ${text.band} ${names[0]}`));
+    } else {
+      const text = withBand(0, last.stddev);
+      const kind = this.series.keys ? "keys" : "coordinates";
+      this.latest.replaceChildren(element("span", { class: "value" }, `${names.length} ${kind}`),
+        element("span", { class: "band" }, ` each ± ${text.band}`));
+    }
+    const closed = last.closed ? `, closed ${time(last.closed)}` : "";
+    say(this.when, `step ${number(last.step, 9)}${closed}; ± holds 95 of 100 times`);
+    this.#list(null);
+    if (this.chart) this.chart.update(this.series.columns(this.keys.lanes));
+    else this.#chart();
+    if (!this.rows.hidden) this.#fill();
+  }
+
+  #choose(names) {
+    const keys = new Keys(names, this.stream.name, () => { this.#chart(); this.#draw(); });
+    this.extra.replaceChildren(keys.node);
+    return keys;
+  }
+
+  #chart() {
+    const { lanes, ranks } = this.keys;
+    this.chart?.destroy();
+    this.chart = chart(this.plot, {
+      label: `Releases of ${this.stream.name} by step`,
+      lines: lanes.flatMap((lane) => [{}, {}, { rank: ranks.get(lane) }]),
+      bands: lanes.map((lane, at) => ({ series: [3 * at + 1, 3 * at + 2], rank: ranks.get(lane) })),
+      data: this.series.columns(lanes),
+      told: (index) => this.#told(index),
+      brief: (index) => this.#told(index, this.series.names.length > 1 ? [] : lanes),
+      pointed: (index) => this.#list(index),
+    });
+  }
+
+  /** Lists the keys' values at a place of the chart, or the newest. */
+  #list(index) {
+    const release = index === null ? this.series.last : this.series.releases[index];
+    this.keys.write((lane) => released(Series.value(release, lane), release.stddev));
+  }
+
+  /** A release in words; without lanes its step alone. */
+  #told(index, lanes = this.keys?.lanes ?? [0]) {
+    const release = this.series.releases[index];
+    const { names } = this.series;
+    const parts = lanes.map((lane) => {
+      const text = released(Series.value(release, lane), release.stddev);
+      return names[lane] ? `${names[lane]} ${text}` : text;
+    });
+    return `step ${number(release.step, 9)}${parts.length ? ": " : ""}${parts.join(", ")}`;
+  }
+
+  #turn() {
+    this.rows.hidden = !this.rows.hidden;
+    const open = !this.rows.hidden;
+    this.toggle.setAttribute("aria-expanded", String(open));
+    say(this.turned, open ? "Hide the table" : "Show as table");
+    if (open) this.#fill();
+    else this.rows.replaceChildren();
+  }
+
+  #fill() {
+    if (!this.keys) return;
+    const caption = `${this.stream.name}: the last ${this.series.releases.length} releases, `
+      + "with the edges of the 95 % band";
+    const top = this.rows.scrollTop;
+    this.rows.replaceChildren(table(this.series, this.keys.lanes, caption));
+    this.rows.scrollTop = top;
+  }
+}

@@ -1,0 +1,40 @@
+// Elements without markup: text goes in as text, so no answer can become part of the page.
+
+/** The element of that id, which index.html holds. */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/**
+ * A new element. Properties that begin with "on" listen, `class` and those with a hyphen are
+ * attributes, `dataset` is one by one, the rest are set as properties. Children are nodes or texts.
+ */
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "dataset") Object.assign(made.dataset, value);
+    else if (name === "class" || name === "role" || name === "for" || name.includes("-")) {
+      made.setAttribute(name, value);
+    } else made[name] = value;
+  }
+  made.append(...children);
+  return made;
+}
+
+/** Sets the text only where it differs: a live region would speak the same words again. */
+export function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Shows what went wrong, in words, with a button that tries again; without a message, nothing. */
+export function alarm(node, message, retry) {
+  if (!message) {
+    node.replaceChildren();
+    return;
+  }
+  if (node.firstChild?.textContent === message) return;
+  const children = [element("p", {}, message)];
+  if (retry) children.push(element("button", { type: "button", onclick: retry }, "Try again"));
+  node.replaceChildren(...children);
+}

@@ -1,0 +1,77 @@
+// Numbers and decays in words.
+
+const MINUS = "\u2212";
+
+/** The width of a 95 % band on each side, in standard deviations of a normal error. */
+export const BAND = 1.96;
+
+/** A number with so many significant digits; very large and very small ones with an exponent. */
+export function number(x, digits = 4) {
+  if (!Number.isFinite(x)) return "none";
+  const size = Math.abs(x);
+  if (size !== 0 && (size >= 1e9 || size < 1e-4)) {
+    return x.toExponential(Math.max(0, digits - 1)).replace(/\.?0+e/, "e").replace("e+", "e")
+      .replaceAll("-", MINUS);
+  }
+  const places = size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  return fixed(x, Math.min(places, 12), true);
+}
+
+/** A number with so many places after the point; `short` leaves out zeros at the end. */
+export function fixed(x, places, short = false) {
+  const options = { minimumFractionDigits: short ? 0 : places, maximumFractionDigits: places };
+  const text = new Intl.NumberFormat("en-GB", options).format(x).replace("-", MINUS);
+  return text === `${MINUS}0` ? "0" : text;
+}
+
+/** As many places as show a band with two digits. */
+export function placesOf(band) {
+  if (!(band > 0)) return 2;
+  return Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(band))));
+}
+
+/** A value and its band, rounded alike: two digits of the band, the value to the same place. */
+export function withBand(value, stddev) {
+  const band = BAND * stddev;
+  const places = placesOf(band);
+  return { value: fixed(value, places), band: fixed(band, places) };
+}
+
+/** "102 ± 15" */
+export function released(value, stddev) {
+  const text = withBand(value, stddev);
+  return `${text.value} ± ${text.band}`;
+}
+
+/** Epsilon and delta as people write them: 1, 0.5, 1e-6. */
+export function plain(x) {
+  return x !== 0 && Math.abs(x) < 1e-3 ? x.toExponential().replace("+", "") : number(x, 4);
+}
+
+/** When a step was closed, in the reader's own time zone. */
+export function time(iso) {
+  const moment = new Date(iso);
+  if (Number.isNaN(moment.getTime())) return "";
+  return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
+    .format(moment);
+}
+
+const DECAYS = [
+  [/^Exponential\(half_life=([\d.e+-]+)\)$/, (x) => `halves every ${steps(x)}`],
+  [/^PowerLaw\(power=([\d.e+-]+)\)$/, (x) => `fades by a power law, power ${number(+x)}`],
+  [/^SlidingWindow\(length=(\d+)\)$/, (x) => `counts the last ${steps(x)}`],
+  [/^NoDecay\(\)$/, () => "counts all, never fades"],
+];
+
+/** A decay in words; one that has none as it is written in Python. */
+export function decay(text) {
+  for (const [pattern, words] of DECAYS) {
+    const found = pattern.exec(text);
+    if (found) return words(found[1]);
+  }
+  return text;
+}
+
+function steps(x) {
+  return Number(x) === 1 ? "step" : `${number(Number(x))} steps`;
+}

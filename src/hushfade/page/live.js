@@ -1,0 +1,190 @@
+// The live view: every stream's card, under its dataset and the dataset's budget.
+
+import { answer, Refusal } from "./api.js";
+import { budget } from "./budget.js";
+import { Card } from "./card.js";
+import { refused, show } from "./connection.js";
+import { alarm, byId, element, say } from "./dom.js";
+
+const REFRESHED = 15000; // milliseconds between readings of the list of streams
+const RETRIED = 5000;
+const SPOKEN = 10000; // at most one announcement in so many milliseconds
+// A browser keeps six connections to one server (HTTP/1.1): two are left for questions.
+const OPEN = 4;
+
+const cards = new Map(); // by name
+const inView = new Set(); // names
+let timer = 0;
+let reading = null;
+
+const views = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (isIntersecting) inView.add(target.dataset.name);
+    else inView.delete(target.dataset.name);
+  }
+  arrange();
+}, { rootMargin: "200px" });
+
+/** Reads the streams and follows those in view; again, from the start. */
+export async function load() {
+  clearTimeout(timer);
+  reading?.abort();
+  reading = new AbortController();
+  let wait = REFRESHED;
+  try {
+    const { signal } = reading;
+    const [{ streams }, datasets] = await Promise.all([
+      answer("streams", { signal }), answer("datasets", { signal }),
+    ]);
+    alarm(byId("live-alert"), null);
+    draw(streams, datasets);
+    show([...cards.values()].some((card) => card.live) ? "live" : "ready");
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof Refusal)) throw error;
+    heard(error);
+    if (!error.passing) return;
+    wait = RETRIED;
+  } finally {
+    byId("streams").setAttribute("aria-busy", "false");
+  }
+  timer = setTimeout(load, wait);
+}
+
+/** Forgets all that is shown: another token may see other streams. */
+export function forget() {
+  for (const card of cards.values()) card.stop();
+  cards.clear();
+  inView.clear();
+  views.disconnect();
+  byId("streams").replaceChildren();
+  alarm(byId("live-alert"), null);
+}
+
+/** Stops and goes on with the page's visibility: a hidden page keeps no connection. */
+export function prepareLive() {
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) {
+      load();
+      return;
+    }
+    clearTimeout(timer);
+    for (const card of cards.values()) card.stop();
+  });
+  // A service on this machine answers without a network too: only asking tells.
+  for (const change of ["online", "offline"]) addEventListener(change, load);
+}
+
+/** Asks at once for all: streams that wait before a new try begin anew. */
+function retry() {
+  for (const card of cards.values()) card.stop();
+  load();
+}
+
+function heard(refusal) {
+  if (refusal === null) {
+    show("live");
+    alarm(byId("live-alert"), null);
+    return;
+  }
+  refused(refusal);
+  const after = refusal.passing ? " What is shown may be old; the page keeps trying." : "";
+  alarm(byId("live-alert"), refusal.status === 401 ? null : refusal.message + after, retry);
+  if (!cards.size) byId("streams").replaceChildren();
+}
+
+function draw(streams, datasets) {
+  const names = new Set(streams.map((stream) => stream.name));
+  for (const [name, card] of cards) {
+    if (!names.has(name)) {
+      card.stop();
+      views.unobserve(card.node);
+      inView.delete(name);
+      cards.delete(name);
+    }
+  }
+  for (const stream of streams) {
+    const card = cards.get(stream.name);
+    if (card) card.refresh(stream);
+    else cards.set(stream.name, added(stream));
+  }
+  byId("announce-choice").hidden = !streams.length;
+  const place = byId("streams");
+  if (!datasets.length && !streams.length) place.replaceChildren(nothing());
+  else sections(place, streams, datasets);
+  arrange();
+}
+
+function added(stream) {
+  const card = new Card(stream, { heard, spoken });
+  card.node.dataset.name = stream.name;
+  views.observe(card.node);
+  return card;
+}
+
+/** Moves no card that stands where it should: a moved element loses the focus. */
+function sections(place, streams, datasets) {
+  const standing = new Map([...place.querySelectorAll("section")].map((s) => [s.dataset.name, s]));
+  const wanted = datasets.map((account) => {
+    const section = standing.get(account.name) ?? empty(account.name);
+    section.querySelector(".budget-place").replaceChildren(budget(account));
+    const own = streams.filter((stream) => stream.dataset === account.name);
+    const grid = section.querySelector(".grid");
+    const nodes = own.map((stream) => cards.get(stream.name).node);
+    if (!own.length) nodes.push(element("p", { class: "quiet-text" }, "No streams yet."));
+    settle(grid, nodes);
+    return section;
+  });
+  settle(place, wanted);
+}
+
+function settle(place, nodes) {
+  const same = nodes.length === place.children.length
+    && nodes.every((node, at) => node === place.children[at]);
+  if (!same) place.replaceChildren(...nodes);
+}
+
+function empty(name) {
+  const properties = { class: "dataset", dataset: { name }, "aria-label": `Dataset ${name}` };
+  return element("section", properties,
+    element("header", { class: "dataset-head" },
+      element("h2", {}, element("span", { class: "kind" }, "dataset "), name),
+      element("div", { class: "budget-place" })),
+    element("div", { class: "grid" }));
+}
+
+function nothing() {
+  return element("div", { class: "card nothing" },
+    element("h2", {}, "Nothing is released here yet"),
+    element("p", {}, "A stream begins with a plan. ",
+      element("a", { href: "#planner" }, "Make one in the planner"),
+      ", then create a dataset and a stream of it."));
+}
+
+/** Gives the open connections to the first cards in view; further ones in view ask by turns. */
+function arrange() {
+  if (document.hidden) return;
+  let free = OPEN;
+  for (const [name, card] of cards) {
+    const seen = inView.has(name);
+    if (!seen) card.stop();
+    else if (!card.stream.ended) free -= 1;
+    if (seen && !card.following) card.start(free >= 0);
+  }
+}
+
+const unsaid = new Map();
+let nextWord = 0;
+let speaking = 0;
+
+/** Says the newest release of each stream, seldom: a reader must be able to read on. */
+function spoken(name, text) {
+  unsaid.set(name, text);
+  if (speaking) return;
+  speaking = setTimeout(() => {
+    speaking = 0;
+    nextWord = Date.now() + SPOKEN;
+    if (byId("announce").checked) say(byId("announcer"), [...unsaid.values()].join(". "));
+    unsaid.clear();
+  }, Math.max(0, nextWord - Date.now()));
+}

@@ -1,0 +1,83 @@
+// The planner's answer: what will be seen, the error by step, the alternatives, what to copy.
+
+import { chart } from "./chart.js";
+import { copyable } from "./copy.js";
+import { element } from "./dom.js";
+import { fixed, number, placesOf } from "./format.js";
+
+const LONGEST = 4; // times: longer bars are cut, and say so
+
+/** A function that shows an answer in `place`, and the next one in the same place. */
+export function planned(place) {
+  const head = element("div", { class: "card" });
+  const plot = element("div", { class: "plot-place" });
+  const others = element("div", { class: "card" });
+  const texts = element("div", { class: "card" });
+  let drawn = null;
+  place.replaceChildren(head, element("div", { class: "card" },
+    element("h2", {}, "Error by step"),
+    element("p", { class: "quiet-text" }, "Standard deviation of what is released, in the records' "
+      + "own unit. It depends on the plan alone, never on data."), plot), others, texts);
+  return function view(found) {
+    head.replaceChildren(...sentences(found));
+    drawn?.destroy();
+    drawn = curve(plot, found.curve);
+    others.replaceChildren(element("h2", {}, "Other mechanisms, same guarantee"),
+      element("p", { class: "quiet-text" }, "Their largest error, in times of this plan's."),
+      alternatives(found.alternatives));
+    texts.replaceChildren(element("h2", {}, "Take it with you"),
+      copyable("Python", found.code), copyable("Command", found.command));
+  };
+}
+
+/** "A true 100 will show as 85 to 115", with the numbers as precise as they mean anything. */
+export function shownText(shown) {
+  const places = placesOf((shown.high - shown.low) / 2);
+  return {
+    before: `A true ${number(shown.true)} will show as `,
+    numbers: `${fixed(shown.low, places)} to ${fixed(shown.high, places)}`,
+  };
+}
+
+function sentences(found) {
+  const shown = shownText(found.shown);
+  return [
+    element("h2", { class: "spoken" }, "What will be seen"),
+    element("p", { class: "shown" }, shown.before, element("strong", {}, shown.numbers)),
+    element("p", { class: "quiet-text" },
+      `95 of 100 times; standard deviation ${number(found.stddev)}.`),
+    element("p", { class: "guarantee" }, found.guarantee),
+    element("p", { class: "optimum" }, found.optimum),
+  ];
+}
+
+function curve(plot, { step, stddev }) {
+  return chart(plot, {
+    label: "Standard deviation by step", lines: [{ rank: 0 }], data: [step, stddev], zero: true,
+    log: step.at(-1) / step[0] >= 50,
+    told: (index) => `step ${number(step[index], 9)}: standard deviation ${number(stddev[index])}`,
+  });
+}
+
+/** "1.7 times", "the same". */
+export function times(ratio) {
+  const text = ratio < 2 ? fixed(ratio, 2, true) : number(ratio, 2);
+  return text === "1" ? "the same" : `${text} times`;
+}
+
+function alternatives(listed) {
+  if (!listed.length) {
+    return element("p", {}, "None is known: the others are defined for one record of a person.");
+  }
+  const rows = [{ name: "this plan", ratio: 1, own: true }, ...listed];
+  rows.sort((a, b) => a.ratio - b.ratio);
+  const longest = Math.min(LONGEST, Math.max(...rows.map((row) => row.ratio)));
+  return element("ul", { class: "bars" }, ...rows.map(({ name, ratio, own, largest }) => {
+    const fill = element("span", { class: ratio > longest ? "fill cut" : "fill" });
+    fill.style.width = `${100 * Math.min(1, ratio / longest)}%`;
+    return element("li", { class: own ? "own" : "", title: own ? "" : `error ${number(largest)}` },
+      element("span", { class: "name" }, `${name}: `,
+        element("strong", {}, own ? "1" : times(ratio))),
+      element("span", { class: "bar", "aria-hidden": "true" }, fill));
+  }));
+}

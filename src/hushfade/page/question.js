@@ -1,0 +1,60 @@
+// What the planner's form asks, checked field by field.
+
+const positive = { rule: "must be a number above 0", holds: (x) => x > 0 };
+const count = {
+  rule: "must be a whole number, 1 or more", holds: (x) => Number.isInteger(x) && x >= 1,
+};
+const share = { rule: "must be above 0 and below 1, such as 1e-6", holds: (x) => x > 0 && x < 1 };
+const real = { rule: "must be a number", holds: Number.isFinite };
+
+const RULES = {
+  half_life: ["Half-life", positive],
+  power: ["Power", positive],
+  length: ["Length", count],
+  epsilon: ["Epsilon", positive],
+  delta: ["Delta", share],
+  participations: ["Records of one person", count],
+  separation: ["Steps between them", count],
+  low: ["Lowest", real],
+  high: ["Highest", real],
+};
+
+const PARAMETER = { exponential: "half_life", power: "power", window: "length", counting: null };
+
+/**
+ * The question as the service wants it, and what is wrong, by field. `texts` are the form's
+ * entries: every field's text by its name.
+ */
+export function question(texts) {
+  const wrong = {};
+  const read = (name) => {
+    const [title, { rule, holds }] = RULES[name];
+    const x = parsed(texts[name]);
+    if (!(Number.isFinite(x) && holds(x))) wrong[name] = `${title} ${rule}.`;
+    return x;
+  };
+  const decay = { kind: texts.kind };
+  const parameter = PARAMETER[texts.kind];
+  if (parameter) decay[parameter] = read(parameter);
+  const asked = {
+    decay,
+    epsilon: read("epsilon"), delta: read("delta"), horizon: null,
+    low: read("low"), high: read("high"), neighbours: texts.neighbours,
+    participations: read("participations"), separation: 1,
+  };
+  if (asked.participations > 1) asked.separation = read("separation");
+  if (texts.horizon.trim() !== "") {
+    asked.horizon = parsed(texts.horizon);
+    if (!count.holds(asked.horizon)) wrong.horizon = `Horizon ${count.rule}, or empty.`;
+  }
+  if (!wrong.low && !wrong.high && !(asked.low < asked.high)) {
+    wrong.high = "Highest must be above lowest.";
+  }
+  return { asked, wrong };
+}
+
+/** A number as people type it; NaN for anything else. */
+function parsed(text) {
+  const trimmed = text.trim().replace("\u2212", "-");
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : Number.NaN;
+}

@@ -1,0 +1,63 @@
+// The last releases of a stream, and their bands.
+
+import { BAND } from "./format.js";
+
+const KEPT = 500; // steps that are drawn
+const NUMBERS = 2_000_000; // that are kept: with very many keys there are fewer steps
+
+/** How many keys are drawn at once. */
+export const SHOWN = 6;
+
+/** The last releases, in order of their steps; `keys` is null where there is one sum. */
+export class Series {
+  constructor(keys) {
+    this.keys = keys;
+    this.releases = [];
+  }
+
+  /** How many steps are kept and drawn. */
+  get kept() {
+    return Math.max(1, Math.min(KEPT, Math.floor(NUMBERS / (this.keys?.length || 1))));
+  }
+
+  /** The newest release, or undefined. */
+  get last() {
+    return this.releases.at(-1);
+  }
+
+  /** The last step, or 0. */
+  get step() {
+    return this.last?.step ?? 0;
+  }
+
+  /** Adds a release; one that is already here, or older, is left out and false comes back. */
+  add(release) {
+    if (!(release.step > this.step)) return false;
+    this.releases.push(release);
+    if (this.releases.length > this.kept) this.releases.shift();
+    return true;
+  }
+
+  /** The names of what is released: keys, coordinates of a vector, or one without a name. */
+  get names() {
+    if (this.keys) return this.keys;
+    const value = this.last?.value;
+    return Array.isArray(value) ? value.map((_, at) => `coordinate ${at + 1}`) : [""];
+  }
+
+  /** The value of a release in a lane. */
+  static value(release, lane) {
+    return Array.isArray(release.value) ? release.value[lane] : release.value;
+  }
+
+  /** Columns for a chart: the steps, then for each lane its upper edge, lower edge and values. */
+  columns(lanes) {
+    const columns = [this.releases.map((release) => release.step)];
+    for (const lane of lanes) {
+      const value = this.releases.map((release) => Series.value(release, lane));
+      const band = this.releases.map((release) => BAND * release.stddev);
+      columns.push(value.map((x, at) => x + band[at]), value.map((x, at) => x - band[at]), value);
+    }
+    return columns;
+  }
+}
