@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PARTS := test,lint,docs
 
-.PHONY: help demo test check lint bench audit tables paper docs setup clean
+.PHONY: help demo test check lint bench audit soak tables paper docs setup clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
@@ -33,6 +33,9 @@ bench: setup     ## speed as ratios, alone and beside peers, written to docs/res
 audit: setup     ## privacy and noise at length, with seeded bugs, written to docs/results
 	$(BIN)/python -m audits
 
+soak: setup      ## a store killed a thousand times, written to docs/results
+	$(BIN)/python -m soaks
+
 tables: setup    ## the computed tables and pictures of the documentation
 	$(BIN)/python -m tables
 
@@ -44,8 +47,9 @@ docs: setup      ## the documentation, warnings are errors
 
 setup: .venv/ready
 
-.venv/ready: pyproject.toml scripts/make-venv
+.venv/ready: pyproject.toml scripts/make-venv scripts/make-postgres
 	PYTHON=$(PYTHON) sh scripts/make-venv
+	sh scripts/make-postgres
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(PARTS)]'
 	@touch $@
 

@@ -12,7 +12,7 @@ from benchmarks import machine
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "audit.md"
 
 FOREWORD = """\
-Written by `make audit` on {day}.  Machine: {machine}.
+Written by `{command}` on {day}.  Machine: {machine}.
 
 Each check has a claim, a measurement and a verdict.  A control breaks a protection on purpose, to
 show that the check would notice; so does a seeded bug.
@@ -28,12 +28,12 @@ def summary(parts: Sequence[Part]) -> str:
     return f"{sum(checks)} of {len(checks)} checks passed, bugs caught {sum(bugs)} of {len(bugs)}"
 
 
-def page(parts: Sequence[Part]) -> str:
+def page(parts: Sequence[Part], *, title: str = "Audit", command: str = "make audit") -> str:
     """The whole report."""
     foreword = FOREWORD.format(
-        day=date.today(), machine=machine.described(), summary=summary(parts)
+        command=command, day=date.today(), machine=machine.described(), summary=summary(parts)
     )
-    return "\n\n".join(["# Audit", foreword, *map(_markdown, parts)]) + "\n"
+    return "\n\n".join([f"# {title}", foreword, *map(_markdown, parts)]) + "\n"
 
 
 def write(text: str) -> None:

@@ -6,7 +6,8 @@
     │   ├── Diverges                   a sum over all steps that is infinite: give a horizon
     │   └── Malformed                  a file's content breaks a rule: file and line are named
     ├── InvalidType (TypeError)        an argument of the wrong kind
-    └── Refused (RuntimeError)         a right call at the wrong time: an old state
+    ├── Refused (RuntimeError)         a right call at the wrong time: an old state
+    └── Failed (RuntimeError)          a store's database cannot be read or written
 
 A message names the argument, the rule and the value: 'half_life must be > 0, got nan'.
 No message ever carries a record's value, a noise draw or a key.
@@ -41,3 +42,7 @@ class Malformed(InvalidValue):
 
 class Refused(HushfadeError, RuntimeError):
     """The call is right, but here and now it would break a promise."""
+
+
+class Failed(HushfadeError, RuntimeError):
+    """A store's database cannot be read or written.  What was not committed was not published."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 from typer.exceptions import TyperException
 
-from hushfade.errors import HushfadeError, Malformed, Refused
+from hushfade.errors import Failed, HushfadeError, Malformed, Refused
 from hushfade.whole import whole
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ class Exit(IntEnum):
     REFUSED = 4
     FILE = 5
     INTERRUPTED = 130
+
+
+_CODES = {Malformed: Exit.DATA, Refused: Exit.REFUSED, Failed: Exit.FILE}
 
 
 class Failure(Exception):
@@ -134,10 +137,8 @@ def _told(error: BaseException) -> tuple[str, Exit]:
     match error:
         case Failure():
             return error.message, error.code
-        case Malformed():
-            return str(error), Exit.DATA
         case HushfadeError():
-            return str(error), Exit.REFUSED if isinstance(error, Refused) else Exit.USAGE
+            return str(error), _CODES.get(type(error), Exit.USAGE)
         case OSError():
             where = "" if error.filename is None else f"{error.filename}: "
             return where + _reason(error), Exit.FILE

@@ -1,0 +1,76 @@
+"""The process that is killed.  Before and after every deed it says so on a pipe.
+
+open STEP          the store is open, and this step is the open one
+ack SEQUENCE       the batch is acknowledged
+pub STEP BYTES     the release of the step is published
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import IO
+from unittest.mock import patch
+
+import numpy as np
+
+from hushfade.check import Column
+from hushfade.store import Batch, Store, live, points
+from hushfade.store.database import Database
+
+STREAM = "late"
+
+
+def value(sequence: int) -> int:
+    """What the batch of that number adds, in units of the grid: no two sums are alike soon."""
+    return 1 + sequence * 7919 % 1009
+
+
+def work(where: str | Path, mark: Path | None, told: IO[str], *, sequence: int) -> None:
+    """Accept batches from that sequence on and close a step after every third, until killed."""
+
+    def say(*words: object) -> None:
+        told.write(" ".join(map(str, words)) + "\n")
+        told.flush()
+
+    store = Store.open(where, mark=mark)
+    step = store.live(STREAM).steps + 1
+    for release in store.releases(STREAM, after=step - 2):  # published again, as after any restart
+        say("pub", release.step, release.values.tobytes().hex())
+    say("open", step)
+    while True:
+        for _ in range(3):
+            batch = Batch(STREAM, "client", sequence, 1, np.array([0]), np.array([value(sequence)]))
+            store.accept([batch])
+            say("ack", sequence)
+            sequence += 1
+        release = store.close_step(STREAM, step, closed=0)
+        say("pub", step, release.values.tobytes().hex())
+        step += 1
+
+
+def kill_at(point: str, count: int) -> None:
+    """This process is killed when it reaches the point for the count-th time."""
+    left = count
+
+    def reached(name: str) -> None:
+        nonlocal left
+        left -= name == point
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    patch.object(points, "reached", reached).start()
+
+
+def publish_before_commit(told: IO[str]) -> None:
+    """The control: a build that publishes what it has drawn, and commits afterwards."""
+
+    class Early(live.Live):
+        def close(self, database: Database, closed: int) -> tuple[Column, float]:
+            values, stddev = super().close(database, closed)
+            told.write(f"pub {self.steps} {values.tobytes().hex()}\n")
+            told.flush()
+            return values, stddev
+
+    patch("hushfade.store.keeper.Live", Early).start()

@@ -1,0 +1,169 @@
+"""Kill -9, a thousand times: what was acknowledged is there once, what was published stays.
+
+The parent forks a child with everything loaded, kills it, and forks the next.  It knows only what
+the child said on the pipe before it died, as a client and a reader would.
+
+Two stores take turns.  One has noise that depends on the step alone, so that its releases tell bit
+by bit whether each record was counted once and in its step.  The other has fresh noise, so that a
+step that were drawn twice would show two values.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import signal
+import tempfile
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+from unittest.mock import patch
+
+import numpy as np
+
+import hushfade as hf
+from hushfade.store import Store
+from soaks import child
+
+POINTS = (
+    "before draw", "after draw", "before commit", "after commit", "before mark", "after mark",
+)  # fmt: skip
+PLAN = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(epsilon=1, delta=1e-6), low=0, high=2000)
+SEED = 11
+
+
+@dataclass
+class Seen:
+    """What a client and a reader have seen of one store, over all its processes."""
+
+    acknowledged: int = 0  # sequences below it are acknowledged
+    step_of: dict[int, int] = field(default_factory=dict)  # the step of each sequence
+    published: dict[int, set[str]] = field(default_factory=dict)  # all bytes seen of a step
+    open_step: int = 1
+    kills: int = 0
+
+    def line(self, words: list[str]) -> None:
+        match words:
+            case ["open", step]:
+                self.open_step = int(step)
+            case ["ack", sequence]:
+                self.acknowledged = int(sequence) + 1
+                self.step_of.setdefault(int(sequence), self.open_step)
+            case ["pub", step, content]:
+                self.published.setdefault(int(step), set()).add(content)
+                self.open_step = max(self.open_step, int(step) + 1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was left of a store in the end."""
+
+    kills: int
+    steps: int
+    acknowledged: int
+    lost: int  # steps whose release is not that of the acknowledged records
+    drawn_twice: int  # steps of which two values were seen
+    changed: int  # steps that were published and are not in the store with the same bytes
+    verified: bool
+    seconds: float
+
+
+def soak(kills: int, *, seeded: bool, control: bool = False, seed: int = 1) -> Outcome:
+    """Kill the store's process so many times, half at points, half at random moments."""
+    began = time.monotonic()
+    rng = random.Random(seed)
+    by_step = patch("hushfade.stream.FreshNoise", lambda: hf.UnsafeSeededNoise(SEED))
+    noise = by_step if seeded else nullcontext()
+    with tempfile.TemporaryDirectory() as directory, noise:
+        where = Path(directory) / "releases.db"
+        store = Store.open(where)
+        store.add_dataset("clinics", PLAN.guarantee)
+        store.add_stream(child.STREAM, PLAN, dataset="clinics")
+        store.close()
+        seen = Seen()
+        for number in range(kills):
+            point = POINTS[number // 2 % len(POINTS)] if number % 2 else None
+            _round(where, seen, rng, point, control=control)
+            seen.kills += 1
+        return _judged(where, seen, seeded=seeded, seconds=time.monotonic() - began)
+
+
+def _round(
+    where: Path, seen: Seen, rng: random.Random, point: str | None, *, control: bool
+) -> None:
+    """One child, from its start to its death."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(reading)
+        try:
+            with os.fdopen(writing, "w", buffering=1) as told:
+                if control:
+                    child.publish_before_commit(told)
+                if point is not None:
+                    child.kill_at(point, rng.randint(1, 6))
+                child.work(where, None, told, sequence=seen.acknowledged)
+        finally:
+            os._exit(9)
+    os.close(writing)
+    deadline = time.monotonic() + (10.0 if point else rng.uniform(0.0, 0.15))
+    with os.fdopen(reading, "rb", buffering=0) as told:
+        content = _heard(told, deadline)
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        while more := told.read(1 << 16):
+            content += more
+    for line in content.decode().splitlines(keepends=True):
+        if line.endswith("\n"):  # a line that was cut off was not said
+            seen.line(line.split())
+
+
+def _heard(told: IO[bytes], deadline: float) -> bytes:
+    """All that the child says until the deadline, or until it is dead."""
+    content = b""
+    while (left := deadline - time.monotonic()) > 0:
+        if select.select([told], [], [], left)[0]:
+            more = os.read(told.fileno(), 1 << 16)
+            if not more:
+                break
+            content += more
+    return content
+
+
+def _judged(where: Path, seen: Seen, *, seeded: bool, seconds: float) -> Outcome:
+    """Close what is open, and compare the store with what was seen."""
+    store = Store.open(where)
+    steps = store.live(child.STREAM).steps
+    step = steps + 1
+    store.close_step(child.STREAM, step, closed=0)
+    kept = {x.step: x.values.tobytes().hex() for x in store.releases(child.STREAM)}
+    twice = sum(len(values) > 1 for values in seen.published.values())
+    changed = sum(values != {kept.get(step)} for step, values in seen.published.items())
+    lost = 0
+    if seeded:
+        lost = _lost(store, seen, step)
+    try:
+        verified = store.verify() == 2 + step
+        store.check()
+    finally:
+        store.close()
+    return Outcome(seen.kills, step, seen.acknowledged, lost, twice, changed, verified, seconds)
+
+
+def _lost(store: Store, seen: Seen, last: int) -> int:
+    """Steps whose release is not that of the batches it must hold, bit for bit.
+
+    A batch that was not acknowledged before the kill was sent again, and is in the step that was
+    open then.  The last batch of a dead child may be in the store without an acknowledgement.
+    """
+    sender = store.live(child.STREAM).senders.get("client", -1)
+    totals = np.zeros(last)
+    for sequence in range(sender + 1):
+        step = seen.step_of.get(sequence, seen.open_step)
+        totals[step - 1] += child.value(sequence)
+    expected = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(totals * PLAN.intake.resolution)
+    found = np.array([x.values[0] for x in store.releases(child.STREAM)])
+    return int(np.sum(expected != found))

@@ -1,0 +1,58 @@
+"""The ledger as a table of the store: appended to inside the transaction that it tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hushfade import ledger
+from hushfade.ledger import Account, Entry, Kind
+
+if TYPE_CHECKING:
+    from hushfade.plan import Plan
+    from hushfade.store.database import Database
+
+_ROWS = "SELECT number, kind, body, digest FROM ledger"
+
+
+class Book:
+    """The entries in the database; `last` is the end of the chain."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        rows = database.read(f"{_ROWS} ORDER BY number DESC LIMIT 1")
+        self.last = Entry(*rows[0]) if rows else None
+
+    def enter(self, kind: Kind, **content: Any) -> None:
+        """Append an entry, inside a transaction."""
+        self.last = ledger.following(self.last, kind, **content)
+        self._database.write(
+            "INSERT INTO ledger (number, kind, body, digest) VALUES (?, ?, ?, ?)",
+            self.last.number, self.last.kind, self.last.body, self.last.digest,
+        )  # fmt: skip
+
+    def charge(self, stream: str, dataset: str, plan: Plan, *, epoch: int) -> None:
+        """Charge a stream to its dataset; Refused if that would overspend."""
+        mu = plan.guarantee.mu
+        self.accounts()[dataset].charged(mu)
+        self.enter(
+            "charge", stream=stream, dataset=dataset, epoch=epoch, plan=plan.digest.hex(), mu=mu
+        )
+
+    def accounts(self) -> Mapping[str, Account]:
+        """The budget of each dataset, and what was spent of it."""
+        rows = self._database.read(f"{_ROWS} WHERE kind IN ('dataset', 'charge') ORDER BY number")
+        return ledger.accounts(Entry(*row) for row in rows)
+
+    def entries(self, *, after: int = 0) -> Iterator[Entry]:
+        """The entries after a number, a thousand at a time."""
+        while rows := self._database.read(
+            f"{_ROWS} WHERE number > ? ORDER BY number LIMIT 1000", after
+        ):
+            yield from (Entry(*row) for row in rows)
+            after = rows[-1][0]
+
+    def digest_of(self, number: int) -> str | None:
+        """The digest of that entry, if there is one."""
+        rows = self._database.read("SELECT digest FROM ledger WHERE number = ?", number)
+        return rows[0][0] if rows else None

@@ -1,0 +1,31 @@
+"""What a store needs of a database: rows, transactions, and that nobody else writes."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+
+class Database(Protocol):
+    """One connection, which one thread uses at a time.  Placeholders are `?`."""
+
+    kinds: ClassVar[dict[str, str]]  # the database's names for 'blob', 'integer' and 'real'
+
+    def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows."""
+
+    def write(self, sql: str, *values: Any) -> None:
+        """Change something, inside a transaction."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All that is written in the block is on the disk when it ends, or nothing is."""
+
+    def sound(self) -> None:
+        """Failed, if the database itself finds that it is damaged."""
+
+    def backup(self, path: Path) -> None:
+        """A copy of what is committed, in a new file."""
+
+    def close(self) -> None:
+        """End the connection, and let somebody else write."""

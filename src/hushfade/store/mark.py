@@ -1,0 +1,90 @@
+"""The high-water mark: a file beside the database that says how far its ledger had come.
+
+A database that was restored from an older copy lacks entries that the mark knows.  Its steps would
+be drawn a second time, so it is refused, or opened as a new epoch that is charged again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from hushfade.errors import Malformed
+
+_SLOT = 256  # bytes; two slots are written in turn, so a torn write leaves the other
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The number and the digest of a ledger's last entry, and the store that it belongs to."""
+
+    store: str
+    number: int
+    digest: str
+
+    def line(self) -> bytes:
+        """The mark as a line with a checksum."""
+        text = f"hushfade mark 1 {self.store} {self.number} {self.digest}"
+        check = hashlib.sha256(text.encode()).hexdigest()
+        return f"{text} {check}\n".encode().ljust(_SLOT, b" ")
+
+
+class MarkFile:
+    """The mark on the disk: written in place, synced before anything is published.
+
+    Cost: one write and one sync, of a file whose size does not change.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def read(self) -> Mark | None:
+        """The newest mark that is whole; None if there is no file."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        found = [_read(content[at : at + _SLOT]) for at in range(0, len(content), _SLOT)]
+        marks = [mark for mark in found if mark is not None]
+        if not marks:
+            raise Malformed(f"{self.path.name} must be a mark, as a store wrote it")
+        return max(marks, key=lambda mark: mark.number)
+
+    def write(self, mark: Mark) -> None:
+        """Put the mark on the disk; OSError if that fails."""
+        if self._descriptor is None:
+            self._descriptor = self._made()
+        os.pwrite(self._descriptor, mark.line(), mark.number % 2 * _SLOT)
+        os.fdatasync(self._descriptor)
+
+    def replace(self, mark: Mark) -> None:
+        """Only this mark, whatever stood there."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+        self.write(mark)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _made(self) -> int:
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        place = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(place)  # a new file's name must outlive a crash too
+        finally:
+            os.close(place)
+        return descriptor
+
+
+def _read(slot: bytes) -> Mark | None:
+    words = slot.decode("ascii", errors="replace").split()
+    if len(words) != 7 or words[:3] != ["hushfade", "mark", "1"] or not words[4].isdecimal():
+        return None
+    mark = Mark(words[3], int(words[4]), words[5])
+    return mark if mark.line() == slot else None

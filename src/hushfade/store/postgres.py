@@ -1,0 +1,94 @@
+"""A store in PostgreSQL: the same tables and the same order, one writer by an advisory lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, ClassVar
+
+import psycopg
+
+from hushfade.errors import Failed, Refused
+from hushfade.store import points
+
+_PATIENCE = 1.0  # seconds that the server may take to see that a process is dead
+_LOCK = 0x68757368666164  # 'hushfad': the same for every process that writes to the database
+
+
+class Postgres:
+    """One connection, which holds the lock: if it breaks, so does the right to write.
+
+    All that is written goes through the connection that has the lock, so a process that lost it
+    cannot commit.  With `only_read` the lock is not asked for.
+    """
+
+    kinds: ClassVar[dict[str, str]] = {
+        "blob": "BYTEA",
+        "integer": "BIGINT",
+        "real": "DOUBLE PRECISION",
+    }
+
+    def __init__(self, where: str, *, only_read: bool = False) -> None:
+        try:
+            self._connection = psycopg.connect(where, autocommit=True)
+        except psycopg.Error as error:
+            raise _failed(error, "opened") from None
+        if only_read:
+            self.read("SELECT set_config('default_transaction_read_only', 'on', false)")
+            return
+        self.read("SELECT set_config('synchronous_commit', 'on', false)")
+        deadline = monotonic() + _PATIENCE
+        while not self.read("SELECT pg_try_advisory_lock(?)", _LOCK)[0][0]:
+            if monotonic() > deadline:
+                self._connection.close()
+                raise Refused("another process writes to this store")
+            sleep(0.05)
+
+    def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(_numbered(sql), values).fetchall()
+        except psycopg.Error as error:
+            raise _failed(error, "read") from None
+
+    def write(self, sql: str, *values: Any) -> None:
+        try:
+            self._connection.execute(_numbered(sql), values)
+        except psycopg.Error as error:
+            raise _failed(error, "written") from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self.write("BEGIN")
+        try:
+            yield
+            points.reached("before commit")
+            self.write("COMMIT")
+            points.reached("after commit")
+        except BaseException:
+            with suppress(psycopg.Error):
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def sound(self) -> None:
+        """PostgreSQL looks after its own pages: only that it answers is checked."""
+        self.read("SELECT 1")
+
+    def backup(self, path: Path) -> None:
+        raise Refused("a PostgreSQL database must be backed up by pg_dump or its own means")
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self._connection.execute("SELECT pg_advisory_unlock_all()")
+            self._connection.close()
+
+
+def _numbered(sql: str) -> Any:
+    return sql.replace("?", "%s")
+
+
+def _failed(error: Exception, deed: str) -> Failed:
+    """What the server says may show content: only the kind of the error is told."""
+    kind = type(error).__name__
+    return Failed(f"the database cannot be {deed} ({kind}): nothing was published")

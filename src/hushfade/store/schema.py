@@ -1,0 +1,69 @@
+"""The tables of a store, versioned: each migration takes a store from one version to the next."""
+
+from __future__ import annotations
+
+from secrets import token_hex
+
+from hushfade.errors import Refused
+from hushfade.store.database import Database
+
+MIGRATIONS = (
+    (
+        "CREATE TABLE streams (stream {integer} PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+        " dataset TEXT NOT NULL, plan TEXT NOT NULL, settings TEXT NOT NULL,"
+        " epoch {integer} NOT NULL, ended {integer} NOT NULL)",
+        "CREATE TABLE states (stream {integer} PRIMARY KEY REFERENCES streams,"
+        " steps {integer} NOT NULL, state {blob} NOT NULL)",
+        "CREATE TABLE traces (stream {integer} NOT NULL REFERENCES streams,"
+        " step {integer} NOT NULL, trace {blob} NOT NULL, PRIMARY KEY (stream, step))",
+        "CREATE TABLE batches (stream {integer} NOT NULL REFERENCES streams,"
+        " number {integer} NOT NULL, records {integer} NOT NULL, lanes {blob} NOT NULL,"
+        " units {blob} NOT NULL, PRIMARY KEY (stream, number))",
+        "CREATE TABLE senders (stream {integer} NOT NULL REFERENCES streams,"
+        " sender TEXT NOT NULL, sequence {integer} NOT NULL, PRIMARY KEY (stream, sender))",
+        "CREATE TABLE counts (stream {integer} NOT NULL REFERENCES streams, name TEXT NOT NULL,"
+        " number {integer} NOT NULL, PRIMARY KEY (stream, name))",
+        "CREATE TABLE releases (stream {integer} NOT NULL REFERENCES streams,"
+        " step {integer} NOT NULL, closed {integer} NOT NULL, stddev {real} NOT NULL,"
+        " value {blob} NOT NULL, PRIMARY KEY (stream, step))",
+        "CREATE TABLE ledger (number {integer} PRIMARY KEY, kind TEXT NOT NULL,"
+        " body TEXT NOT NULL, digest TEXT NOT NULL)",
+    ),
+    ("CREATE TABLE tokens (name TEXT PRIMARY KEY, scopes TEXT NOT NULL, digest TEXT NOT NULL)",),
+)
+VERSION = len(MIGRATIONS)
+
+
+def version(database: Database) -> int:
+    """The store's version, which is in its table `meta`."""
+    found = database.read("SELECT value FROM meta WHERE name = 'version'")
+    return int(found[0][0]) if found else 0
+
+
+def migrate(database: Database) -> None:
+    """Bring the tables to this version, in one transaction; a newer one is refused."""
+    with database.transaction():
+        database.write(
+            "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
+        )
+        found = version(database)
+        if found > VERSION:
+            raise Refused(f"the store must be of version {VERSION} or older, got {found}")
+        for migration in MIGRATIONS[found:]:
+            for statement in migration:
+                database.write(statement.format(**database.kinds))
+        database.write(
+            "INSERT INTO meta (name, value) VALUES ('version', ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            str(VERSION),
+        )
+
+
+def name(database: Database) -> str:
+    """The random name that a store is given once."""
+    found = database.read("SELECT value FROM meta WHERE name = 'store'")
+    if not found:
+        with database.transaction():
+            database.write("INSERT INTO meta (name, value) VALUES ('store', ?)", token_hex(16))
+        return name(database)
+    return str(found[0][0])

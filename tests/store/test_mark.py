@@ -1,0 +1,146 @@
+import shutil
+
+import pytest
+
+import hushfade as hf
+from hushfade.errors import Malformed, Refused
+from hushfade.store import Store, points
+from hushfade.store.mark import Mark, MarkFile
+
+ONE = hf.Guarantee(epsilon=1, delta=1e-6)
+TWICE = hf.Guarantee.from_mu(2**0.5 * ONE.mu, delta=1e-6)
+PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
+MARK = Mark("ab", 7, "cd")
+
+
+def test_the_newest_mark_is_read(tmp_path):
+    file = MarkFile(tmp_path / "mark")
+    assert file.read() is None
+    for number in (1, 2, 3, 7):
+        file.write(Mark("ab", number, f"{number:064x}"))
+        assert MarkFile(tmp_path / "mark").read() == Mark("ab", number, f"{number:064x}")
+    file.close()
+    assert (tmp_path / "mark").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_torn_write_leaves_the_mark_before_it(tmp_path):
+    file = MarkFile(tmp_path / "mark")
+    file.write(Mark("ab", 1, "x"))
+    file.write(Mark("ab", 2, "y"))
+    file.close()
+    content = (tmp_path / "mark").read_bytes()
+    newest = 0  # the slot of the even numbers
+    for at in range(len(MARK.line().rstrip())):
+        torn = bytearray(content)
+        torn[newest + at] ^= 1
+        (tmp_path / "mark").write_bytes(torn)
+        assert MarkFile(tmp_path / "mark").read().number == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 512, b"hushfade mark 1 a 1 b c\n"])
+def test_what_is_no_mark_is_refused(tmp_path, content):
+    (tmp_path / "mark").write_bytes(content)
+    with pytest.raises(Malformed, match="must be a mark"):
+        MarkFile(tmp_path / "mark").read()
+
+
+@pytest.fixture
+def restored(tmp_path):
+    """A store that has taken three steps, and a copy of its database from after the first."""
+    path = tmp_path / "releases.db"
+    store = Store.open(path)
+    store.add_dataset("clinics", TWICE)
+    store.add_stream("late", PLAN, dataset="clinics")
+    store.close_step("late", 1, closed=0)
+    store.close()
+    shutil.copy(path, tmp_path / "old.db")
+    store = Store.open(path)
+    for step in (2, 3):
+        store.close_step("late", step, closed=0)
+    store.close()
+    shutil.copy(tmp_path / "old.db", path)
+    return path
+
+
+def test_an_older_copy_is_refused(restored):
+    with pytest.raises(Refused, match="older than its mark: steps could be drawn twice"):
+        Store.open(restored)
+
+
+def test_a_copy_without_its_mark_is_refused(restored):
+    restored.with_name("releases.db.mark").unlink()
+    with pytest.raises(Refused, match="has no mark beside it"):
+        Store.open(restored)
+
+
+def test_another_store_s_mark_is_refused(restored, tmp_path):
+    other = Store.open(tmp_path / "other.db")
+    other.add_dataset("clinics", TWICE)
+    other.close()
+    shutil.copy(tmp_path / "other.db.mark", restored.with_name("releases.db.mark"))
+    for new_epoch in (False, True):
+        with pytest.raises(Refused, match="of this store, got that of another"):
+            Store.open(restored, new_epoch=new_epoch)
+
+
+def test_a_new_epoch_is_charged_and_goes_on_from_the_copy(restored, monkeypatch):
+    monkeypatch.setattr("hushfade.turn._turns", {})  # as in a new process
+    store = Store.open(restored, new_epoch=True)
+    assert store.accounts()["clinics"].left == pytest.approx(0.0, abs=1e-8)
+    assert store.close_step("late", 2, closed=0).step == 2
+    told = [entry.content["epoch"] for entry in store.entries() if entry.kind != "dataset"]
+    assert told == [0, 0, 1, 1]
+    store.verify()
+    store.close()
+    Store.open(restored).close()  # the mark is the new one
+
+
+def test_a_new_epoch_that_cannot_be_afforded_is_refused(tmp_path):
+    path = tmp_path / "releases.db"
+    store = Store.open(path)
+    store.add_dataset("clinics", ONE)
+    store.add_stream("late", PLAN, dataset="clinics")
+    store.close()
+    (tmp_path / "releases.db.mark").unlink()
+    with pytest.raises(Refused, match="must not be overspent"):
+        Store.open(path, new_epoch=True)
+    with pytest.raises(Refused, match="has no mark"):
+        Store.open(path)
+
+
+def test_a_new_epoch_without_need_changes_nothing(tmp_path):
+    path = tmp_path / "releases.db"
+    store = Store.open(path)
+    store.add_dataset("clinics", ONE)
+    store.add_stream("late", PLAN, dataset="clinics")
+    store.close()
+    store = Store.open(path, new_epoch=True)
+    assert store.verify() == 2
+    store.close()
+
+
+def test_what_was_committed_before_a_crash_is_marked_before_it_is_published(tmp_path, monkeypatch):
+    """Else a copy from before that step would fit the old mark, and the step be drawn again."""
+    path = tmp_path / "releases.db"
+    store = Store.open(path)
+    store.add_dataset("clinics", TWICE)
+    store.add_stream("late", PLAN, dataset="clinics")
+    store.close()
+    shutil.copy(path, tmp_path / "old.db")
+    store = Store.open(path)
+
+    def crashed(name):
+        if name == "before mark":
+            raise MemoryError
+
+    monkeypatch.setattr(points, "reached", crashed)
+    with pytest.raises(MemoryError):
+        store.close_step("late", 1, closed=0)
+    store.close()
+    monkeypatch.undo()
+    store = Store.open(path)
+    assert len(store.releases("late")) == 1  # which may be published from here on
+    store.close()
+    shutil.copy(tmp_path / "old.db", path)
+    with pytest.raises(Refused, match="older than its mark"):
+        Store.open(path)
