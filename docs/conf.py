@@ -38,6 +38,9 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_type_aliases = {name: name for name in ("Column", "ComplexColumn", "Integers")}
 python_use_unqualified_type_names = True
+suppress_warnings = [
+    "ref.python"
+]  # a signature's bare name may be that of two classes: no link then
 
 
 def setup(app: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hushfade.cli import bounds, compare, console, demo, explain, paper, plan, run
+from hushfade.cli import bounds, compare, console, demo, explain, paper, plan, run, serve, store
 
 COMMANDS = (
     demo.demo,
@@ -24,6 +24,9 @@ COMMANDS = (
     bounds.bounds,
     explain.explain,
     paper.paper,
+    store.store,
+    serve.serve,
+    serve.token,
 )  # in the order of the help
 
 _JSON = "hushfade.json"

@@ -1,0 +1,192 @@
+"""The door: who asks, may they, how often, how much; and the headers that every answer has.
+
+Without tokens in the store all is allowed, to this machine alone.  A browser that was led here by
+another page is turned away, with tokens or without.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from ipaddress import ip_address
+from time import monotonic
+from urllib.parse import urlsplit
+
+import anyio
+from starlette.requests import Request
+
+from hushfade import check
+from hushfade.errors import Refused
+from hushfade.serve.refusals import Refusal, busy
+from hushfade.store.tokens import SCOPES, Token, bearer
+
+MAX_BODY = 8 << 20  # bytes
+RATE = 1000.0  # requests a second, for each token or address
+PATIENCE = 30.0  # seconds for a body to arrive
+
+_SMALL, _LARGE = 1 << 16, 32  # bytes of a small body; how many others may be read at a time
+_CALLERS = 10_000  # whose rates are remembered
+_PAGE = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_DATA = "default-src 'none'; frame-ancestors 'none'"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, as far as it matters."""
+
+    name: str
+    scopes: frozenset[str] = field(default_factory=frozenset)
+
+    def may(self, scope: str) -> bool:
+        """Is that allowed?"""
+        return scope in self.scopes or "admin" in self.scopes
+
+
+class Guard:
+    """Admits requests, or refuses them with a reason."""
+
+    def __init__(
+        self,
+        tokens: Sequence[Token] = (),
+        *,
+        max_body: int = MAX_BODY,
+        rate: float = RATE,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._tokens = tuple(tokens)
+        self.max_body = check.count(max_body=max_body, least=1024)
+        self._large = 0  # bodies in memory that are not small
+        self._rates = Rates(check.positive(rate=rate), clock)
+
+    @property
+    def open(self) -> bool:
+        """Are there no tokens, so that all is allowed?"""
+        return not self._tokens
+
+    def may_listen(self, host: str) -> None:
+        """Refused, if others than this machine could ask without a token."""
+        if self.open and not local(host):
+            raise Refused(
+                "host must be this machine's own, such as 127.0.0.1, as long as the store has no "
+                "tokens: make one with hushfade token"
+            )
+
+    def admit(self, request: Request, scope: str | None) -> Caller:
+        """The caller, if they may do what needs the scope; None: what everybody may."""
+        self._refuse_others(request)
+        caller = self._caller(request)
+        self._rates.take(caller.name)
+        if scope is None or caller.may(scope):
+            return caller
+        if not caller.scopes:
+            said = 'Bearer realm="hushfade"'
+            raise Refusal(401, "unauthorised", "a token is needed", WWW_Authenticate=said)
+        raise Refusal(403, "forbidden", f"the token must have the scope {scope}")
+
+    @asynccontextmanager
+    async def body(self, request: Request) -> AsyncIterator[bytes]:
+        """The body, as long as it is used; of those that are not small only a few at a time."""
+        length = request.headers.get("content-length", "")
+        large = not length.isdecimal() or len(length) > 15 or int(length) > _SMALL
+        if large and self._large >= _LARGE:
+            raise busy()
+        self._large += large
+        try:
+            yield await self._read(request)
+        finally:
+            self._large -= large
+
+    async def _read(self, request: Request) -> bytes:
+        """The body, if it is not too large and does not dawdle."""
+        too_large = Refusal(413, "too_large", f"the body must be at most {self.max_body} bytes")
+        length = request.headers.get("content-length", "0")
+        if len(length) > 15 or (length.isdecimal() and int(length) > self.max_body):
+            raise too_large
+        parts, size = [], 0
+        try:
+            with anyio.fail_after(PATIENCE):
+                async for part in request.stream():
+                    size += len(part)
+                    if size > self.max_body:
+                        raise too_large
+                    parts.append(part)
+        except TimeoutError:
+            raise Refusal(408, "timeout", "the body must arrive sooner") from None
+        return b"".join(parts)
+
+    def _caller(self, request: Request) -> Caller:
+        address = "address " + (request.client.host if request.client else "")
+        if self.open:
+            return Caller(address, frozenset(SCOPES))
+        kind, _, text = request.headers.get("authorization", "").partition(" ")
+        token = bearer(self._tokens, text.strip()) if kind.lower() == "bearer" else None
+        if token is None:
+            return Caller(address)
+        return Caller(f"token {token.name}", frozenset(token.scopes))
+
+    def _refuse_others(self, request: Request) -> None:
+        """A foreign page cannot read answers, but could have them made: it is refused."""
+        host = request.headers.get("host", "")
+        if self.open and not _here(host):  # a name that somebody points here
+            raise Refusal(403, "host", "without tokens the service must be asked as 127.0.0.1")
+        origin = request.headers.get("origin")
+        if origin is not None and origin.partition("://")[2].lower() != host.lower():
+            raise Refusal(403, "origin", "a request of another page is refused")
+
+
+class Rates:
+    """For each caller a bucket of one second's requests, which fills steadily."""
+
+    def __init__(self, rate: float, clock: Callable[[], float]) -> None:
+        self._rate, self._clock = rate, clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, caller: str) -> None:
+        """One request of the caller; refused if the bucket is empty."""
+        now, most = self._clock(), max(1.0, self._rate)
+        left, then = self._buckets.pop(caller, (most, now))
+        left = min(most, left + max(0.0, now - then) * self._rate)
+        allowed = left >= 1.0
+        self._buckets[caller] = left - 1.0 if allowed else left, now
+        if len(self._buckets) > _CALLERS:
+            self._buckets.popitem(last=False)
+        if not allowed:
+            wait = str(max(1, round(1.0 / self._rate)))
+            raise Refusal(429, "too_many", "requests must be fewer a second", Retry_After=wait)
+
+
+def headers(path: str) -> dict[str, str]:
+    """What every answer says to a browser; pages may load their own files, data nothing."""
+    page = path == "/" or path.startswith("/page/")
+    return {
+        "content-security-policy": _PAGE if page else _DATA,
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "referrer-policy": "no-referrer",
+        "cross-origin-resource-policy": "same-origin",
+        "cache-control": "no-cache" if page else "no-store",
+    }
+
+
+def local(host: str) -> bool:
+    """Does the address lead to this machine alone?
+
+    >>> local("localhost"), local("127.0.0.1"), local("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@lru_cache(100)
+def _here(host: str) -> bool:
+    """Does a Host header, which may have a port, name this machine alone?"""
+    try:
+        return local(urlsplit(f"//{host}").hostname or "")
+    except ValueError:
+        return False

@@ -1,0 +1,191 @@
+"""A plan before there is a stream: how private, how accurate, how near the optimum, and what else.
+
+No data are read and nothing is kept.  The sizes are bounded so that an answer takes a second or
+two at most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hushfade import check
+from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.draft import Method
+from hushfade.errors import HushfadeError, InvalidValue, Malformed
+from hushfade.guarantee import Guarantee
+from hushfade.plan import Plan, plan
+from hushfade.rivals.binary_tree import binary_tree
+from hushfade.rivals.bolot_exponential import bolot_exponential
+from hushfade.rivals.bolot_power import bolot_power
+from hushfade.rivals.bolot_window import bolot_window
+from hushfade.rivals.mechanism import Mechanism
+from hushfade.rivals.plain import input_noise, output_noise
+from hushfade.serve import strict
+from hushfade.serve.service import guarantee_of
+
+LONGEST = 1 << 16  # steps of a horizon
+SLOWEST = 10_000  # steps of a half-life or a window
+NEED = ("decay", "epsilon", "delta")
+MORE = ("horizon", "low", "high", "neighbours", "participations", "separation")
+
+_LATE = 1000  # the step that is told where a stream runs for ever
+_COMPARED = 256  # steps, there
+_MOST_COMPARED = 4096
+_POINTS = 200  # of the curve
+_BIAS = 0.1  # that Bolot et al.'s power law sums are allowed
+_TRUE = 100.0  # the true sum whose release is shown
+
+
+def answer(document: Any) -> dict[str, Any]:
+    """All that the planner says of what is asked."""
+    asked = strict.fields(document, needed=NEED, more=MORE)
+    asked = {name: value for name, value in asked.items() if name in NEED or value is not None}
+    decay = _decay(asked["decay"])
+    horizon = asked.get("horizon")
+    if horizon is not None:
+        horizon = check.count(horizon=horizon, most=LONGEST)
+    guarantee = guarantee_of(asked, **_neighbours(asked))
+    low = check.real(low=asked.get("low", 0.0))
+    high = check.real(high=asked.get("high", 1.0))
+    if not max(abs(low), abs(high)) <= 1e12:
+        raise InvalidValue("low and high must be within 1e12")
+    endless = isinstance(decay, NoDecay) and horizon is None
+    method: Method = "unbounded" if endless else "square_root"
+    try:
+        made = plan(decay, guarantee, low=low, high=high, horizon=horizon, method=method)
+        return _told(made, low, high)
+    except HushfadeError:
+        raise
+    except (ArithmeticError, ValueError):  # numbers of a size that nobody uses
+        raise InvalidValue("the numbers must be of a size that can be computed with") from None
+
+
+def _told(made: Plan, low: float, high: float) -> dict[str, Any]:
+    late = made.horizon or _LATE
+    stddevs = made.stddevs(late)
+    points = np.unique(np.geomspace(1, late, _POINTS).round().astype(int))
+    stddev = float(stddevs[-1])
+    margin = 1.959964 * stddev
+    return {
+        "guarantee": made.guarantee.sentence(),
+        "stddev": stddev,
+        "step": late,
+        "optimum": made.certificate(late).sentence(),
+        "curve": {"step": points.tolist(), "stddev": stddevs[points - 1].tolist()},
+        "alternatives": list(_alternatives(made, made.guarantee.change(low, high))),
+        "shown": {"true": _TRUE, "low": _TRUE - margin, "high": _TRUE + margin},
+        "code": _code(made, low, high),
+        "command": _command(made, low, high),
+    }
+
+
+def _alternatives(made: Plan, change: float) -> Iterator[dict[str, Any]]:
+    """What else there is, with its largest error over the same steps and how much more that is."""
+    if made.guarantee.participations > 1:  # the others are defined for one
+        return
+    steps = min(made.horizon or _COMPARED, _MOST_COMPARED)
+    ours = made.max_stddev(steps)
+    for rival in _rivals(made.decay, steps):
+        largest = float(np.max(rival.stddevs(made.guarantee, change)))
+        name = rival.name + (", Laplace noise" if rival.pure else "")
+        yield {"name": name, "steps": steps, "largest": largest, "ratio": largest / ours}
+
+
+def _rivals(decay: Decay, steps: int) -> Iterator[Mechanism]:
+    yield output_noise(decay, steps)
+    yield input_noise(decay, steps)
+    yield input_noise(decay, steps, noise="laplace")  # it may do better, and that is told
+    match decay:
+        case NoDecay():
+            yield binary_tree(decay, steps)
+        case Exponential() if decay.half_life > 1.0 / math.log2(1.5):
+            yield bolot_exponential(decay, steps)
+        case PowerLaw():
+            yield bolot_power(decay, steps, beta=_BIAS)
+        case SlidingWindow():
+            yield bolot_window(decay, steps)
+
+
+def _decay(document: Any) -> Decay:
+    match document:
+        case {"kind": "exponential", "half_life": half_life, **rest} if not rest:
+            return Exponential(half_life=_within(0.1, SLOWEST, half_life=half_life))
+        case {"kind": "power", "power": power, **rest} if not rest:
+            return PowerLaw(power=_within(0.05, 10, power=power))
+        case {"kind": "window", "length": length, **rest} if not rest:
+            return SlidingWindow(length=check.count(length=length, most=SLOWEST))
+        case {"kind": "counting", **rest} if not rest:
+            return NoDecay()
+    raise Malformed(
+        "decay must have the kind exponential with a half_life, power with a power, window with a "
+        "length, or counting"
+    )
+
+
+def _within(least: float, most: float, **given: Any) -> float:
+    ((name, value),) = given.items()
+    number = check.real(**given)
+    if not least <= number <= most:
+        raise InvalidValue(f"{name} must be from {least:g} to {most:g}, got {value!r}")
+    return number
+
+
+def _neighbours(asked: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "neighbours": asked.get("neighbours", "add_remove"),
+        "participations": check.count(participations=asked.get("participations", 1), most=1000),
+        "separation": check.count(separation=asked.get("separation", 1), most=LONGEST),
+    }
+
+
+def _beyond_default(guarantee: Guarantee) -> Iterator[tuple[str, Any]]:
+    if guarantee.neighbours != "add_remove":
+        yield "neighbours", guarantee.neighbours
+    if guarantee.participations > 1:
+        yield "participations", guarantee.participations
+        yield "separation", guarantee.separation
+
+
+def _code(made: Plan, low: float, high: float) -> str:
+    guarantee = made.guarantee
+    more = "".join(f", {name}={value!r}" for name, value in _beyond_default(guarantee))
+    horizon = "" if made.horizon is None else f", horizon={made.horizon}"
+    method = "" if made.method == "square_root" else f", method={made.method!r}"
+    return "\n".join(
+        (
+            "import hushfade as hf",
+            "",
+            f"guarantee = hf.Guarantee(epsilon={guarantee.epsilon!r}, "
+            f"delta={guarantee.delta!r}{more})",
+            f"plan = hf.plan(hf.{made.decay!r}, guarantee, low={low!r}, high={high!r}"
+            f"{horizon}{method})",
+            "stream = plan.start()",
+            "release = stream.step([1, 1, 1])  # the records of a step",
+            "print(release.value, release.stddev)",
+        )
+    )
+
+
+def _command(made: Plan, low: float, high: float) -> str:
+    match made.decay:
+        case Exponential(half_life=half_life):
+            kind = f"--half-life {half_life:.15g}"
+        case PowerLaw(power=power):
+            kind = f"--power {power!r}"
+        case SlidingWindow(length=length):
+            kind = f"--window {length}"
+        case _:
+            kind = "--decay none"
+    guarantee = made.guarantee
+    parts = [
+        f"hushfade plan {kind} --epsilon {guarantee.epsilon!r} --delta {guarantee.delta!r}",
+        *(f"--{name} {value}" for name, value in _beyond_default(guarantee)),
+        f"--low {low!r} --high {high!r}",
+        *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
+        *([] if made.method == "square_root" else [f"--method {made.method}"]),
+    ]
+    return " ".join(parts)

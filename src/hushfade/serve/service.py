@@ -1,0 +1,202 @@
+"""The parts of the service together, and the changes that it makes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from hushfade import check, duration
+from hushfade.errors import InvalidValue, Malformed, Refused
+from hushfade.guarantee import Guarantee, epsilon_of
+from hushfade.plan import Plan
+from hushfade.serve.events import Hub
+from hushfade.serve.guard import Guard
+from hushfade.serve.pages import Pages
+from hushfade.serve.registry import Facts, Registry
+from hushfade.serve.schedule import Schedule
+from hushfade.serve.writer import Writer
+from hushfade.store import Batch, Published, Store
+
+if TYPE_CHECKING:
+    from hushfade.ledger import Account
+
+SHORTEST = 10**9  # nanoseconds of a step that the clock closes
+MISSED = 1000  # steps that a new stream may have missed
+
+_SUPPORT, _LANES = 1 << 22, 100_000  # of a plan that is sent
+_MISFITS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, AssertionError)
+
+
+class Service:
+    """A store that is served.  `start` and `stop` are called by the application."""
+
+    def __init__(
+        self, store: Store, guard: Guard | None = None, *, clock: Callable[[], int] = time.time_ns
+    ) -> None:
+        self.store, self.guard, self.clock = store, guard or Guard(), clock
+        self.registry = Registry.of(store)
+        self.writer = Writer(store)
+        self.hub = Hub()
+        self.pages = Pages()
+        self.schedule = Schedule(self)
+        self.reading = anyio.CapacityLimiter(2)  # large bodies that are parsed at a time
+        self.planning = anyio.CapacityLimiter(2)  # plans that are made at a time
+        self._ticking: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to write, and to follow the clock."""
+        self.writer.start()
+        self._ticking = asyncio.create_task(self.schedule.run())
+
+    def release_listeners(self) -> None:
+        """Let those go that would listen for ever: the server waits for every answer's end."""
+        self.hub.close()
+
+    async def stop(self) -> None:
+        """Finish what waits, then close the store."""
+        self.hub.close()
+        if self._ticking is not None:
+            self._ticking.cancel()
+            await asyncio.gather(self._ticking, return_exceptions=True)
+        await asyncio.to_thread(self.writer.stop)
+        await asyncio.to_thread(self.store.close)
+
+    @property
+    def ready(self) -> bool:
+        """Can it take changes?"""
+        return not self.writer.failed and not self.hub.closed
+
+    def releases(self, name: str, *, after: int, most: int) -> list[Published]:
+        """The releases after a step that were published.
+
+        A step may be committed and its mark not be written: nobody may be told of it yet.
+        """
+        last = self.registry.step(name)
+        found = self.store.releases(name, after=after, most=most)
+        return [release for release in found if release.step <= last]
+
+    # Changes --------------------------------------------------------------------------------
+
+    async def accept(self, batch: Batch) -> str:
+        """'accepted', 'repeated' or 'late', when it is on the disk."""
+        # asked here too, so that one at fault does not break up a common commit
+        if self.registry.ended(batch.stream):
+            raise Refused(f"stream {batch.stream!r} has ended")
+        last = self.registry.step(batch.stream)
+        if batch.step is not None and batch.step > last + 1:
+            raise Refused(f"step must not be beyond the open one, {last + 1}")
+        return await self.writer.accept(batch)
+
+    async def close_step(self, name: str, step: int) -> Published:
+        """The release of the step; of one that is closed already the same again."""
+
+        def close(store: Store) -> Published:
+            if 1 <= step < store.live(name).steps:
+                return store.releases(name, after=step - 1, most=1)[0]
+            return store.close_step(name, step, closed=self.clock())
+
+        release = await self.writer.change(close)
+        self.registry.published(release)
+        self.hub.tell(name)
+        return release
+
+    async def end(self, name: str) -> None:
+        """The stream takes no more steps."""
+        await self.writer.change(lambda store: store.end(name))
+        self.registry.end(name)
+        self.hub.tell(name)
+
+    async def add_dataset(self, name: str, guarantee: Guarantee) -> Account:
+        """A new dataset with its budget."""
+        return await self.writer.change(lambda store: store.add_dataset(name, guarantee))
+
+    async def add_stream(self, facts: Facts) -> None:
+        """A new stream, charged to its dataset."""
+        settings = {"dataset": facts.dataset, "every": facts.every, "start": facts.start}
+
+        def add(store: Store) -> None:
+            store.add_stream(facts.name, facts.plan, dataset=facts.dataset, settings=settings)
+
+        await self.writer.change(add)
+        self.registry.add(facts)
+
+
+def budget(account: Account) -> dict[str, Any]:
+    """A dataset's account as plain data."""
+    left = account.left
+    return {
+        "name": account.name,
+        "mu": account.mu,
+        "delta": account.delta,
+        "epsilon": epsilon_of(account.mu, account.delta),
+        "spent": account.spent,
+        "left": left,
+        "left_epsilon": epsilon_of(left, account.delta) if left > 0 else 0.0,
+    }
+
+
+def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:
+    """The guarantee that is asked for, within what is worth asking for and can be computed."""
+    epsilon = check.real(epsilon=document["epsilon"])
+    delta = check.real(delta=document["delta"])
+    if not 1e-3 <= epsilon <= 100:
+        raise InvalidValue(f"epsilon must be from 0.001 to 100, got {epsilon!r}")
+    if not 1e-30 <= delta <= 0.5:
+        raise InvalidValue(f"delta must be from 1e-30 to 0.5, got {delta!r}")
+    return Guarantee(epsilon=epsilon, delta=delta, **more)
+
+
+def plan_of(document: Any) -> Plan:
+    """The plan of a document as `Plan.to_json` gives it, if it is not too large to be served."""
+    if not isinstance(document, dict):
+        raise Malformed("plan must be a JSON object")
+    try:
+        if not 0 < document["taps"]["support"] <= _SUPPORT:
+            raise InvalidValue(f"the plan must have at most {_SUPPORT} taps")
+        records = document["records"]
+        if not max(records["width"], len(records["keys"] or ())) <= _LANES:
+            raise InvalidValue(f"the plan must have at most {_LANES} keys")
+        "".join(records["keys"] or ()).encode()  # half a letter cannot be published
+        return Plan.from_json(json.dumps(document))
+    except (InvalidValue, Malformed):
+        raise
+    except _MISFITS:
+        raise InvalidValue("plan must be as hushfade wrote it") from None
+
+
+def step_times(every: Any, start: Any, now: int) -> tuple[int | None, int | None]:
+    """A step's length, and when the first one begins, in nanoseconds; None where no clock closes.
+
+    Without a start the first step begins now.
+    """
+    if every is None:
+        if start is not None:
+            raise InvalidValue("start must be given with every only")
+        return None, None
+    if not isinstance(every, str):
+        raise Malformed("every must be a text, such as 1h")
+    length = duration.nanoseconds(every, name="every")
+    if not length >= SHORTEST:
+        raise InvalidValue("every must be at least 1s")
+    if start is None:
+        return length, now
+    if not isinstance(start, str):
+        raise Malformed("start must be a text, such as 2026-01-01T00:00:00Z")
+    try:
+        at = datetime.fromisoformat(start)
+    except ValueError:
+        raise InvalidValue("start must be a time such as 2026-01-01T00:00:00Z") from None
+    if at.tzinfo is None:
+        raise InvalidValue("start must have a zone, such as the Z of 2026-01-01T00:00:00Z")
+    if not 1970 < at.year < 2200:
+        raise InvalidValue("start must be within 1971 and 2199")
+    begins = round((at - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 10**6) * 1000
+    if not now - begins <= MISSED * length:
+        raise InvalidValue(f"start must be at most {MISSED} steps ago")
+    return length, begins

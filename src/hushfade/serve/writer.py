@@ -1,0 +1,151 @@
+"""The one thread that changes the store.
+
+Batches wait in a queue with an end.  The thread takes all that wait and commits them together: one
+sync of the disk for many requests.  Other changes take their turn in the same queue.  A full queue
+refuses more: whoever sends waits, not the service's memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from threading import Condition, Thread
+from typing import Any, TypeVar
+
+from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
+from hushfade.serve.refusals import LOG, busy
+from hushfade.store import Batch, Store
+
+MOST = 1024  # changes that may wait
+WEIGHT = 1 << 22  # numbers that they may hold, all together
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    change: Batch | Callable[[Store], Any]
+    loop: asyncio.AbstractEventLoop
+    answer: asyncio.Future[Any]
+
+    @property
+    def weight(self) -> int:
+        return 2 * len(self.change.lanes) + 1 if isinstance(self.change, Batch) else 1
+
+    def told(self, result: Any, error: Exception | None) -> None:
+        """Hand over the answer, to the thread that waits for it."""
+        self.loop.call_soon_threadsafe(_settle, self.answer, result, error)
+
+
+class Writer:
+    """Changes of a store, one after the other, in the order they came."""
+
+    def __init__(self, store: Store, *, most: int = MOST, weight: int = WEIGHT) -> None:
+        self._store, self._most, self._weight = store, most, weight
+        self._waiting: deque[_Job] = deque()
+        self._held = 0
+        self._turn = Condition()
+        self._stopping = False
+        self._thread = Thread(target=self._work, name="hushfade writer", daemon=True)
+        self.failed = False  # the store has stopped, and takes no more changes
+        self.commits = 0
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take no more, finish what waits, and end."""
+        with self._turn:
+            self._stopping = True
+            self._turn.notify()
+        self._thread.join()
+
+    async def accept(self, batch: Batch) -> str:
+        """'accepted', 'repeated' or 'late', when it is on the disk."""
+        return str(await self._put(batch))
+
+    async def change(self, action: Callable[[Store], Found]) -> Found:
+        """What the action returns, done in the writer's thread."""
+        found: Found = await self._put(action)
+        return found
+
+    def _put(self, change: Batch | Callable[[Store], Any]) -> asyncio.Future[Any]:
+        loop = asyncio.get_running_loop()
+        job = _Job(change, loop, loop.create_future())
+        with self._turn:
+            if self._stopping:
+                raise Failed("the service stops: send it again")
+            full = len(self._waiting) >= self._most or self._held + job.weight > self._weight
+            if full and self._waiting:  # what is alone is never too much
+                raise busy()
+            self._waiting.append(job)
+            self._held += job.weight
+            self._turn.notify()
+        return job.answer
+
+    def _work(self) -> None:
+        while jobs := self._taken():
+            for together, group in groupby(jobs, key=lambda job: isinstance(job.change, Batch)):
+                listed = list(group)
+                if together:
+                    self._accept(listed)
+                else:
+                    for job in listed:
+                        self._do(job)
+
+    def _taken(self) -> list[_Job]:
+        """All that wait; nothing when the work is over."""
+        with self._turn:
+            while not self._waiting and not self._stopping:
+                self._turn.wait()
+            jobs = list(self._waiting)
+            self._waiting.clear()
+            self._held = 0
+            return jobs
+
+    def _accept(self, jobs: Sequence[_Job]) -> None:
+        batches = [job.change for job in jobs if isinstance(job.change, Batch)]
+        try:
+            self.commits += 1
+            results = self._store.accept(batches)
+        except (InvalidValue, InvalidType, Refused) as error:
+            if len(jobs) == 1:
+                jobs[0].told(None, error)
+                return
+            for job in jobs:  # one of them is at fault: each for itself
+                self._accept([job])
+        except Exception as error:
+            self._fell(error)
+            for job in jobs:
+                job.told(None, error)
+        else:
+            for job, result in zip(jobs, results, strict=True):
+                job.told(result, None)
+
+    def _do(self, job: _Job) -> None:
+        assert not isinstance(job.change, Batch)
+        try:
+            result = job.change(self._store)
+        except Exception as error:
+            self._fell(error)
+            job.told(None, error)
+        else:
+            job.told(result, None)
+
+    def _fell(self, error: Exception) -> None:
+        if isinstance(error, Failed) and not self.failed:
+            self.failed = True
+            LOG.error("the store has stopped: %s", error)
+
+
+def _settle(answer: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+    if answer.done():  # nobody waits any more; what is committed stays
+        return
+    if error is None:
+        answer.set_result(result)
+    else:
+        answer.set_exception(error)

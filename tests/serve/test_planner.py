@@ -1,0 +1,156 @@
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hushfade as hf
+from hushfade import rivals
+from hushfade.serve import document, planner
+from tests.cli.command import run
+from tests.serve.client import ONE
+
+DECAYS = [
+    ({"kind": "exponential", "half_life": 24}, hf.Exponential(half_life=24), None),
+    ({"kind": "power", "power": 1}, hf.PowerLaw(power=1), None),
+    ({"kind": "window", "length": 168}, hf.SlidingWindow(length=168), None),
+    ({"kind": "counting"}, hf.NoDecay(), 256),
+]
+
+
+def asked(decay, **more):
+    return {"decay": decay, "epsilon": 1, "delta": 1e-6, **more}
+
+
+@pytest.mark.parametrize(("told", "decay", "horizon"), DECAYS, ids=repr)
+def test_the_answer_is_that_of_the_plan(client, told, decay, horizon):
+    found = client.post("/v1/plan", asked(told, horizon=horizon)).json()
+    plan = hf.plan(decay, ONE, horizon=horizon)
+    late = horizon or 1000
+    assert found["guarantee"] == ONE.sentence()
+    assert found["stddev"] == pytest.approx(plan.stddev(late), rel=1e-12)
+    assert found["optimum"] == plan.certificate(late).sentence()
+    steps = np.array(found["curve"]["step"])
+    assert (steps[0], steps[-1]) == (1, late)
+    assert found["curve"]["stddev"] == pytest.approx(plan.stddevs(late)[steps - 1], rel=1e-12)
+    shown = found["shown"]
+    assert shown["high"] - shown["low"] == pytest.approx(2 * 1.96 * plan.stddev(late), rel=1e-4)
+    assert found.keys() == set(
+        document.openapi()["components"]["schemas"]["PlanAnswer"]["required"]
+    )
+
+
+@pytest.mark.parametrize(("told", "decay", "horizon"), DECAYS, ids=repr)
+def test_the_alternatives_are_those_of_the_comparison(told, decay, horizon):
+    found = planner.answer(asked(told, horizon=64))["alternatives"]
+    table = rivals.compare(decay, ONE, 64)
+    ours = hf.plan(decay, ONE, horizon=64).max_stddev(64)
+    names = [row["name"] for row in found]
+    assert names[:3] == ["output noise", "input noise", "input noise, Laplace noise"]
+    assert len(names) == 4
+    for row in found:
+        name = row["name"] + (", β = 0.1" if "power" in row["name"] else "")
+        assert row["largest"] == pytest.approx(table.row(name).max_error, rel=1e-9)
+        assert row["ratio"] == pytest.approx(row["largest"] / ours, rel=1e-9)
+
+
+def test_counting_for_ever_and_several_participations_are_planned_too():
+    found = planner.answer(asked({"kind": "counting"}))
+    assert found["stddev"] > 0
+    assert "unbounded" in found["command"]
+    many = planner.answer(
+        asked(
+            {"kind": "window", "length": 7}, participations=3, separation=24, neighbours="replace"
+        )
+    )
+    assert many["alternatives"] == []
+    guarantee = hf.Guarantee(
+        epsilon=1, delta=1e-6, participations=3, separation=24, neighbours="replace"
+    )
+    plan = hf.plan(hf.SlidingWindow(length=7), guarantee)
+    assert many["stddev"] == pytest.approx(plan.stddev(1000), rel=1e-12)
+
+
+@pytest.mark.parametrize(("told", "decay", "horizon"), DECAYS, ids=repr)
+def test_the_code_and_the_command_make_the_same_plan(told, decay, horizon):
+    found = planner.answer(
+        asked(told, horizon=horizon, low=-1, high=2.5, participations=2, separation=3)
+    )
+    names = {}
+    exec(found["code"].split("stream = ")[0], names)
+    assert names["plan"].stddev(100) == pytest.approx(
+        np.interp(100, found["curve"]["step"], found["curve"]["stddev"]), rel=0.02
+    )
+    late = names["plan"].horizon or 1000
+    assert names["plan"].stddev(late) == pytest.approx(found["stddev"], rel=1e-12)
+    shown = run(found["command"].removeprefix("hushfade "), "--json")
+    assert shown.exit_code == 0, shown.stderr
+    assert re.search(rf'"stddev": {re.escape(repr(found["stddev"]))}', shown.stdout)
+
+
+def test_the_whole_code_runs():
+    code = planner.answer(asked({"kind": "exponential", "half_life": 3}))["code"]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert len(done.stdout.split()) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        ({}, 400),
+        (asked({"kind": "linear"}), 400),
+        (asked({"kind": "exponential"}), 400),
+        (asked({"kind": "exponential", "half_life": 3, "power": 1}), 400),
+        (asked({"kind": "exponential", "half_life": 1e9}), 422),
+        (asked({"kind": "exponential", "half_life": "3"}), 422),
+        (asked({"kind": "window", "length": 10**6}), 422),
+        (asked({"kind": "window", "length": 2.5}), 422),
+        (asked({"kind": "power", "power": -1}), 422),
+        (asked({"kind": "counting"}, horizon=10**9), 422),
+        (asked({"kind": "counting"}, horizon=True), 422),
+        (asked({"kind": "counting"}, low=1, high=0), 422),
+        (asked({"kind": "counting"}, high=1e300), 422),
+        (asked({"kind": "counting"}, neighbours="other"), 422),
+        (asked({"kind": "counting"}, participations=0), 422),
+        (asked({"kind": "counting"}, more=0), 400),
+        (asked({"kind": "counting"}) | {"epsilon": 1e-9}, 422),
+        (asked({"kind": "counting"}) | {"delta": None}, 422),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(client, content, status):
+    assert client.post("/v1/plan", content).status_code == status
+
+
+NUMBERS = st.floats(-3, 3) | st.integers(-2, 300) | st.floats(1e-9, 1e9)
+ASKED = st.fixed_dictionaries(
+    {
+        "decay": st.fixed_dictionaries({"kind": st.just("exponential"), "half_life": NUMBERS})
+        | st.fixed_dictionaries({"kind": st.just("power"), "power": NUMBERS})
+        | st.fixed_dictionaries({"kind": st.just("window"), "length": st.integers(0, 300)})
+        | st.fixed_dictionaries({"kind": st.just("counting")}),
+        "epsilon": st.floats(1e-3, 100) | NUMBERS,
+        "delta": st.floats(1e-30, 0.5) | NUMBERS,
+    },
+    optional={
+        "horizon": st.none() | st.integers(0, 300),
+        "low": NUMBERS,
+        "high": NUMBERS,
+        "neighbours": st.sampled_from(["add_remove", "replace", "none"]),
+        "participations": st.integers(0, 9),
+        "separation": st.integers(0, 300),
+    },
+)
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(content=ASKED)
+def test_every_question_is_answered_or_refused(client, content):
+    assert client.post("/v1/plan", content).status_code in (200, 400, 422)

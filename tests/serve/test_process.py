@@ -1,0 +1,127 @@
+"""The whole process: sockets, signals, the command line."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hushfade.cli import serve as commands
+from hushfade.errors import Refused
+from hushfade.store import Store
+from tests.serve.client import PLAN
+
+STARTER = "from hushfade.cli import serve; import typer; a = typer.Typer(); "
+STARTER += "a.command()(serve.serve); a.command()(serve.token); a()"
+
+
+def run(*arguments):
+    app = typer.Typer()
+    app.command()(commands.serve)
+    app.command()(commands.token)
+    return CliRunner().invoke(app, [*arguments])
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@pytest.fixture
+def process(tmp_path):
+    """A running service, and its address."""
+    place, port = tmp_path / "releases.db", free_port()
+    command = [sys.executable, "-c", STARTER, "serve", "--store", str(place), "--port", str(port)]
+    log = (tmp_path / "log").open("wb")
+    started = subprocess.Popen(command, stderr=log, stdout=log)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(600):
+        try:
+            httpx.get(f"{address}/ready")
+            break
+        except httpx.TransportError:
+            assert started.poll() is None, (tmp_path / "log").read_text(encoding="utf-8")
+            time.sleep(0.05)
+    yield started, address, place
+    started.kill()
+    started.wait()
+    log.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_service_that_is_told_to_stop_lets_listeners_go_and_closes_its_store(
+    process, how, tmp_path
+):
+    started, address, place = process
+    with httpx.Client(base_url=address) as client:
+        client.post("/v1/datasets", json={"name": "d", "epsilon": 1, "delta": 1e-6})
+        plan = json.loads(PLAN.to_json())
+        made = client.post("/v1/streams", json={"name": "s", "dataset": "d", "plan": plan})
+        assert made.status_code == 201
+        with client.stream("GET", "/v1/streams/s/events") as listening:
+            lines = listening.iter_lines()
+            assert next(lines) == "retry: 2000"
+            sent = {"sender": "a", "sequence": 1, "records": [1, 1]}
+            assert httpx.post(f"{address}/v1/streams/s/records", json=sent).status_code == 200
+            assert httpx.post(f"{address}/v1/streams/s/steps/1/close").status_code == 200
+            assert "id: 1" in [next(lines) for _ in range(3)]
+            os.kill(started.pid, how)
+            rest = list(lines)  # it ends
+            assert not any(line.startswith("event: end") for line in rest)
+    assert started.wait(20) in (0, -how)
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "POST /v1/streams/{name}/records 200" in log
+    assert "everybody on this machine" in log
+    assert "Traceback" not in log
+    store = Store.open(place)  # nobody else writes any more
+    assert store.verify() == 3
+    assert len(store.releases("s")) == 1
+    store.close()
+
+
+def test_what_was_acknowledged_outlives_a_kill(process):
+    started, address, place = process
+    with httpx.Client(base_url=address) as client:
+        client.post("/v1/datasets", json={"name": "d", "epsilon": 1, "delta": 1e-6})
+        plan = json.loads(PLAN.to_json())
+        client.post("/v1/streams", json={"name": "s", "dataset": "d", "plan": plan})
+        sent = {"sender": "a", "sequence": 1, "records": [1, 1, 1]}
+        assert client.post("/v1/streams/s/records", json=sent).status_code == 200
+        started.kill()
+    started.wait()
+    store = Store.open(place)
+    assert store.live("s").records == 3
+    store.close()
+
+
+def test_a_service_for_others_needs_a_token(tmp_path):
+    place = str(tmp_path / "releases.db")
+    found = run("serve", "--store", place, "--host", "0.0.0.0")
+    assert isinstance(found.exception, Refused)
+    assert "hushfade token" in str(found.exception)
+    Store.open(place).close()  # it was closed
+
+
+def test_a_token_is_shown_once_and_can_be_revoked(tmp_path):
+    place = str(tmp_path / "releases.db")
+    shown = run("token", place, "--name", "sensors", "--scope", "ingest", "--scope", "read")
+    text = shown.stdout.strip()
+    assert text.startswith("hushfade_")
+    assert len(text.split()) == 1
+    told = run("token", place, "--name", "boss", "--scope", "admin", "--json")
+    assert json.loads(told.stdout)["token"] != text
+    assert isinstance(
+        run("token", place, "--name", "sensors", "--scope", "read").exception, Refused
+    )
+    assert run("token", place, "--name", "sensors", "--revoke").exit_code == 0
+    assert run("token", place, "--name", "nobody").exit_code == 1  # no scope
+    again = run("token", place, "--name", "sensors", "--scope", "read")
+    assert again.stdout.strip() != text

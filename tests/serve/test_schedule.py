@@ -1,0 +1,166 @@
+import json
+
+import pytest
+
+import hushfade as hf
+from hushfade.serve.registry import shown
+from hushfade.serve.service import step_times
+from tests.serve.client import ONE, PLAN
+
+HOUR = 3600 * 10**9
+DAY = 24 * HOUR
+NOON = 1_800_000_000 * 10**9
+
+
+class Clock:
+    """A clock that the test sets."""
+
+    def __init__(self):
+        self.now = NOON
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def ticking(make, clock, monkeypatch):
+    """A service whose clock the test sets, with an hourly stream; it looks when it is told to."""
+    monkeypatch.setattr("hushfade.serve.schedule.TICK", 10**6)
+    client = make(clock=clock)
+    added(client, "hourly", PLAN, every="1h")
+    return client
+
+
+def added(client, name, plan, **more):
+    content = {"name": name, "dataset": "clinics", "plan": json.loads(plan.to_json()), **more}
+    found = client.post("/v1/streams", content)
+    assert found.status_code == 201, found.text
+    return found.json()
+
+
+def tick(client, times=1):
+    for _ in range(times):
+        client.run(client.service.schedule.tick())
+    return len(client.store.releases("hourly"))
+
+
+def test_a_step_closes_when_its_time_is_over(ticking, clock):
+    assert ticking.get("/v1/streams/hourly").json()["every"] == "1h"
+    clock.now = NOON + HOUR - 1
+    assert tick(ticking) == 0
+    clock.now = NOON + HOUR
+    assert tick(ticking) == tick(ticking) == 1
+    clock.now = NOON + 3 * HOUR - 1
+    assert tick(ticking) == 2
+    assert [x.closed for x in ticking.store.releases("hourly")] == [
+        NOON + HOUR,
+        NOON + 3 * HOUR - 1,
+    ]
+
+
+def test_a_clock_that_jumps_back_a_year_closes_nothing_and_none_twice(ticking, clock):
+    clock.now = NOON + 2 * HOUR
+    assert tick(ticking) == 2
+    clock.now -= 365 * DAY
+    assert tick(ticking, 3) == 2
+    clock.now = NOON + 3 * HOUR
+    assert tick(ticking) == 3
+
+
+def test_a_clock_that_jumps_forward_closes_the_steps_between_one_by_one(
+    ticking, clock, monkeypatch
+):
+    monkeypatch.setattr("hushfade.serve.schedule.MOST", 7)
+    clock.now = NOON + 365 * DAY
+    assert tick(ticking) == 7
+    assert tick(ticking, 2) == 21
+    assert [x.step for x in ticking.store.releases("hourly")] == list(range(1, 22))
+    clock.now = NOON + 22 * HOUR  # it was set right again
+    assert tick(ticking, 3) == 22
+    assert ticking.store.verify() > 22
+
+
+def test_a_step_that_was_closed_by_hand_is_not_closed_again(ticking, clock):
+    ticking.close_step(1, "hourly")
+    ticking.close_step(2, "hourly")
+    clock.now = NOON + 2 * HOUR
+    assert tick(ticking) == 2
+    clock.now = NOON + 3 * HOUR
+    assert tick(ticking) == 3
+
+
+def test_other_streams_and_those_that_ended_are_left_alone(ticking, clock):
+    ticking.request("DELETE", "/v1/streams/hourly")
+    clock.now = NOON + DAY
+    assert tick(ticking) == 0
+    assert ticking.store.releases("late") == []
+
+
+def test_a_stream_at_its_horizon_takes_no_more_steps_and_hinders_no_other(ticking, clock):
+    short = hf.plan(hf.SlidingWindow(length=2), ONE, horizon=3)
+    added(ticking, "short", short, every="1h")
+    added(ticking, "after", PLAN, every="2h")
+    clock.now = NOON + 10 * HOUR
+    assert tick(ticking, 2) == 10
+    assert len(ticking.store.releases("short")) == 3
+    assert len(ticking.store.releases("after")) == 5
+
+
+def test_the_service_looks_at_the_clock_by_itself(make, clock, monkeypatch):
+    monkeypatch.setattr("hushfade.serve.schedule.TICK", 0.005)
+    client = make(clock=clock)
+    added(client, "hourly", PLAN, every="1h", start=shown(NOON - HOUR))
+
+    async def closed():
+        import asyncio
+
+        while client.service.registry.step("hourly") < 1:
+            await asyncio.sleep(0.005)
+
+    client.run(closed())
+    assert len(client.store.releases("hourly")) == 1
+
+
+def test_times_are_kept_over_a_start(ticking, clock):
+    from hushfade.serve.registry import Registry
+
+    facts = Registry.of(ticking.store).facts("hourly")
+    assert (facts.every, facts.start, facts.dataset) == (HOUR, NOON, "clinics")
+
+
+def test_a_step_s_times_are_read():
+    assert step_times(None, None, NOON) == (None, None)
+    assert step_times("90min", None, NOON) == (90 * 60 * 10**9, NOON)
+    for text in ("2027-01-15T08:00:00Z", "2027-01-15T09:00:00+01:00"):
+        assert step_times("1h", text, NOON) == (HOUR, NOON)
+    assert step_times("1h", "2030-01-01T00:00:00Z", NOON)[1] > NOON
+
+
+@pytest.mark.parametrize(
+    ("every", "start", "status"),
+    [
+        (None, "2027-01-15T08:00:00Z", 422),
+        (3600, None, 400),
+        ("1 month", None, 422),
+        ("0s", None, 422),
+        ("10ms", None, 422),
+        ("1h", 5, 400),
+        ("1h", "noon", 422),
+        ("1h", "2027-01-15T08:00:00", 422),
+        ("1h", "0001-01-01T00:00:00Z", 422),
+        ("1h", "9999-12-31T23:59:59-12:00", 422),
+        ("1s", "2027-01-14T08:00:00Z", 422),  # a day of seconds would be closed at once
+    ],
+)
+def test_times_that_no_clock_has_are_refused(ticking, every, start, status):
+    content = {
+        "name": "x", "dataset": "clinics", "plan": json.loads(PLAN.to_json()),
+        "every": every, "start": start,
+    }  # fmt: skip
+    assert ticking.post("/v1/streams", content).status_code == status
+    assert "x" not in ticking.store.streams()

@@ -1,0 +1,97 @@
+"""What may be a dataset or a stream."""
+
+import copy
+import json
+import math
+
+import pytest
+
+from tests.serve.client import KEYED, PLAN
+
+
+def document():
+    return json.loads(PLAN.to_json())
+
+
+def changed(path, value):
+    """The plan with one field changed."""
+    found = copy.deepcopy(json.loads(KEYED.to_json()))
+    *outer, last = path.split(".")
+    inner = found
+    for name in outer:
+        inner = inner[name]
+    inner[last] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"name": "a/b"}, 400), ({"name": ".."}, 400), ({"name": ""}, 400), ({"name": 1}, 400),
+        ({"name": "a\n"}, 400), ({"name": "\ud800"}, 400), ({"name": "x" * 201}, 400),
+        ({"dataset": "nowhere"}, 422), ({"dataset": None}, 400), ({"dataset": "\ud800"}, 400),
+        ({"plan": None}, 400), ({"plan": []}, 400), ({"plan": {}}, 422), ({"plan": "x"}, 400),
+        ({"more": 1}, 400), ({"name": "late"}, 409),
+    ],
+)  # fmt: skip
+def test_what_is_no_stream_is_refused(client, more, status):
+    content = {"name": "new", "dataset": "clinics", "plan": document(), **more}
+    before = client.store.streams()
+    spent = client.store.accounts()["clinics"].spent
+    body = json.dumps(content).encode()
+    headers = {"Content-Type": "application/json"}
+    found = client.request("POST", "/v1/streams", content=body, headers=headers)
+    assert found.status_code == status, found.text
+    assert client.store.streams() == before
+    assert client.store.accounts()["clinics"].spent == spent
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("guarantee.epsilon", 2.0), ("guarantee.mu", 1.0), ("sigma", 1.0), ("digest", "0" * 64),
+        ("taps.support", 2**40), ("taps.support", -1), ("taps.support", "1"), ("taps.value", []),
+        ("taps.bits", 10**6), ("records.width", 10**9), ("records.keys", ["a"] * 3),
+        ("records.keys", ["\ud800", "b", "c"]), ("records.keys", 7), ("records", None),
+        ("taps", None), ("gain", [1] * 5), ("horizon", -3), ("method", {}), ("loss", None),
+        ("decay.length", 10**400), ("decay", {"kind": "mixture", "parts": [[[]]]}),
+        ("guarantee.epsilon", 1e308), ("guarantee.delta", 5e-324), ("records.resolution", 1e-320),
+    ],
+)  # fmt: skip
+def test_a_plan_that_hushfade_did_not_write_is_refused(client, path, value):
+    content = {"name": "new", "dataset": "clinics", "plan": changed(path, value)}
+    found = client.post("/v1/streams", content)
+    assert found.status_code == 422, found.text
+    assert "new" not in client.store.streams()
+
+
+def test_a_plan_that_hushfade_wrote_is_taken(client):
+    content = {"name": "new", "dataset": "clinics", "plan": json.loads(KEYED.to_json())}
+    assert client.post("/v1/streams", content).status_code == 201
+    assert client.store.live("new").plan.digest == KEYED.digest
+    assert client.send([{"key": "at"}], stream="new").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"epsilon": 0}, 422), ({"epsilon": -1}, 422), ({"epsilon": "1"}, 422),
+        ({"epsilon": True}, 422), ({"epsilon": 1e300}, 422), ({"epsilon": 1e-300}, 422),
+        ({"epsilon": 10**400}, 422), ({"epsilon": None}, 422), ({"delta": 0}, 422),
+        ({"delta": 1}, 422), ({"delta": 1e-320}, 422), ({"delta": []}, 422),
+        ({"name": ""}, 400), ({"name": None}, 400), ({"name": "clinics"}, 409), ({"x": 1}, 400),
+    ],
+)  # fmt: skip
+def test_what_is_no_dataset_is_refused(client, more, status):
+    content = {"name": "new", "epsilon": 1, "delta": 1e-6, **more}
+    assert client.post("/v1/datasets", content).status_code == status
+    assert list(client.store.accounts()) == ["clinics"]
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1, 100])
+@pytest.mark.parametrize("delta", [1e-30, 1e-6, 0.5])
+def test_every_budget_that_may_be_asked_for_can_be_told(client, epsilon, delta):
+    found = client.post("/v1/datasets", {"name": "new", "epsilon": epsilon, "delta": delta})
+    assert found.status_code == 201
+    assert math.isclose(found.json()["epsilon"], epsilon, rel_tol=1e-5)
+    assert client.get("/v1/datasets").status_code == 200

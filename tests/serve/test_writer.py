@@ -1,0 +1,173 @@
+import asyncio
+
+import numpy as np
+import pytest
+
+from hushfade.errors import Failed, Refused
+from hushfade.serve.refusals import Refusal
+from hushfade.serve.writer import Writer
+from hushfade.store import Batch
+from tests.serve.client import UNIT
+
+
+def batch(sequence, *, stream="late", sender="a", step=None, lanes=1):
+    units = np.full(lanes, UNIT)
+    return Batch(stream, sender, sequence, 1, np.arange(lanes), units, step)
+
+
+@pytest.fixture
+def store(client):
+    return client.store
+
+
+def written(store, work, **sizes):
+    """What the coroutine of a writer that has not begun returns, and the writer."""
+    writer = Writer(store, **sizes)
+
+    async def run():
+        try:
+            return await work(writer)
+        finally:
+            await asyncio.to_thread(writer.stop)
+
+    return asyncio.run(run()), writer
+
+
+def test_all_that_wait_are_committed_together(store):
+    async def work(writer):
+        waiting = [asyncio.ensure_future(writer.accept(batch(n, sender=f"s{n}"))) for n in range(9)]
+        await asyncio.sleep(0)
+        writer.start()
+        return await asyncio.gather(*waiting)
+
+    answers, writer = written(store, work)
+    assert answers == ["accepted"] * 9
+    assert writer.commits == 1
+    assert store.live("late").totals.tolist() == [9 * UNIT]
+
+
+def test_one_that_is_refused_does_not_hinder_the_others(store):
+    async def work(writer):
+        sent = [batch(1), batch(2, step=99), batch(3), batch(1, stream="flights", lanes=4)]
+        waiting = [asyncio.ensure_future(writer.accept(x)) for x in sent]
+        await asyncio.sleep(0)
+        writer.start()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    answers, _ = written(store, work)
+    assert answers[0] == answers[2] == "accepted"
+    assert isinstance(answers[1], Refused)
+    assert isinstance(answers[3], ValueError)
+    assert store.live("late").totals.tolist() == [2 * UNIT]
+
+
+def test_changes_keep_their_order(store):
+    async def work(writer):
+        def close(kept):
+            return kept.close_step("late", kept.live("late").steps + 1, closed=0)
+
+        waiting = [
+            asyncio.ensure_future(x)
+            for x in (
+                writer.accept(batch(1, step=1)),
+                writer.change(close),
+                writer.accept(batch(2, step=1)),
+                writer.accept(batch(3, step=2)),
+                writer.change(close),
+            )
+        ]
+        await asyncio.sleep(0)
+        writer.start()
+        return await asyncio.gather(*waiting)
+
+    answers, _ = written(store, work)
+    assert [answers[0], answers[2], answers[3]] == ["accepted", "late", "accepted"]
+    assert [answers[1].step, answers[4].step] == [1, 2]
+
+
+@pytest.mark.parametrize(("sizes", "fit"), [({"most": 2}, 2), ({"weight": 30}, 4)])
+def test_a_full_queue_refuses_more_and_says_when_to_come_again(store, sizes, fit):
+    async def work(writer):
+        waiting = []
+        for n in range(fit):
+            waiting.append(
+                asyncio.ensure_future(writer.accept(batch(n, stream="flights", lanes=3)))
+            )
+            await asyncio.sleep(0)
+        with pytest.raises(Refusal) as refusal:
+            await writer.accept(batch(fit, stream="flights", lanes=3))
+        writer.start()
+        answers = await asyncio.gather(*waiting)
+        again = await writer.accept(batch(fit, stream="flights", lanes=3))
+        return refusal.value, answers, again
+
+    (refusal, answers, again), _ = written(store, work, **sizes)
+    assert (refusal.status, refusal.code, refusal.headers) == (503, "busy", {"Retry-After": "1"})
+    assert [*answers, again] == ["accepted"] * (fit + 1)
+
+
+def test_a_service_under_load_refuses_and_loses_nothing_that_it_acknowledged(client):
+    client.service.writer._most = 5
+    with client.store._turn:  # the disk is slow
+        path = "/v1/streams/late/records"
+        sent = [
+            client.start(
+                client.requested(
+                    "POST", path, json={"sender": f"s{n}", "sequence": 1, "records": [1]}
+                )
+            )
+            for n in range(40)
+        ]
+        refused = [x.result(20) for x in sent if _ready(x)]
+        assert all(x.status_code == 503 and x.headers["retry-after"] for x in refused)
+        assert refused
+    answers = [x.result(20).status_code for x in sent]
+    assert set(answers) == {200, 503}
+    assert client.totals() == [answers.count(200) * UNIT]
+
+
+def _ready(future):
+    try:
+        future.result(0.3)
+    except TimeoutError:
+        return False
+    return True
+
+
+def test_what_waits_is_written_before_the_writer_ends_and_nothing_after(store):
+    async def work(writer):
+        waiting = [asyncio.ensure_future(writer.accept(batch(n, sender=f"s{n}"))) for n in range(5)]
+        await asyncio.sleep(0)
+        writer.start()
+        await asyncio.to_thread(writer.stop)
+        with pytest.raises(Failed, match="stops"):
+            await writer.accept(batch(9))
+        return await asyncio.gather(*waiting)
+
+    writer = Writer(store)
+    assert asyncio.run(work(writer)) == ["accepted"] * 5
+    assert store.live("late").totals.tolist() == [5 * UNIT]
+
+
+def test_one_that_nobody_waits_for_any_more_is_still_written(store):
+    async def work(writer):
+        given_up = asyncio.ensure_future(writer.accept(batch(1)))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        writer.start()
+        return await writer.accept(batch(1))
+
+    answer, _ = written(store, work)
+    assert answer == "repeated"
+
+
+def test_the_writer_outlives_an_error_of_its_work(store):
+    async def work(writer):
+        writer.start()
+        with pytest.raises(ZeroDivisionError):
+            await writer.change(lambda kept: 1 / 0)
+        return await writer.accept(batch(1))
+
+    answer, writer = written(store, work)
+    assert answer == "accepted"
+    assert not writer.failed
