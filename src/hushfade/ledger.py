@@ -50,7 +50,7 @@ def following(last: Entry | None, kind: Kind, **content: Any) -> Entry:
 
     >>> first = following(None, "dataset", name="clinics", mu=0.5, delta=1e-6)
     >>> first.number, first.digest[:8]
-    (1, '8a4b1f3b')
+    (1, '66554963')
     """
     number, before = (1, ORIGIN) if last is None else (last.number + 1, last.digest)
     body = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
