@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
+
+from hushfade.store import points
 
 
 class Database(Protocol):
@@ -29,3 +32,17 @@ class Database(Protocol):
 
     def close(self) -> None:
         """End the connection, and let somebody else write."""
+
+
+@contextmanager
+def committed(database: Database, begin: str, rollback: Callable[[], None]) -> Iterator[None]:
+    """A transaction in the order that every store keeps: the block, the commit, or the rollback."""
+    database.write(begin)
+    try:
+        yield
+        points.reached("before commit")
+        database.write("COMMIT")
+        points.reached("after commit")
+    except BaseException:
+        rollback()
+        raise

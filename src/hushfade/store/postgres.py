@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ from typing import Any, ClassVar
 import psycopg
 
 from hushfade.errors import Failed, Refused
-from hushfade.store import points
+from hushfade.store.database import committed
 
 _PATIENCE = 1.0  # seconds that the server may take to see that a process is dead
 _LOCK = 0x68757368666164  # 'hushfad': the same for every process that writes to the database
@@ -58,18 +57,12 @@ class Postgres:
         except psycopg.Error as error:
             raise _failed(error, "written") from None
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        self.write("BEGIN")
-        try:
-            yield
-            points.reached("before commit")
-            self.write("COMMIT")
-            points.reached("after commit")
-        except BaseException:
-            with suppress(psycopg.Error):
-                self._connection.execute("ROLLBACK")
-            raise
+    def transaction(self) -> AbstractContextManager[None]:
+        return committed(self, "BEGIN", self._undo)
+
+    def _undo(self) -> None:
+        with suppress(psycopg.Error):
+            self._connection.execute("ROLLBACK")
 
     def sound(self) -> None:
         """PostgreSQL looks after its own pages: only that it answers is checked."""

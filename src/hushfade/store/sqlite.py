@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 import apsw
 
 from hushfade.errors import Failed, Refused
-from hushfade.store import points
+from hushfade.store.database import committed
 
 
 class SQLite:
@@ -54,19 +53,13 @@ class SQLite:
         except apsw.Error as error:
             raise _failed(error, "written") from None
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        self.write("BEGIN IMMEDIATE")
-        try:
-            yield
-            points.reached("before commit")
-            self.write("COMMIT")
-            points.reached("after commit")
-        except BaseException:
-            with suppress(apsw.Error):
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-            raise
+    def transaction(self) -> AbstractContextManager[None]:
+        return committed(self, "BEGIN IMMEDIATE", self._undo)
+
+    def _undo(self) -> None:
+        with suppress(apsw.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def sound(self) -> None:
         (found,) = self.read("PRAGMA integrity_check(1)")[0]
