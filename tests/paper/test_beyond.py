@@ -10,19 +10,12 @@ from scipy.special import ndtr
 
 from hushfade.paper import beyond
 from hushfade.paper.document import QUICK, Claim, Figure, Table
+from tests.paper.reading import named, rows
 
 
 @pytest.fixture(scope="module")
 def found():
     return list(beyond.blocks(QUICK))
-
-
-def named(found, name):
-    return next(x for x in found if isinstance(x, Table | Figure) and x.name == name)
-
-
-def rows(found, name):
-    return {row[0]: row[1:] for row in named(found, name).rows}
 
 
 def test_all_claims_hold(found):

@@ -12,21 +12,13 @@ from hushfade.paper import bounds
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import QUICK, Claim, Figure, Table
 from hushfade.theory import Bracket
+from tests.paper.reading import claims, table
 from tests.theory import brute
 
 
 @pytest.fixture(scope="module")
 def blocks():
     return list(bounds.blocks(QUICK))
-
-
-def claims(blocks):
-    return [x for x in blocks if isinstance(x, Claim)]
-
-
-def table(blocks, name):
-    (found,) = [x for x in blocks if isinstance(x, Table) and x.name == name]
-    return {row[0]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
 
 
 def test_what_is_not_as_printed(blocks):

@@ -12,6 +12,7 @@ from hushfade import NoDecay
 from hushfade.paper import calibration
 from hushfade.paper.document import QUICK, Claim, Figure, Table
 from hushfade.paper.samples import sampled
+from tests.paper.reading import named
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +23,6 @@ def found():
 @pytest.fixture(scope="module")
 def sample():
     return sampled(9, NoDecay(), 32, 32, 300)
-
-
-def named(found, name):
-    return next(x for x in found if isinstance(x, Table | Figure) and x.name == name)
 
 
 def delta(mu, epsilon):

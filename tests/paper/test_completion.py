@@ -9,15 +9,12 @@ from hushfade.paper import completion
 from hushfade.paper.document import QUICK, Claim, Figure, Table
 from hushfade.theory import families
 from hushfade.theory.bound import Bound
+from tests.paper.reading import named
 
 
 @pytest.fixture(scope="module")
 def found():
     return list(completion.blocks(QUICK))
-
-
-def named(found, name):
-    return next(x for x in found if isinstance(x, Table | Figure) and x.name == name)
 
 
 def test_exactly_these_claims_fail(found):

@@ -7,15 +7,12 @@ import pytest
 
 from hushfade.paper import discrepancy
 from hushfade.paper.document import QUICK, Claim, Figure, Table
+from tests.paper.reading import named
 
 
 @pytest.fixture(scope="module")
 def found():
     return list(discrepancy.blocks(QUICK))
-
-
-def named(found, name):
-    return next(x for x in found if isinstance(x, Table | Figure) and x.name == name)
 
 
 def test_exactly_these_claims_fail(found):

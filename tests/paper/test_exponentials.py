@@ -9,20 +9,12 @@ from numpy.testing import assert_allclose
 from hushfade.paper import exponentials
 from hushfade.paper.document import QUICK, Claim, Figure, Table
 from hushfade.theory.bound import Bound
+from tests.paper.reading import claims, table
 
 
 @pytest.fixture(scope="module")
 def blocks():
     return list(exponentials.blocks(QUICK))
-
-
-def claims(blocks):
-    return [x for x in blocks if isinstance(x, Claim)]
-
-
-def table(blocks, name):
-    (found,) = [x for x in blocks if isinstance(x, Table) and x.name == name]
-    return {row[0]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
 
 
 def test_what_is_not_as_printed(blocks):

@@ -8,22 +8,14 @@ import numpy as np
 import pytest
 
 from hushfade.paper import formula
-from hushfade.paper.document import QUICK, Claim, Figure, Table
+from hushfade.paper.document import QUICK, Figure, Table
 from hushfade.theory import bell
+from tests.paper.reading import claims, table
 
 
 @pytest.fixture(scope="module")
 def blocks():
     return list(formula.blocks(QUICK))
-
-
-def claims(blocks):
-    return [x for x in blocks if isinstance(x, Claim)]
-
-
-def table(blocks, name):
-    (found,) = [x for x in blocks if isinstance(x, Table) and x.name == name]
-    return {row[0]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
 
 
 def test_what_is_not_as_printed(blocks):

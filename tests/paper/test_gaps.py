@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 from scipy.special import zeta
 
 from hushfade.paper import gaps
-from hushfade.paper.document import QUICK, Claim, Figure, Table
+from hushfade.paper.document import QUICK, Figure, Table
+from tests.paper.reading import claims, table
 from tests.theory import brute
 from tests.theory.brute import powers
 
@@ -17,15 +18,6 @@ from tests.theory.brute import powers
 @pytest.fixture(scope="module")
 def blocks():
     return list(gaps.blocks(QUICK))
-
-
-def claims(blocks):
-    return [x for x in blocks if isinstance(x, Claim)]
-
-
-def table(blocks, name):
-    (found,) = [x for x in blocks if isinstance(x, Table) and x.name == name]
-    return {row[0]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
 
 
 def lower(c):

@@ -10,22 +10,14 @@ from numpy.testing import assert_allclose
 
 from hushfade.paper import membership
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import QUICK, Claim, Figure, Table
+from hushfade.paper.document import QUICK, Figure, Table
+from tests.paper.reading import claims, table
 from tests.theory import brute
 
 
 @pytest.fixture(scope="module")
 def blocks():
     return list(membership.blocks(QUICK))
-
-
-def claims(blocks):
-    return [x for x in blocks if isinstance(x, Claim)]
-
-
-def table(blocks, name):
-    (found,) = [x for x in blocks if isinstance(x, Table) and x.name == name]
-    return {row[0]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
 
 
 def test_what_is_not_as_printed(blocks):

@@ -8,15 +8,12 @@ from numpy.testing import assert_allclose
 
 from hushfade.paper import power_laws
 from hushfade.paper.document import QUICK, Claim, Figure, Table
+from tests.paper.reading import claims
 
 
 @pytest.fixture(scope="module")
 def blocks():
     return list(power_laws.blocks(QUICK))
-
-
-def claims(blocks):
-    return [x for x in blocks if isinstance(x, Claim)]
 
 
 def test_what_is_not_as_printed(blocks):
