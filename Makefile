@@ -47,9 +47,10 @@ docs: setup      ## the documentation, warnings are errors
 
 setup: .venv/ready
 
-.venv/ready: pyproject.toml scripts/make-venv scripts/make-postgres
+.venv/ready: pyproject.toml scripts/make-venv scripts/make-postgres scripts/make-chromium
 	PYTHON=$(PYTHON) sh scripts/make-venv
 	sh scripts/make-postgres
+	sh scripts/make-chromium
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(PARTS)]'
 	@touch $@
 

@@ -49,6 +49,7 @@ def plan(question: dict[str, Any]) -> dict[str, Any]:
     return {
         "guarantee": GUARANTEE,
         "stddev": size,
+        "step": steps[-1],
         "optimum": "Over the first 1000 steps no Gaussian factorization mechanism can have less "
         "than 99.85 % of this error.",
         "curve": {

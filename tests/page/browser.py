@@ -11,13 +11,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 
-WAIT = 15.0  # seconds until a thing that must come is missed; a slow machine needs some
+EVENTS = "text/event-stream"
+
+_KEYS = {"Tab": (9, ""), "Enter": (13, "\r"), " ": (32, " ")}  # codes and texts, where they matter
+
+WAIT = 30.0  # seconds until a thing that must come is missed; a slow machine needs some
 
 # Chromium reads commands from descriptor 3 and writes to 4, whatever numbers the pipes got here.
 _LAUNCH = """
@@ -26,6 +30,10 @@ os.dup2(int(sys.argv[1]), 3)
 os.dup2(int(sys.argv[2]), 4)
 os.execvp(sys.argv[3], sys.argv[3:])
 """
+
+
+class Unanswered(AssertionError):
+    """The browser cannot do what it was asked for."""
 
 
 class Browser:
@@ -64,7 +72,8 @@ class Browser:
         while True:
             found = self._next(deadline, method)
             if found.get("id") == self._number:
-                assert "error" not in found, f"{method}: {found['error']}"
+                if "error" in found:
+                    raise Unanswered(f"{method}: {found['error']}")
                 return dict(found["result"])
             page = self._pages.get(found.get("sessionId", ""))
             if page is not None:
@@ -86,6 +95,10 @@ class Browser:
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)
         session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+        self.call(
+            "Browser.grantPermissions", browserContextId=context,
+            permissions=["clipboardReadWrite", "clipboardSanitizedWrite"],
+        )  # fmt: skip
         page = Page(self, session["sessionId"])
         self._pages[page.session] = page
         try:
@@ -111,6 +124,11 @@ class Page:
         self.session = session
         self.errors: list[str] = []
         self.requests: list[str] = []
+        self.failures: list[str] = []
+        self._answered: dict[str, str] = {}  # addresses by request, of answers that are whole
+        self._begun: list[str] = []  # requests that are answered bit by bit
+        self._streamed: dict[str, str] = {}
+        self._addresses: dict[str, str] = {}
 
     def open(self, address: str, *, width: int, dark: bool) -> None:
         """Goes to the address."""
@@ -127,7 +145,16 @@ class Page:
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """What the browser answers for this tab."""
-        return self._browser.call(method, self.session, **parameters)
+        found = self._browser.call(method, self.session, **parameters)
+        while self._begun:  # such an answer must be asked for while it comes
+            number = self._begun.pop()
+            with suppress(Unanswered):  # it is over already: it has come as a whole, or not at all
+                early = self._browser.call(
+                    "Network.streamResourceContent", self.session, requestId=number
+                )
+                later = self._streamed.get(number, "")
+                self._streamed[number] = _decoded(early["bufferedData"]) + later
+        return found
 
     def hear(self, method: str, event: dict[str, Any]) -> None:
         """Keeps complaints and requests."""
@@ -140,6 +167,32 @@ class Page:
             self.errors.append(f"{event['entry']['text']} {event['entry'].get('url', '')}")
         elif method == "Network.requestWillBeSent":
             self.requests.append(event["request"]["url"])
+            self._addresses[event["requestId"]] = event["request"]["url"]
+        elif method == "Network.responseReceived":
+            response = event["response"]
+            if response["status"] >= 400:
+                self.failures.append(f"{response['status']} {response['url']}")
+            if response["mimeType"] == EVENTS:
+                self._begun.append(event["requestId"])
+        elif method == "Network.dataReceived" and "data" in event:
+            number = event["requestId"]
+            self._streamed[number] = self._streamed.get(number, "") + _decoded(event["data"])
+        elif method == "Network.loadingFinished":
+            if event["requestId"] not in self._streamed:
+                self._answered[event["requestId"]] = self._addresses[event["requestId"]]
+        elif method == "Network.loadingFailed" and not event.get("canceled", False):
+            address = self._addresses[event["requestId"]]
+            self.failures.append(f"{event['errorText']} {address}")
+
+    def received(self) -> list[tuple[str, str]]:
+        """All answers that came here, whole or bit by bit: their addresses and texts."""
+        self.value("0")  # events that wait are heard
+        found = [(self._addresses[number], text) for number, text in self._streamed.items()]
+        for number, address in list(self._answered.items()):
+            body = self.call("Network.getResponseBody", requestId=number)
+            text = _decoded(body["body"]) if body["base64Encoded"] else body["body"]
+            found.append((address, text))
+        return found
 
     def value(self, script: str) -> Any:
         """What the expression is worth; promises are awaited."""
@@ -174,12 +227,31 @@ class Page:
         )
         self.call("Input.insertText", text=text)
 
+    def tap(self, selector: str) -> None:
+        """Clicks the first such element with the mouse, where it can be seen."""
+        place = (
+            f"{{const e = document.querySelector({json.dumps(selector)}); "
+            "e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); "
+            "[r.x + r.width / 2, r.y + r.height / 2]}"
+        )
+        x, y = self.value(place)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def press(self, key: str) -> None:
         """Presses and lets go a key."""
-        for kind in ("rawKeyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+        code, text = _KEYS.get(key, (0, ""))
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code,
+                text=text if kind == "keyDown" else "",
+            )  # fmt: skip
 
     def picture(self, file: Path) -> None:
         """Writes a picture of the whole page."""
         found = self.call("Page.captureScreenshot", captureBeyondViewport=True)
         file.write_bytes(base64.b64decode(found["data"]))
+
+
+def _decoded(data: str) -> str:
+    return base64.b64decode(data).decode("utf-8", "replace")

@@ -81,7 +81,7 @@ function unanswered() {
 
 const REASONS = {
   401: "The service asks for a token, or does not know this one.",
-  403: "This token does not allow reading.",
+  403: "The service does not let this token read.",
   404: "There is no such thing here.",
   429: "Too many questions at once.",
   503: "The service is busy or is stopping.",

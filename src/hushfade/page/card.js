@@ -4,7 +4,7 @@ import { answer, part, Refusal } from "./api.js";
 import { chart } from "./chart.js";
 import { alarm, element, say } from "./dom.js";
 import { follow, pause } from "./events.js";
-import { decay, number, released, time, withBand } from "./format.js";
+import { counted, decay, number, released, time, withBand } from "./format.js";
 import { Keys } from "./keys.js";
 import { Series } from "./series.js";
 import { table } from "./table.js";
@@ -70,7 +70,8 @@ export class Card {
     this.secret.hidden = !secret;
     if (secret) {
       this.secret.replaceChildren(element("strong", {}, "Not for publication: "),
-        `${number(secret.late)} late records, ${number(secret.open_records)} in the open step.`);
+        `${counted(secret.late, "late record")}, `
+        + `${number(secret.open_records, 9)} in the open step.`);
     }
     this.toggle.hidden = !this.series.last;
     if (!this.series.last) say(this.latest, stream.step ? "…" : "Nothing is released yet.");
@@ -220,7 +221,8 @@ export class Card {
 
   #fill() {
     if (!this.keys) return;
-    const caption = `${this.stream.name}: the last ${this.series.releases.length} releases, `
+    const kept = counted(this.series.releases.length, "release");
+    const caption = `${this.stream.name}: the last ${kept}, `
       + "with the edges of the 95 % band";
     const top = this.rows.scrollTop;
     this.rows.replaceChildren(table(this.series, this.keys.lanes, caption));

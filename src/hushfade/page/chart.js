@@ -8,6 +8,7 @@ import { number } from "./format.js";
 const DASHES = [[], [9, 5], [2, 4]]; // by rank, as the swatches of style.css
 const FONT = "12px system-ui, sans-serif";
 const PAGE = 20; // steps of PageUp and PageDown
+const WHOLE = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((x) => [x, 2 * x, 5 * x]);
 const HINT = "Point at the chart, or use the arrow keys on it, to read a step.";
 
 const darkness = matchMedia("(prefers-color-scheme: dark)");
@@ -59,8 +60,8 @@ export function chart(host, { label, lines, bands = [], data, told, height = 240
         y: zero ? { range: (u, low, high) => [0, high > 0 ? 1.1 * high : 1] } : {},
       },
       axes: [
-        { ...axis, size: 26, space: 60, label: "step", labelSize: 16, labelGap: 0, labelFont: FONT,
-          values: (u, splits) => splits.map(whole) },
+        { ...axis, size: 26, space: 60, incrs: log ? undefined : WHOLE, label: "step",
+          labelSize: 16, labelGap: 0, labelFont: FONT, values: (u, splits) => splits.map(whole) },
         { ...axis, size: upright, values: (u, splits) => splits.map((x) => number(x)) },
       ],
       series: [{}, ...lines.map(({ rank }) => (rank === undefined
@@ -68,8 +69,26 @@ export function chart(host, { label, lines, bands = [], data, told, height = 240
         : { stroke: colour(`--line-${rank}`), width: 2, pxAlign: 0,
             dash: DASHES[rank % DASHES.length], points: { show: data[0].length < 3, size: 6 } }))],
       bands: bands.map(({ series, rank }) => ({ series, fill: colour(`--line-${rank}`) + wash })),
-      hooks: { setCursor: [(u) => (u.cursor.idx == null ? leave() : point(u.cursor.idx))] },
+      hooks: {
+        draw: [(u) => (data[0].length === 1 ? whiskers(u, colour) : undefined)],
+        setCursor: [(u) => (u.cursor.idx == null ? leave() : point(u.cursor.idx))],
+      },
     };
+  }
+
+  /** A band at one step alone has no area: it is drawn as a line between its edges. */
+  function whiskers(u, colour) {
+    const x = u.valToPos(data[0][0], "x", true);
+    for (const { series: [high, low], rank } of bands) {
+      u.ctx.beginPath();
+      u.ctx.moveTo(x, u.valToPos(data[high][0], "y", true));
+      u.ctx.lineTo(x, u.valToPos(data[low][0], "y", true));
+      u.ctx.strokeStyle = colour(`--line-${rank}`);
+      u.ctx.lineWidth = 2 * devicePixelRatio;
+      u.ctx.globalAlpha = 0.5;
+      u.ctx.stroke();
+      u.ctx.globalAlpha = 1;
+    }
   }
 
   function point(index) {

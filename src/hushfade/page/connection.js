@@ -5,32 +5,43 @@ import { byId, say } from "./dom.js";
 
 const WORDS = {
   live: "live", ready: "connected", waiting: "connecting", lost: "no connection",
-  closed: "token needed",
+  closed: "token needed", refused: "not allowed",
 };
 
-/** Shows the state: live, ready, waiting, lost or closed. */
+/** Shows the state: one of the words' names. */
 export function show(state) {
   byId("state").dataset.state = state;
   say(byId("state-text"), WORDS[state]);
 }
 
-/** Shows what a refusal means for the whole page; asks for a token where one is missing. */
+/**
+ * Shows what a refusal means for the whole page. Where a token is missing, or is another's than a
+ * reader's, it asks for one, and true comes back: all is said.
+ */
 export function refused(refusal) {
-  if (refusal.status === 401) askForToken();
-  else if (refusal.passing) show("lost");
+  if (refusal.passing) show("lost");
+  else if (refusal.status === 401) {
+    return askForToken("The service does not know this token. Was it copied as a whole?");
+  } else if (refusal.status === 403) {
+    if (hasToken()) return askForToken(refusal.message);
+    show("refused");
+  }
+  return false;
 }
 
-function askForToken() {
+function askForToken(wrong) {
   show("closed");
   const form = byId("token");
   if (hasToken()) {
     useToken(null);
-    say(byId("token-wrong"), "The service does not know this token. Was it copied as a whole?");
+    say(byId("token-wrong"), wrong);
   }
   byId("forget").hidden = true;
-  if (!form.hidden) return;
-  form.hidden = false;
-  byId("token-field").focus();
+  if (form.hidden) {
+    form.hidden = false;
+    byId("token-field").focus();
+  }
+  return true;
 }
 
 /** Makes the token's form work: `again` runs after a token was given or forgotten. */

@@ -6,7 +6,9 @@ const THANKED = 2500; // milliseconds
 
 /** The text under a heading; where the clipboard is closed, the button selects it instead. */
 export function copyable(heading, text) {
-  const code = element("code", {}, text);
+  // Lines break between words alone: an option's hyphens stay with it.
+  const words = text.split(/(\s+)/).map((word, at) => (at % 2 ? word : element("span", {}, word)));
+  const code = element("code", {}, ...words);
   const block = element("pre", { tabIndex: 0, role: "region", "aria-label": heading }, code);
   const note = element("span", { class: "quiet-text", role: "status" });
   const button = element("button", {

@@ -2,8 +2,8 @@
 
 const MINUS = "\u2212";
 
-/** The width of a 95 % band on each side, in standard deviations of a normal error. */
-export const BAND = 1.96;
+/** The width of a 95 % band on each side, in standard deviations: the normal 0.975 quantile. */
+export const BAND = 1.959963984540054;
 
 /** A number with so many significant digits; very large and very small ones with an exponent. */
 export function number(x, digits = 4) {
@@ -70,6 +70,11 @@ export function decay(text) {
     if (found) return words(found[1]);
   }
   return text;
+}
+
+/** "1 record", "2 records" */
+export function counted(x, noun) {
+  return `${number(x, 9)} ${noun}${x === 1 ? "" : "s"}`;
 }
 
 function steps(x) {

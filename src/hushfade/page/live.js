@@ -6,8 +6,7 @@ import { Card } from "./card.js";
 import { refused, show } from "./connection.js";
 import { alarm, byId, element, say } from "./dom.js";
 
-const REFRESHED = 15000; // milliseconds between readings of the list of streams
-const RETRIED = 5000;
+const REFRESHED = 5000; // milliseconds between readings of the list of streams
 const SPOKEN = 10000; // at most one announcement in so many milliseconds
 // A browser keeps six connections to one server (HTTP/1.1): two are left for questions.
 const OPEN = 4;
@@ -16,6 +15,7 @@ const cards = new Map(); // by name
 const inView = new Set(); // names
 let timer = 0;
 let reading = null;
+let lost = false; // whether the last reading found nobody
 
 const views = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
@@ -30,13 +30,15 @@ export async function load() {
   clearTimeout(timer);
   reading?.abort();
   reading = new AbortController();
-  let wait = REFRESHED;
   try {
     const { signal } = reading;
     const [{ streams }, datasets] = await Promise.all([
       answer("streams", { signal }), answer("datasets", { signal }),
     ]);
     alarm(byId("live-alert"), null);
+    // A connection of before may look open and be dead, or wait long before its next try.
+    if (lost) for (const card of cards.values()) card.stop();
+    lost = false;
     draw(streams, datasets);
     show([...cards.values()].some((card) => card.live) ? "live" : "ready");
   } catch (error) {
@@ -44,11 +46,11 @@ export async function load() {
     if (!(error instanceof Refusal)) throw error;
     heard(error);
     if (!error.passing) return;
-    wait = RETRIED;
+    lost = true;
   } finally {
     byId("streams").setAttribute("aria-busy", "false");
   }
-  timer = setTimeout(load, wait);
+  timer = setTimeout(load, REFRESHED);
 }
 
 /** Forgets all that is shown: another token may see other streams. */
@@ -87,9 +89,8 @@ function heard(refusal) {
     alarm(byId("live-alert"), null);
     return;
   }
-  refused(refusal);
   const after = refusal.passing ? " What is shown may be old; the page keeps trying." : "";
-  alarm(byId("live-alert"), refusal.status === 401 ? null : refusal.message + after, retry);
+  alarm(byId("live-alert"), refused(refusal) ? null : refusal.message + after, retry);
   if (!cards.size) byId("streams").replaceChildren();
 }
 
@@ -158,7 +159,7 @@ function nothing() {
     element("h2", {}, "Nothing is released here yet"),
     element("p", {}, "A stream begins with a plan. ",
       element("a", { href: "#planner" }, "Make one in the planner"),
-      ", then create a dataset and a stream of it."));
+      ", then create a dataset and a stream of it: POST /v1/datasets and POST /v1/streams."));
 }
 
 /** Gives the open connections to the first cards in view; further ones in view ask by turns. */

@@ -23,7 +23,8 @@ export function planned(place) {
     drawn?.destroy();
     drawn = curve(plot, found.curve);
     others.replaceChildren(element("h2", {}, "Other mechanisms, same guarantee"),
-      element("p", { class: "quiet-text" }, "Their largest error, in times of this plan's."),
+      element("p", { class: "quiet-text" },
+        "Their largest error beside this plan's: a longer bar is a larger error."),
       alternatives(found.alternatives));
     texts.replaceChildren(element("h2", {}, "Take it with you"),
       copyable("Python", found.code), copyable("Command", found.command));
@@ -45,7 +46,8 @@ function sentences(found) {
     element("h2", { class: "spoken" }, "What will be seen"),
     element("p", { class: "shown" }, shown.before, element("strong", {}, shown.numbers)),
     element("p", { class: "quiet-text" },
-      `95 of 100 times; standard deviation ${number(found.stddev)}.`),
+      `95 of 100 times, at step ${number(found.step, 9)}; `
+      + `standard deviation ${number(found.stddev)}.`),
     element("p", { class: "guarantee" }, found.guarantee),
     element("p", { class: "optimum" }, found.optimum),
   ];

@@ -49,6 +49,9 @@ def answer(document: Any) -> dict[str, Any]:
     if horizon is not None:
         horizon = check.count(horizon=horizon, most=LONGEST)
     guarantee = guarantee_of(asked, **_neighbours(asked))
+    span = (guarantee.participations - 1) * guarantee.separation
+    if horizon is None and not span <= LONGEST:  # a minute of work, with a horizon none
+        raise InvalidValue(f"participations must lie within {LONGEST} steps, or give a horizon")
     low = check.real(low=asked.get("low", 0.0))
     high = check.real(high=asked.get("high", 1.0))
     if not max(abs(low), abs(high)) <= 1e12:
@@ -65,11 +68,13 @@ def answer(document: Any) -> dict[str, Any]:
 
 
 def _told(made: Plan, low: float, high: float) -> dict[str, Any]:
+    from scipy.special import ndtri
+
     late = made.horizon or _LATE
     stddevs = made.stddevs(late)
     points = np.unique(np.geomspace(1, late, _POINTS).round().astype(int))
     stddev = float(stddevs[-1])
-    margin = 1.959964 * stddev
+    margin = float(ndtri(0.975)) * stddev
     return {
         "guarantee": made.guarantee.sentence(),
         "stddev": stddev,
@@ -175,17 +180,23 @@ def _command(made: Plan, low: float, high: float) -> str:
         case Exponential(half_life=half_life):
             kind = f"--half-life {half_life:.15g}"
         case PowerLaw(power=power):
-            kind = f"--power {power!r}"
+            kind = f"--power {_short(power)}"
         case SlidingWindow(length=length):
             kind = f"--window {length}"
         case _:
             kind = "--decay none"
     guarantee = made.guarantee
     parts = [
-        f"hushfade plan {kind} --epsilon {guarantee.epsilon!r} --delta {guarantee.delta!r}",
+        f"hushfade plan {kind} --epsilon {_short(guarantee.epsilon)} "
+        f"--delta {_short(guarantee.delta)}",
         *(f"--{name} {value}" for name, value in _beyond_default(guarantee)),
-        f"--low {low!r} --high {high!r}",
+        f"--low {_short(low)} --high {_short(high)}",
         *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
         *([] if made.method == "square_root" else [f"--method {made.method}"]),
     ]
     return " ".join(parts)
+
+
+def _short(number: float) -> str:
+    """The number as people type it, and exactly: 1, not 1.0."""
+    return repr(number).removesuffix(".0")
