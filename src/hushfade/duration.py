@@ -11,9 +11,10 @@ A day is 24 hours, a week 7 days.  Months and years have no fixed length and are
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from fractions import Fraction
 
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidType, InvalidValue
 
 _NANOSECONDS = {
     "w": 604_800 * 10**9,
@@ -55,6 +56,23 @@ def nanoseconds(text: str, *, name: str = "duration") -> int:
     if total.denominator != 1 or total > _LONGEST:
         raise InvalidValue(f"{name} must be whole nanoseconds, at most 146 years")
     return int(total)
+
+
+def step_length(every: object) -> int:
+    """A step's length in nanoseconds, exactly: `every` is text or a timedelta, pandas' as well.
+
+    >>> step_length("90min") == step_length(timedelta(hours=1.5)) == 90 * 60 * 10**9
+    True
+    """
+    if isinstance(every, timedelta):
+        seconds = every.days * 86_400 + every.seconds
+        parts = every.microseconds * 1000 + getattr(every, "nanoseconds", 0)  # only pandas has them
+        every = shown(seconds * 10**9 + parts)
+    if not isinstance(every, str):
+        raise InvalidType(
+            f"every must be text such as '1h', or a timedelta, got {type(every).__name__}"
+        )
+    return nanoseconds(every, name="every")
 
 
 def steps(text: str, every: int | None, *, name: str) -> Fraction:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from hushfade.plan import Plan
 
 
-def blank(plan: Plan) -> crossing.Memory:
-    """The memory of a stream before its first step."""
-    return _laid_out(plan, cost.rows(plan.pair, plan.intake.lanes), plan.intake.lanes)
+def blank(plan: Plan, lanes: int | None = None) -> crossing.Memory:
+    """The memory of a stream before its first step; of so many of its lanes, if it is shared."""
+    lanes = plan.intake.lanes if lanes is None else lanes
+    return _laid_out(plan, cost.rows(plan.pair, lanes), lanes)
 
 
 def public(plan: Plan) -> crossing.Memory:
@@ -28,9 +29,9 @@ def public(plan: Plan) -> crossing.Memory:
     return _laid_out(plan, (0, cost.rows(plan.pair, 1)[1]), 1)
 
 
-def lengths(plan: Plan, steps: int) -> tuple[int, int]:
+def lengths(plan: Plan, steps: int, lanes: int | None = None) -> tuple[int, int]:
     """How many integers and floats of the state so many steps have written to, or could have."""
-    lanes, found = plan.intake.lanes, recursion(plan.decay)
+    lanes, found = plan.intake.lanes if lanes is None else lanes, recursion(plan.decay)
     past, seen = (min(steps, ring) for ring in cost.rows(plan.pair, lanes))
     public = 2 + len(found.fades) + 2 * len(found.windows)
     return lanes * (1 + past), lanes * (public + seen)

@@ -186,6 +186,12 @@ class KeyedNoise:
                 raise InvalidValue(f"the key file must have mode 0600, got {mode:04o}")
             return cls(file.read(64), stream=stream, epoch=epoch)
 
+    @property
+    def fingerprint(self) -> bytes:
+        """16 bytes that tell keys apart, and nothing else about them: a pseudorandom function of
+        the key, at a point where no noise is derived."""
+        return hmac.digest(self._key, b"hushfade fingerprint 1", hashlib.sha256)[:16]
+
     def bound(self, plan_digest: bytes) -> Drawer:
         name = self.stream.encode()
         context = b"hushfade noise 1" + plan_digest + self.epoch.to_bytes(8, "little") + name

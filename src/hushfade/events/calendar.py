@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Signed
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidType, InvalidValue
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,15 @@ def instant(text: str, *, name: str) -> tuple[int, bool]:
             continue
         return int(found[0].as_py()), zone is not None
     raise InvalidValue(f"{name} must be a time like 2026-01-31T12:00 or 2026-01-31, got {text!r}")
+
+
+def written(time: object, name: str) -> str:
+    """The time as it is written, with its zone."""
+    if isinstance(time, date):  # datetimes are dates, and so are pandas' timestamps
+        return time.isoformat()
+    if not isinstance(time, str):
+        raise InvalidType(f"{name} must be text, a date or a datetime, got {type(time).__name__}")
+    return time
 
 
 def calendar(

@@ -14,12 +14,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from hushfade.duration import step_length
 from hushfade.errors import InvalidType
 from hushfade.events import Columns, Reader, tables, tally
 from hushfade.events.arrow import Table, Values, pa
-from hushfade.events.calendar import calendar
+from hushfade.events.calendar import calendar, written
 from hushfade.frames.request import declared
-from hushfade.frames.settings import TotalsArguments, planned, step_length
+from hushfade.frames.settings import TotalsArguments, planned
 from hushfade.published import Meaning
 from hushfade.runs import released
 
@@ -76,8 +77,8 @@ def released_events(
         given = {"low": 0.0, "high": 1.0, "resolution": 1.0} | given
     if own["start"] is None or (own["end"] is None and own["steps"] is None):
         raise InvalidType(_RANGE)
-    end = None if own["end"] is None else _written(own["end"], "end")
-    hours = calendar(_written(own["start"], "start"), every, end=end, steps=own["steps"])
+    end = None if own["end"] is None else written(own["end"], "end")
+    hours = calendar(written(own["start"], "start"), every, end=end, steps=own["steps"])
     columns = Columns(own["value"], time, own["key"], own["user"])
     _check_names(columns)
     made = planned(cast(TotalsArguments, given), declared(own["key"], own["keys"]))
@@ -120,15 +121,6 @@ def _check_names(columns: Columns) -> None:
     for role, name in columns.roles().items():
         if not isinstance(name, str):
             raise InvalidType(f"{role} must be the name of a column, got {type(name).__name__}")
-
-
-def _written(time: object, name: str) -> str:
-    """The time as it is written, with its zone."""
-    if isinstance(time, date):  # datetimes are dates, and so are pandas' timestamps
-        return time.isoformat()
-    if not isinstance(time, str):
-        raise InvalidType(f"{name} must be text, a date or a datetime, got {type(time).__name__}")
-    return time
 
 
 _OWN = (

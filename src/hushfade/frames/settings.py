@@ -21,6 +21,7 @@ from typing import Any, TypedDict
 from hushfade import duration
 from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow
 from hushfade.draft import Method
+from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factor import Factorization
 from hushfade.guarantee import Guarantee, Neighbours
@@ -95,23 +96,6 @@ def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Pl
     if "horizon" in rest:
         rest["horizon"] = _whole(rest["horizon"], every, "horizon")
     return plan(decay, guarantee, keys=keys, **rest)
-
-
-def step_length(every: object) -> int:
-    """A step's length in nanoseconds, exactly: `every` is text or a timedelta, pandas' as well.
-
-    >>> step_length("90min") == step_length(timedelta(hours=1.5)) == 90 * 60 * 10**9
-    True
-    """
-    if isinstance(every, timedelta):
-        seconds = every.days * 86_400 + every.seconds
-        parts = every.microseconds * 1000 + getattr(every, "nanoseconds", 0)  # only pandas has them
-        every = duration.shown(seconds * 10**9 + parts)
-    if not isinstance(every, str):
-        raise InvalidType(
-            f"every must be text such as '1h', or a timedelta, got {type(every).__name__}"
-        )
-    return duration.nanoseconds(every, name="every")
 
 
 def _checked(given: dict[str, Any], keys: Iterable[str] | None) -> Plan:

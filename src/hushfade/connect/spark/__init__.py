@@ -1,0 +1,178 @@
+"""Private decaying sums on Apache Spark, from streams and from tables of events.
+
+    released = private_decaying_sums(
+        events, plan, time="at", key="country", every="1h", start="2026-01-01Z",
+        noise=KeyFile("/etc/hushfade/key", stream="visits"), watermark="10min",
+    )
+
+A streaming frame gives a streaming frame, a table a table, with the same bits for the same records
+and key, whatever the order, the number of machines, and what was run twice; and the bits of
+`plan.start(noise).run(totals)` on one machine.
+
+    reading     events become cells: step, lane, units
+    bounding    at most so many records and steps of one person
+    closing     steps of a stream, closed by the watermark
+    batch       all steps of a table
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import date, timedelta
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sql
+
+from hushfade import check, duration
+from hushfade.connect.keyfile import KeyFile, checked
+from hushfade.connect.part import Mechanism
+from hushfade.connect.spark import batch
+from hushfade.connect.spark.closing import RELEASED, Buckets, Closing
+from hushfade.connect.spark.reading import NOTHING, Request, cells, check_columns, universe
+from hushfade.duration import step_length
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.events.batch import Columns
+from hushfade.events.calendar import Calendar, calendar, written
+from hushfade.events.totals import check_fit
+from hushfade.noise import UnsafeSeededNoise
+from hushfade.plan import Plan
+
+__all__ = ["KeyFile", "local_session", "private_decaying_sums"]
+
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def private_decaying_sums(
+    df: DataFrame,
+    plan: Plan,
+    *,
+    time: str,
+    every: str | timedelta,
+    start: str | date,
+    noise: KeyFile | UnsafeSeededNoise,
+    end: str | date | None = None,
+    steps: int | None = None,
+    key: str | None = None,
+    value: str | None = None,
+    user: str | None = None,
+    skip_empty: bool = False,
+    watermark: str | None = None,
+    future: str | None = "1min",
+    heartbeat: DataFrame | None = None,
+    buckets: int = 16,
+    counts: str | Observation = "hushfade",
+) -> DataFrame:
+    """Columns step, time, key, value, stddev: a row for each step and declared key.
+
+    Step t has the records from start + (t - 1)·every up to, not including, start + t·every; `time`
+    is when it closed.  A table needs `end` or `steps`, a stream needs a `watermark`: a step closes
+    when no record of it is let in any more.
+
+    Guarantee: that of the plan: adding or removing one record, or replacing its value and key; with
+    `user`, one person with all their records.
+    """
+    if not isinstance(plan, Plan):
+        raise InvalidType(f"plan must be a Plan, got {type(plan).__name__}")
+    columns = Columns(value, time, key, user)
+    check_columns(df, columns)
+    days = _calendar(start, every, end, steps, plan)
+    check_fit(plan, columns, days, skip_empty=skip_empty)
+    request = Request(
+        plan.intake, columns, days, check.count(buckets=buckets), skip_empty, counts
+    )
+    shared = Buckets(Mechanism.of(plan), checked(noise), request.size)
+    if df.isStreaming:
+        found = _streamed(df, request, shared, watermark, future, heartbeat)
+    else:
+        if days.steps is None:
+            raise InvalidType("end or steps must be given for a table: it has no clock to end it")
+        if watermark is not None or heartbeat is not None:
+            raise InvalidType("watermark and heartbeat are for streams: a table is all there")
+        found = batch.releases(cells(df, request), shared, request.filled, days.steps)
+    return _told(found, plan, days)
+
+
+def local_session(cores: int = 2, **settings: str) -> SparkSession:
+    """A session on this machine that is fit for private sums; settings with _ for the dots.
+
+    Workers run this interpreter, with what is installed in it.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(f"local[{check.count(cores=cores)}]").appName("hushfade")
+    builder = builder.config(_PROVIDER, _ROCKS).config("spark.sql.session.timeZone", "UTC")
+    builder = builder.config("spark.sql.shuffle.partitions", str(cores))
+    for name, said in settings.items():
+        builder = builder.config(name.replace("_", "."), said)
+    return builder.getOrCreate()
+
+
+def _streamed(
+    df: DataFrame,
+    request: Request,
+    shared: Buckets,
+    watermark: str | None,
+    future: str | None,
+    heartbeat: DataFrame | None,
+) -> DataFrame:
+    session = df.sparkSession
+    if watermark is None:
+        raise InvalidType("watermark must be given for a stream: how late a record may come")
+    if session.conf.get(_PROVIDER, None) != _ROCKS:
+        raise InvalidValue(f"{_PROVIDER} must be {_ROCKS}: event-time timers need it")
+    delay = duration.nanoseconds(watermark, name="watermark") // 10**6
+    ahead = None if future is None else duration.nanoseconds(future, name="future") // 1000
+    found = cells(df, request, ahead)
+    if heartbeat is not None:
+        found = found.unionByName(_beats(heartbeat))
+    found = found.withWatermark("at", f"{delay} milliseconds")
+    found = found.withColumn("bucket", sql.expr(f"lane div {request.size}"))
+    waiting = session.range(request.filled).select(sql.col("id").alias("bucket"))
+    return found.groupBy("bucket").transformWithStateInPandas(
+        Closing(shared, request.calendar),
+        RELEASED,
+        "append",
+        "EventTime",
+        waiting.withColumn("since", sql.lit(0)).groupBy("bucket"),
+    )
+
+
+def _beats(heartbeat: DataFrame) -> DataFrame:
+    """Rows that move the watermark and count in no step."""
+    if not heartbeat.isStreaming or "timestamp" not in heartbeat.columns:
+        raise InvalidType("heartbeat must be a streaming frame with a column 'timestamp'")
+    nothing = (sql.lit(n).cast("bigint").alias(name) for n, name in NOTHING)
+    return heartbeat.select(sql.col("timestamp").alias("at"), *nothing)
+
+
+def _calendar(
+    start: str | date,
+    every: str | timedelta,
+    end: str | date | None,
+    steps: int | None,
+    plan: Plan,
+) -> Calendar:
+    length = step_length(every)
+    last = None if end is None else written(end, "end")
+    found = calendar(written(start, "start"), length, end=last, steps=steps)
+    if not found.zoned:
+        raise InvalidValue("start must have a zone, as 2026-01-31Z: Spark's times are instants")
+    if found.every % 1000 or found.start % 1000:
+        raise InvalidValue("every and start must be whole microseconds, as Spark's times are")
+    if plan.horizon is None:
+        return found
+    if found.steps is None:
+        return Calendar(found.start, found.every, found.zoned, plan.horizon)
+    if found.steps > plan.horizon:
+        raise InvalidValue(f"steps must be within the plan's horizon {plan.horizon}")
+    return found
+
+
+def _told(found: DataFrame, plan: Plan, days: Calendar) -> DataFrame:
+    """With the time at which a step closed, and the key's name."""
+    closed = sql.timestamp_micros(sql.expr(f"{days.start // 1000} + step * {days.every // 1000}"))
+    if plan.keys is None:
+        return found.select("step", closed.alias("time"), "value", "stddev")
+    named = found.join(universe(found.sparkSession, plan.keys), "lane")
+    return named.select("step", closed.alias("time"), "key", "value", "stddev")

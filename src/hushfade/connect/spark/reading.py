@@ -1,0 +1,172 @@
+"""From events to cells, in Spark's own expressions: which step, which lane, how many units.
+
+A record is clipped and put on the grid before anything is summed, with the same floating-point
+operations as `Intake.units`, so the units are the same integers.  No record passes through Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql import types as kinds
+
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.events.arrow import pa
+from hushfade.events.batch import Columns
+from hushfade.events.calendar import Calendar
+from hushfade.intake import Intake
+
+_BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
+_FARTHEST = 1 << 40  # steps from the start, where their number is not declared
+_EMPTY = "the column of values must have finite numbers: clean it, or leave them out by skip_empty"
+NOTHING = ((-1, "step"), (0, "lane"), (0, "units"))  # a row that moves the watermark alone
+_NO_TIME = "the column of times must not have nulls"
+_NO_USER = "the column of persons must not have nulls: whose record is it?"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a frame of events."""
+
+    intake: Intake
+    columns: Columns
+    calendar: Calendar  # whole microseconds
+    buckets: int  # of lanes, at most
+    skip_empty: bool
+    counts: str | Observation
+
+    @property
+    def size(self) -> int:
+        """Lanes of a bucket: bucket b has those from b·size up to (b + 1)·size."""
+        return -(-self.intake.lanes // self.buckets)
+
+    @property
+    def filled(self) -> int:
+        """How many buckets have lanes."""
+        return -(-self.intake.lanes // self.size)
+
+
+def check_columns(df: DataFrame, columns: Columns) -> None:
+    """Refuse columns that are not there, or of kinds that would have to be guessed."""
+    allowed = {
+        "time": ((kinds.TimestampType,), "TIMESTAMP"),
+        "value": ((kinds.NumericType,), "numbers"),
+        "key": ((kinds.StringType, kinds.IntegralType), "text or whole numbers"),
+        "user": ((kinds.StringType, kinds.IntegralType), "text or whole numbers"),
+    }
+    for role, name in columns.roles().items():
+        if not isinstance(name, str):
+            raise InvalidType(f"{role} must be the name of a column, got {type(name).__name__}")
+        if name not in df.columns:
+            raise InvalidValue(f"{role} must be a column of the frame, got {name!r}")
+        wanted, words = allowed[role]
+        found = df.schema[name].dataType
+        if not isinstance(found, wanted):
+            raise InvalidType(
+                f"column {name!r} must be {words}, got {found.simpleString().upper()}: cast it"
+            )
+
+
+def cells(df: DataFrame, request: Request, future: int | None = None) -> DataFrame:
+    """Columns at, step, lane, units: one row for each record that counts, steps from 0.
+
+    Left out and counted are records outside the declared steps, of no declared key, without a
+    value, and those more than `future` microseconds ahead of the batch's clock.  With a column of
+    persons `high` and `low` are 128 bits of a digest of the person.
+    """
+    columns, calendar = request.columns, request.calendar
+    assert columns.time is not None
+    start, every = calendar.start // 1000, calendar.every // 1000
+    last = start + (calendar.steps or _FARTHEST) * every
+    at = _required(sql.col(_quoted(columns.time)), _NO_TIME)
+    found = df.select(
+        at.alias("at"),
+        sql.unix_micros(at).alias("microseconds"),
+        _units(request).alias("units"),
+        *_key(request),
+        *_person(columns),
+    )
+    # a difference is taken only inside the range: elsewhere it might overflow
+    inside = sql.expr(f"microseconds >= {start} and microseconds < {last}")
+    step = sql.expr(f"(microseconds - {start}) div {every}")
+    found = _with_lanes(found, request).withColumn("step", sql.when(inside, step))
+    ahead = sql.lit(False)
+    if future is not None:
+        clock = sql.unix_micros(sql.current_timestamp())
+        ahead = sql.col("microseconds") > clock + sql.lit(future)
+    found = found.withColumn("ahead", ahead)
+    outside, others, empty = (sql.col(name).isNull() for name in ("step", "lane", "units"))
+    counted = ~sql.col("ahead") & ~outside & ~others & ~empty
+    beyond = ~sql.col("ahead") & (sql.col("microseconds") >= last)
+    watched = found.observe(
+        request.counts,
+        sql.count(sql.lit(1)).alias("records"),
+        sql.count_if(sql.col("ahead")).alias("ahead"),
+        sql.count_if(~sql.col("ahead") & outside).alias("outside"),
+        sql.count_if(~sql.col("ahead") & ~outside & others).alias("other_keys"),
+        sql.count_if(~sql.col("ahead") & ~outside & ~others & empty).alias("empty"),
+    )
+    person = ["high", "low"] if columns.user is not None else []
+    if future is None:
+        return watched.where(counted).select("step", "lane", "units", *person)
+    # records after the last step move the watermark too: else it would never close
+    beat = [sql.when(counted, sql.col(n)).otherwise(sql.lit(v)).cast("bigint").alias(n) for v, n in NOTHING]
+    return watched.where(counted | beyond).select("at", *beat, *person)
+
+
+def universe(session: SparkSession, keys: tuple[str, ...]) -> DataFrame:
+    """The declared keys and their lanes."""
+    lanes = pa.array(range(len(keys)), pa.int64())
+    found = session.createDataFrame(pa.table({"key": pa.array(keys, pa.string()), "lane": lanes}))
+    return found.hint("broadcast") if len(keys) <= _BROADCAST else found
+
+
+def _with_lanes(found: DataFrame, request: Request) -> DataFrame:
+    if request.intake.keys is None:
+        return found.withColumn("lane", sql.lit(0).cast("bigint"))
+    return found.join(universe(found.sparkSession, request.intake.keys), "key", "left")
+
+
+def _key(request: Request) -> list[Column]:
+    name = request.columns.key
+    return [] if name is None else [sql.col(_quoted(name)).cast("string").alias("key")]
+
+
+def _units(request: Request) -> Column:
+    """floor(clipped / resolution + ½), null where there is no finite value."""
+    intake, name = request.intake, request.columns.value
+    if name is None:
+        return sql.lit(int(intake.units(1.0))).cast("bigint")
+    value = sql.col(_quoted(name)).cast("double")
+    finite = value.isNotNull() & ~sql.isnan(value) & (sql.abs(value) < sql.lit(float("inf")))
+    clipped = sql.least(sql.greatest(value, sql.lit(intake.low)), sql.lit(intake.high))
+    units = sql.floor(clipped / sql.lit(intake.resolution) + sql.lit(0.5)).cast("bigint")
+    absent = sql.lit(None).cast("bigint") if request.skip_empty else _refused(_EMPTY, "bigint")
+    return sql.when(finite, units).otherwise(absent)
+
+
+def _person(columns: Columns) -> list[Column]:
+    """Whose record it is, in 128 bits of SHA-256: nobody can make two persons one."""
+    if columns.user is None:
+        return []
+    name = sql.col(_quoted(columns.user)).cast("string")
+    digest = sql.sha2(_required(name, _NO_USER), 256)
+    halves = (sql.substring(digest, 1, 16), sql.substring(digest, 17, 16))
+    high, low = (sql.conv(half, 16, -10).cast("bigint") for half in halves)
+    return [high.alias("high"), low.alias("low")]
+
+
+def _required(column: Column, message: str) -> Column:
+    return sql.coalesce(column, sql.raise_error(sql.lit(message)))
+
+
+def _refused(message: str, kind: str) -> Column:
+    """An error without the record that caused it."""
+    return sql.raise_error(sql.lit(message)).cast(kind)
+
+
+def _quoted(name: str) -> str:
+    """A name as it stands, also with dots in it."""
+    return "`" + name.replace("`", "``") + "`"
