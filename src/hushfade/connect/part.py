@@ -128,13 +128,9 @@ class Running:
             block, into = x[start : start + rows], out[start : start + rows]
             z = self._drawer.draws(self._law, self.steps, *block.shape, lane=self.part.first)
             if block.shape[1] == 1:
-                crossing.advance_block(
-                    self.steps, block[:, 0], z[:, 0], *self._memory, into[:, 0]
-                )
+                crossing.advance_block(self.steps, block[:, 0], z[:, 0], *self._memory, into[:, 0])
             else:
-                crossing.advance_lanes(
-                    self.steps, 0, block.shape[1], block, z, *self._memory, into
-                )
+                crossing.advance_lanes(self.steps, 0, block.shape[1], block, z, *self._memory, into)
             self.steps += len(block)
         return out
 
@@ -145,9 +141,7 @@ class Running:
         lengths = layout.lengths(self._plan, self.steps, self.part.lanes)
         arrays = [
             part[:length].astype(kind).tobytes()
-            for part, length, kind in zip(
-                self._memory.state, lengths, ("<i8", "<f8"), strict=True
-            )
+            for part, length, kind in zip(self._memory.state, lengths, ("<i8", "<f8"), strict=True)
         ]
         body = MAGIC + self._bond + self.steps.to_bytes(8, "little") + b"".join(arrays)
         return body + hashlib.sha256(body).digest()

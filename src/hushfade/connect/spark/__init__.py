@@ -23,16 +23,19 @@ from datetime import date, timedelta
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sql
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hushfade import check, duration
 from hushfade.connect.keyfile import KeyFile, checked
 from hushfade.connect.part import Mechanism
 from hushfade.connect.spark import batch
+from hushfade.connect.spark.bounding import LIMITED, Limiting, of_table
 from hushfade.connect.spark.closing import RELEASED, Buckets, Closing
-from hushfade.connect.spark.reading import NOTHING, Request, cells, check_columns, universe
+from hushfade.connect.spark.reading import Request, cells, check_columns, universe
 from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.events.batch import Columns
+from hushfade.events.bounding import Limits
 from hushfade.events.calendar import Calendar, calendar, written
 from hushfade.events.totals import check_fit
 from hushfade.noise import UnsafeSeededNoise
@@ -41,6 +44,8 @@ from hushfade.plan import Plan
 __all__ = ["KeyFile", "local_session", "private_decaying_sums"]
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing"
+_FOR_EVER = 1 << 61  # microseconds
 _ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -79,18 +84,23 @@ def private_decaying_sums(
     check_columns(df, columns)
     days = _calendar(start, every, end, steps, plan)
     check_fit(plan, columns, days, skip_empty=skip_empty)
-    request = Request(
-        plan.intake, columns, days, check.count(buckets=buckets), skip_empty, counts
-    )
+    request = Request(plan.intake, columns, days, check.count(buckets=buckets), skip_empty, counts)
     shared = Buckets(Mechanism.of(plan), checked(noise), request.size)
+    said = plan.guarantee
+    limits = None
+    if user is not None:
+        limits = Limits(said.records_per_step, said.participations, said.separation)
     if df.isStreaming:
-        found = _streamed(df, request, shared, watermark, future, heartbeat)
+        found = _streamed(df, request, shared, watermark, future, heartbeat, limits)
     else:
         if days.steps is None:
             raise InvalidType("end or steps must be given for a table: it has no clock to end it")
         if watermark is not None or heartbeat is not None:
             raise InvalidType("watermark and heartbeat are for streams: a table is all there")
-        found = batch.releases(cells(df, request), shared, request.filled, days.steps)
+        found = cells(df, request)
+        if limits is not None:
+            found = of_table(found, limits).where("lane >= 0")
+        found = batch.releases(found, shared, request.filled, days.steps)
     return _told(found, plan, days)
 
 
@@ -102,6 +112,7 @@ def local_session(cores: int = 2, **settings: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{check.count(cores=cores)}]").appName("hushfade")
     builder = builder.config(_PROVIDER, _ROCKS).config("spark.sql.session.timeZone", "UTC")
+    builder = builder.config(f"{_CHANGELOG}.enabled", "true")
     builder = builder.config("spark.sql.shuffle.partitions", str(cores))
     for name, said in settings.items():
         builder = builder.config(name.replace("_", "."), said)
@@ -115,6 +126,7 @@ def _streamed(
     watermark: str | None,
     future: str | None,
     heartbeat: DataFrame | None,
+    limits: Limits | None,
 ) -> DataFrame:
     session = df.sparkSession
     if watermark is None:
@@ -123,27 +135,43 @@ def _streamed(
         raise InvalidValue(f"{_PROVIDER} must be {_ROCKS}: event-time timers need it")
     delay = duration.nanoseconds(watermark, name="watermark") // 10**6
     ahead = None if future is None else duration.nanoseconds(future, name="future") // 1000
-    found = cells(df, request, ahead)
+    found = cells(df, request, _FOR_EVER if ahead is None else ahead)
     if heartbeat is not None:
-        found = found.unionByName(_beats(heartbeat))
+        found = found.unionByName(_beats(heartbeat, found))
     found = found.withWatermark("at", f"{delay} milliseconds")
-    found = found.withColumn("bucket", sql.expr(f"lane div {request.size}"))
-    waiting = session.range(request.filled).select(sql.col("id").alias("bucket"))
+    if limits is not None:
+        found = _stateful(
+            found.withColumn("bucket", sql.pmod("low", sql.lit(request.buckets))),
+            Limiting(limits, request.calendar), LIMITED, request.buckets, event_time="at",
+        )  # fmt: skip
+    return _stateful(
+        found.withColumn("bucket", sql.expr(f"greatest(lane, 0) div {request.size}")),
+        Closing(shared, request.calendar), RELEASED, request.filled,
+    )  # fmt: skip
+
+
+def _stateful(
+    found: DataFrame, processor: StatefulProcessor, schema: str, buckets: int, event_time: str = ""
+) -> DataFrame:
+    """What the processor makes of each bucket; all of them are there from the first batch on."""
+    waiting = found.sparkSession.range(buckets).select(sql.col("id").alias("bucket"))
     return found.groupBy("bucket").transformWithStateInPandas(
-        Closing(shared, request.calendar),
-        RELEASED,
+        processor,
+        schema,
         "append",
         "EventTime",
         waiting.withColumn("since", sql.lit(0)).groupBy("bucket"),
+        event_time,
     )
 
 
-def _beats(heartbeat: DataFrame) -> DataFrame:
+def _beats(heartbeat: DataFrame, like: DataFrame) -> DataFrame:
     """Rows that move the watermark and count in no step."""
     if not heartbeat.isStreaming or "timestamp" not in heartbeat.columns:
         raise InvalidType("heartbeat must be a streaming frame with a column 'timestamp'")
-    nothing = (sql.lit(n).cast("bigint").alias(name) for n, name in NOTHING)
-    return heartbeat.select(sql.col("timestamp").alias("at"), *nothing)
+    said = {"at": sql.col("timestamp"), "microseconds": sql.unix_micros("timestamp")}
+    nothing = sql.lit(-1).cast("bigint")
+    return heartbeat.select(*(said.get(name, nothing).alias(name) for name in like.columns))
 
 
 def _calendar(

@@ -21,7 +21,6 @@ from hushfade.intake import Intake
 _BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
 _FARTHEST = 1 << 40  # steps from the start, where their number is not declared
 _EMPTY = "the column of values must have finite numbers: clean it, or leave them out by skip_empty"
-NOTHING = ((-1, "step"), (0, "lane"), (0, "units"))  # a row that moves the watermark alone
 _NO_TIME = "the column of times must not have nulls"
 _NO_USER = "the column of persons must not have nulls: whose record is it?"
 
@@ -70,11 +69,12 @@ def check_columns(df: DataFrame, columns: Columns) -> None:
 
 
 def cells(df: DataFrame, request: Request, future: int | None = None) -> DataFrame:
-    """Columns at, step, lane, units: one row for each record that counts, steps from 0.
+    """Columns at, microseconds, step, lane, units: a row for each record that counts, steps from 0.
 
     Left out and counted are records outside the declared steps, of no declared key, without a
     value, and those more than `future` microseconds ahead of the batch's clock.  With a column of
-    persons `high` and `low` are 128 bits of a digest of the person.
+    persons `high` and `low` are 128 bits of a digest of the person, and records inside the steps
+    that count nowhere have lane -1: they use up what a person may contribute.
     """
     columns, calendar = request.columns, request.calendar
     assert columns.time is not None
@@ -89,31 +89,36 @@ def cells(df: DataFrame, request: Request, future: int | None = None) -> DataFra
         *_person(columns),
     )
     # a difference is taken only inside the range: elsewhere it might overflow
-    inside = sql.expr(f"microseconds >= {start} and microseconds < {last}")
+    within = sql.expr(f"microseconds >= {start} and microseconds < {last}")
     step = sql.expr(f"(microseconds - {start}) div {every}")
-    found = _with_lanes(found, request).withColumn("step", sql.when(inside, step))
+    found = _with_lanes(found, request).withColumn("step", sql.when(within, step))
     ahead = sql.lit(False)
     if future is not None:
         clock = sql.unix_micros(sql.current_timestamp())
         ahead = sql.col("microseconds") > clock + sql.lit(future)
     found = found.withColumn("ahead", ahead)
-    outside, others, empty = (sql.col(name).isNull() for name in ("step", "lane", "units"))
-    counted = ~sql.col("ahead") & ~outside & ~others & ~empty
-    beyond = ~sql.col("ahead") & (sql.col("microseconds") >= last)
+    allowed = ~sql.col("ahead")
+    inside, known, there = (sql.col(name).isNotNull() for name in ("step", "lane", "units"))
     watched = found.observe(
         request.counts,
         sql.count(sql.lit(1)).alias("records"),
-        sql.count_if(sql.col("ahead")).alias("ahead"),
-        sql.count_if(~sql.col("ahead") & outside).alias("outside"),
-        sql.count_if(~sql.col("ahead") & ~outside & others).alias("other_keys"),
-        sql.count_if(~sql.col("ahead") & ~outside & ~others & empty).alias("empty"),
+        sql.count_if(~allowed).alias("ahead"),
+        sql.count_if(allowed & ~inside).alias("outside"),
+        sql.count_if(allowed & inside & ~known).alias("other_keys"),
+        sql.count_if(allowed & inside & known & ~there).alias("empty"),
     )
-    person = ["high", "low"] if columns.user is not None else []
-    if future is None:
-        return watched.where(counted).select("step", "lane", "units", *person)
-    # records after the last step move the watermark too: else it would never close
-    beat = [sql.when(counted, sql.col(n)).otherwise(sql.lit(v)).cast("bigint").alias(n) for v, n in NOTHING]
-    return watched.where(counted | beyond).select("at", *beat, *person)
+    counted = allowed & inside & known & there
+    kept = counted if columns.user is None else allowed & inside
+    if future is not None:  # records after the last step move the watermark: else it never closes
+        kept |= allowed & (sql.col("microseconds") >= last)
+    return watched.where(kept).select(
+        "at",
+        "microseconds",
+        sql.coalesce("step", sql.lit(-1)).cast("bigint").alias("step"),
+        sql.when(counted, sql.col("lane")).otherwise(-1).cast("bigint").alias("lane"),
+        sql.when(counted, sql.col("units")).otherwise(0).cast("bigint").alias("units"),
+        *([] if columns.user is None else ["high", "low"]),
+    )
 
 
 def universe(session: SparkSession, keys: tuple[str, ...]) -> DataFrame:
