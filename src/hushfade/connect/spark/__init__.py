@@ -110,7 +110,8 @@ def local_session(cores: int = 2, **settings: str) -> SparkSession:
     Workers run this interpreter, with what is installed in it.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(f"local[{check.count(cores=cores)}]").appName("hushfade")
+    master = f"local[{check.count(cores=cores)}, 4]"  # a task is tried four times, as on a cluster
+    builder = SparkSession.builder.master(master).appName("hushfade")
     builder = builder.config(_PROVIDER, _ROCKS).config("spark.sql.session.timeZone", "UTC")
     builder = builder.config(f"{_CHANGELOG}.enabled", "true")
     builder = builder.config("spark.sql.shuffle.partitions", str(cores))

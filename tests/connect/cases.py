@@ -1,0 +1,62 @@
+"""A plan, its events, and what one machine makes of them."""
+
+import os
+
+import numpy as np
+import pandas as pd
+
+from hushfade import Exponential, Guarantee, KeyedNoise, plan
+
+START, STEPS = pd.Timestamp("2026-01-01", tz="UTC"), 12
+KEYS = [f"k{i}" for i in range(7)]  # k5 and k6 have no records
+KEY = bytes(range(100, 132))
+PLAN = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6), keys=KEYS, low=-0.5, high=2)
+HOW = {"time": "at", "key": "key", "value": "amount", "every": "1h", "start": "2026-01-01Z"}
+COLUMNS = "at timestamp, key string, amount double, person bigint"
+
+
+def key_file(place):
+    """The key in a file that only its owner can read."""
+    path = place / "key"
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(KEY)
+    return path
+
+
+def keyed(stream="visits"):
+    return KeyedNoise(KEY, stream=stream)
+
+
+def events(seed=4, count=400):
+    """Records of the first twelve hours, some of another key, some beyond both bounds."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "at": START + pd.to_timedelta(rng.integers(0, STEPS * 3_600_000, count), unit="ms"),
+            "key": rng.choice([*KEYS[:5], "other"], count),
+            "amount": rng.normal(0.7, 1.3, count),
+            "person": rng.integers(0, 25, count),
+        }
+    ).astype({"at": "datetime64[us, UTC]"})
+
+
+def totals(found):
+    """By hand: clip, round half up to the grid, add."""
+    x = np.zeros((STEPS, len(KEYS)), dtype=np.int64)
+    for at, key, amount in zip(found["at"], found["key"], found["amount"], strict=True):
+        step = (at - START) // pd.Timedelta("1h")
+        if key in KEYS and 0 <= step < STEPS:
+            units = np.floor(np.clip(amount, -0.5, 2) / PLAN.intake.resolution + 0.5)
+            x[step, KEYS.index(key)] += int(units)
+    return x
+
+
+def on_one_machine(found, noise):
+    return PLAN.start(noise).run(totals(found) * PLAN.intake.resolution)
+
+
+def matrix(released, keys=KEYS):
+    """Values by step and key; each is there once."""
+    assert not released.duplicated(["step", "key"]).any()
+    return released.pivot(index="step", columns="key", values="value")[keys].to_numpy()
