@@ -14,11 +14,11 @@ demo: setup      ## the main job on real data: late departures of a year, privat
 
 test: setup lint docs ## everything: lint, docs, all tests and doctests
 	$(BIN)/pytest src README.md docs
-	$(BIN)/pytest -n 2 tests
+	$(BIN)/pytest -n 2 --dist loadgroup tests
 
 check: setup lint ## the quick part, for daily work
 	$(BIN)/pytest src README.md docs
-	$(BIN)/pytest -n 2 -m "not slow" tests
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" tests
 
 lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .
@@ -47,10 +47,11 @@ docs: setup      ## the documentation, warnings are errors
 
 setup: .venv/ready
 
-.venv/ready: pyproject.toml scripts/make-venv scripts/make-postgres scripts/make-chromium
+.venv/ready: pyproject.toml scripts/make-venv scripts/make-postgres scripts/make-chromium scripts/make-java
 	PYTHON=$(PYTHON) sh scripts/make-venv
 	sh scripts/make-postgres
 	sh scripts/make-chromium
+	sh scripts/make-java
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(PARTS)]'
 	@touch $@
 

@@ -15,6 +15,16 @@ HOW = {"time": "at", "key": "key", "value": "amount", "every": "1h", "start": "2
 COLUMNS = "at timestamp, key string, amount double, person bigint"
 
 
+# a session for jobs of seconds: they would spend them on compiling and collecting
+QUIET = {
+    "spark_ui_enabled": "false",
+    "spark_ui_showConsoleProgress": "false",
+    "spark_driver_memory": "1g",
+    "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark_sql_adaptive_enabled": "false",
+}
+
+
 def key_file(place):
     """The key in a file that only its owner can read."""
     path = place / "key"

@@ -1,18 +1,10 @@
 import os
 import shutil
 
-import pandas as pd
 import pytest
 
 from hushfade.connect.spark import local_session
-
-QUIET = {
-    "spark_ui_enabled": "false",
-    "spark_ui_showConsoleProgress": "false",
-    "spark_sql_shuffle_partitions": "2",
-    "spark_driver_memory": "1g",
-    "spark_sql_adaptive_enabled": "false",
-}
+from tests.connect.cases import QUIET
 
 
 @pytest.fixture(scope="session")
@@ -49,12 +41,3 @@ class Files:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     return tmp_path_factory.mktemp("connect")
-
-
-def ran(query):
-    """All that is there, through a file sink with a checkpoint: releases and progress."""
-    frame, place = query
-    writer = frame.writeStream.format("parquet").option("checkpointLocation", str(place / "kept"))
-    running = writer.trigger(availableNow=True).start(str(place / "released"))
-    running.awaitTermination()
-    return pd.read_parquet(sorted((place / "released").glob("*.parquet"))), running.recentProgress

@@ -64,7 +64,8 @@ class Limiting(StatefulProcessor):
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """All persons wait for the end of step 1."""
-        self._steps.begin()
+        self._used.update((b"",))
+        self._steps.close(0)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
         """Nothing yet: of each person and open step the first few records are kept."""
@@ -87,8 +88,7 @@ class Limiting(StatefulProcessor):
         """The records that count of all steps that have ended."""
         watermark = timerValues.getCurrentWatermarkInMs()
         ended = self._clock.ended(watermark)
-        saved = self._used.get()
-        used = np.frombuffer(b"" if saved is None else saved[0], dtype=_USED)
+        used = np.frombuffer(bytes(self._used.get()[0]), dtype=_USED)
         for step in self._steps.waiting(ended):
             records = np.frombuffer(self._steps.taken(step), dtype=_RECORD)
             used, kept = taken(used, records, step, self._limits)

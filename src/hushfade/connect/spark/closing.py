@@ -82,7 +82,8 @@ class Closing(StatefulProcessor):
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """Every bucket waits for the end of step 1, also where no record ever comes."""
-        self._steps.begin()
+        self._memory.update((self._buckets.running(int(key[0])).save(),))
+        self._steps.close(0)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
         """Nothing yet: the records are added to the totals of their steps."""
@@ -104,8 +105,7 @@ class Closing(StatefulProcessor):
         """The releases of all steps that have ended."""
         closed = self._steps.closed
         ended = self._clock.ended(timerValues.getCurrentWatermarkInMs())
-        saved = self._memory.get()
-        running = self._buckets.running(int(key[0]), None if saved is None else saved[0])
+        running = self._buckets.running(int(key[0]), bytes(self._memory.get()[0]))
         waiting = set(self._steps.waiting(ended))
         lanes = running.part.lanes
         for start in range(closed, ended, rows_at_once(lanes)):

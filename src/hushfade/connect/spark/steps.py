@@ -41,17 +41,14 @@ class Steps:
     @property
     def closed(self) -> int:
         """How many have closed."""
-        found = self._closed.get()
-        return 0 if found is None else int(found[0])
-
-    def begin(self) -> None:
-        """Wait for the end of step 1."""
-        self._wait(0)
+        return int(self._closed.get()[0])
 
     def close(self, ended: int) -> None:
-        """So many have closed: wait for the end of the next."""
+        """So many have closed, 0 at first: wait for the end of the next."""
         self._closed.update((ended,))
-        self._wait(ended)
+        timer = self._clock.timer(ended)
+        if timer is not None:
+            self._handle.registerTimer(timer)
 
     def waiting(self, ended: int) -> list[int]:
         """Steps before this one in which something waits, in order."""
@@ -60,8 +57,9 @@ class Steps:
 
     def found(self, step: int) -> bytes | None:
         """What waits in a step."""
-        found = self._open.getValue((step,))
-        return None if found is None else bytes(found[0])
+        if not self._open.containsKey((step,)):  # Spark warns of what is missing
+            return None
+        return bytes(self._open.getValue((step,))[0])
 
     def put(self, step: int, waiting: bytes) -> None:
         """From now on this waits in the step."""
@@ -73,8 +71,3 @@ class Steps:
         assert found is not None
         self._open.removeKey((step,))
         return found
-
-    def _wait(self, closed: int) -> None:
-        timer = self._clock.timer(closed)
-        if timer is not None:
-            self._handle.registerTimer(timer)

@@ -1,0 +1,134 @@
+"""Limits of one person: the same records count in a file, in a table and in a stream."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hushfade.frames as _frames
+from hushfade import Exponential, Guarantee, UnsafeSeededNoise, plan
+from hushfade.connect.spark import private_decaying_sums
+from hushfade.connect.spark.bounding import first_of_each, taken
+from hushfade.errors import InvalidType
+from hushfade.events.bounding import Bounding, Limits
+from tests.connect.cases import COLUMNS, HOW, KEYS, START, STEPS, events, matrix
+from tests.connect.conftest import Files
+
+assert _frames  # pandas frames have an accessor from here on
+pytestmark = pytest.mark.xdist_group("spark")
+
+LIMITED = plan(
+    Exponential(half_life=5),
+    Guarantee(epsilon=1, delta=1e-6, participations=3, separation=2, records_per_step=2),
+    keys=KEYS, low=-0.5, high=2,
+)  # fmt: skip
+SEEDED = UnsafeSeededNoise(6)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """By the frames' own limits, which take records in the order of the rows."""
+    found = events()
+    lanes = found["key"].map({key: lane for lane, key in enumerate(KEYS)}).fillna(-1)
+    units = LIMITED.intake.units(found["amount"].to_numpy()) * (lanes >= 0)
+    ordered = found.assign(lane=lanes, units=units).sort_values(["at", "lane", "units"])
+    released = ordered.hushfade.release_events(
+        plan=LIMITED, steps=STEPS, keys=KEYS, user="person", noise=SEEDED, **HOW
+    )
+    every = ordered.hushfade.release_events(
+        plan=LIMITED, steps=STEPS, keys=KEYS, noise=SEEDED, **HOW
+    )
+    assert (matrix(released) != matrix(every)).any()  # the limits bite
+    return matrix(released)
+
+
+def test_a_table_keeps_what_a_sorted_file_keeps(spark, expected):
+    frame = spark.createDataFrame(events().sample(frac=1, random_state=7))
+    asked = {"steps": STEPS, "user": "person", "noise": SEEDED, "buckets": 3}
+    released = private_decaying_sums(frame, LIMITED, **asked, **HOW)
+    np.testing.assert_array_equal(matrix(released.toPandas()), expected)
+
+
+@pytest.fixture(scope="module")
+def stream(spark, tmp_path_factory):
+    """A stream of two files, one with a record from the year 2100, and then of heartbeats only."""
+    place = tmp_path_factory.mktemp("limits")
+    files, found = Files(place), events()
+    halves = found["at"] < START + pd.Timedelta("6h")
+    forged = found.head(1).assign(at=pd.Timestamp("2100-01-01", tz="UTC"))
+    files.add(pd.concat([found[halves].sample(frac=1, random_state=2), forged]))
+    files.add(found[~halves].sample(frac=1, random_state=3))
+    beats = (
+        spark.readStream.format("rate-micro-batch")
+        .option("rowsPerBatch", 1)
+        .option("startTimestamp", START.value // 10**6)
+        .option("advanceMillisPerBatch", 12 * 3_600_000)
+        .load()
+    )
+    released = private_decaying_sums(
+        files.stream(spark, COLUMNS), LIMITED, user="person", noise=SEEDED, watermark="6h",
+        heartbeat=beats, buckets=2, steps=STEPS, **HOW,
+    )  # fmt: skip
+    sink = released.writeStream.option("checkpointLocation", str(place / "kept"))
+    query = sink.start(str(place / "released"), format="parquet")
+    until = time.monotonic() + 240
+    while query.isActive and time.monotonic() < until:
+        done = [batch["batchId"] for batch in query.recentProgress]
+        if done and max(done) >= 3:
+            break
+        time.sleep(0.2)
+    query.stop()
+    assert query.exception() is None
+    return spark.read.parquet(str(place / "released")).toPandas(), query.recentProgress
+
+
+def test_a_stream_keeps_what_a_sorted_file_keeps(stream, expected):
+    np.testing.assert_array_equal(matrix(stream[0]), expected)
+
+
+def test_steps_close_by_the_heartbeat_and_not_by_a_record_from_the_future(stream):
+    _, progress = stream
+    assert sum(batch["observedMetrics"]["hushfade"]["ahead"] for batch in progress) == 1
+    marks = {batch["batchId"]: batch["eventTime"].get("watermark") for batch in progress}
+    assert marks[2] == "2026-01-01T06:00:00.000Z"
+    assert marks[3] == "2026-01-01T18:00:00.000Z"
+
+
+# Without Spark -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("separation", [1, 3])
+@pytest.mark.parametrize("steps", [1, 4, 100])
+@pytest.mark.parametrize("most", [1, 2])
+def test_step_by_step_the_same_records_count_as_in_a_file_in_order(most, steps, separation):
+    rng = np.random.default_rng(5)
+    limits = Limits(most, steps, separation)
+    persons, places = rng.integers(0, 30, 600), np.sort(rng.integers(0, 25, 600))
+    expected = Bounding(limits).kept(persons, places)
+    record = np.dtype([(name, "<i8") for name in ("high", "low", "at", "lane", "units")])
+    used = np.empty(0, np.dtype([(name, "<i8") for name in ("high", "low", "count", "last")]))
+    kept = []
+    for step in range(25):
+        rows = np.flatnonzero(places == step)
+        records = np.zeros(len(rows), dtype=record)
+        records["high"], records["low"], records["at"] = -persons[rows] % 4, persons[rows], rows
+        few = first_of_each(rng.permutation(records), most)
+        used, counted = taken(used, few, step, limits)
+        kept.extend(few["at"][counted].tolist())
+    assert sorted(kept) == np.flatnonzero(expected).tolist()
+    assert len(used) == len(np.unique(persons))
+
+
+def test_of_records_at_one_time_the_lower_lane_and_then_the_fewer_units_come_first():
+    record = np.dtype([(name, "<i8") for name in ("high", "low", "at", "lane", "units")])
+    rows = [(1, 1, 9, 2, 5), (1, 1, 9, 2, 4), (1, 1, 9, 0, 8), (1, 1, 10, 0, 0), (0, 2, 11, 1, 1)]
+    found = first_of_each(np.array(rows, dtype=record), 2)
+    assert found.tolist() == [(0, 2, 11, 1, 1), (1, 1, 9, 0, 8), (1, 1, 9, 2, 4)]
+
+
+def test_a_heartbeat_that_is_no_stream_of_times_is_refused(spark, tmp_path):
+    asked = {"noise": SEEDED, "watermark": "6h", "steps": STEPS, **HOW}
+    frame = Files(tmp_path).stream(spark, COLUMNS)
+    with pytest.raises(InvalidType, match="heartbeat must be a streaming frame"):
+        private_decaying_sums(frame, LIMITED, heartbeat=spark.range(3), **asked)

@@ -1,0 +1,126 @@
+"""A driver killed in the middle, and where its secret may not be found."""
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.connect.cases import (
+    KEY,
+    KEYS,
+    START,
+    STEPS,
+    events,
+    key_file,
+    keyed,
+    matrix,
+    on_one_machine,
+)
+from tests.connect.conftest import Files
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A place in which a driver was killed in the middle of its second batch, and started again."""
+    if shutil.which("java") is None and "CI" not in os.environ:
+        pytest.skip("Java is not installed: see scripts/make-java")
+    found = tmp_path_factory.mktemp("killed")
+    key_file(found)
+    (found / "log").mkdir()
+    files, records = Files(found), events()
+    hours = (records["at"] - START) // pd.Timedelta("3h")
+    for hour in range(4):
+        files.add(records[hours == hour].sample(frac=1, random_state=hour))
+    files.add(records.head(1).assign(at=START + pd.Timedelta("15h1s")))
+    with start(found) as first:
+        wait_for(found / "kept" / "offsets" / "2", first)
+        time.sleep(0.5)
+        os.killpg(first.pid, signal.SIGKILL)
+    assert first.returncode == -signal.SIGKILL
+    assert not (found / "kept" / "commits" / "4").exists()
+    with start(found) as second:
+        assert second.wait(timeout=300) == 0
+    return found
+
+
+def start(place):
+    with (place / "driver.log").open("a") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.connect.driver", str(place)],
+            cwd=ROOT, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+
+
+def wait_for(path, driver):
+    until = time.monotonic() + 300
+    while not path.exists():
+        assert driver.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def published(place):
+    """The files that the sink has committed, as a reader of it sees them."""
+    lines = [
+        json.loads(line)
+        for log in (place / "released" / "_spark_metadata").glob("[0-9]*")
+        for line in log.read_text().splitlines()[1:]
+    ]
+    paths = [unquote(urlparse(line["path"]).path) for line in lines if line["action"] == "add"]
+    return pd.concat([pd.read_parquet(path) for path in paths])
+
+
+def test_a_killed_driver_that_starts_again_publishes_each_value_once_and_as_if_never_killed(place):
+    found = published(place)
+    assert len(found) == STEPS * len(KEYS)
+    np.testing.assert_array_equal(matrix(found), on_one_machine(events(), keyed()))
+
+
+def test_the_key_is_in_no_log_plan_or_checkpoint(place):
+    log = (place / "driver.log").read_text()
+    assert "TransformWithState" in log  # plans are in it, and lines of INFO
+    assert " INFO " in log
+    searched = [found for found in place.rglob("*") if found.is_file() and found.name != "key"]
+    assert {"kept", "log", "released"} <= {found.relative_to(place).parts[0] for found in searched}
+    told = [path.name for path in searched if any(map(leaked, contents(path)))]
+    assert not told
+
+
+@pytest.mark.parametrize(
+    "written", [bytes, bytes.hex, base64.b64encode, lambda key: base64.b64encode(b"x" + key)]
+)
+def test_a_key_would_be_found(written):
+    text = written(KEY)
+    assert leaked(b"before" + (text.encode() if isinstance(text, str) else text) + b"after")
+
+
+def contents(path):
+    """A file's bytes, and those of what is packed in it."""
+    yield path.read_bytes()
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as packed:
+            yield from (packed.read(name) for name in packed.namelist())
+
+
+def leaked(data):
+    """Is half of the key in it, raw, in hex, or in base64 at each of the three places of a byte?"""
+    for half in (KEY[:16], KEY[16:]):
+        text = half.hex().encode()
+        shifted = (base64.b64encode(bytes(shift) + half)[4:20] for shift in range(3))
+        if any(form in data for form in (half, text, text.upper(), *shifted)):
+            return True
+    return False
