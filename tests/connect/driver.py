@@ -6,20 +6,33 @@ from pathlib import Path
 from hushfade.connect.spark import KeyFile, local_session, private_decaying_sums
 from tests.connect.cases import COLUMNS, HOW, PLAN, QUIET, STEPS
 
+LOGGING = """
+rootLogger.level = info
+logger.spark.name = org.apache.spark
+logger.spark.level = info
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c %m%n
+"""
+
 
 def main(place: Path) -> None:
     """All files of the place, each in a batch, from the place's checkpoint on."""
+    java, told = QUIET["spark_driver_extraJavaOptions"], place / "log4j2.properties"
+    told.write_text(LOGGING)
     session = local_session(
         2,
-        spark_log_level="INFO",
         spark_eventLog_enabled="true",
         spark_eventLog_compress="false",
         spark_eventLog_dir=(place / "log").as_uri(),
-        **QUIET,
+        **QUIET | {"spark_driver_extraJavaOptions": f"{java} -Dlog4j2.configurationFile={told}"},
     )
     events = session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
     released = private_decaying_sums(
-        events.parquet(str(place / "events")), PLAN, steps=STEPS, watermark="3h", buckets=3,
+        events.parquet(str(place / "events")), PLAN, steps=STEPS, watermark="4h", buckets=3,
         noise=KeyFile(place / "key", stream="visits"), **HOW,
     )  # fmt: skip
     released.explain(extended=True)

@@ -35,13 +35,18 @@ class Telling:
         raise ValueError(f"cannot convert {self._held}")
 
 
+def converted(x, backend):
+    with np.errstate(invalid="ignore"):  # pandas 2 tries whether infinities are whole
+        return pd.Series(x).convert_dtypes(dtype_backend=backend)
+
+
 KINDS = {
     "list": list,
     "tuple": tuple,
     "numpy": np.asarray,
     "pandas": pd.Series,
-    "pandas nullable": lambda x: pd.Series(x).convert_dtypes(dtype_backend="numpy_nullable"),
-    "pandas arrow": lambda x: pd.Series(x).convert_dtypes(dtype_backend="pyarrow"),
+    "pandas nullable": lambda x: converted(x, "numpy_nullable"),
+    "pandas arrow": lambda x: converted(x, "pyarrow"),
     "polars": pl.Series,
     "arrow": pa.array,
     "arrow chunks": lambda x: pa.chunked_array([x[:3], x[3:]]),

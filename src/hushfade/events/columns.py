@@ -150,9 +150,11 @@ def _empty(column: Values) -> Values:
 
 
 def _plain(column: Values) -> Values:
-    """Dictionaries and the other kinds of string as plain strings."""
+    """Dictionaries, the other kinds of string, and nulls alone, as plain strings."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if pa.types.is_null(column.type):  # a column without any value is of no kind
+        column = column.cast(pa.string())
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
     return column
