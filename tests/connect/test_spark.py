@@ -184,5 +184,13 @@ def test_a_stream_without_watermark_or_with_another_state_store_is_refused(spark
         private_decaying_sums(frame, WITHOUT_KEYS, watermark="1h", **asked)
 
 
+def test_a_stream_may_go_on_for_ever(spark):
+    frame = spark.readStream.format("rate").load().selectExpr("timestamp at", "value amount")
+    asked = {"time": "at", "every": "1h", "start": "2026-01-01Z", "noise": SEEDED}
+    found = private_decaying_sums(frame, WITHOUT_KEYS, watermark="1h", **asked)
+    assert found.isStreaming
+    assert found.columns == ["step", "time", "value", "stddev"]
+
+
 def test_workers_run_the_interpreter_of_the_session(spark):
     assert os.environ["PYSPARK_PYTHON"] == spark.sparkContext.pythonExec

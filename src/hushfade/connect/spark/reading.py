@@ -19,7 +19,7 @@ from hushfade.events.calendar import Calendar
 from hushfade.intake import Intake
 
 _BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
-_FARTHEST = 1 << 40  # steps from the start, where their number is not declared
+_FARTHEST = 1 << 62  # microseconds since 1970, where the number of steps is not declared
 _EMPTY = "the column of values must have finite numbers: clean it, or leave them out by skip_empty"
 _NO_TIME = "the column of times must not have nulls"
 _NO_USER = "the column of persons must not have nulls: whose record is it?"
@@ -79,7 +79,7 @@ def cells(df: DataFrame, request: Request, future: int | None = None) -> DataFra
     columns, calendar = request.columns, request.calendar
     assert columns.time is not None
     start, every = calendar.start // 1000, calendar.every // 1000
-    last = start + (calendar.steps or _FARTHEST) * every
+    last = _FARTHEST if calendar.steps is None else start + calendar.steps * every
     at = _required(sql.col(_quoted(columns.time)), _NO_TIME)
     found = df.select(
         at.alias("at"),
@@ -153,13 +153,13 @@ def _units(request: Request) -> Column:
 
 
 def _person(columns: Columns) -> list[Column]:
-    """Whose record it is, in 128 bits of SHA-256: nobody can make two persons one."""
+    """Whose record it is, in 128 bits from SHA-256: nobody can make two persons one."""
     if columns.user is None:
         return []
     name = sql.col(_quoted(columns.user)).cast("string")
     digest = sql.sha2(_required(name, _NO_USER), 256)
-    halves = (sql.substring(digest, 1, 16), sql.substring(digest, 17, 16))
-    high, low = (sql.conv(half, 16, -10).cast("bigint") for half in halves)
+    # each half in 64 bits: what a digest gives is as good as random, so a quick hash keeps it so
+    high, low = (sql.xxhash64(sql.substring(digest, place, 32)) for place in (1, 33))
     return [high.alias("high"), low.alias("low")]
 
 
