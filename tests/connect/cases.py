@@ -1,5 +1,6 @@
 """A plan, its events, and what one machine makes of them."""
 
+import hashlib
 import os
 
 import numpy as np
@@ -9,7 +10,7 @@ from hushfade import Exponential, Guarantee, KeyedNoise, plan
 
 START, STEPS = pd.Timestamp("2026-01-01", tz="UTC"), 12
 KEYS = [f"k{i}" for i in range(7)]  # k5 and k6 have no records
-KEY = bytes(range(100, 132))
+KEY = hashlib.sha256(b"a key for tests").digest()  # no pattern that other files may have
 PLAN = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6), keys=KEYS, low=-0.5, high=2)
 HOW = {"time": "at", "key": "key", "value": "amount", "every": "1h", "start": "2026-01-01Z"}
 COLUMNS = "at timestamp, key string, amount double, person bigint"

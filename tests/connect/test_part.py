@@ -16,7 +16,7 @@ from hushfade import (
 )
 from hushfade.connect.part import Mechanism, Part
 from hushfade.errors import InvalidType, InvalidValue, Refused
-from tests.connect.cases import PLAN, keyed
+from tests.connect.cases import KEY, PLAN, keyed
 
 GUARANTEE = Guarantee(epsilon=1, delta=1e-6)
 LETTERS = list("abcdefghij")
@@ -97,7 +97,7 @@ OTHERS = {
     "first lane": (keyed(), (1, 3), PLAN),
     "lanes": (keyed(), (0, 4), PLAN),
     "stream": (keyed("other"), (0, 3), PLAN),
-    "epoch": (KeyedNoise(bytes(range(100, 132)), stream="visits", epoch=1), (0, 3), PLAN),
+    "epoch": (KeyedNoise(KEY, stream="visits", epoch=1), (0, 3), PLAN),
     "key": (KeyedNoise(bytes(range(32)), stream="visits"), (0, 3), PLAN),
     "kind of noise": (UnsafeSeededNoise(1), (0, 3), PLAN),
 }
