@@ -157,8 +157,8 @@ def token(
 ) -> None:
     """Make a token for a store's service, and show it once; only its digest is kept.
 
-    The service must not run meanwhile: it reads tokens when it starts. Send a token as the header
-    Authorization: Bearer TOKEN.
+    The service must not run meanwhile; one that runs makes and revokes tokens itself, at
+    /v1/tokens. Send a token as the header Authorization: Bearer TOKEN.
 
     [cyan]hushfade token releases.db --name sensors --scope ingest[/]
     """

@@ -6,6 +6,7 @@ another page is turned away, with tokens or without.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -13,9 +14,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
 from time import monotonic
+from typing import Any
 from urllib.parse import urlsplit
 
-import anyio
 from starlette.requests import Request
 
 from hushfade import check
@@ -29,8 +30,26 @@ PATIENCE = 30.0  # seconds for a body to arrive
 
 _SMALL, _LARGE = 1 << 16, 32  # bytes of a small body; how many others may be read at a time
 _CALLERS = 10_000  # whose rates are remembered
-_PAGE = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_DATA = "default-src 'none'; frame-ancestors 'none'"
+
+_ALL = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+_PAGE = [
+    *_ALL,
+    (
+        b"content-security-policy",
+        b"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"cache-control", b"no-cache"),
+]
+_DATA = [
+    *_ALL,
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+]
 
 
 @dataclass(frozen=True)
@@ -39,6 +58,14 @@ class Caller:
 
     name: str
     scopes: frozenset[str] = field(default_factory=frozenset)
+    token: Token | None = None
+
+    def sending(self, sender: str) -> str:
+        """The sender as the store knows it: those of a token's name are its own.
+
+        So no token can use up the sequence numbers of another's senders.
+        """
+        return sender if self.token is None else f"{self.token.name}\n{sender}"
 
     def may(self, scope: str) -> bool:
         """Is that allowed?"""
@@ -65,6 +92,18 @@ class Guard:
     def open(self) -> bool:
         """Are there no tokens, so that all is allowed?"""
         return not self._tokens
+
+    def use(self, tokens: Sequence[Token]) -> None:
+        """From now on these tokens are the ones that open."""
+        self._tokens = tuple(tokens)
+
+    def knows(self, caller: Caller) -> bool:
+        """Would the caller still be let in?"""
+        return self.open or caller.token in self._tokens
+
+    def holders(self) -> list[dict[str, Any]]:
+        """The names of all tokens, and what each may do."""
+        return [{"name": token.name, "scopes": list(token.scopes)} for token in self._tokens]
 
     def may_listen(self, host: str) -> None:
         """Refused, if others than this machine could ask without a token."""
@@ -107,7 +146,7 @@ class Guard:
             raise too_large
         parts, size = [], 0
         try:
-            with anyio.fail_after(PATIENCE):
+            async with asyncio.timeout(PATIENCE):
                 async for part in request.stream():
                     size += len(part)
                     if size > self.max_body:
@@ -125,7 +164,7 @@ class Guard:
         token = bearer(self._tokens, text.strip()) if kind.lower() == "bearer" else None
         if token is None:
             return Caller(address)
-        return Caller(f"token {token.name}", frozenset(token.scopes))
+        return Caller(f"token {token.name}", frozenset(token.scopes), token)
 
     def _refuse_others(self, request: Request) -> None:
         """A foreign page cannot read answers, but could have them made: it is refused."""
@@ -158,17 +197,9 @@ class Rates:
             raise Refusal(429, "too_many", "requests must be fewer a second", Retry_After=wait)
 
 
-def headers(path: str) -> dict[str, str]:
+def headers(path: str) -> list[tuple[bytes, bytes]]:
     """What every answer says to a browser; pages may load their own files, data nothing."""
-    page = path == "/" or path.startswith("/page/")
-    return {
-        "content-security-policy": _PAGE if page else _DATA,
-        "x-content-type-options": "nosniff",
-        "x-frame-options": "DENY",
-        "referrer-policy": "no-referrer",
-        "cross-origin-resource-policy": "same-origin",
-        "cache-control": "no-cache" if page else "no-store",
-    }
+    return _PAGE if path == "/" or path.startswith("/page/") else _DATA
 
 
 def local(host: str) -> bool:

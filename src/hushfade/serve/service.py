@@ -18,18 +18,21 @@ from hushfade.plan import Plan
 from hushfade.serve.events import Hub
 from hushfade.serve.guard import Guard
 from hushfade.serve.pages import Pages
+from hushfade.serve.refusals import absent
 from hushfade.serve.registry import Facts, Registry
 from hushfade.serve.schedule import Schedule
 from hushfade.serve.writer import Writer
-from hushfade.store import Batch, Published, Store
+from hushfade.store import Batch, Published, Store, tokens
 
 if TYPE_CHECKING:
     from hushfade.ledger import Account
+    from hushfade.store.tokens import Token
 
 SHORTEST = 10**9  # nanoseconds of a step that the clock closes
 MISSED = 1000  # steps that a new stream may have missed
 
 _SUPPORT, _LANES = 1 << 22, 100_000  # of a plan that is sent
+_TIMES, _SPAN = 10_000, 1 << 20  # participations, and the steps from the first to the last
 _MISFITS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, AssertionError)
 
 
@@ -126,6 +129,35 @@ class Service:
         await self.writer.change(add)
         self.registry.add(facts)
 
+    async def add_token(self, name: str, scopes: list[str]) -> str:
+        """A new token, which is shown this once; the first one must be an administrator's."""
+
+        def add(store: Store) -> tuple[str, list[Token]]:
+            if not tokens.kept(store) and "admin" not in scopes:
+                raise Refused("the first token must have the scope admin: nobody else could go on")
+            text = tokens.add(store, name, scopes)
+            return text, tokens.kept(store)
+
+        text, kept = await self.writer.change(add)
+        self.guard.use(kept)
+        self.hub.tell_all()
+        return text
+
+    async def revoke_token(self, name: str) -> None:
+        """The token opens nothing more; the last administrator's is not revoked."""
+
+        def revoke(store: Store) -> list[Token]:
+            others = [token for token in tokens.kept(store) if token.name != name]
+            if len(others) == len(tokens.kept(store)):
+                raise absent("token")
+            if not any("admin" in token.scopes for token in others):
+                raise Refused("a token with the scope admin must be left")
+            tokens.revoke(store, name)
+            return tokens.kept(store)
+
+        self.guard.use(await self.writer.change(revoke))
+        self.hub.tell_all()
+
 
 def budget(account: Account) -> dict[str, Any]:
     """A dataset's account as plain data."""
@@ -162,6 +194,13 @@ def plan_of(document: Any) -> Plan:
         records = document["records"]
         if not max(records["width"], len(records["keys"] or ())) <= _LANES:
             raise InvalidValue(f"the plan must have at most {_LANES} keys")
+        promised = document["guarantee"]
+        span = (promised["participations"] - 1) * promised["separation"]
+        endless = document["horizon"] is None
+        if not promised["participations"] <= _TIMES or (endless and not span <= _SPAN):
+            raise InvalidValue(
+                f"the plan's participations must be at most {_TIMES}, within {_SPAN} steps"
+            )
         "".join(records["keys"] or ()).encode()  # half a letter cannot be published
         return Plan.from_json(json.dumps(document))
     except (InvalidValue, Malformed):
@@ -179,8 +218,8 @@ def step_times(every: Any, start: Any, now: int) -> tuple[int | None, int | None
         if start is not None:
             raise InvalidValue("start must be given with every only")
         return None, None
-    if not isinstance(every, str):
-        raise Malformed("every must be a text, such as 1h")
+    if not isinstance(every, str) or len(every) > 100:
+        raise Malformed("every must be a text of at most 100 characters, such as 1h")
     length = duration.nanoseconds(every, name="every")
     if not length >= SHORTEST:
         raise InvalidValue("every must be at least 1s")

@@ -56,6 +56,8 @@ def name(**given: Any) -> str:
         raise Malformed(f"{field} must be a text")
     if not 0 < len(value) <= 200 or not value.isprintable():
         raise Malformed(f"{field} must be 1 to 200 printable characters")
+    if "\ufffd" in value:  # what an address has for bytes that are none: two names would be one
+        raise Malformed(f"{field} must be UTF-8")
     return value
 
 

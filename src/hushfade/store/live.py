@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from hushfade.store.keeper import Batch
 
 
+SENDERS = 100_000  # of a stream: each is remembered until the stream ends
+
+
 class Live:
     """What is committed of a stream, and the rows that each change writes.
 
@@ -85,6 +88,9 @@ class Live:
         """Refuse batches that do not fit, before anything is changed."""
         if self.ended:
             raise Refused(f"stream {self.name!r} has ended")
+        new = {batch.sender for batch in batches} - self.senders.keys()
+        if len(self.senders) + len(new) > SENDERS:
+            raise Refused(f"senders must be at most {SENDERS} a stream")
         intake, after = self.plan.intake, self.totals.copy()
         for batch in batches:
             lanes, units = batch.lanes, batch.units
@@ -175,6 +181,7 @@ class Live:
             database.write(f"DELETE FROM {table} WHERE stream = ?", self.number)
         database.write("UPDATE streams SET ended = 1 WHERE stream = ?", self.number)
         self._blank()
+        self.senders.clear()
         self._stream = None
 
     def _sum(self, records: int, lanes: Signed, units: Signed) -> None:
