@@ -18,6 +18,7 @@ from benchmarks import (
     noise,
     report,
     series,
+    service,
     startup,
     stream,
     theory,
@@ -37,6 +38,7 @@ BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
     "compact": compact.sections,
     "series": series.sections,
     "theory": theory.sections,
+    "service": service.sections,
 }
 
 ROUNDS, QUICK_ROUNDS = 7, 2
