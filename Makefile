@@ -34,7 +34,7 @@ bench: setup     ## speed as ratios, alone and beside peers, written to docs/res
 audit: setup     ## privacy and noise at length, with seeded bugs, written to docs/results
 	$(BIN)/python -m audits
 
-soak: setup .venv/programs ## a store killed a thousand times, written to docs/results
+soak: setup .venv/programs ## the store and its service killed, damaged and fuzzed at length, written to docs/results
 	$(BIN)/python -m soaks
 
 tables: setup    ## the computed tables and pictures of the documentation

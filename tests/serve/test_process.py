@@ -36,10 +36,13 @@ def free_port():
 
 
 @pytest.fixture
-def process(tmp_path):
-    """A running service, and its address."""
-    place, port = tmp_path / "releases.db", free_port()
-    command = [sys.executable, "-c", STARTER, "serve", "--store", str(place), "--port", str(port)]
+def process(tmp_path, place):
+    """A running service of a store in either database, and its address."""
+    port = free_port()
+    command = [sys.executable, "-c", STARTER, "serve"]
+    command += ["--store", str(place.where), "--port", str(port)]
+    if place.mark is not None:
+        command += ["--mark", str(place.mark)]
     log = (tmp_path / "log").open("wb")
     started = subprocess.Popen(command, stderr=log, stdout=log)
     address = f"http://127.0.0.1:{port}"
@@ -81,10 +84,9 @@ def test_a_service_that_is_told_to_stop_lets_listeners_go_and_closes_its_store(
     assert "POST /v1/streams/{name}/records 200" in log
     assert "everybody on this machine" in log
     assert "Traceback" not in log
-    store = Store.open(place)  # nobody else writes any more
+    store = place.open()  # nobody else writes any more
     assert store.verify() == 3
     assert len(store.releases("s")) == 1
-    store.close()
 
 
 def test_what_was_acknowledged_outlives_a_kill(process):
@@ -97,9 +99,7 @@ def test_what_was_acknowledged_outlives_a_kill(process):
         assert client.post("/v1/streams/s/records", json=sent).status_code == 200
         started.kill()
     started.wait()
-    store = Store.open(place)
-    assert store.live("s").records == 3
-    store.close()
+    assert place.open().live("s").records == 3
 
 
 def test_a_service_for_others_needs_a_token(tmp_path):

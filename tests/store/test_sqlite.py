@@ -1,57 +1,26 @@
-import shutil
 import sqlite3
 from contextlib import closing
 
-import apsw
 import numpy as np
 import pytest
 
 import hushfade as hf
-from hushfade import ledger
 from hushfade.errors import Failed, Refused
 from hushfade.store import Batch, Store
-from hushfade.store.book import Book
 from hushfade.store.mark import MarkFile
 from hushfade.store.sqlite import SQLite
+from soaks.disks import Disk, mounted
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
 
 
-class Broken:
-    """What fails: 'sync', 'write' or nothing."""
-
-    what = ""
-
-
-def _open(self, name, flags):
-    return FailingFile("", name, flags)
-
-
-def _sync(self, flags):
-    if Broken.what == "sync":
-        raise apsw.IOError("sync")
-    apsw.VFSFile.xSync(self, flags)
-
-
-def _write(self, data, offset):
-    if Broken.what == "write":
-        raise apsw.FullError("write")
-    apsw.VFSFile.xWrite(self, data, offset)
-
-
-# SQLite's names for the methods of a file system
-FailingFile = type("FailingFile", (apsw.VFSFile,), {"xSync": _sync, "xWrite": _write})
-Failing = type("Failing", (apsw.VFS,), {"xOpen": _open})
-
-
 @pytest.fixture
-def failing():
-    """A file system that fails on demand."""
-    made = Failing("failing", "")
-    yield Broken
-    Broken.what = ""
-    made.unregister()
+def disk():
+    """A disk that fails on demand, below the file system 'failing'."""
+    found = Disk()
+    with mounted(found, "failing"):
+        yield found
 
 
 def started(path, vfs=None):
@@ -65,19 +34,19 @@ def batch(sequence, units=1):
     return Batch("late", "a", sequence, 1, np.array([0]), np.array([units]))
 
 
-@pytest.mark.parametrize("what", ["sync", "write"])
+@pytest.mark.parametrize("kind", ["sync", "full"])
 def test_a_full_disk_and_a_failed_sync_stop_the_store_and_nothing_is_published(
-    tmp_path, failing, what, monkeypatch
+    tmp_path, disk, kind, monkeypatch
 ):
     path = tmp_path / "releases.db"
     store = started(path, "failing")
     store.accept([batch(0)])
     first = store.close_step("late", 1, closed=0)
-    failing.what = what
+    disk.arm(kind)
     for call in (lambda: store.close_step("late", 2, closed=0), lambda: store.accept([batch(1)])):
         with pytest.raises(Failed):
             call()
-    failing.what = ""
+    disk.arm("")
     with pytest.raises(Failed, match="has stopped"):
         store.close_step("late", 2, closed=0)
     store.close()
@@ -171,35 +140,3 @@ def test_a_damaged_database_is_found(tmp_path):
 
     with pytest.raises((Failed, Refused)):
         opened()
-
-
-def test_a_log_that_is_cut_or_flipped_anywhere_is_a_committed_prefix(tmp_path):
-    path = tmp_path / "releases.db"
-    store = started(path)
-    for step in range(1, 6):
-        store.close_step("late", step, closed=0)
-    entries = list(store.entries())
-    base, log = path.read_bytes(), path.with_name("releases.db-wal").read_bytes()
-    rng = np.random.default_rng(5)
-    seen = set()
-    cuts = [("cut", at) for at in range(0, len(log), 997)]
-    flips = [("flip", int(at)) for at in rng.integers(0, len(log), 200)]
-    for number, (how, at) in enumerate([*cuts, *flips, ("cut", len(log))]):
-        place = tmp_path / str(number)
-        place.mkdir()
-        (place / "releases.db").write_bytes(base)
-        broken = log[:at] if how == "cut" else log[:at] + bytes([log[at] ^ 1]) + log[at + 1 :]
-        (place / "releases.db-wal").write_bytes(broken)
-        database = SQLite(place / "releases.db")
-        tables = {name for (name,) in database.read("SELECT name FROM sqlite_master")}
-        found = list(Book(database).entries()) if "ledger" in tables else []
-        assert found == entries[: len(found)]
-        ledger.verified(found)
-        steps = [x for (x,) in database.read("SELECT step FROM releases")] if found else []
-        assert len(steps) == sum(entry.kind == "step" for entry in found)
-        seen.add(len(found))
-        database.close()
-        shutil.rmtree(place)
-    store.close()
-    assert max(seen) == len(entries)
-    assert len(seen) > 4  # prefixes of many lengths were met
