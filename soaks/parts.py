@@ -9,6 +9,7 @@ from unittest.mock import patch
 from audits.finding import Finding, Part
 from benchmarks.timing import progress
 from hushfade.store import schema
+from hushfade.store.opening import Settled
 from soaks import disks, faults, kills, logs, served, service, writers
 from soaks.servers import Server, server
 
@@ -120,7 +121,7 @@ def damaged(stride: int) -> Part:
             )
         )
     name = "hushfade.store.keeper.settle"
-    with patch(name, lambda database, *_, new_epoch: schema.name(database)):
+    with patch(name, lambda database, *_, new_epoch: Settled(schema.name(database))):
         control = logs.damaged(max(stride, 499))["cut"]
     progress(f"control: {control}")
     findings.append(

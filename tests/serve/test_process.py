@@ -14,7 +14,10 @@ import typer
 from typer.testing import CliRunner
 
 from hushfade.cli import serve as commands
-from hushfade.errors import Refused
+from hushfade.errors import Failed, Refused
+from hushfade.serve import Service
+from hushfade.serve.process import listening
+from hushfade.serve.process import serve as served
 from hushfade.store import Store
 from tests.serve.client import PLAN
 
@@ -125,3 +128,31 @@ def test_a_token_is_shown_once_and_can_be_revoked(tmp_path):
     assert run("token", place, "--name", "nobody").exit_code == 1  # no scope
     again = run("token", place, "--name", "sensors", "--scope", "read")
     assert again.stdout.strip() != text
+
+
+def test_a_port_that_is_in_use_is_refused_before_anything_is_said(tmp_path, capsys):
+    store = Store.open(tmp_path / "releases.db")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(Refused, match=f"port {port} of 127.0.0.1 is in use"):
+            served(Service(store), "127.0.0.1", port, started=print)
+    store.close()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no such host"])
+def test_a_host_that_is_not_this_machine_is_refused(host):
+    with pytest.raises(Refused, match="host must be an address of this machine"):
+        listening(host, 0)
+
+
+def test_a_service_whose_store_has_failed_ends_and_says_so(tmp_path):
+    """So that whoever started it starts it again."""
+    store = Store.open(tmp_path / "releases.db")
+    service = Service(store)
+    service.writer.failed = True
+    told = []
+    with pytest.raises(Failed, match="the store has stopped"):
+        served(service, "127.0.0.1", 0, started=told.append)
+    assert told[0] > 0
+    Store.open(tmp_path / "releases.db").close()

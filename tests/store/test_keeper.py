@@ -6,6 +6,7 @@ import pytest
 import hushfade as hf
 from hushfade.errors import Failed, InvalidValue, Refused
 from hushfade.store import Batch, Store, points
+from hushfade.store.opening import connected
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWO = hf.Guarantee.from_mu(ONE.mu * np.sqrt(2.0), delta=1e-6)
@@ -299,5 +300,32 @@ def test_settings_are_kept(place):
 
 
 def test_a_database_elsewhere_needs_a_mark(tmp_path):
-    with pytest.raises(InvalidValue, match="mark must be a file"):
+    with pytest.raises(InvalidValue, match="must be given where the database is elsewhere"):
         Store.open("postgresql://localhost/none")
+
+
+def test_a_database_of_something_else_is_refused_and_left_as_it_is(place):
+    database = connected(place.where)
+    database.write("CREATE TABLE things (name TEXT)")
+    database.close()
+    with pytest.raises(Refused, match="must be empty or a store"):
+        Store.open(place.where, mark=place.mark)
+    database = connected(place.where, only_read=True)
+    assert database.tables() == {"things"}
+    database.close()
+
+
+def test_streams_that_promise_to_other_neighbours_do_not_share_a_budget(place):
+    store = Store.open(place.where, mark=place.mark)
+    store.add_dataset("clinics", hf.Guarantee(epsilon=10, delta=1e-6))
+    decay = hf.Exponential(half_life=3)
+    store.add_stream("late", hf.plan(decay, hf.Guarantee(epsilon=1, delta=1e-6)), dataset="clinics")
+    for other in (
+        hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace"),
+        hf.Guarantee(epsilon=1, delta=1e-6, participations=3, separation=24),
+    ):
+        with pytest.raises(Refused, match="must promise to the same neighbours"):
+            store.add_stream("other", hf.plan(decay, other), dataset="clinics")
+    assert store.streams() == ["late"]
+    assert store.verify() == 2
+    store.close()

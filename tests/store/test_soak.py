@@ -5,6 +5,7 @@ import pytest
 
 from hushfade.store import schema
 from hushfade.store.live import Live
+from hushfade.store.opening import Settled
 from soaks import disks, faults, kills, logs, writers
 
 EXACT = (0, 0, 0)
@@ -69,8 +70,10 @@ def test_a_log_that_is_cut_or_flipped_anywhere_is_a_committed_prefix_or_refused(
 
 
 def test_a_build_that_does_not_read_the_mark_is_caught():
-    ignored = patch("hushfade.store.keeper.settle", lambda x, *_, new_epoch: schema.name(x))
-    with ignored:
+    def unread(database, *_, new_epoch):
+        return Settled(schema.name(database))
+
+    with patch("hushfade.store.keeper.settle", unread):
         found = logs.damaged(stride=2999)["cut"]
     assert found.wrong > 10
 

@@ -21,6 +21,9 @@ class Database(Protocol):
     def write(self, sql: str, *values: Any) -> None:
         """Change something, inside a transaction."""
 
+    def tables(self) -> set[str]:
+        """The names of the tables that are there."""
+
     def transaction(self) -> AbstractContextManager[None]:
         """All that is written in the block is on the disk when it ends, or nothing is."""
 

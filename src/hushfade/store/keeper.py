@@ -50,7 +50,7 @@ class Store(Reader):
         self._mark = mark
         self._stopped = False
         self._live: dict[str, Live] = {}
-        self._name = settle(database, self._book, mark, new_epoch=new_epoch)
+        self.settled = settle(database, self._book, mark, new_epoch=new_epoch)
 
     @classmethod
     def open(
@@ -61,7 +61,7 @@ class Store(Reader):
         The mark is a file beside SQLite's, FILE.mark; a database elsewhere, which is named by
         'postgresql://...', needs a `mark` of its own.  Refused: a second writer, a newer version,
         and an older copy than the mark knows, unless it is opened as a `new_epoch`, in which every
-        stream is charged again.
+        stream is charged again, or ended where its budget does not allow that, as `settled` says.
         """
         file = mark_of(where, mark)
         database = connected(where)
@@ -187,7 +187,8 @@ class Store(Reader):
                 if self._book.last is not None and self._book.last is not last:
                     points.reached("before mark")
                     entry = self._book.last
-                    self._mark.write(Mark(self._name, entry.number, entry.digest))
+                    spent = self._book.accounts() if entry.kind in ("dataset", "charge") else None
+                    self._mark.write(Mark(self.settled.name, entry.number, entry.digest), spent)
                     points.reached("after mark")
             except (InvalidValue, Refused):
                 self._book.last = last

@@ -177,9 +177,7 @@ class Live:
 
     def end(self, database: Database) -> None:
         """No more steps: state, traces, open totals are erased."""
-        for table in ("batches", "traces", "states", "senders"):
-            database.write(f"DELETE FROM {table} WHERE stream = ?", self.number)
-        database.write("UPDATE streams SET ended = 1 WHERE stream = ?", self.number)
+        erase(database, self.number)
         self._blank()
         self.senders.clear()
         self._stream = None
@@ -192,6 +190,13 @@ class Live:
         self.totals = np.zeros_like(self.totals)
         self.records = 0
         self._batches = 0
+
+
+def erase(database: Database, number: int) -> None:
+    """The stream has ended, and what it kept of its records is erased."""
+    for table in ("batches", "traces", "states", "senders"):
+        database.write(f"DELETE FROM {table} WHERE stream = ?", number)
+    database.write("UPDATE streams SET ended = 1 WHERE stream = ?", number)
 
 
 def _bytes(numbers: Signed) -> bytes:

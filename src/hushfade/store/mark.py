@@ -1,17 +1,24 @@
 """The high-water mark: a file beside the database that says how far its ledger had come.
 
 A database that was restored from an older copy lacks entries that the mark knows.  Its steps would
-be drawn a second time, so it is refused, or opened as a new epoch that is charged again.
+be drawn a second time, so it is refused, or opened as a new epoch that is charged again.  What was
+spent since the copy was made is in the mark too: else a restored budget would be spent twice.
+
+    slot, slot, accounts, accounts, ...       two slots in turn; then a line whenever budgets change
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from hushfade.errors import Malformed
+from hushfade.ledger import Account
 
 _SLOT = 256  # bytes; two slots are written in turn, so a torn write leaves the other
 
@@ -53,18 +60,35 @@ class MarkFile:
             raise Malformed(f"{self.path.name} must be a mark, as a store wrote it")
         return max(marks, key=lambda mark: mark.number)
 
-    def write(self, mark: Mark) -> None:
-        """Put the mark on the disk; OSError if that fails."""
+    def accounts(self) -> dict[str, Account]:
+        """The budgets as they were last told: of what was spent, the most that is known."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return {}
+        for line in reversed(content[2 * _SLOT :].split(b"\n")):
+            text, _, check = line.rpartition(b" ")
+            if text and hashlib.sha256(text).hexdigest().encode() == check:
+                return {name: _account(told) for name, told in json.loads(text).items()}
+        return {}
+
+    def write(self, mark: Mark, accounts: Mapping[str, Account] | None = None) -> None:
+        """Put the mark on the disk, and before it the budgets if they are given; OSError if that
+        fails."""
         if self._descriptor is None:
             self._descriptor = self._made()
+        if accounts is not None:
+            end = max(2 * _SLOT, os.fstat(self._descriptor).st_size)
+            os.pwrite(self._descriptor, _line(accounts), end)
+            os.fdatasync(self._descriptor)
         os.pwrite(self._descriptor, mark.line(), mark.number % 2 * _SLOT)
         os.fdatasync(self._descriptor)
 
-    def replace(self, mark: Mark) -> None:
+    def replace(self, mark: Mark, accounts: Mapping[str, Account]) -> None:
         """Only this mark, whatever stood there."""
         self.close()
         self.path.unlink(missing_ok=True)
-        self.write(mark)
+        self.write(mark, accounts)
 
     def close(self) -> None:
         """Close the file."""
@@ -80,6 +104,17 @@ class MarkFile:
         finally:
             os.close(place)
         return descriptor
+
+
+def _line(accounts: Mapping[str, Account]) -> bytes:
+    """The budgets on a line of their own with a checksum, after whatever was torn off before."""
+    text = json.dumps({name: asdict(account) for name, account in accounts.items()}).encode()
+    return b"\n" + text + b" " + hashlib.sha256(text).hexdigest().encode() + b"\n"
+
+
+def _account(told: dict[str, Any]) -> Account:
+    relation = told["relation"]
+    return Account(**told | {"relation": None if relation is None else tuple(relation)})
 
 
 def _read(slot: bytes) -> Mark | None:

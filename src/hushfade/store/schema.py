@@ -43,6 +43,8 @@ def version(database: Database) -> int:
 def migrate(database: Database) -> None:
     """Bring the tables to this version, in one transaction; a newer one is refused."""
     with database.transaction():
+        if (others := database.tables()) and "meta" not in others:
+            raise Refused("the database must be empty or a store, got tables of something else")
         database.write(
             "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
         )
