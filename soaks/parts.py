@@ -192,7 +192,7 @@ _FAULTS = {
 def contested(rounds: int) -> Part:
     """Processes that open one store at once."""
     findings = [_contest(writers.contest(rounds, processes=number), number) for number in (2, 4)]
-    with patch("hushfade.store.sqlite._locked", lambda path: os.open(os.devnull, os.O_RDONLY)):
+    with patch("hushfade.store.lock.locked", lambda path: os.open(os.devnull, os.O_RDONLY)):
         control = writers.contest(10)
     progress(f"control: {control}")
     findings.append(

@@ -241,7 +241,7 @@ BUGS = {
     "an answer has a field more": ("undeclared", lambda: patch.object(handlers, "budget", _more)),
     "a route forgets its scope": ("unguarded", lambda: _way("/v1/streams", scope=None)),
     "a route asks too little": ("unguarded", lambda: _way("/v1/datasets", "POST", scope="read")),
-    "a refusal repeats the value": ("leaks", lambda: patch.object(refusals, "_rule", str)),
+    "a refusal repeats the value": ("leaks", lambda: patch.object(refusals, "rule", str)),
     "a refusal comes late": ("changes", lambda: _way("/v1/datasets", "POST", handler=_half_done)),
     "a refusal has no code": (
         "undeclared",

@@ -5,7 +5,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import Failed, InvalidValue, Refused
-from hushfade.store import Batch, Store, points
+from hushfade.store import Batch, Store, points, schema
 from hushfade.store.opening import connected
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
@@ -108,7 +108,6 @@ def test_what_is_refused_changes_nothing(place):
         Batch("late", "a", 2, 1, np.array([0, 0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([PLAN.intake.largest_total + 1])),
-        Batch("late", "a", 2, 1, np.array([0]), np.array([PLAN.intake.largest_total])),
         batch(2, step=2),
         batch(2, stream="unknown"),
     ]  # fmt: skip
@@ -204,9 +203,15 @@ def test_a_horizon_ends_a_stream_of_steps(place):
     store = started(place, hf.plan(hf.NoDecay(), ONE, horizon=2))
     store.close_step("late", 1, closed=0)
     store.close_step("late", 2, closed=0)
-    with pytest.raises(Refused, match="horizon 2"):
+    assert store.live("late").ended
+    assert store._database.read("SELECT * FROM states") == []
+    assert store.close_step("late", 2, closed=0).step == 2  # the same again
+    with pytest.raises(Refused, match="has ended"):
         store.close_step("late", 3, closed=0)
-    assert store.accept([batch(0)]) == ["accepted"]  # the store goes on
+    with pytest.raises(Refused, match="has ended"):
+        store.accept([batch(0)])
+    assert [entry.kind for entry in store.entries()][-2:] == ["step", "end"]
+    store.verify()
 
 
 def test_no_total_is_kept_for_longer_than_the_mechanism_remembers(place):
@@ -289,7 +294,7 @@ def test_a_newer_version_is_refused(place):
     with store._database.transaction():
         store._database.write("UPDATE meta SET value = '99' WHERE name = 'version'")
     store.close()
-    with pytest.raises(Refused, match="must be of version 2 or older, got 99"):
+    with pytest.raises(Refused, match=f"must be of version {schema.VERSION} or older, got 99"):
         place.open()
 
 

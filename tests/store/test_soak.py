@@ -135,7 +135,5 @@ def test_so_it_is_for_one_database_on_postgresql(postgres_server):
 
 
 def test_a_build_without_a_lock_is_caught(monkeypatch):
-    monkeypatch.setattr(
-        "hushfade.store.sqlite._locked", lambda path: os.open(os.devnull, os.O_RDONLY)
-    )
+    monkeypatch.setattr("hushfade.store.lock.locked", lambda path: os.open(os.devnull, os.O_RDONLY))
     assert writers.contest(4).one_won < 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -21,7 +22,8 @@ from hushfade.serve.service import Service
 
 Handler = Callable[[Service, Request, Caller], Awaitable[Response]]
 
-_ROUTE = "hushfade.route"  # where a request keeps its route's pattern
+_ROUTE, _SHARED = "hushfade.route", "hushfade.shared"  # a request's route; is it public?
+_FILES = "/page/{path:path}"  # asked for by the dozen
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,13 @@ class Frame:
 
         async def framed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *guard.headers(scope["path"])]
+                own = guard.headers(scope["path"], shared=scope.get(_SHARED, False))
+                message["headers"] = [*message["headers"], *own]
                 took = 1000 * (time.monotonic() - began)
                 route = scope.get(_ROUTE, "no route")
-                LOG.info("%s %s %d %.1f ms", scope["method"], route, message["status"], took)
+                level = logging.DEBUG if route == _FILES else logging.INFO
+                said = scope["method"], route, message["status"], took
+                LOG.log(level, "%s %s %d %.1f ms", *said)
             await send(message)
 
         await self._app(scope, receive, framed)
@@ -84,6 +89,7 @@ class _Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[_ROUTE] = self._way.path
         request = Request(scope, receive)
+        scope[_SHARED] = self._service.guard.shares(request, self._way.scope)
         try:
             caller = self._service.guard.admit(request, self._way.scope)
             response = await self._way.handler(self._service, request, caller)
@@ -93,9 +99,8 @@ class _Endpoint:
 
 
 WAYS = (
-    Way(
-        "POST", "/v1/streams/{name}/records", "ingest", handlers.take_records
-    ),  # first: it is asked most
+    # what is asked most comes first
+    Way("POST", "/v1/streams/{name}/records", "ingest", handlers.take_records),
     Way("POST", "/v1/datasets", "admin", handlers.add_dataset),
     Way("GET", "/v1/datasets", "read", handlers.list_datasets),
     Way("POST", "/v1/streams", "admin", handlers.add_stream),
@@ -114,5 +119,5 @@ WAYS = (
     Way("GET", "/openapi.json", None, handlers.openapi),
     Way("GET", "/metrics", "read", handlers.scrape),
     Way("GET", "/", None, handlers.page),
-    Way("GET", "/page/{path:path}", None, handlers.page),
+    Way("GET", _FILES, None, handlers.page),
 )

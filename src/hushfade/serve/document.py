@@ -29,6 +29,7 @@ _REFUSALS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
     401: ("Unauthorised", "No token, or a wrong one.", ("unauthorised",), ("WWW-Authenticate",)),
     403: ("Forbidden", "The scope, or a foreign page.", ("forbidden", "host", "origin"), ()),
     404: ("NotFound", "There is no such thing.", ("not_found",), ()),
+    406: ("Kinds", "None of the kinds that Accept lists.", ("not_acceptable",), ()),
     408: ("Timeout", "The body took too long.", ("timeout",), ()),
     409: ("Refused", "It would break a promise.", ("refused",), ()),
     413: ("TooLarge", "The body is too large.", ("too_large",), ()),
@@ -141,14 +142,16 @@ def _streams_paths() -> dict[str, Schema]:
         "/v1/streams/{name}/releases": {
             "get": _operation(
                 "readReleases",
-                "Releases in order. Of many keys an answer may have fewer than were asked for.",
+                "Releases in order, the oldest first; JSON tells the newest step. Of many keys an "
+                "answer may have fewer than were asked for.",
                 "read",
                 _content(named("Releases")) | _content(TEXT, published.CSV)
                 | {published.ARROW: {}},
-                400, 404, 503,
+                400, 404, 406, 503,
                 parameters=(
                     _stream(), _AFTER,
                     _in("query", "limit", whole(1, published.MOST), "At most so many."),
+                    _in("query", "last", whole(1, published.MOST), "The newest so many; alone."),
                 ),
                 headers={"Vary": {"required": True, "schema": {"const": "Accept"}}},
             ),
@@ -167,7 +170,8 @@ def _streams_paths() -> dict[str, Schema]:
 
 
 def _records() -> Schema:
-    told = "With lines only, and needed there: as the field of JSON."
+    lines = "With lines only, as the field of JSON"
+    told = {"sender": f"{lines}; needed.", "sequence": f"{lines}; needed.", "step": f"{lines}."}
     sent = {"sender": "gate-7", "sequence": 1, "records": [1, 0, 1]}
     return _operation(
         "sendRecords",
@@ -177,7 +181,7 @@ def _records() -> Schema:
         body=_content(named("Records"), example=sent) | _content(named("Lines"), intake.LINES),
         parameters=(
             _stream(),
-            *(_in("query", name, kind, told) for name, kind in
+            *(_in("query", name, kind, told[name]) for name, kind in
               (("sender", NAME), ("sequence", whole()), ("step", whole(1)))),
         ),
     )  # fmt: skip
@@ -259,6 +263,12 @@ def _paths() -> dict[str, Schema]:
 
 
 @cache
+def text() -> str:
+    """The document as it is sent."""
+    return json.dumps(openapi(), separators=(",", ":"))
+
+
+@cache
 def openapi() -> dict[str, Any]:
     """The document."""
     from hushfade import __version__
@@ -282,7 +292,8 @@ def openapi() -> dict[str, Any]:
                     "type": "http",
                     "scheme": "bearer",
                     "description": "A token has scopes: ingest, read or admin, which includes the "
-                    "others. Without any token in the store all is allowed to this machine alone.",
+                    "others. Without any token in the store all is allowed to this machine alone. "
+                    "A service that is public answers GET with the scope read to everybody.",
                 }
             },
         },

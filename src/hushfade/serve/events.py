@@ -99,6 +99,8 @@ async def events(
                 assert newest is not None
                 found = [newest] if newest.step == after + 1 else await read(after)
                 for release in found:
+                    if hub.closed or not may():  # also for one who reads slowly
+                        return
                     yield _event(facts, release)
                     after = release.step
             if ended:

@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from hushfade.errors import Failed, Malformed
 from hushfade.serve import document, events, intake, metrics, planner, published, strict
 from hushfade.serve.guard import Caller
+from hushfade.serve.held import Held
 from hushfade.serve.refusals import Refusal, answer, busy
 from hushfade.serve.registry import Facts
 from hushfade.serve.service import Service, budget, guarantee_of, plan_of, step_times
@@ -39,9 +40,9 @@ def _kind(request: Request, *kinds: str) -> str:
     return kind
 
 
-async def _document(service: Service, request: Request) -> Any:
+async def _document(service: Service, request: Request, caller: Caller) -> Any:
     _kind(request, intake.JSON)
-    async with service.guard.body(request) as body:
+    async with service.guard.body(request, caller) as body:
         return await run_sync(strict.read, body, limiter=service.reading)
 
 
@@ -60,7 +61,7 @@ def _query(request: Request, *names: str) -> dict[str, str]:
 
 async def add_dataset(service: Service, request: Request, caller: Caller) -> Response:
     """A new dataset: its account."""
-    content = await _document(service, request)
+    content = await _document(service, request, caller)
     asked = strict.fields(content, needed=("name", "epsilon", "delta"))
     name = strict.name(name=asked["name"])
     account = await service.add_dataset(name, guarantee_of(asked))
@@ -75,7 +76,7 @@ async def list_datasets(service: Service, request: Request, caller: Caller) -> R
 
 async def add_stream(service: Service, request: Request, caller: Caller) -> Response:
     """A new stream: what is public of it."""
-    content = await _document(service, request)
+    content = await _document(service, request, caller)
     asked = strict.fields(content, needed=("name", "dataset", "plan"), more=("every", "start"))
     name = strict.name(name=asked["name"])
     if "/" in name or name in (".", ".."):
@@ -131,14 +132,17 @@ async def take_records(service: Service, request: Request, caller: Caller) -> Re
     facts = _facts(service, request)
     kind = _kind(request, intake.JSON, intake.LINES)
     asked = _query(request, *(("sender", "sequence", "step") if kind == intake.LINES else ()))
-    async with service.guard.body(request) as body:
+    async with service.guard.body(request, caller) as body:
         if len(body) <= _SMALL:
             batch = intake.batch(facts, kind, body, asked)
         else:
             read = partial(intake.batch, facts, kind, body, asked)
             batch = await run_sync(read, limiter=service.reading)
-    status = await service.accept(replace(batch, sender=caller.sending(batch.sender)))
-    return answer({"status": status, "records": batch.records})
+    batch = replace(batch, sender=caller.sending(batch.sender))
+    told: dict[str, Any] = {"status": await service.accept(batch), "records": batch.records}
+    if told["status"] == "repeated":  # one that has lost count learns where it stands
+        told["last"] = await run_sync(service.last_sequence, batch)
+    return answer(told)
 
 
 async def close_step(service: Service, request: Request, caller: Caller) -> Response:
@@ -150,18 +154,25 @@ async def close_step(service: Service, request: Request, caller: Caller) -> Resp
 
 
 async def read_releases(service: Service, request: Request, caller: Caller) -> Response:
-    """The releases after a step, in the form that is wanted."""
+    """The releases after a step, or the newest ones, in the form that is wanted."""
     facts = _facts(service, request)
-    asked = _query(request, "after", "limit")
+    asked = _query(request, "after", "limit", "last")
+    if "last" in asked and len(asked) > 1:
+        raise Malformed("last must be given without after and limit")
     after = strict.digits(after=asked.get("after", "0"))
     limit = strict.digits(limit=asked.get("limit", "1000"), least=1, most=published.MOST)
-    kind = published.wanted(request.headers.get("accept", ""))
+    if "last" in asked:
+        limit = strict.digits(last=asked["last"], least=1, most=published.MOST)
+    kind = published.wanted(",".join(request.headers.getlist("accept")))
+    most = published.most(facts, limit)
+    if "last" in asked:
+        after = max(0, service.registry.step(facts.name) - most)
 
     def read() -> Response:
-        found = service.releases(facts.name, after=after, most=published.most(facts, limit))
-        return published.response(facts, found, kind)
+        found = service.releases(facts.name, after=after, most=most)
+        return published.response(facts, found, service.registry.step(facts.name), kind)
 
-    return await run_sync(read)
+    return Held(service.guard.room(caller), partial(run_sync, read))
 
 
 async def follow(service: Service, request: Request, caller: Caller) -> Response:
@@ -189,7 +200,7 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
 
 async def add_token(service: Service, request: Request, caller: Caller) -> Response:
     """A new token, shown this once."""
-    content = await _document(service, request)
+    content = await _document(service, request, caller)
     asked = strict.fields(content, needed=("name", "scopes"))
     name, scopes = strict.name(name=asked["name"]), asked["scopes"]
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
@@ -216,7 +227,7 @@ async def revoke_token(service: Service, request: Request, caller: Caller) -> Re
 
 async def make_plan(service: Service, request: Request, caller: Caller) -> Response:
     """What a decay and a guarantee would cost."""
-    content = await _document(service, request)
+    content = await _document(service, request, caller)
     if service.planning.statistics().tasks_waiting >= _WAITING:
         raise busy()
     return answer(await run_sync(planner.answer, content, limiter=service.planning))
@@ -224,7 +235,8 @@ async def make_plan(service: Service, request: Request, caller: Caller) -> Respo
 
 async def scrape(service: Service, request: Request, caller: Caller) -> Response:
     """Every stream's newest release, for Prometheus; nothing is drawn."""
-    return Response(metrics.text(service.registry), headers={"Content-Type": metrics.KIND})
+    text = await run_sync(service.scraped)
+    return Response(text, headers={"Content-Type": metrics.KIND})
 
 
 async def health(service: Service, request: Request, caller: Caller) -> Response:
@@ -241,7 +253,7 @@ async def ready(service: Service, request: Request, caller: Caller) -> Response:
 
 async def openapi(service: Service, request: Request, caller: Caller) -> Response:
     """The interface for machines."""
-    return answer(document.openapi())
+    return Response(document.text(), media_type="application/json")
 
 
 async def page(service: Service, request: Request, caller: Caller) -> Response:

@@ -72,7 +72,7 @@ def _refusal(error: Exception) -> Refusal:
     for kind, (status, code) in _KINDS.items():
         if isinstance(error, kind):
             wait = {"Retry_After": "10"} if status == 503 else {}
-            return Refusal(status, code, _rule(error), **wait)
+            return Refusal(status, code, rule(error), **wait)
     if isinstance(error, RecursionError):  # what is deep can be read, and then not be looked at
         return Refusal(400, "malformed", "the body must not be nested that deep")
     if isinstance(error, ClientDisconnect):
@@ -81,6 +81,6 @@ def _refusal(error: Exception) -> Refusal:
     return Refusal(500, "internal", "internal error")
 
 
-def _rule(error: Exception) -> str:
+def rule(error: Exception) -> str:
     """The message without the value that broke the rule: 'n must be > 0', not ', got -1'."""
     return str(error).partition(", got ")[0]

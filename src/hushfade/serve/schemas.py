@@ -184,8 +184,8 @@ SCHEMAS: dict[str, Schema] = {
     "NewDataset": an_object({"name": NAME, "epsilon": _EPSILON, "delta": _DELTA}),
     "Dataset": an_object(
         {
-            "name": NAME, "mu": _ABOVE_0, "delta": _DELTA, "epsilon": _ABOVE_0,
-            "spent": number(0), "left": number(0), "left_epsilon": number(0),
+            "name": NAME, "epsilon": _ABOVE_0, "delta": _DELTA, "spent_epsilon": number(0),
+            "left_epsilon": number(0), "mu": _ABOVE_0, "spent": number(0), "left": number(0),
         }
     ),
     "NewStream": an_object(
@@ -210,7 +210,8 @@ SCHEMAS: dict[str, Schema] = {
         "maxLength": MAX_BODY,
     },
     "Accepted": an_object(
-        {"status": {"enum": ["accepted", "repeated", "late"]}, "records": whole(0, MOST)}
+        {"status": {"enum": ["accepted", "repeated", "late"]}, "records": whole(0, MOST)},
+        {"last": whole() | {"description": "With 'repeated': the sender's last sequence."}},
     ),
     "Release": an_object(_RELEASE),
     "StreamRelease": an_object({"stream": PLACE} | _RELEASE),
@@ -218,6 +219,7 @@ SCHEMAS: dict[str, Schema] = {
         {
             "stream": PLACE,
             "keys": or_null(list_of(TEXT, minItems=1)),
+            "newest": whole() | {"description": "The last step that is closed, here or not."},
             "releases": list_of(named("Release")),
         }
     ),

@@ -15,10 +15,11 @@ from hushfade import check, duration
 from hushfade.errors import InvalidValue, Malformed, Refused
 from hushfade.guarantee import Guarantee, epsilon_of
 from hushfade.plan import Plan
+from hushfade.serve import metrics
 from hushfade.serve.events import Hub
 from hushfade.serve.guard import Guard
 from hushfade.serve.pages import Pages
-from hushfade.serve.refusals import absent
+from hushfade.serve.refusals import LOG, absent
 from hushfade.serve.registry import Facts, Registry
 from hushfade.serve.schedule import Schedule
 from hushfade.serve.writer import Writer
@@ -50,12 +51,14 @@ class Service:
         self.schedule = Schedule(self)
         self.reading = anyio.CapacityLimiter(2)  # large bodies that are parsed at a time
         self.planning = anyio.CapacityLimiter(2)  # plans that are made at a time
+        self._scraped = -1, ""
         self._ticking: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Begin to write, and to follow the clock."""
         self.writer.start()
         self._ticking = asyncio.create_task(self.schedule.run())
+        LOG.info("started with %d streams", len(self.registry.all()))
 
     def release_listeners(self) -> None:
         """Let those go that would listen for ever: the server waits for every answer's end."""
@@ -69,6 +72,8 @@ class Service:
             await asyncio.gather(self._ticking, return_exceptions=True)
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.store.close)
+        if not self.writer.failed:
+            LOG.info("stopped in order: all that was accepted is on the disk")
 
     @property
     def ready(self) -> bool:
@@ -84,6 +89,15 @@ class Service:
         found = self.store.releases(name, after=after, most=most)
         return [release for release in found if release.step <= last]
 
+    def scraped(self) -> str:
+        """The newest releases for a monitor, made once for each change."""
+        changes, text = self._scraped
+        if changes != self.registry.changes:
+            changes = self.registry.changes
+            text = metrics.text(self.registry)
+            self._scraped = changes, text
+        return text
+
     # Changes --------------------------------------------------------------------------------
 
     async def accept(self, batch: Batch) -> str:
@@ -96,16 +110,26 @@ class Service:
             raise Refused(f"step must not be beyond the open one, {last + 1}")
         return await self.writer.accept(batch)
 
+    def last_sequence(self, batch: Batch) -> int:
+        """The last sequence of a sender that has sent before; it may wait for the writer."""
+        senders = self.store.live(batch.stream).senders
+        return senders.get(batch.sender, batch.sequence)  # none, if the stream has just ended
+
     async def close_step(self, name: str, step: int) -> Published:
         """The release of the step; of one that is closed already the same again."""
 
-        def close(store: Store) -> Published:
+        def close(store: Store) -> tuple[Published, bool]:
             if 1 <= step < store.live(name).steps:
-                return store.releases(name, after=step - 1, most=1)[0]
-            return store.close_step(name, step, closed=self.clock())
+                return store.releases(name, after=step - 1, most=1)[0], store.live(name).ended
+            release = store.close_step(name, step, closed=self.clock())
+            return release, store.live(name).ended  # the last of a horizon ends it
 
-        release = await self.writer.change(close)
+        release, ended = await self.writer.change(close)
+        if release.step > self.registry.step(name):
+            LOG.info("step %d of stream %r closed", release.step, name)
         self.registry.published(release)
+        if ended:
+            self.registry.end(name)
         self.hub.tell(name)
         return release
 
@@ -124,6 +148,8 @@ class Service:
         settings = {"dataset": facts.dataset, "every": facts.every, "start": facts.start}
 
         def add(store: Store) -> None:
+            if facts.dataset not in store.accounts():
+                raise InvalidValue("there is no such dataset")
             store.add_stream(facts.name, facts.plan, dataset=facts.dataset, settings=settings)
 
         await self.writer.change(add)
@@ -160,17 +186,28 @@ class Service:
 
 
 def budget(account: Account) -> dict[str, Any]:
-    """A dataset's account as plain data."""
-    left = account.left
+    """A dataset's account as plain data, its numbers to nine digits.
+
+    The budget adds up by the squares of mu: the epsilon that is left is that of one more stream.
+    """
+
+    def epsilon(mu: float) -> float:
+        return _nine(epsilon_of(mu, account.delta)) if mu > 0 else 0.0
+
     return {
         "name": account.name,
-        "mu": account.mu,
+        "epsilon": epsilon(account.mu),
         "delta": account.delta,
-        "epsilon": epsilon_of(account.mu, account.delta),
-        "spent": account.spent,
-        "left": left,
-        "left_epsilon": epsilon_of(left, account.delta) if left > 0 else 0.0,
+        "spent_epsilon": epsilon(account.spent),
+        "left_epsilon": epsilon(account.left),
+        "mu": _nine(account.mu),
+        "spent": _nine(account.spent),
+        "left": _nine(account.left),
     }
+
+
+def _nine(number: float) -> float:
+    return float(f"{number:.9g}")
 
 
 def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:

@@ -19,6 +19,8 @@ from typing import Any
 
 from hushfade.errors import Malformed
 from hushfade.ledger import Account
+from hushfade.store import lock
+from hushfade.whole import synced
 
 _SLOT = 256  # bytes; two slots are written in turn, so a torn write leaves the other
 
@@ -47,6 +49,18 @@ class MarkFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
+        self._lock: int | None = None
+
+    def lock(self) -> None:
+        """Nobody else goes by this mark until it is let go: two copies of a store would."""
+        self._lock = lock.locked(self.path)
+
+    def release(self) -> None:
+        """Close the file, and let others go by it."""
+        self.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def read(self) -> Mark | None:
         """The newest mark that is whole; None if there is no file."""
@@ -79,16 +93,18 @@ class MarkFile:
             self._descriptor = self._made()
         if accounts is not None:
             end = max(2 * _SLOT, os.fstat(self._descriptor).st_size)
-            os.pwrite(self._descriptor, _line(accounts), end)
-            os.fdatasync(self._descriptor)
-        os.pwrite(self._descriptor, mark.line(), mark.number % 2 * _SLOT)
-        os.fdatasync(self._descriptor)
+            _put(self._descriptor, _line(accounts), end)
+        _put(self._descriptor, mark.line(), mark.number % 2 * _SLOT)
 
     def replace(self, mark: Mark, accounts: Mapping[str, Account]) -> None:
-        """Only this mark, whatever stood there."""
+        """Only this mark, whatever stood there: a crash leaves the old one or the new one."""
         self.close()
-        self.path.unlink(missing_ok=True)
-        self.write(mark, accounts)
+        beside = MarkFile(self.path.with_name(f".{self.path.name}.new"))
+        beside.path.unlink(missing_ok=True)
+        beside.write(mark, accounts)
+        beside.close()
+        beside.path.replace(self.path)
+        synced(self.path.parent)
 
     def close(self) -> None:
         """Close the file."""
@@ -98,12 +114,14 @@ class MarkFile:
 
     def _made(self) -> int:
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-        place = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(place)  # a new file's name must outlive a crash too
-        finally:
-            os.close(place)
+        synced(self.path.parent)  # a new file's name must outlive a crash too
         return descriptor
+
+
+def _put(descriptor: int, content: bytes, place: int) -> None:
+    if os.pwrite(descriptor, content, place) != len(content):
+        raise OSError("the disk took a part only")
+    os.fdatasync(descriptor)
 
 
 def _line(accounts: Mapping[str, Account]) -> bytes:

@@ -44,6 +44,8 @@ class Postgres:
         "real": "DOUBLE PRECISION",
     }
 
+    recovered = False  # the server looks after its own log
+
     def __init__(self, where: str, *, only_read: bool = False) -> None:
         try:
             self._connection = psycopg.connect(where, autocommit=True)
@@ -86,6 +88,9 @@ class Postgres:
     def sound(self) -> None:
         """PostgreSQL looks after its own pages: only that it answers is checked."""
         self.read("SELECT 1")
+
+    def tidy(self) -> None:
+        """PostgreSQL cleans up by itself, in its own time (autovacuum)."""
 
     def backup(self, path: Path) -> None:
         raise Refused("a PostgreSQL database must be backed up by pg_dump or its own means")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 import apsw
 
 from hushfade.errors import Failed, Refused
+from hushfade.store import lock
 from hushfade.store.database import committed
 from hushfade.whole import synced, whole
 
@@ -42,8 +42,11 @@ class SQLite:
 
     def __init__(self, path: Path, *, only_read: bool = False, vfs: str | None = None) -> None:
         _refuse_others(path)
-        self._lock = None if only_read else _locked(path)
+        self._lock = None if only_read else lock.locked(path)
         self._closed = False
+        target = path.resolve()  # where the log of a link is too
+        log = target.with_name(target.name + "-wal")
+        self.recovered = not only_read and log.exists() and log.stat().st_size > 0
         flags = apsw.SQLITE_OPEN_READONLY if only_read else apsw.SQLITE_OPEN_READWRITE
         try:
             if not only_read:
@@ -89,6 +92,10 @@ class SQLite:
         if found != "ok":
             raise Failed("the database is damaged: restore a backup")
 
+    def tidy(self) -> None:
+        with suppress(apsw.Error):  # a reader beside us may hold it: the next time then
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def backup(self, path: Path) -> None:
         """A copy of what is committed, made beside the writer, whole or not at all.
 
@@ -99,8 +106,8 @@ class SQLite:
                 copy = apsw.Connection(str(hidden))
                 with copy.backup("main", self._connection, "main") as work:
                     work.step()
-                copy.execute("PRAGMA journal_mode=DELETE")
                 copy.close()
+                _without_log(hidden)
         except apsw.Error as error:
             raise _failed(error, "copied") from None
 
@@ -120,29 +127,38 @@ class SQLite:
 def replacing(path: Path) -> Iterator[Path]:
     """A place for another database, which takes the store's place when the block ends well.
 
-    Nobody writes meanwhile.  A crash leaves the old database with all that was committed, or the
-    new one, and never one with the log of the other:
+    Nobody writes meanwhile.  A block that fails changes nothing.  A crash leaves the old database
+    with all that was committed, or the new one, and never one with the log of the other:
 
-        lock → old log written back → new file on the disk → old log removed → new file in place
+        lock → new file on the disk → old log written back → old log removed → new file in place
     """
     _refuse_others(path, content=False)
-    lock, target = _locked(path), path.resolve()
+    held, target = lock.locked(path), path.resolve()
     try:
-        if target.exists():
-            _write_back(target)
         with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as hidden:
             made = Path(hidden) / target.name
             yield made
-            if any(made.with_name(made.name + log).exists() for log in _LOGS[:2]):
-                raise Failed("the database cannot be replaced: the new one has a log")
+            _without_log(made)
             synced(made)
+            if target.exists():
+                _write_back(target)
             for log in _LOGS:
                 target.with_name(target.name + log).unlink(missing_ok=True)
             synced(target.parent)  # else the log could come back after a crash, and the name not
             made.replace(target)
             synced(target.parent)
     finally:
-        os.close(lock)
+        os.close(held)
+
+
+def _without_log(path: Path) -> None:
+    """The file alone is the database from now on."""
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection.execute("PRAGMA journal_mode=DELETE")
+        connection.close()
+    except apsw.Error as error:
+        raise _failed(error, "copied") from None
 
 
 def _write_back(path: Path) -> None:
@@ -176,21 +192,6 @@ def _refuse_others(path: Path, *, content: bool = True) -> None:
         raise Failed(f"{path} cannot be opened: {error.strerror}") from None
     if first not in (b"", _FIRST):
         raise Failed(f"{path} is not a SQLite database")
-
-
-def _locked(path: Path) -> int:
-    """The lock, beside the file itself: whoever comes by a link meets the same one."""
-    target = path.resolve()
-    try:
-        descriptor = os.open(target.with_name(target.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise Failed(f"{path} cannot be opened: {error.strerror}") from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise Refused(f"another process writes to {path}") from None
-    return descriptor
 
 
 def _failed(error: Exception, deed: str) -> Failed:
