@@ -258,7 +258,7 @@ def test_every_answer_has_the_headers_of_a_careful_service(client):
 
 def test_the_log_has_routes_and_nothing_that_was_sent(make, caplog):
     client = make(scopes=SCOPES)
-    with caplog.at_level(logging.INFO, logger="hushfade.serve"):
+    with caplog.at_level(logging.DEBUG, logger="hushfade.serve"):
         client.request(
             "POST", "/v1/streams/late/records?sender=somebody&sequence=1", content=b"0.4242\n",
             headers={"Content-Type": "application/x-ndjson"}, as_="ingest",

@@ -17,13 +17,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hushfade.serve import guard, handlers
 from hushfade.serve.guard import Caller
-from hushfade.serve.refusals import LOG, answer_to, unrouted
+from hushfade.serve.refusals import LOG, answer_to
 from hushfade.serve.service import Service
 
 Handler = Callable[[Service, Request, Caller], Awaitable[Response]]
 
 _ROUTE, _SHARED = "hushfade.route", "hushfade.shared"  # a request's route; is it public?
 _FILES = "/page/{path:path}"  # asked for by the dozen
+_RECORDS = "/v1/streams/{name}/records"  # what is accepted would flood the log too
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,16 @@ def application(service: Service) -> Starlette:
             await service.stop()
 
     routes = [Route(way.path, _Endpoint(service, way), methods=[way.method]) for way in WAYS]
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: unrouted})
+    app = _Application(routes=routes, lifespan=lifespan)
     app.router.redirect_slashes = False
-    app.add_middleware(Frame)
     return app
+
+
+class _Application(Starlette):
+    """Routes in one frame: what Starlette would put around them too is done there."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Frame(self.router)
 
 
 class Frame:
@@ -72,12 +79,16 @@ class Frame:
                 message["headers"] = [*message["headers"], *own]
                 took = 1000 * (time.monotonic() - began)
                 route = scope.get(_ROUTE, "no route")
-                level = logging.DEBUG if route == _FILES else logging.INFO
+                common = route == _FILES or (route == _RECORDS and message["status"] == 200)
+                level = logging.DEBUG if common else logging.INFO
                 said = scope["method"], route, message["status"], took
                 LOG.log(level, "%s %s %d %.1f ms", *said)
             await send(message)
 
-        await self._app(scope, receive, framed)
+        try:
+            await self._app(scope, receive, framed)
+        except HTTPException as error:  # no route fits
+            await answer_to(error)(scope, receive, framed)
 
 
 class _Endpoint:
@@ -100,7 +111,7 @@ class _Endpoint:
 
 WAYS = (
     # what is asked most comes first
-    Way("POST", "/v1/streams/{name}/records", "ingest", handlers.take_records),
+    Way("POST", _RECORDS, "ingest", handlers.take_records),
     Way("POST", "/v1/datasets", "admin", handlers.add_dataset),
     Way("GET", "/v1/datasets", "read", handlers.list_datasets),
     Way("POST", "/v1/streams", "admin", handlers.add_stream),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hushfade.errors import Failed, InvalidType, InvalidValue, Malformed, Refused
@@ -55,11 +55,6 @@ def answer_to(error: Exception) -> Response:
     refusal = _refusal(error)
     content = {"error": refusal.message, "code": refusal.code}
     return answer(content, refusal.status, refusal.headers)
-
-
-async def unrouted(request: Request, error: Exception) -> Response:
-    """The answer where no route fits."""
-    return answer_to(error)
 
 
 def _refusal(error: Exception) -> Refusal:
