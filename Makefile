@@ -1,4 +1,5 @@
-# Two commands on a fresh machine: `make demo` and `make test`.  Both set up .venv themselves.
+# Two commands on a fresh machine: `make demo` and `make test`.  Both set up .venv themselves; the
+# second also brings PostgreSQL and Chromium, from Debian and as root only, for its tests.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,10 +10,10 @@ PARTS := test,lint,docs
 help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
 
-demo: setup      ## the main job on real data: late departures of a year, privately, every hour
+demo: .venv/installed ## the main job on real data: late departures of a year, privately, every hour
 	$(BIN)/hushfade demo
 
-test: setup lint docs ## everything: lint, docs, all tests and doctests
+test: setup .venv/programs lint docs ## everything: lint, docs, all tests and doctests
 	$(BIN)/pytest src README.md docs
 	$(BIN)/pytest -n 2 --dist loadgroup tests
 
@@ -33,7 +34,7 @@ bench: setup     ## speed as ratios, alone and beside peers, written to docs/res
 audit: setup     ## privacy and noise at length, with seeded bugs, written to docs/results
 	$(BIN)/python -m audits
 
-soak: setup      ## a store killed a thousand times, written to docs/results
+soak: setup .venv/programs ## the store and its service killed, damaged and fuzzed at length, written to docs/results
 	$(BIN)/python -m soaks
 
 tables: setup    ## the computed tables and pictures of the documentation
@@ -47,12 +48,19 @@ docs: setup      ## the documentation, warnings are errors
 
 setup: .venv/ready
 
-.venv/ready: pyproject.toml scripts/make-venv scripts/make-postgres scripts/make-chromium scripts/make-java
+.venv/installed: pyproject.toml scripts/make-venv
 	PYTHON=$(PYTHON) sh scripts/make-venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/ready: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(PARTS)]'
+	@touch $@
+
+.venv/programs: .venv/installed scripts/make-postgres scripts/make-chromium scripts/make-java
 	sh scripts/make-postgres
 	sh scripts/make-chromium
 	sh scripts/make-java
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(PARTS)]'
 	@touch $@
 
 clean:           ## remove what was built

@@ -1,7 +1,8 @@
 """Runs the benchmarks: `python -m benchmarks [--only NAME] [--quick]`.
 
-A whole run writes docs/results/benchmarks.md and its pictures; a part or a quick run is printed
-instead, so that the page always comes from one whole run on one machine.
+A whole run writes docs/results/benchmarks.md and its pictures, and a page for each module that has
+its own; `--only` such a module writes that page alone.  Any other part, and a quick run, is printed
+instead, so that a page always comes from one whole run on one machine.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from benchmarks import (
     noise,
     report,
     series,
+    service,
     spark,
     startup,
     stream,
@@ -38,6 +40,9 @@ BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
     "compact": compact.sections,
     "series": series.sections,
     "theory": theory.sections,
+}
+OWN_PAGES: dict[str, Callable[[int], Iterable[Section]]] = {
+    "service": service.sections,
     "spark": spark.sections,
 }
 
@@ -47,18 +52,25 @@ ROUNDS, QUICK_ROUNDS = 7, 2
 def main() -> None:
     """The chosen sections, measured in order, as one page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("--only", choices=sorted(BENCHES), help="one module, printed")
+    parser.add_argument("--only", choices=sorted(BENCHES | OWN_PAGES), help="one module")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, printed")
     chosen = parser.parse_args()
     rounds = QUICK_ROUNDS if chosen.quick else ROUNDS
-    sections: list[Section] = []
-    for name in [chosen.only] if chosen.only else BENCHES:
-        progress(f"{name}:")
-        sections.extend(BENCHES[name](rounds))
-    if chosen.only or chosen.quick:
-        print(report.page(sections, rounds))
-    else:
-        report.write(sections, rounds)
+    pages = {"benchmarks": BENCHES} | {name: {name: OWN_PAGES[name]} for name in OWN_PAGES}
+    if chosen.only in OWN_PAGES:
+        pages = {chosen.only: pages[chosen.only]}
+    elif chosen.only:
+        pages = {"benchmarks": {chosen.only: BENCHES[chosen.only]}}
+    whole = not chosen.quick and (not chosen.only or chosen.only in OWN_PAGES)
+    for page, modules in pages.items():
+        sections: list[Section] = []
+        for name, measured in modules.items():
+            progress(f"{name}:")
+            sections.extend(measured(rounds))
+        if whole:
+            report.write(sections, rounds, page)
+        else:
+            print(report.page(sections, rounds, page))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from benchmarks import machine
 from benchmarks.pictures import Picture, draw
 from benchmarks.timing import Ratio, progress
 
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "benchmarks.md"
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
 MET, MISSED, NOT_MEASURED = "met", "missed", "not measured"
 GOAL_COLUMNS = ("goal", "verdict")
@@ -154,21 +154,22 @@ def beside(sections: Iterable[Section]) -> str:
     return f"{PEERS}\n\n{table(('ours', 'time', 'peer', 'time', 'times'), rows)}"
 
 
-def page(sections: Sequence[Section], rounds: int) -> str:
+def page(sections: Sequence[Section], rounds: int, name: str = "benchmarks") -> str:
     """The whole report."""
     foreword = FOREWORD.format(day=date.today(), machine=machine.described(), rounds=rounds)
-    parts = ["# Benchmarks", foreword, summary(sections), beside(sections)]
+    title = "# Benchmarks" if name == "benchmarks" else f"# Benchmarks: the {name}"
+    parts = [title, foreword, summary(sections), beside(sections)]
     return "\n\n".join([*filter(None, parts), *map(_markdown, sections)]) + "\n"
 
 
-def write(sections: Sequence[Section], rounds: int) -> None:
+def write(sections: Sequence[Section], rounds: int, name: str = "benchmarks") -> None:
     """The page in its place under docs/results, and its pictures."""
     for section in sections:
         if section.picture:
             draw(section.picture)
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(sections, rounds), encoding="utf-8")
-    progress(f"written: docs/results/{PAGE.name}")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(page(sections, rounds, name), encoding="utf-8")
+    progress(f"written: docs/results/{name}.md")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

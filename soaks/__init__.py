@@ -1,6 +1,11 @@
-"""Soaks: a store under load that is killed again and again, and what is left of it.
+"""Soaks: a store and its service under load, killed and damaged again and again.
 
-child     the process that is killed: accepts, closes steps, says what it has done
-kills     the process that kills it, and knows what was acknowledged and published
-logs      a write-ahead log that is cut and flipped at every offset
+kills      a store's process is killed           child      the process, which says what it does
+service    the service is killed                 served     its process, as it is or with a bug
+clients    who sends, closes and reads           servers    a PostgreSQL server, which may crash
+logs       a write-ahead log, damaged            disks      a disk that fails when it is told to
+faults     at every write and every sync         writers    processes that want one store
+requests   requests of which most are wrong      cases      how they are made and broken
+target     the service that they are sent to     answers    what an answer may be
+parts      the parts of the page
 """

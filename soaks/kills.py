@@ -6,6 +6,8 @@ the child said on the pipe before it died, as a client and a reader would.
 Two stores take turns.  One has noise that depends on the step alone, so that its releases tell bit
 by bit whether each record was counted once and in its step.  The other has fresh noise, so that a
 step that were drawn twice would show two values.
+
+On PostgreSQL the server can be crashed too, below a store that does not expect it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import select
 import signal
 import tempfile
 import time
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -27,6 +30,7 @@ import numpy as np
 import hushfade as hf
 from hushfade.store import Store
 from soaks import child
+from soaks.servers import Server
 
 POINTS = (
     "before draw", "after draw", "before commit", "after commit", "before mark", "after mark",
@@ -71,51 +75,132 @@ class Outcome:
     seconds: float
 
 
-def soak(kills: int, *, seeded: bool, control: bool = False, seed: int = 1) -> Outcome:
-    """Kill the store's process so many times, half at points, half at random moments."""
-    began = time.monotonic()
+@dataclass(frozen=True)
+class Place:
+    """Where a store is, and its mark, if that is not beside it."""
+
+    where: str | Path
+    mark: Path | None = None
+
+
+def soak(
+    kills: int,
+    *,
+    seeded: bool,
+    control: bool = False,
+    server: Server | None = None,
+    seed: int = 1,
+) -> Outcome:
+    """Kill the store's process so many times, half at points, half at random moments.
+
+    The store is in a SQLite file, or on the server.
+    """
     rng = random.Random(seed)
-    by_step = patch("hushfade.stream.FreshNoise", lambda: hf.UnsafeSeededNoise(SEED))
-    noise = by_step if seeded else nullcontext()
-    with tempfile.TemporaryDirectory() as directory, noise:
-        where = Path(directory) / "releases.db"
-        store = Store.open(where)
+
+    def round_of(place: Place, seen: Seen, number: int) -> None:
+        point = POINTS[number // 2 % len(POINTS)] if number % 2 else None
+        _round(place, seen, rng, point, control=control)
+
+    return _soaked(kills, round_of, server, seeded=seeded)
+
+
+def crashes(count: int, server: Server, *, seeded: bool, seed: int = 2) -> Outcome:
+    """Crash the server of the store's database so many times, at random moments."""
+    rng = random.Random(seed)
+
+    def round_of(place: Place, seen: Seen, _: int) -> None:
+        with _child(place, seen) as (process, told):
+            content = _heard(told, time.monotonic() + rng.uniform(0.1, 0.5))
+            server.crash()
+            content += _heard(told, time.monotonic() + 30.0)  # it ends, of itself
+            _finish(process, told, content, seen)
+        server.start()
+
+    return _soaked(count, round_of, server, seeded=seeded)
+
+
+@contextmanager
+def new_place(server: Server | None) -> Iterator[Place]:
+    """A place for a store, which is gone afterwards."""
+    with tempfile.TemporaryDirectory() as directory:
+        if server is None:
+            yield Place(Path(directory) / "releases.db")
+        else:
+            name = Path(directory).name.lower()
+            yield Place(server.new_database(name), Path(directory) / "mark")
+
+
+def noise_by_step(*, seeded: bool) -> AbstractContextManager[object]:
+    """Noise that depends on the step alone, where it is to be seeded."""
+    if not seeded:
+        return nullcontext()
+    return patch("hushfade.stream.FreshNoise", lambda: hf.UnsafeSeededNoise(SEED))
+
+
+def _soaked(
+    kills: int,
+    round_of: Callable[[Place, Seen, int], None],
+    server: Server | None,
+    *,
+    seeded: bool,
+) -> Outcome:
+    """A store that went through so many rounds, judged."""
+    began = time.monotonic()
+    with new_place(server) as place, noise_by_step(seeded=seeded):
+        store = Store.open(place.where, mark=place.mark)
         store.add_dataset("clinics", PLAN.guarantee)
         store.add_stream(child.STREAM, PLAN, dataset="clinics")
         store.close()
         seen = Seen()
         for number in range(kills):
-            point = POINTS[number // 2 % len(POINTS)] if number % 2 else None
-            _round(where, seen, rng, point, control=control)
+            round_of(place, seen, number)
             seen.kills += 1
-        return _judged(where, seen, seeded=seeded, seconds=time.monotonic() - began)
+        return _judged(place, seen, seeded=seeded, seconds=time.monotonic() - began)
 
 
 def _round(
-    where: Path, seen: Seen, rng: random.Random, point: str | None, *, control: bool
+    place: Place, seen: Seen, rng: random.Random, point: str | None, *, control: bool
 ) -> None:
     """One child, from its start to its death."""
+    count = rng.randint(1, 6)
+
+    def prepared(told: IO[str]) -> None:
+        if control:
+            child.publish_before_commit(told)
+        if point is not None:
+            child.kill_at(point, count)
+
+    with _child(place, seen, prepared) as (process, told):
+        deadline = time.monotonic() + (10.0 if point else rng.uniform(0.0, 0.15))
+        _finish(process, told, _heard(told, deadline), seen)
+
+
+@contextmanager
+def _child(
+    place: Place, seen: Seen, prepared: Callable[[IO[str]], None] = lambda told: None
+) -> Iterator[tuple[int, IO[bytes]]]:
+    """A process that works on the store, and the end of the pipe on which it tells of that."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
         os.close(reading)
         try:
             with os.fdopen(writing, "w", buffering=1) as told:
-                if control:
-                    child.publish_before_commit(told)
-                if point is not None:
-                    child.kill_at(point, rng.randint(1, 6))
-                child.work(where, None, told, sequence=seen.acknowledged)
+                prepared(told)
+                child.work(place.where, place.mark, told, sequence=seen.acknowledged)
         finally:
             os._exit(9)
     os.close(writing)
-    deadline = time.monotonic() + (10.0 if point else rng.uniform(0.0, 0.15))
     with os.fdopen(reading, "rb", buffering=0) as told:
-        content = _heard(told, deadline)
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
-        while more := told.read(1 << 16):
-            content += more
+        yield process, told
+
+
+def _finish(process: int, told: IO[bytes], content: bytes, seen: Seen) -> None:
+    """Kill the process, and take in all that it has said."""
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    while more := told.read(1 << 16):
+        content += more
     for line in content.decode().splitlines(keepends=True):
         if line.endswith("\n"):  # a line that was cut off was not said
             seen.line(line.split())
@@ -133,9 +218,9 @@ def _heard(told: IO[bytes], deadline: float) -> bytes:
     return content
 
 
-def _judged(where: Path, seen: Seen, *, seeded: bool, seconds: float) -> Outcome:
+def _judged(place: Place, seen: Seen, *, seeded: bool, seconds: float) -> Outcome:
     """Close what is open, and compare the store with what was seen."""
-    store = Store.open(where)
+    store = Store.open(place.where, mark=place.mark)
     steps = store.live(child.STREAM).steps
     step = steps + 1
     store.close_step(child.STREAM, step, closed=0)

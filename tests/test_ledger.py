@@ -91,3 +91,21 @@ def test_accounts_come_from_the_entries():
 def test_a_number_that_json_cannot_say_is_refused():
     with pytest.raises(ValueError, match="JSON"):
         following(None, "dataset", mu=math.nan)
+
+
+ADD, REPLACE = ("add_remove", 1, 1, 1), ("replace", 1, 1, 1)
+
+
+@pytest.mark.parametrize("other", [REPLACE, ("add_remove", 3, 24, 1), ("add_remove", 1, 1, 2)])
+def test_a_dataset_whose_streams_promise_to_different_neighbours_is_refused(other):
+    account = Account("clinics", mu=5.0, delta=1e-6).charged(3.0, ADD)
+    with pytest.raises(Refused, match="must promise to the same neighbours") as found:
+        account.charged(1.0, other)
+    assert other[0] in str(found.value)
+    assert account.charged(4.0, ADD).relation == ADD
+
+
+def test_what_a_mark_knows_to_be_spent_is_lacking_by_squares():
+    known = Account("clinics", mu=5.0, delta=1e-6, spent=5.0)
+    assert Account("clinics", mu=5.0, delta=1e-6, spent=3.0).lacking(known) == 4.0
+    assert known.lacking(Account("clinics", mu=5.0, delta=1e-6, spent=3.0)) == 0.0

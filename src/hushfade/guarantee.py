@@ -84,6 +84,11 @@ class Guarantee:
         found._set("mu", mu)
         return found
 
+    @property
+    def relation(self) -> tuple[str, int, int, int]:
+        """To whom it promises: guarantees add up only where this is the same."""
+        return self.neighbours, self.participations, self.separation, self.records_per_step
+
     @classmethod
     def from_rho(
         cls,
@@ -246,11 +251,7 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
     0.5
     """
     listed = list(parts)
-    relations = {
-        (part.neighbours, part.participations, part.separation, part.records_per_step)
-        for part in listed
-        if isinstance(part, Guarantee)
-    }
+    relations = {part.relation for part in listed if isinstance(part, Guarantee)}
     if len(relations) > 1:
         raise InvalidValue(f"parts must have one relation of neighbours, got {sorted(relations)}")
     mus = [p.mu if isinstance(p, Guarantee) else check.positive(mu=p) for p in listed]

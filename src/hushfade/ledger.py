@@ -5,11 +5,13 @@
 Kinds of entries:
 
     dataset   a dataset and its whole budget, mu at a delta
-    charge    a stream of a plan, or a new epoch of it, and the mu that it costs
+    charge    a stream of a plan, or a new epoch of it, its mu, and to whom it promises
+    lost      what was spent, by a mark, after the copy was made from which the ledger goes on
     step      a step of a stream was closed, and the digest of what was released
     end       a stream takes no more steps
 
-Gaussian budgets add up by squares, exactly: mu_total² = Σ mu_i².  Nothing in a ledger is private.
+Gaussian budgets add up by squares, exactly: mu_total² = Σ mu_i², as long as all promise to the same
+neighbours: one relation a dataset, that of its first stream.  Nothing in a ledger is private.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hushfade.errors import Malformed, Refused
 
-Kind = Literal["dataset", "charge", "step", "end"]
+Kind = Literal["dataset", "charge", "lost", "step", "end"]
+Relation = tuple[str, int, int, int]  # neighbours, participations, separation, records a step
 ORIGIN = "0" * 64  # the digest before the first entry
 
 _ROUNDING = 1e-12  # of the budget: two halves of it, rounded, may still be spent
@@ -80,35 +83,49 @@ def _digest(before: str, number: int, kind: str, body: str) -> str:
 
 @dataclass(frozen=True)
 class Account:
-    """A dataset's budget and what was spent of it, in mu."""
+    """A dataset's budget and what was spent of it, in mu; and to whom its streams promise."""
 
     name: str
     mu: float
     delta: float
     spent: float = 0.0
+    relation: Relation | None = None  # none before the first charge
 
     @property
     def left(self) -> float:
         """The largest mu that may still be charged."""
         return math.sqrt(max(0.0, self.mu**2 - self.spent**2))
 
-    def charged(self, mu: float) -> Account:
-        """The account after a charge; Refused if it would overspend.
+    def affords(self, mu: float) -> bool:
+        """May so much be charged?"""
+        return math.hypot(self.spent, mu) <= self.mu * (1.0 + _ROUNDING)
+
+    def charged(self, mu: float, relation: Relation | None = None) -> Account:
+        """The account after a charge; Refused if it overspends, or promises to other neighbours.
 
         >>> Account("clinics", mu=5.0, delta=1e-6).charged(3.0).charged(4.0).left
         0.0
         """
-        spent = math.hypot(self.spent, mu)
-        if not spent <= self.mu * (1.0 + _ROUNDING):
+        if not self.affords(mu):
             raise Refused(
                 f"the budget of dataset {self.name!r} must not be overspent: mu = {self.left:.6g} "
                 f"is left, {mu:.6g} is needed"
             )
-        return Account(self.name, self.mu, self.delta, spent)
+        if None not in (relation, self.relation) and relation != self.relation:
+            raise Refused(
+                f"the streams of dataset {self.name!r} must promise to the same neighbours, else "
+                f"they do not add up: {_words(self.relation)}, not {_words(relation)}"
+            )
+        spent = math.hypot(self.spent, mu)
+        return replace(self, spent=spent, relation=self.relation or relation)
+
+    def lacking(self, known: Account) -> float:
+        """The mu that this account lacks of one that is known to have spent more."""
+        return math.sqrt(max(0.0, known.spent**2 - self.spent**2))
 
 
 def accounts(entries: Iterable[Entry]) -> Mapping[str, Account]:
-    """All datasets' accounts, from entries of the kinds 'dataset' and 'charge' alone or all."""
+    """All datasets' accounts, from the entries that change them or from all."""
     found: dict[str, Account] = {}
     for entry in entries:
         match entry.kind:
@@ -116,8 +133,23 @@ def accounts(entries: Iterable[Entry]) -> Mapping[str, Account]:
                 content = entry.content
                 name = content["dataset"]
                 found[name] = Account(name, content["mu"], content["delta"])
-            case "charge":
+            case "charge" | "lost":
                 content = entry.content
-                name = content["dataset"]
-                found[name] = found[name].charged(content["mu"])
+                name, said = content["dataset"], content.get("relation")
+                relation = None if said is None else (said[0], said[1], said[2], said[3])
+                found[name] = found[name].charged(content["mu"], relation)
     return found
+
+
+def _words(relation: Relation | None) -> str:
+    """The relation as a person reads it.
+
+    >>> _words(("replace", 3, 24, 1))
+    'replace with participations 3, separation 24, records_per_step 1'
+    """
+    assert relation is not None
+    neighbours, participations, separation, records = relation
+    return (
+        f"{neighbours} with participations {participations}, separation {separation}, "
+        f"records_per_step {records}"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -10,23 +11,46 @@ from pathlib import Path
 
 
 @contextmanager
-def whole(path: Path, *, new: bool = False) -> Iterator[Path]:
+def whole(path: Path, *, new: bool = False, mode: int = 0o666) -> Iterator[Path]:
     """A hidden file beside the path that takes its place, on the disk, when the block ends well.
 
     A reader sees the old file or the new one.  With `new` there must be no old one by then: else
     FileExistsError, also if somebody else was quicker.  It is made by open, not by tempfile: it has
-    the mode that any new file has, and others may read what is published.
+    the mode that any new file has, less what the process masks, and others may read what is
+    published.  An error names the path or its directory, never the hidden file.
     """
     target = path.resolve()  # what a link points to is replaced, not the link
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        beside.open("xb").close()
+        try:
+            os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+        except FileNotFoundError:
+            raise _error(errno.ENOENT, path.parent) from None
+        except OSError as error:
+            raise _error(error.errno, path) from None
         yield beside
-        with beside.open("rb") as file:
-            os.fsync(file.fileno())
+        synced(beside)
         if new:
-            os.link(beside, target)
+            try:
+                os.link(beside, target)
+            except FileExistsError:
+                raise _error(errno.EEXIST, path) from None
         else:
             beside.replace(target)
+        synced(target.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def synced(path: Path) -> None:
+    """Wait until the file's content, or the directory's names, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _error(number: int | None, path: Path) -> OSError:
+    """The error as Python raises it, of the path."""
+    return OSError(number, os.strerror(number or 0), str(path))

@@ -85,9 +85,9 @@ def service() -> Service:
         stream("pilot", step=40, dataset="sensors", ended=True, every=None, decay="NoDecay()"),
     ]
     datasets = [
-        {"name": "clinics", "mu": 0.5, "delta": 1e-6, "epsilon": 2.26,
-         "spent": 0.3, "left": 0.4, "left_epsilon": 1.77},
-        {"name": "sensors", "mu": 0.25, "delta": 1e-6, "epsilon": 1.06,
-         "spent": 0.2449, "left": 0.0502, "left_epsilon": 0.18},
+        {"name": "clinics", "epsilon": 2.26, "delta": 1e-6, "spent_epsilon": 1.29,
+         "left_epsilon": 1.77, "mu": 0.5, "spent": 0.3, "left": 0.4},
+        {"name": "sensors", "epsilon": 1.06, "delta": 1e-6, "spent_epsilon": 1.04,
+         "left_epsilon": 0.18, "mu": 0.25, "spent": 0.2449, "left": 0.0502},
     ]  # fmt: skip
     return Service(streams, datasets, releases, plan)

@@ -28,6 +28,7 @@ class Service:
         self.releases = releases
         self.plan = plan
         self.token: str | None = None
+        self.public = False  # what is read needs no token
         self.refusal: tuple[int, str] | None = None
         self.asked: list[tuple[str, str, dict[str, str], Any]] = []
         self.changed = threading.Condition()
@@ -92,7 +93,8 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
                 self._file(address.path)
                 return
             sent = self.headers["Authorization"]
-            if service.token is not None and sent != f"Bearer {service.token}":
+            shared = service.public and sent is None and self.command == "GET"
+            if service.token is not None and not shared and sent != f"Bearer {service.token}":
                 self._json(401, {"error": "token must be known", "code": "unauthorised"})
             elif service.refusal is not None:
                 self._json(service.refusal[0], {"error": service.refusal[1], "code": "x"})
@@ -112,7 +114,9 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
                     after, limit = int(query["after"][0]), int(query["limit"][0])
                     found = [r for r in service.releases[name] if r["step"] > after][:limit]
                     keys = next(s["keys"] for s in service.streams if s["name"] == name)
-                    self._json(200, {"stream": name, "keys": keys, "releases": found})
+                    newest = max(r["step"] for r in service.releases[name])
+                    told = {"stream": name, "keys": keys, "newest": newest, "releases": found}
+                    self._json(200, told)
                 case ["streams", name, "events"]:
                     self._events(name, int(self.headers["Last-Event-ID"]))
                 case _:

@@ -147,13 +147,19 @@ def test_a_stream_that_ends_says_so(browser: Browser, service: Service) -> None:
         assert page.errors == []
 
 
-def test_a_budget_adds_up_by_squares(browser: Browser, service: Service) -> None:
+def test_a_budget_tells_epsilon_first_and_its_share_is_of_the_numbers_beside_it(
+    browser: Browser, service: Service
+) -> None:
     with browser.page(service.address) as page:
         words = page.text("[aria-label='Dataset clinics'] .budget-words")
-        assert words.startswith("mu 0.3 of 0.5 spent · whole budget epsilon 2.26 at delta 1e-6")
+        assert words == (
+            "epsilon 1.29 of 2.26 spent · epsilon 1.77 left for one more stream · delta 1e-6"
+        )
         meter = "document.querySelector('[aria-label=\"Budget of dataset clinics\"]')"
-        assert page.value(f"{meter}.ariaValueNow") == "36"  # (0.3 / 0.5)²
-        assert page.value(f"{meter}.firstChild.style.width") == "36%"
+        assert page.value(f"{meter}.ariaValueNow") == "57"  # 1.29 / 2.26
+        assert page.value(f"{meter}.firstChild.style.width") == "57%"
+        assert page.text("[aria-label='Dataset clinics'] .share") == "57 % spent"
+        assert page.value(f"{meter}.title").startswith("mu 0.3 of 0.5 spent.")
 
 
 def test_counts_of_late_records_are_marked_and_only_shown_where_answered(

@@ -74,7 +74,7 @@ def test_a_refusal_is_said_in_the_services_words(browser: Browser, service: Serv
     service.refusal = (422, "delta must be below 0.1, got 0.5")
     with browser.page(service.address + "#planner") as page:
         page.until("document.querySelector('#planner-alert p') !== null")
-        assert page.text("#planner-alert") == "delta must be below 0.1, got 0.5"
+        assert page.text("#planner-alert") == "delta must be below 0.1, got 0.5."
         assert page.value("document.querySelector('#planner-alert').role") == "alert"
 
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 import hushfade as hf
+from hushfade.guarantee import epsilon_of
 from tests.page.browser import Browser, Page
 from tests.page.served import Served
 
@@ -70,7 +72,10 @@ def with_band(value: float, stddev: float) -> str:
     """A value and its 95 % band as the page is to write them: two digits of the band."""
     band = NormalDist().inv_cdf(0.975) * stddev
     places = max(0, 1 - math.floor(math.log10(band)))
-    return " ± ".join(f"{x:,.{places}f}".replace("-", "\u2212") for x in (value, band))
+    # releases are on a grid: halves happen, and a browser rounds them away from zero
+    unit = Decimal(1).scaleb(-places)
+    rounded = (Decimal(x).quantize(unit, ROUND_HALF_UP) for x in (value, band))
+    return " ± ".join(f"{x:,.{places}f}".replace("-", "\u2212") for x in rounded)
 
 
 def four_digits(x: float) -> float:
@@ -129,13 +134,19 @@ def test_a_reader_sees_every_release_as_it_is_made_and_never_a_record(
 
 def test_the_budget_shows_what_the_streams_have_spent(browser: Browser, guarded: Served) -> None:
     one, two = (hf.Guarantee(epsilon=epsilon, delta=1e-6).mu for epsilon in (1, 2))
+    spent, left = (
+        epsilon_of(math.sqrt(2) * one, 1e-6),
+        epsilon_of(math.sqrt(two**2 - 2 * one**2), 1e-6),
+    )
     with browser.page(guarded.address) as page:
         enter(page, guarded.tokens["read"])
         words = page.text(".budget-words")
-        assert words.startswith(f"mu {math.sqrt(2) * one:.3g} of {two:.3g} spent")
-        assert "whole budget epsilon 2 at delta 1e-6" in words
+        assert words == (
+            f"epsilon {spent:.3g} of 2 spent · epsilon {left:.3g} left for one more stream · "
+            "delta 1e-6"
+        )
         meter = "document.querySelector('[role=meter]').ariaValueNow"
-        assert page.value(meter) == str(round(100 * 2 * (one / two) ** 2))
+        assert page.value(meter) == str(round(100 * spent / 2))
         assert_quiet(page, guarded)
 
 
@@ -290,6 +301,7 @@ def test_a_plan_is_told_and_what_is_copied_makes_the_same_plan(
     assert float(late) == pytest.approx(stddev, rel=1e-12)
     assert ".0 " not in copied[1]  # numbers as people type them
     answered = json.loads(run(["sh", "-c", f"{copied[1]} --json"], tmp_path))
+    assert (tmp_path / "plan.json").is_file()
     assert answered["stddev"][-1]["stddev"] == pytest.approx(stddev, rel=1e-12)
 
 

@@ -74,6 +74,42 @@ def test_a_service_that_stops_is_said_to_and_tried_again(
         assert page.text("#live-alert") == ""
 
 
+def test_a_service_that_is_asked_too_often_slows_the_page_and_is_not_lost(
+    browser: Browser, service: Service
+) -> None:
+    with browser.page(service.address) as page:
+        page.until("document.querySelector('#state-text').textContent === 'live'")
+        service.refusal = (429, "requests must be fewer a second")
+        page.value("dispatchEvent(new Event('online'))")
+        page.until("document.querySelector('#live-alert p') !== null")
+        said = page.text("#live-alert p")
+        assert said == (
+            "Too many questions at once. It says: requests must be fewer a second. "
+            "What is shown may be old; the page keeps trying."
+        )
+        assert page.text("#state-text") == "slowed down"
+
+
+def test_where_reading_is_public_the_planner_alone_asks_for_a_token(
+    browser: Browser, service: Service
+) -> None:
+    service.token, service.public = TOKEN, True
+    with browser.page(service.address) as page:
+        page.until("document.querySelector('#state-text').textContent === 'live'")
+        assert page.value("document.querySelector('#token').hidden") is True
+        page.click("#tab-planner")
+        page.until("document.querySelector('#token').hidden === false")
+        page.click("#tab-live")
+        page.until("document.querySelector('#view-live').hidden === false")
+        assert page.value("document.querySelector('#token').hidden") is True
+        assert page.text("#state-text") == "live"
+        page.click("#tab-planner")
+        page.type("#token-field", TOKEN)
+        page.click("#token button")
+        page.until("document.querySelector('#answer .shown') !== null")
+        assert page.value("document.querySelector('#token').hidden") is True
+
+
 def test_a_service_that_is_gone_is_said_to_be(browser: Browser, service: Service) -> None:
     with browser.page(service.address) as page:
         page.until("document.querySelector('#state-text').textContent === 'live'")
@@ -81,8 +117,7 @@ def test_a_service_that_is_gone_is_said_to_be(browser: Browser, service: Service
             "Network.emulateNetworkConditions",
             offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1,
         )  # fmt: skip
-        page.until("document.querySelector('#live-alert p') !== null")
-        assert page.text("#state-text") == "no connection"
+        page.until("document.querySelector('#state-text').textContent === 'no connection'")
         assert "may be old" in page.text("#live-alert")
         assert page.value("document.querySelectorAll('.stream .value').length") > 0
 

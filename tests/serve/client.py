@@ -24,8 +24,8 @@ LOCAL = "http://127.0.0.1"
 class Client:
     """A served store.  With `scopes` it has a token for each; `as_` says which one is sent."""
 
-    def __init__(self, path, *, scopes=(), clock=None, plans=PLANS, **settings):
-        self.store = Store.open(path)
+    def __init__(self, path, *, mark=None, scopes=(), clock=None, plans=PLANS, **settings):
+        self.store = Store.open(path, mark=mark)
         self.tokens = {scope: tokens.add(self.store, scope, [scope]) for scope in scopes}
         if plans:
             self.store.add_dataset("clinics", hf.Guarantee(epsilon=50, delta=1e-6))
@@ -90,6 +90,9 @@ class Client:
         }
 
     def stop(self):
+        """Stop the service, as often as wanted."""
+        if self._loop.is_closed():
+            return
         self.run(self._client.aclose())
         self.run(self._lifespan.__aexit__(None, None, None))
         self._loop.call_soon_threadsafe(self._loop.stop)

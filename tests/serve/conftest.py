@@ -1,6 +1,9 @@
 import pytest
 
 from tests.serve.client import Client
+from tests.store.conftest import place, postgres_server
+
+__all__ = ["place", "postgres_server"]  # fixtures here too
 
 
 @pytest.fixture
@@ -21,3 +24,20 @@ def make(tmp_path):
 def client(make):
     """A service without tokens, with four streams."""
     return make()
+
+
+@pytest.fixture
+def start(place):
+    """Starts the service of one store, in either database, and the next when that has stopped."""
+    made = []
+
+    def start(**settings):
+        if made:
+            made[-1].stop()
+            settings = {"plans": {}} | settings  # they are there
+        made.append(Client(place.where, mark=place.mark, **settings))
+        return made[-1]
+
+    yield start
+    for client in made:
+        client.stop()

@@ -42,16 +42,17 @@ def test_lines_are_records_too(client):
     body = b'{"key": "ch"}\n\n{"key": "ch", "value": 0.5}\r\n'
     path = "/v1/streams/flights/records?sender=a&sequence=3"
     headers = {"Content-Type": "application/x-ndjson; charset=utf-8"}
-    for status in ("accepted", "repeated"):
+    for status, last in (("accepted", {}), ("repeated", {"last": 3})):
         found = client.request("POST", path, content=body, headers=headers)
-        assert found.json() == {"status": status, "records": 2}
+        assert found.json() == {"status": status, "records": 2, **last}
     assert client.totals("flights") == [0, UNIT + UNIT // 2, 0]
 
 
 def test_records_that_are_sent_again_count_once(client):
     assert client.send([1], 5).json()["status"] == "accepted"
     assert client.send([1], 5).json()["status"] == "repeated"
-    assert client.send([1], 4).json()["status"] == "repeated"
+    again = client.send([1, 1], 4).json()
+    assert again == {"status": "repeated", "records": 2, "last": 5}  # a counter that began anew
     assert client.send([1], 5, sender="b").json()["status"] == "accepted"
     assert client.totals() == [2 * UNIT]
 
@@ -86,12 +87,25 @@ def test_a_stream_that_ended_keeps_its_releases_and_takes_no_more(client):
     assert len(client.get("/v1/streams/late/releases").json()["releases"]) == 1
 
 
+def test_the_last_step_of_a_horizon_ends_the_stream(make):
+    short = hf.plan(hf.SlidingWindow(length=3), ONE, horizon=2)
+    client = make(plans={"short": short})
+    for step, ended in ((1, False), (2, True), (2, True)):
+        assert client.close_step(step, "short").status_code == 200
+        assert client.get("/v1/streams/short").json()["ended"] is ended
+    assert client.send([1], stream="short").status_code == 409
+
+
 def test_a_dataset_and_its_streams_are_made_and_charged(make):
     client = make(plans={})
     assert client.get("/v1/datasets").json() == []
     made = client.post("/v1/datasets", {"name": "trains", "epsilon": 1, "delta": 1e-6})
     assert made.status_code == 201
-    assert made.json()["left_epsilon"] == pytest.approx(1, rel=1e-6)
+    assert made.json() == {
+        "name": "trains", "epsilon": 1.0, "delta": 1e-6, "spent_epsilon": 0.0, "left_epsilon": 1.0,
+        "mu": float(f"{ONE.mu:.9g}"), "spent": 0.0, "left": float(f"{ONE.mu:.9g}"),
+    }  # fmt: skip
+    assert list(made.json())[:2] == ["name", "epsilon"]
     plan = json.loads(PLAN.to_json())
     added = client.post("/v1/streams", {"name": "s", "dataset": "trains", "plan": plan})
     assert added.status_code == 201
@@ -106,14 +120,24 @@ def test_a_dataset_and_its_streams_are_made_and_charged(make):
     assert (more.status_code, more.json()["code"]) == (409, "refused")
     (account,) = client.get("/v1/datasets").json()
     assert account["spent"] == pytest.approx(ONE.mu)
-    assert (account["left"], account["left_epsilon"]) == (0, 0)
+    assert (account["left"], account["left_epsilon"], account["spent_epsilon"]) == (0, 0, 1)
     assert client.get("/v1/streams/s").json()["plan"] == plan
 
 
 def test_the_epsilon_that_is_left_is_that_of_the_mu_that_is_left(client):
     (account,) = client.get("/v1/datasets").json()
     left = np.sqrt(account["mu"] ** 2 - 4 * ONE.mu**2)
-    assert account["left_epsilon"] == pytest.approx(epsilon_of(left, 1e-6), rel=1e-9)
+    assert account["left_epsilon"] == pytest.approx(epsilon_of(left, 1e-6), rel=1e-8)
+    spent = epsilon_of(2 * ONE.mu, 1e-6)
+    assert account["spent_epsilon"] == pytest.approx(spent, rel=1e-8)
+    for name, value in account.items():
+        assert name == "name" or value == float(f"{value:.9g}")
+
+
+def test_a_stream_of_a_dataset_that_is_not_there_is_refused(client):
+    plan = json.loads(PLAN.to_json())
+    found = client.post("/v1/streams", {"name": "s", "dataset": "trains", "plan": plan})
+    assert (found.status_code, found.json()["error"]) == (422, "there is no such dataset")
 
 
 def test_a_service_that_starts_again_knows_its_streams(make, tmp_path):
@@ -150,6 +174,44 @@ def test_releases_are_read_in_pages(five):
     kept = five.store.releases("late")
     assert found["releases"][0]["value"] == kept[1].values[0]
     assert found["releases"][0]["stddev"] == kept[1].stddev
+    assert found["newest"] == 5  # there is more
+
+
+def test_the_newest_releases_are_read_by_their_number(five, monkeypatch):
+    path = "/v1/streams/flights/releases"
+    for last, steps in ((1, [5]), (2, [4, 5]), (9, [1, 2, 3, 4, 5])):
+        found = five.get(f"{path}?last={last}").json()
+        assert ([x["step"] for x in found["releases"]], found["newest"]) == (steps, 5)
+    text = five.get(f"{path}?last=1", headers={"Accept": "text/csv"}).text
+    assert [line.split(",")[0] for line in text.splitlines()] == ["step", "5", "5", "5"]
+    monkeypatch.setattr("hushfade.serve.published.NUMBERS", 6)  # of three keys two releases
+    assert [x["step"] for x in five.get(f"{path}?last=4").json()["releases"]] == [4, 5]
+    assert five.get("/v1/streams/wide/releases?last=3").json() | {"keys": 0} == {
+        "stream": "wide", "keys": 0, "newest": 0, "releases": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        (None, "application/json"), ("*/*", "application/json"), ("", "application/json"),
+        ("application/*", "application/json"), ("text/*", "text/csv"),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", "application/json"),
+        ("text/csv;q=0.2, application/json;q=0.9", "application/json"),
+        ("TEXT/CSV ; q=1", "text/csv"), ("text/csv;q=x", "text/csv"),
+        ("text/csv;q=nan", "text/csv"),
+        ("text/html", None), ("image/png, text/plain;q=0.5", None), ("text/csv;q=0", None),
+        ("application/vnd.apache.arrow.file", None),
+    ],
+)  # fmt: skip
+def test_releases_come_as_a_kind_that_is_accepted_or_not_at_all(five, accept, kind):
+    headers = {} if accept is None else {"Accept": accept}
+    found = five.get("/v1/streams/late/releases", headers=headers)
+    told = found.headers["content-type"].split(";")[0]
+    if kind is None:
+        assert (found.status_code, found.json()["code"]) == (406, "not_acceptable")
+    else:
+        assert (found.status_code, told) == (200, kind)
 
 
 def test_json_csv_and_arrow_have_the_same_releases(five):
@@ -230,7 +292,7 @@ def test_a_store_that_failed_is_not_ready_and_nothing_is_published(client):
     assert 'hushfade_step{stream="late"} 1' in client.get("/metrics").text
 
 
-def _no_disk(mark):
+def _no_disk(*given, **more):
     raise OSError("no space")
 
 
@@ -296,6 +358,7 @@ def test_steps_of_a_keyed_stream_have_a_value_for_each_key(client):
 @pytest.mark.parametrize(
     "query",
     ["after=x", "after=-1", "after=1.5", "after=" + "9" * 30, "limit=0", "limit=10001", "limit=",
+     "last=0", "last=10001", "last=1&after=0", "last=1&limit=1", "last=x",
      "after=1&after=2", "more=1", "after=%EF%BC%91", "after=%00"],
 )  # fmt: skip
 def test_a_query_that_says_nothing_clear_is_refused(client, query):

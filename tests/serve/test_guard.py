@@ -1,14 +1,16 @@
 import asyncio
 import logging
+from contextlib import ExitStack
 
 import pytest
 
 from hushfade.errors import InvalidValue, Refused
 from hushfade.serve import app
-from hushfade.serve.guard import Guard, Rates, local
+from hushfade.serve.guard import Caller, Guard, Rates, local
 from hushfade.serve.refusals import Refusal
 from hushfade.store import tokens
 from hushfade.store.tokens import SCOPES, Token
+from tests.serve.client import PLAN, Listener
 
 GUARDED = [way for way in app.WAYS if way.scope is not None]
 PATHS = {"{name}": "late", "{step}": "1", "{path:path}": "main.js"}
@@ -39,6 +41,10 @@ def test_without_a_token_every_route_but_the_open_ones_is_refused(guarded):
             found = guarded.request(way.method, path_of(way), headers=headers)
             assert found.status_code == 401, way
             assert found.headers["www-authenticate"].startswith("Bearer")
+            known = not headers.get("Authorization", "").removeprefix("Bearer ").strip()
+            known = known or not headers["Authorization"].startswith("Bearer ")
+            said = "a token is needed" if known else "this token is not known"
+            assert found.json()["error"] == said
     assert guarded.state() == before
     assert [way.path for way in app.WAYS if way.scope is None] == [
         "/health", "/ready", "/openapi.json", "/", "/page/{path:path}",
@@ -132,7 +138,7 @@ def test_only_a_few_large_bodies_are_read_at_a_time(client, monkeypatch):
 
     headers = {"Content-Type": "application/json"}
     first = client.start(client.requested("POST", "/v1/plan", content=slow(), headers=headers))
-    while client.service.guard._large < 1:
+    while client.service.guard._large.total() < 1:
         pass
     second = client.post("/v1/plan", {"x": "x" * 70_000})
     assert (second.status_code, second.json()["code"]) == (503, "busy")
@@ -140,6 +146,49 @@ def test_only_a_few_large_bodies_are_read_at_a_time(client, monkeypatch):
     client.run(let_on())
     assert first.result(20).status_code == 400
     assert client.post("/v1/plan", {"x": "x" * 70_000}).status_code == 400
+
+
+def test_one_caller_does_not_take_all_the_room():
+    guard = Guard()
+    with ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(guard.room(Caller("token a")))
+        with pytest.raises(Refusal, match="busy"), guard.room(Caller("token a")):
+            pass
+        with guard.room(Caller("token b")):
+            pass
+    with guard.room(Caller("token a")):
+        pass
+
+
+def test_a_token_that_is_revoked_while_its_body_arrives_is_refused(make):
+    guarded = make("guarded.db", scopes=SCOPES)
+    arrived = asyncio.Event()
+
+    async def slow():
+        yield b'{"sender": "a", "sequence": 1, '
+        await arrived.wait()
+        yield b'"records": [1]}'
+
+    async def let_on():
+        arrived.set()
+
+    headers = {"Content-Type": "application/json"}
+    path = "/v1/streams/late/records"
+    sent = guarded.requested("POST", path, as_="ingest", content=slow(), headers=headers)
+    first = guarded.start(sent)
+    while guarded.service.guard._large.total() < 1:
+        pass
+    assert guarded.request("DELETE", "/v1/tokens/ingest", as_="admin").status_code == 200
+    guarded.run(let_on())
+    assert first.result(20).status_code == 401
+    assert guarded.totals() == [0]
+
+
+def test_whoever_watches_the_service_is_always_told(make):
+    client = make(rate=1)
+    assert {client.get("/ready").status_code for _ in range(5)} == {200}
+    assert 429 in {client.get("/v1/streams").status_code for _ in range(5)}
 
 
 def test_a_body_that_does_not_arrive_is_given_up(client, monkeypatch):
@@ -209,7 +258,7 @@ def test_every_answer_has_the_headers_of_a_careful_service(client):
 
 def test_the_log_has_routes_and_nothing_that_was_sent(make, caplog):
     client = make(scopes=SCOPES)
-    with caplog.at_level(logging.INFO, logger="hushfade.serve"):
+    with caplog.at_level(logging.DEBUG, logger="hushfade.serve"):
         client.request(
             "POST", "/v1/streams/late/records?sender=somebody&sequence=1", content=b"0.4242\n",
             headers={"Content-Type": "application/x-ndjson"}, as_="ingest",
@@ -220,6 +269,111 @@ def test_the_log_has_routes_and_nothing_that_was_sent(make, caplog):
     assert "GET no route 404" in text
     for sent in ("somebody", "4242", "secret", client.tokens["ingest"], "Bearer"):
         assert sent not in text
+
+
+def test_the_log_tells_start_stop_and_every_step_that_closes_and_no_file_of_the_page(make, caplog):
+    with caplog.at_level(logging.INFO, logger="hushfade.serve"):
+        client = make(plans={"it's": PLAN})
+        for step in (1, 1, 2):
+            client.close_step(step, "it's")
+        client.get("/page/main.js")
+        client.get("/")
+        client.stop()
+    lines = [record.getMessage() for record in caplog.records if "serve" in record.name]
+    assert lines[0] == "started with 1 streams"
+    closed = [line for line in lines if "closed" in line]
+    assert closed == [f'step {step} of stream "it\'s" closed' for step in (1, 2)]
+    assert lines[-1] == "stopped in order: all that was accepted is on the disk"
+    assert not any("/page/" in line for line in lines)
+    assert any(line.startswith("GET / 200") for line in lines)
+
+
+# Public reading ------------------------------------------------------------------------------
+
+FOREIGN = {"Origin": "https://elsewhere.example"}
+SHARED = "access-control-allow-origin"
+
+
+@pytest.fixture
+def public(make):
+    return make("public.db", scopes=SCOPES, public=True)
+
+
+def test_a_public_service_lets_everybody_read_and_nobody_do_more(public):
+    before = public.state()
+    for way in GUARDED:
+        if way.path.endswith("/events"):
+            continue  # it would never end
+        for headers in ({}, FOREIGN):
+            found = public.request(way.method, path_of(way), headers=headers)
+            if way.scope == "read" and way.method == "GET":
+                assert found.status_code == 200, way
+                assert found.headers[SHARED] == "*"
+                assert found.headers["cross-origin-resource-policy"] == "cross-origin"
+                assert found.headers.get_list("cross-origin-resource-policy", True) == [
+                    "cross-origin"
+                ]
+                assert public.request("HEAD", path_of(way), headers=headers).headers[SHARED] == "*"
+            else:
+                assert found.status_code == (403 if headers else 401), way
+                assert SHARED not in found.headers
+            assert "access-control-allow-credentials" not in found.headers
+    assert public.state() == before
+
+
+def test_what_is_asked_with_a_token_is_never_for_another_page(public):
+    for as_ in ("read", "admin"):
+        for path in ("/v1/streams", "/v1/streams/late", "/metrics"):
+            found = public.get(path, as_=as_)
+            assert found.status_code == 200
+            assert SHARED not in found.headers
+            assert found.headers["cross-origin-resource-policy"] == "same-origin"
+            assert public.get(path, as_=as_, headers=FOREIGN).status_code == 403
+    assert "not_for_publication" in public.get("/v1/streams", as_="admin").text
+    assert "not_for_publication" not in public.get("/v1/streams").text
+    wrong = {"Authorization": "Bearer wrong"}
+    assert public.get("/v1/streams", headers=wrong).status_code == 401
+    for path in ("/", "/page/main.js", "/health", "/openapi.json", "/nowhere"):
+        assert SHARED not in public.get(path).headers
+        assert public.get(path, headers=FOREIGN).status_code in (403, 404)
+    asked = {**FOREIGN, "Access-Control-Request-Headers": "authorization"}
+    before = public.request("OPTIONS", "/v1/streams", headers=asked)
+    assert before.status_code == 405  # so a browser sends no token from another page
+    assert SHARED not in before.headers
+
+
+def test_refusals_of_what_is_public_can_be_read_by_every_page_too(public):
+    found = public.get("/v1/streams/none", headers=FOREIGN)
+    assert (found.status_code, found.headers[SHARED]) == (404, "*")
+
+
+def test_everybody_may_follow_a_public_stream_and_stays(public):
+    listener = Listener(public, "/v1/streams/late/events", [(b"origin", b"https://a.example")])
+    listener.until("retry")
+    for step in (1, 2):
+        assert public.post(f"/v1/streams/late/steps/{step}/close", as_="admin").status_code == 200
+        listener.until(f"id: {step}")
+    public.request("DELETE", "/v1/tokens/ingest", as_="admin")
+    public.post("/v1/streams/late/steps/3/close", as_="admin")
+    listener.until("id: 3")
+    listener.leave()
+
+
+def test_a_public_service_needs_tokens(make):
+    for host in ("127.0.0.1", "0.0.0.0"):
+        with pytest.raises(Refused, match="must"):
+            Guard(public=True).may_listen(host)
+    Guard([Token("a", ("admin",), "0")], public=True).may_listen("0.0.0.0")
+    client = make(public=True)  # never served so; it is not public even then
+    assert client.get("/v1/streams", headers=FOREIGN).status_code == 403
+    assert SHARED not in client.get("/v1/streams").headers
+
+
+def test_without_being_public_nothing_is_shared(guarded):
+    for headers in ({}, FOREIGN):
+        found = guarded.get("/v1/streams", headers=headers)
+        assert found.status_code in (401, 403)
+        assert SHARED not in found.headers
 
 
 # Tokens --------------------------------------------------------------------------------------
@@ -261,6 +415,6 @@ def test_a_store_of_version_1_is_taken_to_this_one(tmp_path):
         store._database.write("UPDATE meta SET value = '1' WHERE name = 'version'")
     store.close()
     store = Store.open(tmp_path / "old.db")
-    assert schema.version(store._database) == schema.VERSION == 2
+    assert schema.version(store._database) == schema.VERSION
     assert tokens.kept(store) == []
     store.close()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hushfade.errors import HushfadeError
+from hushfade.errors import HushfadeError, InvalidValue
 from hushfade.serve import intake
 from hushfade.serve.registry import Facts
 from tests.serve.client import KEYED, PLAN, UNIT
@@ -120,6 +120,51 @@ def test_lines_are_read_as_strictly(client, body, query, status):
     found = posted(client, body, kind="application/x-ndjson", query=query)
     assert found.status_code == status
     assert (client.state() == before) == (status != 200)
+
+
+@pytest.mark.parametrize(
+    ("stream", "body", "status", "said"),
+    [
+        ("late", b"1\n{oops\n1", 400, "line 2 of the body must be JSON"),
+        ("late", b"1\n\n\n\xff\n", 400, "line 4 of the body must be UTF-8"),
+        ("late", b"NaN", 400, "line 1 of the body must have finite numbers"),
+        ("late", b"1\n" + b"[" * 100_000, 400, "line 2 of the body must not be nested that deep"),
+        ("flights", b'{"key": "at"}\n{"key": "at", "key": "at"}', 400,
+         "line 2 of the body must have each field once"),
+        ("late", b"1\n" * 500 + b"true\n" + b"1\n" * 30 + b"null", 422,
+         "line 501 of the body: a record must be a number"),
+        ("late", b"1\n\n1e999\n", 422, "line 3 of the body: records must be finite numbers"),
+        ("flights", b'{"key": "at"}\n{"key": "SECRET"}', 422,
+         "line 2 of the body: key must be one of the stream's keys"),
+        ("flights", b'{"key": "at"}\n{"key": "ch"}\n7', 422,
+         "line 3 of the body: a record must be an object"),
+        ("vectors", b"[0, 1]\n[1]", 422, "line 2 of the body: a record must be a list of 2"),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_refused_is_told_by_its_number_alone(client, stream, body, status, said):
+    before = client.state()
+    query = "?sender=a&sequence=1"
+    found = posted(client, body, stream, kind="application/x-ndjson", query=query)
+    assert found.status_code == status
+    assert found.json()["error"].startswith(said)
+    assert "SECRET" not in found.text
+    assert client.state() == before
+
+
+def test_lines_without_a_sender_are_told_where_it_belongs(client):
+    for query in ("", "?sender=a", "?sequence=1"):
+        found = posted(client, b"1\n", kind="application/x-ndjson", query=query)
+        assert found.json()["error"] == "the query must have sender and sequence"
+
+
+def test_lines_that_are_too_many_together_are_no_single_line_s_fault(client, monkeypatch):
+    def none_of_it(facts, records):
+        if len(records) > 1:
+            raise InvalidValue("records must be fewer")
+
+    monkeypatch.setattr(intake, "summed", none_of_it)
+    found = posted(client, b"1\n1\n", kind="application/x-ndjson", query="?sender=a&sequence=1")
+    assert found.json()["error"] == "records must be fewer"
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "", "application/xml", "multipart/form-data"])

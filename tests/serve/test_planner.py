@@ -75,7 +75,8 @@ def test_counting_for_ever_and_several_participations_are_planned_too():
 
 
 @pytest.mark.parametrize(("told", "decay", "horizon"), DECAYS, ids=repr)
-def test_the_code_and_the_command_make_the_same_plan(told, decay, horizon):
+def test_the_code_and_the_command_make_the_same_plan(told, decay, horizon, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the command keeps the plan
     found = planner.answer(
         asked(told, horizon=horizon, low=-1, high=2.5, participations=2, separation=3)
     )
@@ -89,6 +90,9 @@ def test_the_code_and_the_command_make_the_same_plan(told, decay, horizon):
     shown = run(found["command"].removeprefix("hushfade "), "--json")
     assert shown.exit_code == 0, shown.stderr
     assert re.search(rf'"stddev": {re.escape(repr(found["stddev"]))}', shown.stdout)
+    kept = hf.Plan.from_json((tmp_path / "plan.json").read_text(encoding="utf-8"))
+    assert kept.stddev(late) == pytest.approx(found["stddev"], rel=1e-12)
+    assert "POST /v1/streams" in found["code"]
 
 
 def test_the_whole_code_runs():

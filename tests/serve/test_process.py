@@ -14,7 +14,10 @@ import typer
 from typer.testing import CliRunner
 
 from hushfade.cli import serve as commands
-from hushfade.errors import Refused
+from hushfade.errors import Failed, Refused
+from hushfade.serve import Service
+from hushfade.serve.process import listening
+from hushfade.serve.process import serve as served
 from hushfade.store import Store
 from tests.serve.client import PLAN
 
@@ -36,10 +39,13 @@ def free_port():
 
 
 @pytest.fixture
-def process(tmp_path):
-    """A running service, and its address."""
-    place, port = tmp_path / "releases.db", free_port()
-    command = [sys.executable, "-c", STARTER, "serve", "--store", str(place), "--port", str(port)]
+def process(tmp_path, place):
+    """A running service of a store in either database, and its address."""
+    port = free_port()
+    command = [sys.executable, "-c", STARTER, "serve"]
+    command += ["--store", str(place.where), "--port", str(port)]
+    if place.mark is not None:
+        command += ["--mark", str(place.mark)]
     log = (tmp_path / "log").open("wb")
     started = subprocess.Popen(command, stderr=log, stdout=log)
     address = f"http://127.0.0.1:{port}"
@@ -78,13 +84,13 @@ def test_a_service_that_is_told_to_stop_lets_listeners_go_and_closes_its_store(
             assert not any(line.startswith("event: end") for line in rest)
     assert started.wait(20) in (0, -how)
     log = (tmp_path / "log").read_text(encoding="utf-8")
-    assert "POST /v1/streams/{name}/records 200" in log
+    assert "POST /v1/streams 201" in log
+    assert "records" not in log  # what is accepted would flood it
     assert "everybody on this machine" in log
     assert "Traceback" not in log
-    store = Store.open(place)  # nobody else writes any more
+    store = place.open()  # nobody else writes any more
     assert store.verify() == 3
     assert len(store.releases("s")) == 1
-    store.close()
 
 
 def test_what_was_acknowledged_outlives_a_kill(process):
@@ -97,9 +103,7 @@ def test_what_was_acknowledged_outlives_a_kill(process):
         assert client.post("/v1/streams/s/records", json=sent).status_code == 200
         started.kill()
     started.wait()
-    store = Store.open(place)
-    assert store.live("s").records == 3
-    store.close()
+    assert place.open().live("s").records == 3
 
 
 def test_a_service_for_others_needs_a_token(tmp_path):
@@ -125,3 +129,31 @@ def test_a_token_is_shown_once_and_can_be_revoked(tmp_path):
     assert run("token", place, "--name", "nobody").exit_code == 1  # no scope
     again = run("token", place, "--name", "sensors", "--scope", "read")
     assert again.stdout.strip() != text
+
+
+def test_a_port_that_is_in_use_is_refused_before_anything_is_said(tmp_path, capsys):
+    store = Store.open(tmp_path / "releases.db")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(Refused, match=f"port {port} of 127.0.0.1 is in use"):
+            served(Service(store), "127.0.0.1", port, started=print)
+    store.close()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no such host"])
+def test_a_host_that_is_not_this_machine_is_refused(host):
+    with pytest.raises(Refused, match="host must be an address of this machine"):
+        listening(host, 0)
+
+
+def test_a_service_whose_store_has_failed_ends_and_says_so(tmp_path):
+    """So that whoever started it starts it again."""
+    store = Store.open(tmp_path / "releases.db")
+    service = Service(store)
+    service.writer.failed = True
+    told = []
+    with pytest.raises(Failed, match="the store has stopped"):
+        served(service, "127.0.0.1", 0, started=told.append)
+    assert told[0] > 0
+    Store.open(tmp_path / "releases.db").close()

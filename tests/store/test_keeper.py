@@ -5,7 +5,8 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import Failed, InvalidValue, Refused
-from hushfade.store import Batch, Store, points
+from hushfade.store import Batch, Store, points, schema
+from hushfade.store.opening import connected
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWO = hf.Guarantee.from_mu(ONE.mu * np.sqrt(2.0), delta=1e-6)
@@ -107,7 +108,6 @@ def test_what_is_refused_changes_nothing(place):
         Batch("late", "a", 2, 1, np.array([0, 0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([PLAN.intake.largest_total + 1])),
-        Batch("late", "a", 2, 1, np.array([0]), np.array([PLAN.intake.largest_total])),
         batch(2, step=2),
         batch(2, stream="unknown"),
     ]  # fmt: skip
@@ -203,9 +203,15 @@ def test_a_horizon_ends_a_stream_of_steps(place):
     store = started(place, hf.plan(hf.NoDecay(), ONE, horizon=2))
     store.close_step("late", 1, closed=0)
     store.close_step("late", 2, closed=0)
-    with pytest.raises(Refused, match="horizon 2"):
+    assert store.live("late").ended
+    assert store._database.read("SELECT * FROM states") == []
+    assert store.close_step("late", 2, closed=0).step == 2  # the same again
+    with pytest.raises(Refused, match="has ended"):
         store.close_step("late", 3, closed=0)
-    assert store.accept([batch(0)]) == ["accepted"]  # the store goes on
+    with pytest.raises(Refused, match="has ended"):
+        store.accept([batch(0)])
+    assert [entry.kind for entry in store.entries()][-2:] == ["step", "end"]
+    store.verify()
 
 
 def test_no_total_is_kept_for_longer_than_the_mechanism_remembers(place):
@@ -288,7 +294,7 @@ def test_a_newer_version_is_refused(place):
     with store._database.transaction():
         store._database.write("UPDATE meta SET value = '99' WHERE name = 'version'")
     store.close()
-    with pytest.raises(Refused, match="must be of version 2 or older, got 99"):
+    with pytest.raises(Refused, match=f"must be of version {schema.VERSION} or older, got 99"):
         place.open()
 
 
@@ -299,5 +305,32 @@ def test_settings_are_kept(place):
 
 
 def test_a_database_elsewhere_needs_a_mark(tmp_path):
-    with pytest.raises(InvalidValue, match="mark must be a file"):
+    with pytest.raises(InvalidValue, match="must be given where the database is elsewhere"):
         Store.open("postgresql://localhost/none")
+
+
+def test_a_database_of_something_else_is_refused_and_left_as_it_is(place):
+    database = connected(place.where)
+    database.write("CREATE TABLE things (name TEXT)")
+    database.close()
+    with pytest.raises(Refused, match="must be empty or a store"):
+        Store.open(place.where, mark=place.mark)
+    database = connected(place.where, only_read=True)
+    assert database.tables() == {"things"}
+    database.close()
+
+
+def test_streams_that_promise_to_other_neighbours_do_not_share_a_budget(place):
+    store = Store.open(place.where, mark=place.mark)
+    store.add_dataset("clinics", hf.Guarantee(epsilon=10, delta=1e-6))
+    decay = hf.Exponential(half_life=3)
+    store.add_stream("late", hf.plan(decay, hf.Guarantee(epsilon=1, delta=1e-6)), dataset="clinics")
+    for other in (
+        hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace"),
+        hf.Guarantee(epsilon=1, delta=1e-6, participations=3, separation=24),
+    ):
+        with pytest.raises(Refused, match="must promise to the same neighbours"):
+            store.add_stream("other", hf.plan(decay, other), dataset="clinics")
+    assert store.streams() == ["late"]
+    assert store.verify() == 2
+    store.close()

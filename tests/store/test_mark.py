@@ -4,6 +4,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import Malformed, Refused
+from hushfade.ledger import Account
 from hushfade.store import Store, points
 from hushfade.store.mark import Mark, MarkFile
 
@@ -95,17 +96,97 @@ def test_a_new_epoch_is_charged_and_goes_on_from_the_copy(restored, monkeypatch)
     Store.open(restored).close()  # the mark is the new one
 
 
-def test_a_new_epoch_that_cannot_be_afforded_is_refused(tmp_path):
+def test_streams_that_cannot_afford_a_new_epoch_are_ended_and_the_others_go_on(tmp_path):
     path = tmp_path / "releases.db"
     store = Store.open(path)
-    store.add_dataset("clinics", ONE)
+    store.add_dataset("clinics", TWICE)
+    store.add_dataset("schools", ONE)
     store.add_stream("late", PLAN, dataset="clinics")
+    store.add_stream("absent", PLAN, dataset="schools")
+    store.close_step("absent", 1, closed=0)
     store.close()
     (tmp_path / "releases.db.mark").unlink()
-    with pytest.raises(Refused, match="must not be overspent"):
-        Store.open(path, new_epoch=True)
     with pytest.raises(Refused, match="has no mark"):
         Store.open(path)
+    store = Store.open(path, new_epoch=True)
+    assert store.settled.renewed
+    assert (store.settled.charged, store.settled.ended) == (("late",), ("absent",))
+    assert store.live("absent").ended
+    assert len(store.releases("absent")) == 1
+    with pytest.raises(Refused, match="has ended"):
+        store.close_step("absent", 2, closed=0)
+    store.verify()
+    store.check()
+    store.close()
+
+
+def test_what_was_spent_after_the_copy_was_made_stays_spent(tmp_path):
+    """Else whoever restores a copy has its budget a second time."""
+    path = tmp_path / "releases.db"
+    store = Store.open(path)
+    store.add_dataset("clinics", TWICE)
+    store.close()
+    shutil.copy(path, tmp_path / "old.db")
+    store = Store.open(path)
+    store.add_dataset("schools", ONE)
+    for name, dataset in [("late", "clinics"), ("early", "clinics"), ("absent", "schools")]:
+        store.add_stream(name, PLAN, dataset=dataset)
+    store.close()
+    shutil.copy(tmp_path / "old.db", path)
+    store = Store.open(path, new_epoch=True)
+    assert store.streams() == []
+    for dataset in ("clinics", "schools"):
+        account = store.accounts()[dataset]
+        assert account.left == pytest.approx(0.0, abs=1e-7)
+        assert account.relation == ONE.relation
+        with pytest.raises(Refused, match="must not be overspent"):
+            store.add_stream("again", PLAN, dataset=dataset)
+    assert [entry.kind for entry in store.entries()] == ["dataset", "lost", "dataset", "lost"]
+    store.verify()
+    store.close()
+
+
+def test_each_new_epoch_of_the_same_copy_is_charged(tmp_path, monkeypatch):
+    path = tmp_path / "releases.db"
+    store = Store.open(path)
+    store.add_dataset("clinics", hf.Guarantee.from_mu(2 * ONE.mu, delta=1e-6))
+    store.add_stream("late", PLAN, dataset="clinics")
+    store.close()
+    shutil.copy(path, tmp_path / "old.db")
+    store = Store.open(path)
+    store.close_step("late", 1, closed=0)
+    store.close()
+    for epochs in (2, 3, 4):
+        monkeypatch.setattr("hushfade.turn._turns", {})  # as in a new process
+        shutil.copy(tmp_path / "old.db", path)
+        store = Store.open(path, new_epoch=True)
+        assert store.accounts()["clinics"].spent == pytest.approx(epochs**0.5 * ONE.mu)
+        store.close_step("late", 1, closed=0)
+        store.close()
+    shutil.copy(tmp_path / "old.db", path)
+    store = Store.open(path, new_epoch=True)
+    assert store.settled.ended == ("late",)
+    store.close()
+
+
+def test_a_torn_line_of_budgets_leaves_the_one_before_it(tmp_path):
+    file = MarkFile(tmp_path / "mark")
+    first = {"clinics": Account("clinics", 1.0, 1e-6)}
+    second = {"clinics": Account("clinics", 1.0, 1e-6, 0.5, ("replace", 3, 24, 1))}
+    file.write(Mark("ab", 1, "x"), first)
+    length = (tmp_path / "mark").stat().st_size
+    file.write(Mark("ab", 2, "y"), second)
+    assert file.accounts() == second
+    content = (tmp_path / "mark").read_bytes()
+    for cut in range(length, len(content) - 1):
+        (tmp_path / "mark").write_bytes(content[:cut])
+        assert MarkFile(tmp_path / "mark").accounts() == first
+    again = MarkFile(tmp_path / "mark")
+    again.write(Mark("ab", 3, "z"), second)  # after what was torn off
+    assert again.accounts() == second
+    assert again.read() == Mark("ab", 3, "z")
+    file.close()
+    again.close()
 
 
 def test_a_new_epoch_without_need_changes_nothing(tmp_path):

@@ -1,57 +1,28 @@
+import os
 import shutil
 import sqlite3
 from contextlib import closing
 
-import apsw
 import numpy as np
 import pytest
 
 import hushfade as hf
-from hushfade import ledger
 from hushfade.errors import Failed, Refused
 from hushfade.store import Batch, Store
-from hushfade.store.book import Book
 from hushfade.store.mark import MarkFile
-from hushfade.store.sqlite import SQLite
+from hushfade.store.sqlite import SQLite, replacing
+from soaks.disks import Disk, mounted
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
 
 
-class Broken:
-    """What fails: 'sync', 'write' or nothing."""
-
-    what = ""
-
-
-def _open(self, name, flags):
-    return FailingFile("", name, flags)
-
-
-def _sync(self, flags):
-    if Broken.what == "sync":
-        raise apsw.IOError("sync")
-    apsw.VFSFile.xSync(self, flags)
-
-
-def _write(self, data, offset):
-    if Broken.what == "write":
-        raise apsw.FullError("write")
-    apsw.VFSFile.xWrite(self, data, offset)
-
-
-# SQLite's names for the methods of a file system
-FailingFile = type("FailingFile", (apsw.VFSFile,), {"xSync": _sync, "xWrite": _write})
-Failing = type("Failing", (apsw.VFS,), {"xOpen": _open})
-
-
 @pytest.fixture
-def failing():
-    """A file system that fails on demand."""
-    made = Failing("failing", "")
-    yield Broken
-    Broken.what = ""
-    made.unregister()
+def disk():
+    """A disk that fails on demand, below the file system 'failing'."""
+    found = Disk()
+    with mounted(found, "failing"):
+        yield found
 
 
 def started(path, vfs=None):
@@ -65,19 +36,19 @@ def batch(sequence, units=1):
     return Batch("late", "a", sequence, 1, np.array([0]), np.array([units]))
 
 
-@pytest.mark.parametrize("what", ["sync", "write"])
+@pytest.mark.parametrize("kind", ["sync", "full"])
 def test_a_full_disk_and_a_failed_sync_stop_the_store_and_nothing_is_published(
-    tmp_path, failing, what, monkeypatch
+    tmp_path, disk, kind, monkeypatch
 ):
     path = tmp_path / "releases.db"
     store = started(path, "failing")
     store.accept([batch(0)])
     first = store.close_step("late", 1, closed=0)
-    failing.what = what
+    disk.arm(kind)
     for call in (lambda: store.close_step("late", 2, closed=0), lambda: store.accept([batch(1)])):
         with pytest.raises(Failed):
             call()
-    failing.what = ""
+    disk.arm("")
     with pytest.raises(Failed, match="has stopped"):
         store.close_step("late", 2, closed=0)
     store.close()
@@ -149,8 +120,12 @@ def test_a_backup_is_a_whole_store_of_what_is_committed(tmp_path):
     store.close()
     with closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
         assert copy.execute("SELECT step FROM releases").fetchall() == [(1,)]
-    with pytest.raises(FileExistsError):
+    with pytest.raises(FileExistsError) as caught:
         SQLite(path, only_read=True).backup(tmp_path / "copy.db")
+    assert caught.value.filename == str(tmp_path / "copy.db")
+    with pytest.raises(FileNotFoundError) as caught:
+        SQLite(path, only_read=True).backup(tmp_path / "no" / "copy.db")
+    assert caught.value.filename == str(tmp_path / "no")
     with pytest.raises(Refused, match="older than its mark"):
         Store.open(tmp_path / "copy.db", mark=tmp_path / "mark")
 
@@ -173,33 +148,105 @@ def test_a_damaged_database_is_found(tmp_path):
         opened()
 
 
-def test_a_log_that_is_cut_or_flipped_anywhere_is_a_committed_prefix(tmp_path):
-    path = tmp_path / "releases.db"
-    store = started(path)
-    for step in range(1, 6):
-        store.close_step("late", step, closed=0)
-    entries = list(store.entries())
-    base, log = path.read_bytes(), path.with_name("releases.db-wal").read_bytes()
-    rng = np.random.default_rng(5)
-    seen = set()
-    cuts = [("cut", at) for at in range(0, len(log), 997)]
-    flips = [("flip", int(at)) for at in rng.integers(0, len(log), 200)]
-    for number, (how, at) in enumerate([*cuts, *flips, ("cut", len(log))]):
-        place = tmp_path / str(number)
-        place.mkdir()
-        (place / "releases.db").write_bytes(base)
-        broken = log[:at] if how == "cut" else log[:at] + bytes([log[at] ^ 1]) + log[at + 1 :]
-        (place / "releases.db-wal").write_bytes(broken)
-        database = SQLite(place / "releases.db")
-        tables = {name for (name,) in database.read("SELECT name FROM sqlite_master")}
-        found = list(Book(database).entries()) if "ledger" in tables else []
-        assert found == entries[: len(found)]
-        ledger.verified(found)
-        steps = [x for (x,) in database.read("SELECT step FROM releases")] if found else []
-        assert len(steps) == sum(entry.kind == "step" for entry in found)
-        seen.add(len(found))
-        database.close()
-        shutil.rmtree(place)
+def test_a_backup_is_for_its_owner_alone_whatever_is_masked(tmp_path):
+    started(tmp_path / "releases.db").close()
+    before = os.umask(0)
+    try:
+        SQLite(tmp_path / "releases.db", only_read=True).backup(tmp_path / "copy.db")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_one_file_has_one_writer_by_whatever_name(tmp_path):
+    store = started(tmp_path / "releases.db")
+    (tmp_path / "link.db").symlink_to(tmp_path / "releases.db")
+    with pytest.raises(Refused, match=r"another process writes to .*link\.db"):
+        SQLite(tmp_path / "link.db")
     store.close()
-    assert max(seen) == len(entries)
-    assert len(seen) > 4  # prefixes of many lengths were met
+    SQLite(tmp_path / "link.db").close()
+
+
+def test_what_cannot_be_read_is_not_said_to_be_unpublished(tmp_path):
+    database = SQLite(tmp_path / "releases.db")
+    with pytest.raises(Failed) as caught:
+        database.read("SELECT * FROM nothing")
+    assert str(caught.value) == "the database cannot be read: SQLError"
+    with pytest.raises(Failed, match="cannot be written: SQLError; nothing was published"):
+        database.write("DELETE FROM nothing")
+    database.close()
+
+
+def test_a_damaged_page_is_told_in_words(tmp_path):
+    path = tmp_path / "releases.db"
+    started(path).close()
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    database = SQLite(path, only_read=True)
+    with pytest.raises(Failed, match="cannot be read: it is damaged, restore a backup"):
+        database.read("SELECT * FROM ledger")
+    database.close()
+
+
+@pytest.mark.parametrize("only_read", [False, True])
+def test_where_no_database_can_be_no_file_is_made(tmp_path, only_read):
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "text.db").write_bytes(b"SQLite format 2")
+    before = set(tmp_path.iterdir())
+    for name, told in [
+        ("directory", "is a directory"),
+        ("text.db", "is not a SQLite database"),
+        ("no/where.db", "there is no directory"),
+    ]:
+        with pytest.raises(Failed, match=told):
+            SQLite(tmp_path / name, only_read=only_read)
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_torn_first_page_is_mended_by_the_log(tmp_path):
+    """A crash while the log is written back may leave one: it is no reason to refuse the store."""
+    path, torn = tmp_path / "releases.db", tmp_path / "torn.db"
+    store = started(path)  # the first page is in the log
+    store.close_step("late", 1, closed=0)
+    shutil.copy(path.with_name("releases.db-wal"), tmp_path / "torn.db-wal")
+    content = bytearray(path.read_bytes())
+    content[:512] = bytes(512)
+    torn.write_bytes(content)
+    store.close()
+    database = SQLite(torn)
+    assert database.read("SELECT step FROM releases") == [(1,)]
+    database.close()
+
+
+def test_a_database_that_is_not_made_well_replaces_nothing(tmp_path):
+    path = tmp_path / "releases.db"
+    started(path).close()
+    before = path.read_bytes()
+
+    def fail(kind):
+        with replacing(path) as made:
+            if kind == "text":
+                made.write_bytes(b"no database")
+            if kind == "error":
+                SQLite(made).close()
+                raise KeyError
+
+    for kind, error in [("nothing", Failed), ("text", Failed), ("error", KeyError)]:
+        with pytest.raises(error):
+            fail(kind)
+        assert path.read_bytes() == before
+        assert not list(tmp_path.glob(".*"))
+    SQLite(path).close()  # the lock was given back
+
+
+def test_what_is_in_the_log_of_a_new_database_is_kept(tmp_path):
+    path = tmp_path / "releases.db"
+    with replacing(path) as made:
+        store = started(made)
+        store.close_step("late", 1, closed=0)
+        store._database._connection.execute("PRAGMA wal_checkpoint")
+        SQLite(made, only_read=True)  # it keeps the log from being removed
+        store.close()
+    with closing(sqlite3.connect(path)) as found:
+        assert found.execute("SELECT step FROM releases").fetchall() == [(1,)]

@@ -50,7 +50,7 @@ def plan(
     """Say how private and how accurate a series will be, before any record is read.
 
     No data are needed. The page says the guarantee, the accuracy, and how near it is to the least
-    error that any such mechanism can have. -o keeps the plan for hushfade run and explain.
+    error that any such mechanism can have. -o keeps the plan for hushfade run, explain and serve.
 
     [cyan]hushfade plan --half-life 24h --every 1h --epsilon 1 --delta 1e-6 -o plan.json[/]
     """

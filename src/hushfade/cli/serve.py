@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hushfade import check
 from hushfade.cli import console, options
-from hushfade.errors import Refused
+from hushfade.cli.store import beside, shown, there
+from hushfade.errors import InvalidValue, Refused
 
 if TYPE_CHECKING:
     from hushfade.serve.guard import Guard
@@ -90,8 +94,16 @@ Rate = Annotated[
         rich_help_panel=_SERVICE,
     ),
 ]
+Public = Annotated[
+    bool,
+    typer.Option(
+        "--public",
+        help="Everybody may read releases, also other sites' pages. The store must have tokens.",
+        rich_help_panel=_SERVICE,
+    ),
+]
 Name = Annotated[
-    str,
+    str | None,
     typer.Option("--name", metavar="NAME", help="Whose token it is.", rich_help_panel=_SERVICE),
 ]
 Scopes = Annotated[
@@ -110,6 +122,15 @@ Revoke = Annotated[
     ),
 ]
 
+Listed = Annotated[
+    bool,
+    typer.Option(
+        "--list",
+        help="List the tokens' names and scopes instead, also while the service runs.",
+        rich_help_panel=_SERVICE,
+    ),
+]
+
 
 def serve(
     place: Place,
@@ -119,6 +140,7 @@ def serve(
     new_epoch: NewEpoch = False,
     max_body: MaxBody = MAX_BODY,
     rate: Rate = RATE,
+    public: Public = False,
 ) -> None:
     """Serve a store over HTTP: records in, releases out, and a page that shows them live.
 
@@ -136,57 +158,131 @@ def serve(
         raise Refused(message) from None
     from hushfade.store import tokens
 
-    store = _store(place, mark, new_epoch=new_epoch)
+    check.count(**{"--max-body": max_body}, least=1024)
+    check.positive(**{"--rate": rate})
+    store = _opened(place, mark, new_epoch=new_epoch)
     try:
-        guard = Guard(tokens.kept(store), max_body=max_body, rate=rate)
+        guard = Guard(tokens.kept(store), max_body=max_body, rate=rate, public=public)
         guard.may_listen(host)
         _log()
-        _greet(place, host, port, guard)
-        served(Service(store, guard), host, port)
+        served(
+            Service(store, guard), host, port, started=lambda port: _greet(place, host, port, guard)
+        )
     finally:
         store.close()
 
 
 def token(
     where: Where,
-    name: Name,
+    name: Name = None,
     scope: Scopes = None,
     revoke: Revoke = False,
+    listed: Listed = False,
     mark: Mark = None,
     json: options.Json = False,
 ) -> None:
     """Make a token for a store's service, and show it once; only its digest is kept.
 
-    The service must not run meanwhile: it reads tokens when it starts. Send a token as the header
-    Authorization: Bearer TOKEN.
+    The service must not run meanwhile; one that runs makes and revokes tokens itself, at
+    /v1/tokens. Send a token as the header Authorization: Bearer TOKEN.
 
     [cyan]hushfade token releases.db --name sensors --scope ingest[/]
     """
+    if listed:
+        if name is not None or scope or revoke:
+            raise InvalidValue("--list must be given without --name, --scope and --revoke")
+        _list(where, json=json)
+    elif name is None:
+        raise InvalidValue("--name must be given, or --list")
+    elif revoke:
+        if scope:
+            raise InvalidValue("--scope must be given for a new token only")
+        _revoke(where, name, mark, json=json)
+    else:
+        _known(scope or [])
+        _make(where, name, scope or [], mark, json=json)
+
+
+def _known(scopes: Sequence[str]) -> None:
+    from hushfade.store.tokens import SCOPES
+
+    listed = f"{', '.join(SCOPES[:-1])} or {SCOPES[-1]}"
+    if not scopes:
+        raise InvalidValue(f"--scope must be given: {listed}")
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise InvalidValue(f"--scope must be {listed}, got {scope!r}; give it once for each")
+
+
+def _list(where: str, *, json: bool) -> None:
     from hushfade.store import tokens
 
-    store = _store(where, mark, new_epoch=False)
-    try:
-        if revoke:
-            tokens.revoke(store, name)
-        else:
-            made = tokens.add(store, name, scope or [])
-    finally:
-        store.close()
-    if revoke:
-        console.note(f"The token of {name!r} is removed.")
-        if json:
-            console.document({"name": name, "revoked": True})
-    elif json:
-        console.document({"name": name, "scopes": scope, "token": made})
+    with beside(where) as reader:
+        kept = tokens.kept(reader)
+    if json:
+        console.document({"tokens": [{"name": x.name, "scopes": list(x.scopes)} for x in kept]})
+        return
+    for token in kept:
+        console.out().print(f"{token.name}: {', '.join(token.scopes)}", soft_wrap=True)
+    if not kept:
+        console.note("The store has no tokens.")
+
+
+def _make(where: str, name: str, scopes: Sequence[str], mark: Path | None, *, json: bool) -> None:
+    from hushfade.store import tokens
+
+    with closing(_opened_for_tokens(where, mark)) as store:
+        made = tokens.add(store, name, scopes)
+    if json:
+        console.document({"name": name, "scopes": list(scopes), "token": made})
     else:
         sys.stdout.write(made + "\n")
         console.note("It is shown this once.")
 
 
-def _store(where: str, mark: Path | None, *, new_epoch: bool) -> Store:
+def _revoke(where: str, name: str, mark: Path | None, *, json: bool) -> None:
+    from hushfade.store import tokens
+
+    there(where)  # a store is not made to find that it has no such token
+    with closing(_opened_for_tokens(where, mark)) as store:
+        tokens.revoke(store, name)
+        left = tokens.kept(store)
+    console.note(f"The token of {name!r} is removed.")
+    if not left:
+        console.note("It was the last: everybody on this machine may do everything now.")
+    elif not any(token.allows("admin") for token in left):
+        console.note("No token has the scope admin now: the service cannot make another.")
+    if json:
+        console.document({"name": name, "revoked": True})
+
+
+def _opened_for_tokens(where: str, mark: Path | None) -> Store:
+    try:
+        return _opened(where, mark, new_epoch=False)
+    except Refused as error:
+        if not str(error).startswith("another process writes"):
+            raise
+        message = f"{error}: if it is the service, ask it, with POST or DELETE at /v1/tokens"
+        raise Refused(message) from None
+
+
+def _opened(where: str, mark: Path | None, *, new_epoch: bool) -> Store:
+    """The store; whether it is new is said, and what a new epoch did to its streams."""
     from hushfade.store import Store
 
-    return Store.open(where, mark=mark, new_epoch=new_epoch)
+    is_file = shown(where) == where
+    if not is_file and mark is None:
+        raise InvalidValue("--mark FILE must be given with postgresql://")
+    new = is_file and not Path(where).exists()
+    store = Store.open(where, mark=mark, new_epoch=new_epoch)
+    if new:
+        console.note(f"A new store: {where}")
+    if store.settled.renewed:
+        charged, ended = store.settled.charged, store.settled.ended
+        console.note(f"A new epoch: {len(charged)} streams are charged again.")
+        if ended:
+            console.note(f"Ended, for their budgets are spent: {', '.join(map(repr, ended))}.")
+    return store
 
 
 def _log() -> None:
@@ -201,10 +297,7 @@ def _log() -> None:
 
 
 def _greet(place: str, host: str, port: int, guard: Guard) -> None:
-    from hushfade.store.opening import ELSEWHERE
-
-    shown = "the database" if place.startswith(ELSEWHERE) else place  # its address has a password
     address = f"[{host}]" if ":" in host else host
-    console.note(f"Serving {shown} on http://{address}:{port}/ until Ctrl-C.")
+    console.note(f"Serving {shown(place)} on http://{address}:{port}/ until Ctrl-C.")
     if guard.open:
         console.note("The store has no tokens: everybody on this machine may do everything.")

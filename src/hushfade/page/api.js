@@ -92,7 +92,8 @@ async function reason(response) {
   try {
     const said = (await response.json()).error;
     if (typeof said === "string" && said) {
-      return known && response.status !== 404 ? `${known} It says: ${said}` : said;
+      const sentence = /[.!?]$/.test(said) ? said : `${said}.`;
+      return known && response.status !== 404 ? `${known} It says: ${sentence}` : sentence;
     }
   } catch {
     // an answer without words: the status says what is known

@@ -3,32 +3,31 @@
 import { element } from "./dom.js";
 import { number, plain } from "./format.js";
 
-/** How much of a budget is used, from 0 to 1: budgets add up by the squares of mu. */
+const ADDED = "Budgets add up by the squares of mu: what is left is more than the difference.";
+
+/** How much of a budget's epsilon is spent, from 0 to 1. */
 export function used(account) {
-  return account.mu > 0 ? Math.min(1, (account.spent / account.mu) ** 2) : 1;
+  return account.epsilon > 0 ? Math.min(1, account.spent_epsilon / account.epsilon) : 1;
 }
 
 /** The bar and its words. */
 export function budget(account) {
   const share = Math.round(100 * used(account));
-  const text = `mu ${number(account.spent, 3)} of ${number(account.mu, 3)} spent`;
+  const text = `epsilon ${number(account.spent_epsilon, 3)} of ${plain(account.epsilon)} spent`;
   const fill = element("span", { class: "fill" });
   fill.style.width = `${share}%`;
   const left = account.left_epsilon > 0
-    ? `mu ${number(account.left, 3)} left (epsilon ${number(account.left_epsilon, 3)})`
-    : "none left";
+    ? `epsilon ${number(account.left_epsilon, 3)} left for one more stream` : "none left";
   return element(
     "div", { class: "budget" },
     element("p", { class: "budget-words" },
-      element("strong", {}, text),
-      ` · whole budget epsilon ${plain(account.epsilon)} at delta ${plain(account.delta)}`
-      + ` · ${left}`),
+      element("strong", {}, text), ` · ${left} · delta ${plain(account.delta)}`),
     element("div", {
       class: share >= 90 ? "bar nearly" : "bar", role: "meter",
       "aria-label": `Budget of dataset ${account.name}`, "aria-valuemin": 0, "aria-valuemax": 100,
-      "aria-valuenow": share, "aria-valuetext": `${share} % used: ${text}`,
-      title: `${share} % used; budgets add up by the squares of mu`,
+      "aria-valuenow": share, "aria-valuetext": `${share} % spent: ${text}`,
+      title: `mu ${number(account.spent, 3)} of ${number(account.mu, 3)} spent. ${ADDED}`,
     }, fill),
-    element("p", { class: "share", "aria-hidden": "true" }, `${share} % used`),
+    element("p", { class: "share", "aria-hidden": "true" }, `${share} % spent`),
   );
 }

@@ -5,8 +5,12 @@ import { byId, say } from "./dom.js";
 
 const WORDS = {
   live: "live", ready: "connected", waiting: "connecting", lost: "no connection",
-  closed: "token needed", refused: "not allowed",
+  slow: "slowed down", closed: "token needed", refused: "not allowed",
 };
+
+const ALL = "all";
+let current = ""; // the view that is shown
+let closed = null; // the view that needs a token, or all of them
 
 /** Shows the state: one of the words' names. */
 export function show(state) {
@@ -15,32 +19,38 @@ export function show(state) {
 }
 
 /**
- * Shows what a refusal means for the whole page. Where a token is missing, or is another's than a
- * reader's, it asks for one, and true comes back: all is said.
+ * Shows what a refusal means for the whole page, or for one view of it. Where a token is missing,
+ * or is another's than a reader's, it asks for one, and true comes back: all is said.
  */
-export function refused(refusal) {
-  if (refusal.passing) show("lost");
+export function refused(refusal, view = ALL) {
+  if (refusal.passing) show(refusal.status === 429 ? "slow" : "lost");
   else if (refusal.status === 401) {
-    return askForToken("The service does not know this token. Was it copied as a whole?");
+    return askForToken(view, "The service does not know this token. Was it copied as a whole?");
   } else if (refusal.status === 403) {
-    if (hasToken()) return askForToken(refusal.message);
+    if (hasToken()) return askForToken(view, refusal.message);
     show("refused");
   }
   return false;
 }
 
-function askForToken(wrong) {
-  show("closed");
+/** Tells which view is shown: where reading is public, the planner alone may need a token. */
+export function turned(view) {
+  current = view;
+  byId("token").hidden = closed !== ALL && closed !== current;
+}
+
+function askForToken(view, wrong) {
+  if (closed !== ALL) closed = view;
+  if (view === ALL) show("closed");
   const form = byId("token");
   if (hasToken()) {
     useToken(null);
     say(byId("token-wrong"), wrong);
   }
   byId("forget").hidden = true;
-  if (form.hidden) {
-    form.hidden = false;
-    byId("token-field").focus();
-  }
+  const asked = !form.hidden;
+  turned(current);
+  if (!asked && !form.hidden) byId("token-field").focus();
   return true;
 }
 
@@ -59,7 +69,8 @@ export function prepareToken(again) {
     }
     field.value = "";
     say(wrong, "");
-    form.hidden = true;
+    closed = null;
+    turned(current);
     forget.hidden = false;
     byId("content").focus();
     again();

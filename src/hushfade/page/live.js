@@ -46,7 +46,7 @@ export async function load() {
     if (!(error instanceof Refusal)) throw error;
     heard(error);
     if (!error.passing) return;
-    lost = true;
+    lost = error.status !== 429; // slowed down, it was there: what is open stays open
   } finally {
     byId("streams").setAttribute("aria-busy", "false");
   }

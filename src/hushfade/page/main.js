@@ -1,6 +1,6 @@
 // The page: two views behind tabs, and the service's state.
 
-import { prepareToken, show } from "./connection.js";
+import { prepareToken, show, turned } from "./connection.js";
 import { byId } from "./dom.js";
 import { forget, load, prepareLive } from "./live.js";
 import { forgetPlan, plan, preparePlanner } from "./planner.js";
@@ -21,6 +21,7 @@ function turn() {
     tabs[at].tabIndex = chosen ? 0 : -1;
   });
   document.title = `${current === "live" ? "Live" : "Planner"} · hushfade`;
+  turned(current);
   if (current === "planner" && !isPlanned) {
     isPlanned = true;
     plan();

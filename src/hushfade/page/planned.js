@@ -27,7 +27,10 @@ export function planned(place) {
         "Their largest error beside this plan's: a longer bar is a larger error."),
       alternatives(found.alternatives));
     texts.replaceChildren(element("h2", {}, "Take it with you"),
-      copyable("Python", found.code), copyable("Command", found.command));
+      copyable("Python", found.code), copyable("Command", found.command),
+      element("p", { class: "quiet-text" }, "The command keeps the plan in plan.json. A stream of "
+        + "this service begins with it: POST /v1/streams, with the plan as the field \"plan\". "
+        + "docs/operate.md has the lines to copy."));
   };
 }
 

@@ -50,7 +50,7 @@ export async function plan() {
     if (error.name === "AbortError") return;
     if (!(error instanceof Refusal)) throw error;
     place.classList.add("old");
-    alarm(byId("planner-alert"), refused(error) ? null : error.message,
+    alarm(byId("planner-alert"), refused(error, "planner") ? null : error.message,
       error.passing ? plan : undefined);
   } finally {
     if (!signal.aborted) place.setAttribute("aria-busy", "false");

@@ -1,41 +1,48 @@
-"""The interface for machines: an OpenAPI document, written by hand, tested against the routes."""
+"""The interface for machines: an OpenAPI document, written by hand, tested against the routes.
+
+Each operation tells every status that it answers, and each answer's fields: requests that are made
+from the document test the service.
+"""
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
-Schema = dict[str, Any]
+from hushfade.serve import events, intake, metrics, published
+from hushfade.serve.schemas import (
+    NAME,
+    PLACE,
+    SCHEMAS,
+    TEXT,
+    Schema,
+    an_object,
+    list_of,
+    named,
+    whole,
+)
 
-_TEXT: Schema = {"type": "string"}
-_NUMBER: Schema = {"type": "number"}
-_WHOLE: Schema = {"type": "integer", "minimum": 0}
-_FLAG: Schema = {"type": "boolean"}
+# status: its name, what it means, its codes, and the headers that it always has
+_REFUSALS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
+    400: ("Malformed", "It is not as it must be.", ("malformed",), ()),
+    401: ("Unauthorised", "No token, or a wrong one.", ("unauthorised",), ("WWW-Authenticate",)),
+    403: ("Forbidden", "The scope, or a foreign page.", ("forbidden", "host", "origin"), ()),
+    404: ("NotFound", "There is no such thing.", ("not_found",), ()),
+    406: ("Kinds", "None of the kinds that Accept lists.", ("not_acceptable",), ()),
+    408: ("Timeout", "The body took too long.", ("timeout",), ()),
+    409: ("Refused", "It would break a promise.", ("refused",), ()),
+    413: ("TooLarge", "The body is too large.", ("too_large",), ()),
+    415: ("MediaType", "Another kind of body is needed.", ("media_type",), ()),
+    422: ("Invalid", "A value breaks its rule.", ("invalid",), ()),
+    429: ("TooMany", "Too many requests a second.", ("too_many",), ("Retry-After",)),
+    503: ("Busy", "Busy or stopped: send it again.", ("busy", "stopped"), ("Retry-After",)),
+}  # fmt: skip
+_BODY = (400, 408, 413, 415, 503)  # what a body may lead to
 
 
-def _or_null(schema: Schema) -> Schema:
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def _object(needed: Schema, more: Schema | None = None) -> Schema:
-    properties = needed | (more or {})
-    return {"type": "object", "properties": properties, "required": list(needed)}
-
-
-def _named(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _content(schema: Schema, kind: str = "application/json") -> Schema:
-    return {kind: {"schema": schema}}
-
-
-def _body(schema: Schema) -> Schema:
-    return {"required": True, "content": _content(schema)}
+def _content(schema: Schema, kind: str = intake.JSON, **more: Any) -> Schema:
+    return {kind: {"schema": schema, **more}}
 
 
 def _in(where: str, name: str, schema: Schema, told: str, *, required: bool = False) -> Schema:
@@ -44,236 +51,221 @@ def _in(where: str, name: str, schema: Schema, told: str, *, required: bool = Fa
     }  # fmt: skip
 
 
-_NAME = _in("path", "name", _TEXT, "The stream's name.", required=True)
-_AFTER = _in("query", "after", _WHOLE, "Only releases of later steps.")
-_STDDEV = "The standard deviation of the error."
-_VALUE = {
-    "description": "A number; with keys a list, in the keys' order.",
-    "anyOf": [_NUMBER, _list(_NUMBER)],
-}
-_RECORD = {
-    "description": 'A number, clipped to the plan\'s bounds; with keys {"key": ..., "value": ...}, '
-    "where the value may be left out if records are counted; of vectors a list.",
-    "anyOf": [_NUMBER, _object({"key": _TEXT}, {"value": _NUMBER}), _list(_NUMBER)],
-}
+def _stream(example: str = "late") -> Schema:
+    return _in("path", "name", PLACE, "The stream's name.", required=True) | {"example": example}
 
-_RELEASE = {"step": _WHOLE, "closed": _TEXT, "value": _VALUE}
-_STREAM = {
-    "name": _TEXT, "dataset": _TEXT, "decay": _TEXT, "guarantee": _TEXT,
-    "epsilon": _NUMBER, "delta": _NUMBER, "keys": _or_null(_list(_TEXT)),
-    "every": _or_null(_TEXT), "start": _or_null(_TEXT), "step": _WHOLE, "stddev": _NUMBER,
-    "closed": _or_null(_TEXT), "ended": _FLAG,
-}  # fmt: skip
-_PRIVATE = {
-    "not_for_publication": _object({"late": _WHOLE, "open_records": _WHOLE})
-    | {"description": "Exact counts of records, for tokens with the scope admin."}
-}
 
-_SCHEMAS: dict[str, Schema] = {
-    "Error": _object({"error": _TEXT, "code": _TEXT}),
-    "Status": _object({"status": _TEXT}),
-    "NewDataset": _object({"name": _TEXT, "epsilon": _NUMBER, "delta": _NUMBER}),
-    "Dataset": _object(
-        {
-            "name": _TEXT,
-            "mu": _NUMBER,
-            "delta": _NUMBER,
-            "epsilon": _NUMBER,
-            "spent": _NUMBER,
-            "left": _NUMBER,
-            "left_epsilon": _NUMBER,
-        }
-    ),
-    "NewStream": _object(
-        {"name": _TEXT, "dataset": _TEXT, "plan": _named("Plan")},
-        {
-            "every": _or_null(_TEXT | {"examples": ["1h"]}),
-            "start": _or_null(_TEXT | {"format": "date-time"}),
-        },
-    ),
-    "Plan": {"type": "object", "description": "A plan as `hushfade plan -o` writes it."},
-    "Stream": _object(_STREAM, _PRIVATE),
-    "StreamWithPlan": _object(_STREAM | {"plan": _named("Plan")}, _PRIVATE),
-    "Records": _object(
-        {"sender": _TEXT, "sequence": _WHOLE, "records": _list(_RECORD)}, {"step": _WHOLE}
-    ),
-    "Accepted": _object({"status": {"enum": ["accepted", "repeated", "late"]}, "records": _WHOLE}),
-    "Release": _object(_RELEASE | {"stddev": _NUMBER | {"description": _STDDEV}}),
-    "StreamRelease": _object({"stream": _TEXT, **_RELEASE, "stddev": _NUMBER}),
-    "Releases": _object(
-        {
-            "stream": _TEXT,
-            "keys": _or_null(_list(_TEXT)),
-            "releases": _list(_named("Release")),
-        }
-    ),
-    "PlanRequest": _object(
-        {
-            "decay": _object(
-                {"kind": {"enum": ["exponential", "power", "window", "counting"]}},
-                {"half_life": _NUMBER, "power": _NUMBER, "length": _WHOLE},
-            ),
-            "epsilon": _NUMBER,
-            "delta": _NUMBER,
-        },
-        {
-            "horizon": _or_null(_WHOLE),
-            "low": _NUMBER,
-            "high": _NUMBER,
-            "neighbours": {"enum": ["add_remove", "replace"]},
-            "participations": _WHOLE,
-            "separation": _WHOLE,
-        },
-    ),
-    "PlanAnswer": _object(
-        {
-            "guarantee": _TEXT,
-            "stddev": _NUMBER,
-            "step": _WHOLE,
-            "optimum": _TEXT,
-            "curve": _object({"step": _list(_WHOLE), "stddev": _list(_NUMBER)}),
-            "alternatives": _list(
-                _object({"name": _TEXT, "steps": _WHOLE, "largest": _NUMBER, "ratio": _NUMBER})
-            ),
-            "shown": _object({"true": _NUMBER, "low": _NUMBER, "high": _NUMBER}),
-            "code": _TEXT,
-            "command": _TEXT,
-        }
-    ),
-}
-
-_ERRORS = {
-    "400": "malformed", "401": "no token, or a wrong one", "403": "the token's scope",
-    "404": "no such thing", "408": "the body took too long", "409": "refused: it would break a "
-    "promise", "413": "too large", "415": "another kind of body", "422": "an invalid value",
-    "429": "too many requests", "503": "busy or stopped; send it again",
-}  # fmt: skip
+_AFTER = _in("query", "after", whole(), "Only releases of later steps.") | {"example": 0}
+_STEP = _in("path", "step", whole(1), "The open step, or one that is closed.", required=True)
+_TAG = {"ETag": {"schema": TEXT, "required": True, "description": "Tells the file's versions."}}
 
 
 def _operation(
+    name: str,
     told: str,
     scope: str | None,
-    schema: Schema,
-    *,
+    answers: Schema,
+    *refused: int,
     status: int = 200,
     body: Schema | None = None,
     parameters: tuple[Schema, ...] = (),
-    kinds: tuple[str, ...] = (),
-    **more: Any,
+    headers: Schema | None = None,
 ) -> Schema:
-    """One operation: who may, what goes in, what comes out; errors are the same everywhere."""
-    content = _content(schema)
-    for kind in kinds:
-        content |= _content(_TEXT, kind)
+    """One operation: who may, what goes in, what comes out, and how it is refused."""
+    done: Schema = {"description": "Done.", "content": answers}
+    if headers is not None:
+        done["headers"] = headers
+    who = (403, 429) if scope is None else (401, 403, 429)
+    statuses = sorted({*refused, *who, *(() if body is None else _BODY)})
     found: Schema = {
+        "operationId": name,
         "summary": told,
-        "responses": {str(status): {"description": "Done.", "content": content}}
-        | {
-            code: {"description": text, "content": _content(_named("Error"))}
-            for code, text in _ERRORS.items()
-        },
         "security": [] if scope is None else [{"token": [scope]}],
+        "responses": {str(status): done}
+        | {
+            str(code): {"$ref": f"#/components/responses/{_REFUSALS[code][0]}"} for code in statuses
+        },
     }
     if body is not None:
-        found["requestBody"] = body
+        found["requestBody"] = {"required": True, "content": body}
     if parameters:
         found["parameters"] = list(parameters)
-    return found | more
-
-
-def _of_text(told: str, scope: str | None, kind: str, *parameters: Schema) -> Schema:
-    found = _operation(told, scope, _TEXT, parameters=parameters)
-    found["responses"]["200"]["content"] = _content(_TEXT, kind)
     return found
 
 
-def _paths() -> dict[str, Schema]:
-    lines = _body(_named("Records"))
-    lines["content"] |= _content(
-        _TEXT | {"description": "A record a line; sender and sequence are in the query."},
-        "application/x-ndjson",
-    )
-    step = _in("path", "step", _WHOLE, "The open step, or one that is closed.", required=True)
-    only_lines = "Of lines: as the field of JSON."
+def _responses() -> dict[str, Schema]:
+    """The refusals, by name."""
+    found = {}
+    for name, told, codes, headers in _REFUSALS.values():
+        fields = {"error": TEXT, "code": {"enum": list(codes)}}
+        found[name] = {"description": told, "content": _content(an_object(fields))}
+        if headers:
+            always = {"required": True, "schema": TEXT}
+            found[name]["headers"] = dict.fromkeys(headers, always)
+    return found
+
+
+def _streams_paths() -> dict[str, Schema]:
+    from hushfade.decay import SlidingWindow
+    from hushfade.guarantee import Guarantee
+    from hushfade.plan import plan
+
+    made = plan(SlidingWindow(length=3), Guarantee(epsilon=1, delta=1e-6))
+    stream = {"name": "late", "dataset": "clinics", "plan": json.loads(made.to_json())}
     return {
-        "/v1/datasets": {
-            "get": _operation("All budgets.", "read", _list(_named("Dataset"))),
-            "post": _operation(
-                "Add a dataset with its whole budget.", "admin", _named("Dataset"),
-                status=201, body=_body(_named("NewDataset")),
-            ),
-        },
         "/v1/streams": {
-            "get": _operation(
-                "All streams.", "read", _object({"streams": _list(_named("Stream"))})
-            ),
+            "get": _operation("listStreams", "All streams.", "read", _content(named("Streams"))),
             "post": _operation(
-                "Add a stream, charged to its dataset.", "admin", _named("Stream"),
-                status=201, body=_body(_named("NewStream")),
+                "addStream", "Add a stream, charged to its dataset.", "admin",
+                _content(named("Stream")), 409, 422, status=201,
+                body=_content(named("NewStream"), example=stream),
             ),
         },
         "/v1/streams/{name}": {
             "get": _operation(
-                "One stream, with its plan.", "read", _named("StreamWithPlan"), parameters=(_NAME,)
+                "showStream", "One stream, with its plan.", "read",
+                _content(named("StreamWithPlan")), 404, parameters=(_stream(),),
             ),
             "delete": _operation(
-                "End a stream; what is kept of its records is erased.", "admin", _named("Stream"),
-                parameters=(_NAME,),
+                "endStream", "End a stream; what is kept of its records is erased.", "admin",
+                _content(named("Stream")), 404, 503, parameters=(_stream("ended"),),
             ),
         },
-        "/v1/streams/{name}/records": {
-            "post": _operation(
-                "Send records of the open step. A sender's sequence only rises: what is sent again "
-                "counts once.", "ingest", _named("Accepted"), body=lines,
-                parameters=(
-                    _NAME,
-                    *(_in("query", name, kind, only_lines) for name, kind in
-                      (("sender", _TEXT), ("sequence", _WHOLE), ("step", _WHOLE))),
-                ),
-            ),
-        },
+        "/v1/streams/{name}/records": {"post": _records()},
         "/v1/streams/{name}/steps/{step}/close": {
             "post": _operation(
-                "Close a step and release it; again, the same release.", "admin",
-                _named("StreamRelease"), parameters=(_NAME, step),
+                "closeStep", "Close a step and release it; again, the same release.", "admin",
+                _content(named("StreamRelease")), 400, 404, 409, 503,
+                parameters=(_stream(), _STEP | {"example": 1}),
             ),
         },
         "/v1/streams/{name}/releases": {
             "get": _operation(
-                "Releases in order. Of many keys an answer may have fewer than were asked for.",
-                "read", _named("Releases"),
-                parameters=(_NAME, _AFTER, _in("query", "limit", _WHOLE, "At most so many.")),
-                kinds=("text/csv", "application/vnd.apache.arrow.stream"),
+                "readReleases",
+                "Releases in order, the oldest first; JSON tells the newest step. Of many keys an "
+                "answer may have fewer than were asked for.",
+                "read",
+                _content(named("Releases")) | _content(TEXT, published.CSV)
+                | {published.ARROW: {}},
+                400, 404, 406, 503,
+                parameters=(
+                    _stream(), _AFTER,
+                    _in("query", "limit", whole(1, published.MOST), "At most so many."),
+                    _in("query", "last", whole(1, published.MOST), "The newest so many; alone."),
+                ),
+                headers={"Vary": {"required": True, "schema": {"const": "Accept"}}},
             ),
         },
         "/v1/streams/{name}/events": {
-            "get": _of_text(
-                "Releases as they are made, as server-sent events.", "read", "text/event-stream",
-                _NAME, _AFTER, _in("header", "Last-Event-ID", _WHOLE, "The last step received."),
+            "get": _operation(
+                "follow", "Releases as they are made, as server-sent events.", "read",
+                _content(TEXT, events.KIND), 400, 404, 503,
+                parameters=(
+                    _stream(), _AFTER,
+                    _in("header", "Last-Event-ID", whole(), "The last step received."),
+                ),
+            ),
+        },
+    }  # fmt: skip
+
+
+def _records() -> Schema:
+    lines = "With lines only, as the field of JSON"
+    told = {"sender": f"{lines}; needed.", "sequence": f"{lines}; needed.", "step": f"{lines}."}
+    sent = {"sender": "gate-7", "sequence": 1, "records": [1, 0, 1]}
+    return _operation(
+        "sendRecords",
+        "Send records of the open step. A sender's sequence only rises: what is sent again counts "
+        "once.",
+        "ingest", _content(named("Accepted")), 404, 409, 422,
+        body=_content(named("Records"), example=sent) | _content(named("Lines"), intake.LINES),
+        parameters=(
+            _stream(),
+            *(_in("query", name, kind, told[name]) for name, kind in
+              (("sender", NAME), ("sequence", whole()), ("step", whole(1)))),
+        ),
+    )  # fmt: skip
+
+
+def _paths() -> dict[str, Schema]:
+    token = _in("path", "name", PLACE, "The token's name.", required=True)
+    dataset = {"name": "clinics", "epsilon": 5, "delta": 1e-6}
+    asked = {"decay": {"kind": "exponential", "half_life": 24}, "epsilon": 1, "delta": 1e-6}
+    file = _in("path", "path", TEXT, "The file.", required=True) | {"example": "main.js"}
+    known = _in("header", "If-None-Match", TEXT, "The tag of the copy that is there.")
+    same: Schema = {"304": {"description": "The copy is still good.", "headers": _TAG}}
+    found = {
+        "/v1/datasets": {
+            "get": _operation(
+                "listDatasets", "All budgets.", "read", _content(list_of(named("Dataset"))), 503
+            ),
+            "post": _operation(
+                "addDataset", "Add a dataset with its whole budget.", "admin",
+                _content(named("Dataset")), 409, 422, status=201,
+                body=_content(named("NewDataset"), example=dataset),
+            ),
+        },
+        **_streams_paths(),
+        "/v1/tokens": {
+            "get": _operation(
+                "listTokens", "Whose tokens there are.", "admin", _content(named("Tokens"))
+            ),
+            "post": _operation(
+                "addToken", "Make a token, shown this once.", "admin",
+                _content(named("MadeToken")), 409, 422, status=201,
+                body=_content(
+                    named("NewToken"), example={"name": "gates", "scopes": ["ingest"]}
+                ),
+            ),
+        },
+        "/v1/tokens/{name}": {
+            "delete": _operation(
+                "revokeToken", "The token opens nothing more.", "admin",
+                _content(named("RevokedToken")), 400, 404, 409, 503, parameters=(token,),
             ),
         },
         "/v1/plan": {
             "post": _operation(
-                "How private and how accurate a stream would be.", "read", _named("PlanAnswer"),
-                body=_body(_named("PlanRequest")),
+                "makePlan", "How private and how accurate a stream would be.", "read",
+                _content(named("PlanAnswer")), 422,
+                body=_content(named("PlanRequest"), example=asked),
             ),
         },
-        "/health": {"get": _operation("Is it up?", None, _named("Status"))},
-        "/ready": {"get": _operation("Does it take changes?", None, _named("Status"))},
-        "/openapi.json": {"get": _operation("This document.", None, {"type": "object"})},
+        "/health": {"get": _operation("health", "Is it up?", None, _content(named("Up")))},
+        "/ready": {
+            "get": _operation("ready", "Does it take changes?", None, _content(named("Ready")), 503)
+        },
+        "/openapi.json": {
+            "get": _operation("openapi", "This document.", None, _content({"type": "object"}))
+        },
         "/metrics": {
-            "get": _of_text(
-                "The newest releases for a monitor.", "read", "application/openmetrics-text"
+            "get": _operation(
+                "scrape", "The newest releases for a monitor.", "read",
+                _content(TEXT, metrics.KIND),
             )
         },
-        "/": {"get": _of_text("The page.", None, "text/html")},
+        "/": {
+            "get": _operation(
+                "page", "The page.", None, _content(TEXT, "text/html"),
+                parameters=(known,), headers=_TAG,
+            )
+        },
         "/page/{path}": {
-            "get": _of_text(
-                "The page's files.", None, "*/*",
-                _in("path", "path", _TEXT, "The file.", required=True),
+            "get": _operation(
+                "pageFile", "The page's files.", None, {"*/*": {}}, 404,
+                parameters=(file, known), headers=_TAG,
             )
         },
     }  # fmt: skip
+    for path in ("/", "/page/{path}"):
+        found[path]["get"]["responses"] |= same
+    return found
+
+
+@cache
+def text() -> str:
+    """The document as it is sent."""
+    return json.dumps(openapi(), separators=(",", ":"))
 
 
 @cache
@@ -287,11 +279,22 @@ def openapi() -> dict[str, Any]:
             "title": "hushfade",
             "version": __version__,
             "description": "Decaying sums of sensitive streams at every step, for ever, with "
-            "differential privacy.",
+            "differential privacy. What is refused changes nothing, and no refusal repeats what "
+            "was sent. What is no HTTP at all is answered by the server with a line of text.",
         },
+        "servers": [{"url": "/"}],
         "paths": _paths(),
         "components": {
-            "schemas": _SCHEMAS,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": SCHEMAS,
+            "responses": _responses(),
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A token has scopes: ingest, read or admin, which includes the "
+                    "others. Without any token in the store all is allowed to this machine alone. "
+                    "A service that is public answers GET with the scope read to everybody.",
+                }
+            },
         },
     }

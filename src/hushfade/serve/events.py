@@ -63,23 +63,35 @@ class Hub:
         for event in self._listeners.get(stream, ()):
             event.set()
 
-    def close(self) -> None:
-        """Let all listeners go."""
-        self.closed = True
+    def tell_all(self) -> None:
+        """Wake all listeners."""
         for stream in list(self._listeners):
             self.tell(stream)
 
+    def close(self) -> None:
+        """Let all listeners go."""
+        self.closed = True
+        self.tell_all()
+
 
 async def events(
-    hub: Hub, registry: Registry, facts: Facts, after: int, read: Read, *, quiet: float = QUIET
+    hub: Hub,
+    registry: Registry,
+    facts: Facts,
+    after: int,
+    read: Read,
+    *,
+    may: Callable[[], bool] = lambda: True,
+    quiet: float = QUIET,
 ) -> AsyncIterator[str]:
     """The stream's releases after a step, for ever, as the lines of server-sent events.
 
-    They end without a word where nothing can be read any more: the listener comes back.
+    They end without a word where nothing can be read any more, and where the listener `may` no
+    longer: they come back, and are told.
     """
     with suppress(HushfadeError, Refusal), hub.listening(facts.name) as news:
         yield "retry: 2000\n\n"
-        while not hub.closed:
+        while not hub.closed and may():
             news.clear()
             ended = registry.ended(facts.name)
             while after < registry.step(facts.name):
@@ -87,6 +99,8 @@ async def events(
                 assert newest is not None
                 found = [newest] if newest.step == after + 1 else await read(after)
                 for release in found:
+                    if hub.closed or not may():  # also for one who reads slowly
+                        return
                     yield _event(facts, release)
                     after = release.step
             if ended:

@@ -1,21 +1,23 @@
 """The door: who asks, may they, how often, how much; and the headers that every answer has.
 
 Without tokens in the store all is allowed, to this machine alone.  A browser that was led here by
-another page is turned away, with tokens or without.
+another page is turned away, with tokens or without.  Where reading is public, what is read without
+a token is for every page.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
 from time import monotonic
+from typing import Any
 from urllib.parse import urlsplit
 
-import anyio
 from starlette.requests import Request
 
 from hushfade import check
@@ -27,10 +29,36 @@ MAX_BODY = 8 << 20  # bytes
 RATE = 1000.0  # requests a second, for each token or address
 PATIENCE = 30.0  # seconds for a body to arrive
 
-_SMALL, _LARGE = 1 << 16, 32  # bytes of a small body; how many others may be read at a time
+_SMALL = 1 << 16  # bytes of a small body
+_EACH, _LARGE = 8, 64  # large bodies and answers at a time: of one caller, and of all
+_ALWAYS = ("/health", "/ready")  # whoever watches the service is told, however often others ask
 _CALLERS = 10_000  # whose rates are remembered
-_PAGE = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_DATA = "default-src 'none'; frame-ancestors 'none'"
+
+_ALL = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+_PAGE = [
+    *_ALL,
+    (
+        b"content-security-policy",
+        b"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"cache-control", b"no-cache"),
+]
+_DATA = [
+    *_ALL,
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+]
+_CORP = b"cross-origin-resource-policy"
+_SHARED = [
+    *(pair for pair in _DATA if pair[0] != _CORP),
+    (_CORP, b"cross-origin"),
+    (b"access-control-allow-origin", b"*"),  # and never that credentials may be sent
+]
 
 
 @dataclass(frozen=True)
@@ -39,6 +67,14 @@ class Caller:
 
     name: str
     scopes: frozenset[str] = field(default_factory=frozenset)
+    token: Token | None = None
+
+    def sending(self, sender: str) -> str:
+        """The sender as the store knows it: those of a token's name are its own.
+
+        So no token can use up the sequence numbers of another's senders.
+        """
+        return sender if self.token is None else f"{self.token.name}\n{sender}"
 
     def may(self, scope: str) -> bool:
         """Is that allowed?"""
@@ -54,17 +90,33 @@ class Guard:
         *,
         max_body: int = MAX_BODY,
         rate: float = RATE,
+        public: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._tokens = tuple(tokens)
         self.max_body = check.count(max_body=max_body, least=1024)
-        self._large = 0  # bodies in memory that are not small
+        self._public = public
+        self._large: Counter[str] = Counter()  # what is in memory and not small, by caller
         self._rates = Rates(check.positive(rate=rate), clock)
 
     @property
     def open(self) -> bool:
         """Are there no tokens, so that all is allowed?"""
         return not self._tokens
+
+    def use(self, tokens: Sequence[Token]) -> None:
+        """From now on these tokens are the ones that open."""
+        self._tokens = tuple(tokens)
+
+    def knows(self, caller: Caller) -> bool:
+        """Would the caller still be let in?"""
+        if caller.token is None:
+            return self.open or self._public  # who has none was let in to read
+        return caller.token in self._tokens
+
+    def holders(self) -> list[dict[str, Any]]:
+        """The names of all tokens, and what each may do."""
+        return [{"name": token.name, "scopes": list(token.scopes)} for token in self._tokens]
 
     def may_listen(self, host: str) -> None:
         """Refused, if others than this machine could ask without a token."""
@@ -73,31 +125,57 @@ class Guard:
                 "host must be this machine's own, such as 127.0.0.1, as long as the store has no "
                 "tokens: make one with hushfade token"
             )
+        if self.open and self._public:
+            raise Refused(
+                "a public service must have tokens, or readers could do everything: make one with "
+                "hushfade token"
+            )
+
+    def shares(self, request: Request, scope: str | None) -> bool:
+        """Is this public: to read, without a token, where reading needs none?
+
+        What is asked with a token is not: its answer may hold more.
+        """
+        reading = scope == "read" and request.method in ("GET", "HEAD")
+        return self._public and not self.open and reading and "authorization" not in request.headers
 
     def admit(self, request: Request, scope: str | None) -> Caller:
         """The caller, if they may do what needs the scope; None: what everybody may."""
-        self._refuse_others(request)
+        shared = self.shares(request, scope)
+        if not shared:
+            self._refuse_others(request)
         caller = self._caller(request)
-        self._rates.take(caller.name)
-        if scope is None or caller.may(scope):
+        if request.scope["path"] not in _ALWAYS:
+            self._rates.take(caller.name)
+        if scope is None or shared or caller.may(scope):
             return caller
         if not caller.scopes:
-            said = 'Bearer realm="hushfade"'
-            raise Refusal(401, "unauthorised", "a token is needed", WWW_Authenticate=said)
+            raise _unknown(sent=bool(_bearer(request)))
         raise Refusal(403, "forbidden", f"the token must have the scope {scope}")
 
     @asynccontextmanager
-    async def body(self, request: Request) -> AsyncIterator[bytes]:
+    async def body(self, request: Request, caller: Caller) -> AsyncIterator[bytes]:
         """The body, as long as it is used; of those that are not small only a few at a time."""
         length = request.headers.get("content-length", "")
         large = not length.isdecimal() or len(length) > 15 or int(length) > _SMALL
-        if large and self._large >= _LARGE:
+        with self.room(caller) if large else nullcontext():
+            body = await self._read(request)
+            if not self.knows(caller):  # revoked while it was sent
+                raise _unknown(sent=True)
+            yield body
+
+    @contextmanager
+    def room(self, caller: Caller) -> Iterator[None]:
+        """Room for something large of the caller; refused if they have no more, or nobody has."""
+        if self._large[caller.name] >= _EACH or self._large.total() >= _LARGE:
             raise busy()
-        self._large += large
+        self._large[caller.name] += 1
         try:
-            yield await self._read(request)
+            yield
         finally:
-            self._large -= large
+            self._large[caller.name] -= 1
+            if not self._large[caller.name]:
+                del self._large[caller.name]
 
     async def _read(self, request: Request) -> bytes:
         """The body, if it is not too large and does not dawdle."""
@@ -107,7 +185,7 @@ class Guard:
             raise too_large
         parts, size = [], 0
         try:
-            with anyio.fail_after(PATIENCE):
+            async with asyncio.timeout(PATIENCE):
                 async for part in request.stream():
                     size += len(part)
                     if size > self.max_body:
@@ -121,11 +199,11 @@ class Guard:
         address = "address " + (request.client.host if request.client else "")
         if self.open:
             return Caller(address, frozenset(SCOPES))
-        kind, _, text = request.headers.get("authorization", "").partition(" ")
-        token = bearer(self._tokens, text.strip()) if kind.lower() == "bearer" else None
+        text = _bearer(request)
+        token = bearer(self._tokens, text) if text else None
         if token is None:
             return Caller(address)
-        return Caller(f"token {token.name}", frozenset(token.scopes))
+        return Caller(f"token {token.name}", frozenset(token.scopes), token)
 
     def _refuse_others(self, request: Request) -> None:
         """A foreign page cannot read answers, but could have them made: it is refused."""
@@ -158,17 +236,14 @@ class Rates:
             raise Refusal(429, "too_many", "requests must be fewer a second", Retry_After=wait)
 
 
-def headers(path: str) -> dict[str, str]:
-    """What every answer says to a browser; pages may load their own files, data nothing."""
-    page = path == "/" or path.startswith("/page/")
-    return {
-        "content-security-policy": _PAGE if page else _DATA,
-        "x-content-type-options": "nosniff",
-        "x-frame-options": "DENY",
-        "referrer-policy": "no-referrer",
-        "cross-origin-resource-policy": "same-origin",
-        "cache-control": "no-cache" if page else "no-store",
-    }
+def headers(path: str, *, shared: bool = False) -> list[tuple[bytes, bytes]]:
+    """What every answer says to a browser; pages may load their own files, data nothing.
+
+    What is `shared` may be read by every page.
+    """
+    if shared:
+        return _SHARED
+    return _PAGE if path == "/" or path.startswith("/page/") else _DATA
 
 
 def local(host: str) -> bool:
@@ -181,6 +256,21 @@ def local(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _bearer(request: Request) -> str:
+    """The text that was sent as a token, or nothing."""
+    kind, _, text = request.headers.get("authorization", "").partition(" ")
+    return text.strip() if kind.lower() == "bearer" else ""
+
+
+def _unknown(*, sent: bool) -> Refusal:
+    """That a token is missing, or that there is none like it."""
+    realm = 'Bearer realm="hushfade"'
+    if not sent:
+        return Refusal(401, "unauthorised", "a token is needed", WWW_Authenticate=realm)
+    said = f'{realm}, error="invalid_token"'
+    return Refusal(401, "unauthorised", "this token is not known", WWW_Authenticate=said)
 
 
 @lru_cache(100)

@@ -16,7 +16,7 @@ from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue, Malformed
 from hushfade.intake import Intake
 from hushfade.serve import strict
-from hushfade.serve.refusals import Refusal
+from hushfade.serve.refusals import Refusal, rule
 from hushfade.serve.registry import Facts
 from hushfade.store import Batch
 
@@ -40,15 +40,21 @@ def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Bat
         given = head.get("step")
         step = None if given is None else strict.whole(step=given, least=1)
     else:
-        head = strict.fields(dict(query), needed=("sender", "sequence"), more=("step",))
-        lines = strict.text(body).split("\n")
-        records = [strict.line(line) for line in lines if line.strip()]
+        if not {"sender", "sequence"} <= query.keys():
+            raise Malformed("the query must have sender and sequence")
+        head = dict(query)
         sequence = strict.digits(sequence=head["sequence"])
         step = None if "step" not in head else strict.digits(step=head["step"], least=1)
+        numbers, records = strict.lines(body)
     sender = strict.name(sender=head["sender"])
     if len(records) > MOST:
         raise Refusal(413, "too_large", f"records must be at most {MOST} a request")
-    lanes, units = summed(facts, records)
+    try:
+        lanes, units = summed(facts, records)
+    except (InvalidType, InvalidValue) as error:
+        if kind == JSON:
+            raise
+        raise _at_fault(facts, numbers, records, error) from None
     return Batch(facts.name, sender, sequence, len(records), lanes, units, step)
 
 
@@ -75,6 +81,26 @@ def summed(facts: Facts, records: list[Any]) -> tuple[Signed, Signed]:
     sums = np.zeros(len(touched), dtype=np.int64)
     np.add.at(sums, places, units)
     return touched, sums
+
+
+def _at_fault(
+    facts: Facts, numbers: list[int], records: list[Any], found: InvalidType | InvalidValue
+) -> InvalidType | InvalidValue:
+    """The error with the number of the first line that is at fault; as it is, if none alone is."""
+    first, last = 0, len(records)  # those before `first` can be summed, those up to `last` cannot
+    while last - first > 1:
+        middle = (first + last) // 2
+        try:
+            summed(facts, records[first:middle])
+        except (InvalidType, InvalidValue):
+            last = middle
+        else:
+            first = middle
+    try:
+        summed(facts, records[first:last])
+    except (InvalidType, InvalidValue) as error:
+        return type(error)(f"line {numbers[first]} of the body: {rule(error)}")
+    return found
 
 
 def _units(intake: Intake, values: list[Any]) -> Signed:

@@ -171,6 +171,8 @@ def _code(made: Plan, low: float, high: float) -> str:
             "stream = plan.start()",
             "release = stream.step([1, 1, 1])  # the records of a step",
             "print(release.value, release.stddev)",
+            "",
+            "# to serve it: plan.to_json() is the 'plan' of POST /v1/streams, see docs/operate.md",
         )
     )
 
@@ -193,6 +195,7 @@ def _command(made: Plan, low: float, high: float) -> str:
         f"--low {_short(low)} --high {_short(high)}",
         *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
         *([] if made.method == "square_root" else [f"--method {made.method}"]),
+        "-o plan.json",
     ]
     return " ".join(parts)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.responses import Response
 
-from hushfade.serve.refusals import answer
+from hushfade.serve.refusals import Refusal, answer
 from hushfade.serve.registry import Facts, shown
 
 if TYPE_CHECKING:
@@ -22,22 +23,39 @@ if TYPE_CHECKING:
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 MOST = 10_000  # releases of an answer
-NUMBERS = 1_000_000  # values of an answer
+NUMBERS = 100_000  # values of an answer
 
 _VARIES = {"Vary": "Accept"}
+_GIVEN = {kind: kind for kind in (JSON, CSV, ARROW)}
+_GIVEN |= {"": JSON, "*/*": JSON, "application/*": JSON, "text/*": CSV}
 
 
 def wanted(accept: str) -> str:
-    """The first of the listed kinds that there is; JSON where none is.
+    """Of the kinds that are listed the one that is liked best; refused if there is none of them.
 
-    >>> wanted("text/html, text/csv;q=0.9")
+    Where nothing is listed, or anything is good, it is JSON.
+
+    >>> wanted("text/html, text/csv;q=0.9, */*;q=0.1")
     'text/csv'
     """
-    for part in accept.split(","):
-        kind = part.split(";")[0].strip().lower()
-        if kind in (JSON, CSV, ARROW):
-            return kind
-    return JSON
+    liked = sorted(map(_liked, accept.split(",")), reverse=True, key=lambda part: part[0])
+    for quality, kind in liked:
+        if quality > 0 and kind in _GIVEN:
+            return _GIVEN[kind]
+    told = f"the releases are {JSON}, {CSV} or {ARROW}: Accept must have one of these"
+    raise Refusal(406, "not_acceptable", told)
+
+
+def _liked(part: str) -> tuple[float, str]:
+    """How much a kind of an Accept header is liked, and the kind."""
+    kind, *parameters = (text.strip().lower() for text in part.split(";"))
+    quality = 1.0
+    for parameter in parameters:
+        name, _, text = parameter.partition("=")
+        if name.strip() == "q":
+            with suppress(ValueError):
+                quality = float(text)
+    return (quality if 0 <= quality <= 1 else 1.0), kind
 
 
 def most(facts: Facts, limit: int) -> int:
@@ -56,8 +74,8 @@ def plain(facts: Facts, release: Published) -> dict[str, Any]:
     }
 
 
-def response(facts: Facts, releases: Sequence[Published], kind: str) -> Response:
-    """The releases as an answer of that kind."""
+def response(facts: Facts, releases: Sequence[Published], newest: int, kind: str) -> Response:
+    """The releases as an answer of that kind; JSON says which step is the newest of all."""
     if kind == CSV:
         return Response(_csv(facts, releases), headers=_VARIES, media_type=CSV)
     if kind == ARROW:
@@ -65,6 +83,7 @@ def response(facts: Facts, releases: Sequence[Published], kind: str) -> Response
     content = {
         "stream": facts.name,
         "keys": None if facts.plan.keys is None else list(facts.plan.keys),
+        "newest": newest,
         "releases": [plain(facts, release) for release in releases],
     }
     return answer(content, headers=_VARIES)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hushfade.errors import Failed, InvalidType, InvalidValue, Malformed, Refused
@@ -57,11 +57,6 @@ def answer_to(error: Exception) -> Response:
     return answer(content, refusal.status, refusal.headers)
 
 
-async def unrouted(request: Request, error: Exception) -> Response:
-    """The answer where no route fits."""
-    return answer_to(error)
-
-
 def _refusal(error: Exception) -> Refusal:
     if isinstance(error, Refusal):
         return error
@@ -72,8 +67,15 @@ def _refusal(error: Exception) -> Refusal:
     for kind, (status, code) in _KINDS.items():
         if isinstance(error, kind):
             wait = {"Retry_After": "10"} if status == 503 else {}
-            return Refusal(status, code, str(error), **wait)
+            return Refusal(status, code, rule(error), **wait)
+    if isinstance(error, RecursionError):  # what is deep can be read, and then not be looked at
+        return Refusal(400, "malformed", "the body must not be nested that deep")
     if isinstance(error, ClientDisconnect):
         return Refusal(400, "malformed", "the request must be whole")
     LOG.error("internal error, %s", type(error).__name__)
     return Refusal(500, "internal", "internal error")
+
+
+def rule(error: Exception) -> str:
+    """The message without the value that broke the rule: 'n must be > 0', not ', got -1'."""
+    return str(error).partition(", got ")[0]

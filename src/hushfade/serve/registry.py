@@ -49,6 +49,7 @@ class Registry:
         self._facts = {fact.name: fact for fact in facts}
         self._newest: dict[str, Published] = {}
         self._ended: set[str] = set()
+        self.changes = 0  # how often anything of this changed
 
     @classmethod
     def of(cls, store: Store) -> Registry:
@@ -75,11 +76,13 @@ class Registry:
     def add(self, facts: Facts) -> None:
         """A stream more."""
         self._facts[facts.name] = facts
+        self.changes += 1
 
     def published(self, release: Published) -> None:
         """The newest release of its stream, unless a newer one is known."""
         if release.step > self.step(release.stream):
             self._newest[release.stream] = release
+            self.changes += 1
 
     def end(self, name: str) -> None:
         """The stream takes no more steps."""

@@ -61,4 +61,4 @@ class Schedule:
             await self._service.close_step(name, step)
         except Refused:  # its horizon is reached, or it has just ended
             self._over.add(name)
-            LOG.info("the clock closes no more steps of a stream: refused at step %d", step)
+            LOG.info("the clock closes no more steps of stream %r: refused at step %d", name, step)

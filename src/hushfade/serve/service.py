@@ -15,21 +15,25 @@ from hushfade import check, duration
 from hushfade.errors import InvalidValue, Malformed, Refused
 from hushfade.guarantee import Guarantee, epsilon_of
 from hushfade.plan import Plan
+from hushfade.serve import metrics
 from hushfade.serve.events import Hub
 from hushfade.serve.guard import Guard
 from hushfade.serve.pages import Pages
+from hushfade.serve.refusals import LOG, absent
 from hushfade.serve.registry import Facts, Registry
 from hushfade.serve.schedule import Schedule
 from hushfade.serve.writer import Writer
-from hushfade.store import Batch, Published, Store
+from hushfade.store import Batch, Published, Store, tokens
 
 if TYPE_CHECKING:
     from hushfade.ledger import Account
+    from hushfade.store.tokens import Token
 
 SHORTEST = 10**9  # nanoseconds of a step that the clock closes
 MISSED = 1000  # steps that a new stream may have missed
 
 _SUPPORT, _LANES = 1 << 22, 100_000  # of a plan that is sent
+_TIMES, _SPAN = 10_000, 1 << 20  # participations, and the steps from the first to the last
 _MISFITS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, AssertionError)
 
 
@@ -47,12 +51,14 @@ class Service:
         self.schedule = Schedule(self)
         self.reading = anyio.CapacityLimiter(2)  # large bodies that are parsed at a time
         self.planning = anyio.CapacityLimiter(2)  # plans that are made at a time
+        self._scraped = -1, ""
         self._ticking: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Begin to write, and to follow the clock."""
         self.writer.start()
         self._ticking = asyncio.create_task(self.schedule.run())
+        LOG.info("started with %d streams", len(self.registry.all()))
 
     def release_listeners(self) -> None:
         """Let those go that would listen for ever: the server waits for every answer's end."""
@@ -66,6 +72,8 @@ class Service:
             await asyncio.gather(self._ticking, return_exceptions=True)
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.store.close)
+        if not self.writer.failed:
+            LOG.info("stopped in order: all that was accepted is on the disk")
 
     @property
     def ready(self) -> bool:
@@ -81,6 +89,15 @@ class Service:
         found = self.store.releases(name, after=after, most=most)
         return [release for release in found if release.step <= last]
 
+    def scraped(self) -> str:
+        """The newest releases for a monitor, made once for each change."""
+        changes, text = self._scraped
+        if changes != self.registry.changes:
+            changes = self.registry.changes
+            text = metrics.text(self.registry)
+            self._scraped = changes, text
+        return text
+
     # Changes --------------------------------------------------------------------------------
 
     async def accept(self, batch: Batch) -> str:
@@ -93,16 +110,26 @@ class Service:
             raise Refused(f"step must not be beyond the open one, {last + 1}")
         return await self.writer.accept(batch)
 
+    def last_sequence(self, batch: Batch) -> int:
+        """The last sequence of a sender that has sent before; it may wait for the writer."""
+        senders = self.store.live(batch.stream).senders
+        return senders.get(batch.sender, batch.sequence)  # none, if the stream has just ended
+
     async def close_step(self, name: str, step: int) -> Published:
         """The release of the step; of one that is closed already the same again."""
 
-        def close(store: Store) -> Published:
+        def close(store: Store) -> tuple[Published, bool]:
             if 1 <= step < store.live(name).steps:
-                return store.releases(name, after=step - 1, most=1)[0]
-            return store.close_step(name, step, closed=self.clock())
+                return store.releases(name, after=step - 1, most=1)[0], store.live(name).ended
+            release = store.close_step(name, step, closed=self.clock())
+            return release, store.live(name).ended  # the last of a horizon ends it
 
-        release = await self.writer.change(close)
+        release, ended = await self.writer.change(close)
+        if release.step > self.registry.step(name):
+            LOG.info("step %d of stream %r closed", release.step, name)
         self.registry.published(release)
+        if ended:
+            self.registry.end(name)
         self.hub.tell(name)
         return release
 
@@ -121,24 +148,66 @@ class Service:
         settings = {"dataset": facts.dataset, "every": facts.every, "start": facts.start}
 
         def add(store: Store) -> None:
+            if facts.dataset not in store.accounts():
+                raise InvalidValue("there is no such dataset")
             store.add_stream(facts.name, facts.plan, dataset=facts.dataset, settings=settings)
 
         await self.writer.change(add)
         self.registry.add(facts)
 
+    async def add_token(self, name: str, scopes: list[str]) -> str:
+        """A new token, which is shown this once; the first one must be an administrator's."""
+
+        def add(store: Store) -> tuple[str, list[Token]]:
+            if not tokens.kept(store) and "admin" not in scopes:
+                raise Refused("the first token must have the scope admin: nobody else could go on")
+            text = tokens.add(store, name, scopes)
+            return text, tokens.kept(store)
+
+        text, kept = await self.writer.change(add)
+        self.guard.use(kept)
+        self.hub.tell_all()
+        return text
+
+    async def revoke_token(self, name: str) -> None:
+        """The token opens nothing more; the last administrator's is not revoked."""
+
+        def revoke(store: Store) -> list[Token]:
+            others = [token for token in tokens.kept(store) if token.name != name]
+            if len(others) == len(tokens.kept(store)):
+                raise absent("token")
+            if not any("admin" in token.scopes for token in others):
+                raise Refused("a token with the scope admin must be left")
+            tokens.revoke(store, name)
+            return tokens.kept(store)
+
+        self.guard.use(await self.writer.change(revoke))
+        self.hub.tell_all()
+
 
 def budget(account: Account) -> dict[str, Any]:
-    """A dataset's account as plain data."""
-    left = account.left
+    """A dataset's account as plain data, its numbers to nine digits.
+
+    The budget adds up by the squares of mu: the epsilon that is left is that of one more stream.
+    """
+
+    def epsilon(mu: float) -> float:
+        return _nine(epsilon_of(mu, account.delta)) if mu > 0 else 0.0
+
     return {
         "name": account.name,
-        "mu": account.mu,
+        "epsilon": epsilon(account.mu),
         "delta": account.delta,
-        "epsilon": epsilon_of(account.mu, account.delta),
-        "spent": account.spent,
-        "left": left,
-        "left_epsilon": epsilon_of(left, account.delta) if left > 0 else 0.0,
+        "spent_epsilon": epsilon(account.spent),
+        "left_epsilon": epsilon(account.left),
+        "mu": _nine(account.mu),
+        "spent": _nine(account.spent),
+        "left": _nine(account.left),
     }
+
+
+def _nine(number: float) -> float:
+    return float(f"{number:.9g}")
 
 
 def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:
@@ -162,6 +231,13 @@ def plan_of(document: Any) -> Plan:
         records = document["records"]
         if not max(records["width"], len(records["keys"] or ())) <= _LANES:
             raise InvalidValue(f"the plan must have at most {_LANES} keys")
+        promised = document["guarantee"]
+        span = (promised["participations"] - 1) * promised["separation"]
+        endless = document["horizon"] is None
+        if not promised["participations"] <= _TIMES or (endless and not span <= _SPAN):
+            raise InvalidValue(
+                f"the plan's participations must be at most {_TIMES}, within {_SPAN} steps"
+            )
         "".join(records["keys"] or ()).encode()  # half a letter cannot be published
         return Plan.from_json(json.dumps(document))
     except (InvalidValue, Malformed):
@@ -179,8 +255,8 @@ def step_times(every: Any, start: Any, now: int) -> tuple[int | None, int | None
         if start is not None:
             raise InvalidValue("start must be given with every only")
         return None, None
-    if not isinstance(every, str):
-        raise Malformed("every must be a text, such as 1h")
+    if not isinstance(every, str) or len(every) > 100:
+        raise Malformed("every must be a text of at most 100 characters, such as 1h")
     length = duration.nanoseconds(every, name="every")
     if not length >= SHORTEST:
         raise InvalidValue("every must be at least 1s")

@@ -13,21 +13,10 @@ LARGEST = 2**63 - 1  # of a sequence or a step: what a database holds
 
 def read(body: bytes) -> Any:
     """The document; Malformed, without a word of it, if it is none."""
-    return line(text(body))
-
-
-def text(body: bytes) -> str:
-    """The body as UTF-8."""
     try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError:
-        raise Malformed("the body must be UTF-8") from None
-
-
-def line(content: str) -> Any:
-    """The document of one text."""
-    try:
-        return _DECODER.decode(content)
+        return _DECODER.decode(body.decode("utf-8"))
+    except UnicodeDecodeError:  # before ValueError, which it is too
+        message = "the body must be UTF-8"
     except _Unclear as found:
         message = str(found)
     except RecursionError:
@@ -35,6 +24,21 @@ def line(content: str) -> Any:
     except ValueError:  # its message may show what was sent
         message = "the body must be JSON"
     raise Malformed(message)
+
+
+def lines(body: bytes) -> tuple[list[int], list[Any]]:
+    """The numbers of the lines that are not blank, and the document of each."""
+    numbers, documents = [], []
+    for number, line in enumerate(body.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            documents.append(read(line))
+        except Malformed as error:
+            message = str(error).replace("the body", f"line {number} of the body", 1)
+            raise Malformed(message) from None
+        numbers.append(number)
+    return numbers, documents
 
 
 def fields(document: Any, *, needed: Collection[str], more: Collection[str] = ()) -> dict[str, Any]:
@@ -56,6 +60,8 @@ def name(**given: Any) -> str:
         raise Malformed(f"{field} must be a text")
     if not 0 < len(value) <= 200 or not value.isprintable():
         raise Malformed(f"{field} must be 1 to 200 printable characters")
+    if "\ufffd" in value:  # what an address has for bytes that are none: two names would be one
+        raise Malformed(f"{field} must be UTF-8")
     return value
 
 

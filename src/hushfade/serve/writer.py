@@ -37,7 +37,7 @@ class _Job:
 
     def told(self, result: Any, error: Exception | None) -> None:
         """Hand over the answer, to the thread that waits for it."""
-        self.loop.call_soon_threadsafe(_settle, self.answer, result, error)
+        self.loop.call_soon_threadsafe(_settle, [(self.answer, result)], error)
 
 
 class Writer:
@@ -122,9 +122,10 @@ class Writer:
             self._fell(error)
             for job in jobs:
                 job.told(None, error)
-        else:
-            for job, result in zip(jobs, results, strict=True):
-                job.told(result, None)
+        else:  # the loop is woken once for all of them
+            for loop, group in groupby(zip(jobs, results, strict=True), key=lambda x: x[0].loop):
+                answers = [(job.answer, result) for job, result in group]
+                loop.call_soon_threadsafe(_settle, answers, None)
 
     def _do(self, job: _Job) -> None:
         assert not isinstance(job.change, Batch)
@@ -142,10 +143,11 @@ class Writer:
             LOG.error("the store has stopped: %s", error)
 
 
-def _settle(answer: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
-    if answer.done():  # nobody waits any more; what is committed stays
-        return
-    if error is None:
-        answer.set_result(result)
-    else:
-        answer.set_exception(error)
+def _settle(answers: Sequence[tuple[asyncio.Future[Any], Any]], error: Exception | None) -> None:
+    for answer, result in answers:
+        if answer.done():  # nobody waits any more; what is committed stays
+            continue
+        if error is None:
+            answer.set_result(result)
+        else:
+            answer.set_exception(error)

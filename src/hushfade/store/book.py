@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hushfade import ledger
+from hushfade.errors import Refused
+from hushfade.guarantee import epsilon_of
 from hushfade.ledger import Account, Entry, Kind
 
 if TYPE_CHECKING:
@@ -32,16 +34,37 @@ class Book:
         )  # fmt: skip
 
     def charge(self, stream: str, dataset: str, plan: Plan, *, epoch: int) -> None:
-        """Charge a stream to its dataset; Refused if that would overspend."""
-        mu = plan.guarantee.mu
-        self.accounts()[dataset].charged(mu)
+        """Charge a stream to its dataset; Refused if that would overspend, or not add up."""
+        account, guarantee = self.accounts()[dataset], plan.guarantee
+        if not account.affords(guarantee.mu):
+            whole, left, needed = (
+                epsilon_of(mu, account.delta) if mu > 0 else 0.0
+                for mu in (account.mu, account.left, guarantee.mu)
+            )
+            raise Refused(
+                f"the budget of dataset {dataset!r} must not be overspent: epsilon = {left:.4g} of "
+                f"{whole:.4g} is left at delta = {account.delta:g}, {needed:.4g} is needed"
+            )
+        account.charged(guarantee.mu, guarantee.relation)
         self.enter(
-            "charge", stream=stream, dataset=dataset, epoch=epoch, plan=plan.digest.hex(), mu=mu
-        )
+            "charge", stream=stream, dataset=dataset, epoch=epoch, plan=plan.digest.hex(),
+            mu=guarantee.mu, relation=guarantee.relation,
+        )  # fmt: skip
+
+    def restore(self, known: Mapping[str, Account]) -> None:
+        """Spend what a mark knows to be spent, and this ledger, of an older copy, does not."""
+        for name, account in known.items():
+            if name not in self.accounts():
+                self.enter("dataset", dataset=name, mu=account.mu, delta=account.delta)
+            mu = self.accounts()[name].lacking(account)
+            if mu > 0:
+                self.enter("lost", dataset=name, mu=mu, relation=account.relation)
 
     def accounts(self) -> Mapping[str, Account]:
         """The budget of each dataset, and what was spent of it."""
-        rows = self._database.read(f"{_ROWS} WHERE kind IN ('dataset', 'charge') ORDER BY number")
+        rows = self._database.read(
+            f"{_ROWS} WHERE kind IN ('dataset', 'charge', 'lost') ORDER BY number"
+        )
         return ledger.accounts(Entry(*row) for row in rows)
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:

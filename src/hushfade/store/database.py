@@ -14,6 +14,7 @@ class Database(Protocol):
     """One connection, which one thread uses at a time.  Placeholders are `?`."""
 
     kinds: ClassVar[dict[str, str]]  # the database's names for 'blob', 'integer' and 'real'
+    recovered: bool  # was there a log of a process that did not close it?
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows."""
@@ -21,11 +22,17 @@ class Database(Protocol):
     def write(self, sql: str, *values: Any) -> None:
         """Change something, inside a transaction."""
 
+    def tables(self) -> set[str]:
+        """The names of the tables that are there."""
+
     def transaction(self) -> AbstractContextManager[None]:
         """All that is written in the block is on the disk when it ends, or nothing is."""
 
     def sound(self) -> None:
         """Failed, if the database itself finds that it is damaged."""
+
+    def tidy(self) -> None:
+        """Empty the log, if it can be done now: nothing is left there of what was erased."""
 
     def backup(self, path: Path) -> None:
         """A copy of what is committed, in a new file."""

@@ -7,6 +7,7 @@ stops: nothing was published, and the next process goes on from what was committ
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,12 +46,17 @@ class Store(Reader):
     """One writer's view of a store.  Use `Store.open`, and close it.  Threads take turns."""
 
     def __init__(self, database: Database, mark: MarkFile, *, new_epoch: bool = False) -> None:
+        mark.lock()
+        self._mark = mark
         schema.migrate(database)
         super().__init__(database)
-        self._mark = mark
+        if database.recovered:  # the log of another copy would have been written into this one
+            database.sound()
+            self.verify()
+        self._process = os.getpid()
         self._stopped = False
         self._live: dict[str, Live] = {}
-        self._name = settle(database, self._book, mark, new_epoch=new_epoch)
+        self.settled = settle(database, self._book, mark, new_epoch=new_epoch)
 
     @classmethod
     def open(
@@ -61,7 +67,7 @@ class Store(Reader):
         The mark is a file beside SQLite's, FILE.mark; a database elsewhere, which is named by
         'postgresql://...', needs a `mark` of its own.  Refused: a second writer, a newer version,
         and an older copy than the mark knows, unless it is opened as a `new_epoch`, in which every
-        stream is charged again.
+        stream is charged again, or ended where its budget does not allow that, as `settled` says.
         """
         file = mark_of(where, mark)
         database = connected(where)
@@ -69,6 +75,7 @@ class Store(Reader):
             return cls(database, file, new_epoch=new_epoch)
         except BaseException:
             database.close()
+            file.release()
             raise
 
     def close(self) -> None:
@@ -76,7 +83,7 @@ class Store(Reader):
         with self._turn:
             self._stopped = True
             self._live.clear()
-            self._mark.close()
+            self._mark.release()
             super().close()
 
     # Datasets and streams -------------------------------------------------------------------
@@ -156,6 +163,10 @@ class Store(Reader):
                 points.reached("after draw")
                 told = {"stream": name, "epoch": live.epoch, "step": step}
                 self._book.enter("step", release=release.digest, **told)
+                if step == live.plan.horizon:
+                    self._end(live)
+            if live.ended:
+                self._database.tidy()
             return release
 
     def end(self, name: str) -> None:
@@ -165,9 +176,12 @@ class Store(Reader):
             if live.ended:
                 return
             with self._changing():
-                live.end(self._database)
-                told = {"stream": name, "epoch": live.epoch, "steps": live.steps}
-                self._book.enter("end", **told)
+                self._end(live)
+            self._database.tidy()
+
+    def _end(self, live: Live) -> None:
+        live.end(self._database)
+        self._book.enter("end", stream=live.name, epoch=live.epoch, steps=live.steps)
 
     # Order ----------------------------------------------------------------------------------
 
@@ -180,6 +194,8 @@ class Store(Reader):
         with self._turn:
             if self._stopped:
                 raise Failed("the store has stopped: open it in a new process")
+            if os.getpid() != self._process:
+                raise Failed("a forked process must open the store itself: its parent writes here")
             last = self._book.last
             try:
                 with self._database.transaction():
@@ -187,7 +203,8 @@ class Store(Reader):
                 if self._book.last is not None and self._book.last is not last:
                     points.reached("before mark")
                     entry = self._book.last
-                    self._mark.write(Mark(self._name, entry.number, entry.digest))
+                    spent = None if entry.kind in ("step", "end") else self._book.accounts()
+                    self._mark.write(Mark(self.settled.name, entry.number, entry.digest), spent)
                     points.reached("after mark")
             except (InvalidValue, Refused):
                 self._book.last = last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
     from hushfade.store.keeper import Batch
 
 
+SENDERS = 100_000  # of a stream and token: each is remembered until the stream ends
+
+
 class Live:
     """What is committed of a stream, and the rows that each change writes.
 
     The database holds a saved state, the traces of the steps since, and the batches of the open
     step.  Traces are erased when a newer state is saved: after as many steps as the private half
-    remembers.  Then no total is kept for longer than the mechanism itself needs it.
+    remembers.  So no total is kept for more than twice as many steps as the mechanism needs it.
     """
 
     def __init__(self, number: int, name: str, plan: Plan, epoch: int, steps: int) -> None:
@@ -34,6 +38,7 @@ class Live:
         self.records = 0
         self.senders: dict[str, int] = {}
         self.counts: dict[str, int] = {}
+        self._owners: Counter[str] = Counter()  # how many senders each token has
         self._stream: Stream | None = None  # none, once it has ended
         self._batches = 0
         self._traces = 0
@@ -67,6 +72,7 @@ class Live:
         found.senders = dict(
             database.read("SELECT sender, sequence FROM senders WHERE stream = ?", number)
         )
+        found._owners.update(map(_owner, found.senders))
         found.counts = dict(
             database.read("SELECT name, number FROM counts WHERE stream = ?", number)
         )
@@ -85,7 +91,11 @@ class Live:
         """Refuse batches that do not fit, before anything is changed."""
         if self.ended:
             raise Refused(f"stream {self.name!r} has ended")
-        intake, after = self.plan.intake, self.totals.copy()
+        new = {batch.sender for batch in batches} - self.senders.keys()
+        owners = Counter(map(_owner, new))
+        if any(self._owners[owner] + count > SENDERS for owner, count in owners.items()):
+            raise Refused(f"senders must be at most {SENDERS} a stream and token")
+        intake = self.plan.intake
         for batch in batches:
             lanes, units = batch.lanes, batch.units
             if lanes.ndim != 1 or lanes.shape != units.shape or len(np.unique(lanes)) < len(lanes):
@@ -94,12 +104,8 @@ class Live:
                 raise InvalidValue(f"lanes must be in 0, ..., {intake.lanes - 1}")
             if batch.step is not None and not 1 <= batch.step <= self.steps + 1:
                 raise Refused(f"step must not be beyond the open one, {self.steps + 1}")
-            # each sum of two fits int64; those that are late or repeated are counted here too
             if np.any(np.abs(units) > intake.largest_total):
                 raise InvalidValue("units must be at most the plan's largest total")
-            after[lanes] += units
-            if np.any(np.abs(after[lanes]) > intake.largest_total):
-                raise Refused("the totals of a step must stay below the plan's largest total")
 
     def admit(self) -> None:
         """Refuse a step after the end or the plan's horizon, before anything is changed."""
@@ -118,6 +124,7 @@ class Live:
             " ON CONFLICT (stream, sender) DO UPDATE SET sequence = excluded.sequence",
             self.number, batch.sender, batch.sequence,
         )  # fmt: skip
+        self._owners[_owner(batch.sender)] += batch.sender not in self.senders
         self.senders[batch.sender] = batch.sequence
         if batch.step is not None and batch.step <= self.steps:
             self.count(database, "late", batch.records)
@@ -171,20 +178,39 @@ class Live:
 
     def end(self, database: Database) -> None:
         """No more steps: state, traces, open totals are erased."""
-        for table in ("batches", "traces", "states", "senders"):
-            database.write(f"DELETE FROM {table} WHERE stream = ?", self.number)
-        database.write("UPDATE streams SET ended = 1 WHERE stream = ?", self.number)
+        erase(database, self.number)
         self._blank()
+        self.senders.clear()
+        self._owners.clear()
+        self.counts.clear()
         self._stream = None
 
     def _sum(self, records: int, lanes: Signed, units: Signed) -> None:
-        self.totals[lanes] += units
+        """Add to the totals, which stop at the plan's largest.
+
+        A refusal would tell the sender what others have sent.  A sum that stops moves by no more
+        than a record does, so the guarantee stands.
+        """
+        most = self.plan.intake.largest_total  # the sum of two fits int64
+        self.totals[lanes] = np.clip(self.totals[lanes] + units, -most, most)
         self.records += records
 
     def _blank(self) -> None:
         self.totals = np.zeros_like(self.totals)
         self.records = 0
         self._batches = 0
+
+
+def _owner(sender: str) -> str:
+    """The token of a sender as the service names it; nothing without one."""
+    return sender.rpartition("\n")[0]
+
+
+def erase(database: Database, number: int) -> None:
+    """The stream has ended, and what it kept of its records is erased."""
+    for table in ("batches", "traces", "states", "senders", "counts"):
+        database.write(f"DELETE FROM {table} WHERE stream = ?", number)
+    database.write("UPDATE streams SET ended = 1 WHERE stream = ?", number)
 
 
 def _bytes(numbers: Signed) -> bytes:

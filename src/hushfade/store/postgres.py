@@ -13,6 +13,21 @@ from hushfade.errors import Failed, Refused
 from hushfade.store.database import committed
 
 _PATIENCE = 1.0  # seconds that the server may take to see that a process is dead
+_REASONS = {  # for some words in what is said: the rest may have a part of the password
+    "Connection refused": "nothing listens at that host and port",
+    "No such file": "no server runs there",
+    "failed to resolve host": "there is no such host",
+    "could not translate host": "there is no such host",
+    "timeout": "the server does not answer",
+    "password authentication failed": "user or password is wrong",
+    "no password supplied": "a password is needed",
+    "no pg_hba.conf entry": "the server does not let this user in from here",
+    'database "': "there is no such database, or it is not this user's",
+    'role "': "there is no such user",
+    "too many clients": "the server has too many connections",
+    "starting up": "the server is not ready yet",
+    "shutting down": "the server is shutting down",
+}
 _LOCK = 0x68757368666164  # 'hushfad': the same for every process that writes to the database
 
 
@@ -29,11 +44,13 @@ class Postgres:
         "real": "DOUBLE PRECISION",
     }
 
+    recovered = False  # the server looks after its own log
+
     def __init__(self, where: str, *, only_read: bool = False) -> None:
         try:
             self._connection = psycopg.connect(where, autocommit=True)
         except psycopg.Error as error:
-            raise _failed(error, "opened") from None
+            raise Failed(f"the database cannot be opened: {_reason(error)}") from None
         if only_read:
             self.read("SELECT set_config('default_transaction_read_only', 'on', false)")
             return
@@ -42,7 +59,7 @@ class Postgres:
         while not self.read("SELECT pg_try_advisory_lock(?)", _LOCK)[0][0]:
             if monotonic() > deadline:
                 self._connection.close()
-                raise Refused("another process writes to this store")
+                raise Refused("another process writes to this database")
             sleep(0.05)
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -57,6 +74,10 @@ class Postgres:
         except psycopg.Error as error:
             raise _failed(error, "written") from None
 
+    def tables(self) -> set[str]:
+        named = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+        return {name for (name,) in self.read(named)}
+
     def transaction(self) -> AbstractContextManager[None]:
         return committed(self, "BEGIN", self._undo)
 
@@ -67,6 +88,9 @@ class Postgres:
     def sound(self) -> None:
         """PostgreSQL looks after its own pages: only that it answers is checked."""
         self.read("SELECT 1")
+
+    def tidy(self) -> None:
+        """PostgreSQL cleans up by itself, in its own time (autovacuum)."""
 
     def backup(self, path: Path) -> None:
         raise Refused("a PostgreSQL database must be backed up by pg_dump or its own means")
@@ -81,7 +105,15 @@ def _numbered(sql: str) -> Any:
     return sql.replace("?", "%s")
 
 
+def _reason(error: psycopg.Error) -> str:
+    """Why there is no connection, in words of ours: the address has a password."""
+    if isinstance(error, psycopg.ProgrammingError) or "connection option" in str(error):
+        return "its address must be as postgresql://user:password@host:port/name"
+    found = (reason for words, reason in _REASONS.items() if words in str(error))
+    return next(found, type(error).__name__)
+
+
 def _failed(error: Exception, deed: str) -> Failed:
     """What the server says may show content: only the kind of the error is told."""
-    kind = type(error).__name__
-    return Failed(f"the database cannot be {deed} ({kind}): nothing was published")
+    safe = "; nothing was published" if deed == "written" else ""
+    return Failed(f"the database cannot be {deed}: {type(error).__name__}{safe}")

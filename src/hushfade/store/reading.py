@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from threading import RLock
 
@@ -19,6 +20,8 @@ from hushfade.store.book import Book
 from hushfade.store.database import Database
 from hushfade.store.live import Live
 from hushfade.store.opening import connected
+
+_PIECE = 1000  # rows that are read at a time
 
 
 @dataclass(frozen=True)
@@ -89,22 +92,42 @@ class Reader:
 
     def entries(self) -> Iterator[Entry]:
         """The ledger."""
-        return self._book.entries()
+        found = self._book.entries()
+        while True:
+            with self._turn:
+                piece = list(islice(found, _PIECE))
+            if not piece:
+                return
+            yield from piece
 
     def verify(self) -> int:
-        """How many entries the ledger has, if it is whole and the releases are those it names."""
+        """How many entries the ledger has, if it is whole and the releases are those it names.
+
+        Cost: one pass through the ledger and the releases, a thousand of them in memory.
+        """
         with self._turn:
             last = ledger.verified(self._book.entries())
             self._book.accounts()
-            told: dict[str, dict[int, str]] = {name: {} for name in self.streams()}
+            kept = {name: self._all(name) for name in self.streams()}
             for entry in self._book.entries():
                 if entry.kind == "step":
-                    content = entry.content
-                    told[content["stream"]][content["step"]] = content["release"]
-            for name, releases in told.items():
-                if releases != {x.step: x.digest for x in self.releases(name)}:
-                    raise Failed(f"the releases of stream {name!r} must be those of the ledger")
+                    told = entry.content
+                    release = next(kept[told["stream"]], None)
+                    if release is None or (release.step, release.digest) != (
+                        told["step"], told["release"],
+                    ):  # fmt: skip
+                        raise _astray(told["stream"])
+            for name, rest in kept.items():
+                if next(rest, None) is not None:
+                    raise _astray(name)
             return 0 if last is None else last.number
+
+    def _all(self, name: str) -> Iterator[Published]:
+        """All releases of a stream, read in pieces."""
+        after = 0
+        while piece := self.releases(name, after=after, most=_PIECE):
+            yield from piece
+            after = piece[-1].step
 
     def check(self) -> None:
         """Failed or Refused, if the database or a stream's state is damaged."""
@@ -117,3 +140,7 @@ class Reader:
         """A copy of what is committed, in a new SQLite file; PostgreSQL has its own way."""
         with self._turn:
             self._database.backup(path)
+
+
+def _astray(name: str) -> Failed:
+    return Failed(f"the releases of stream {name!r} must be those of the ledger")

@@ -40,6 +40,10 @@ def add(store: Store, name: str, scopes: Iterable[str]) -> str:
     """A new token of that name, to be shown once: only its digest is kept."""
     if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
         raise InvalidValue("name must be 1 to 200 printable characters")
+    if "/" in name or name in (".", ".."):
+        raise InvalidValue(
+            "name must be without '/', and not '.' or '..': it is part of an address"
+        )
     wanted = set(scopes)
     if not wanted or not wanted <= set(SCOPES):
         raise InvalidValue(f"scope must be {', '.join(SCOPES[:-1])} or {SCOPES[-1]}")
@@ -55,7 +59,7 @@ def add(store: Store, name: str, scopes: Iterable[str]) -> str:
 
 
 def revoke(store: Store, name: str) -> None:
-    """The token of that name opens nothing from the service's next start."""
+    """The token of that name opens nothing more."""
     with store._changing():
         if not store._database.read("SELECT 1 FROM tokens WHERE name = ?", name):
             raise InvalidValue("name must be that of a token of the store")

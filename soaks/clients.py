@@ -1,0 +1,174 @@
+"""The clients of a service that is killed: senders, one who closes steps, a reader.
+
+Each has one connection, and knows only what it was answered.  A sender numbers its batches, and
+sends one again, in the same words, until it is acknowledged.  A batch of sequence s adds 4^(s mod
+12): as long as no two batches with the same remainder can be in one step, the digits of a step's
+total, to the base of 4, tell how often each batch was counted.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from threading import Event, Lock
+from typing import Any
+
+STREAM = "late"
+SLOTS = 12
+BASE = 4
+
+
+class Gone(Exception):
+    """The service does not answer: the round is over."""
+
+
+class Link:
+    """A connection to the service, made when it listens."""
+
+    def __init__(self, port: int, over: Event) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=20)
+        while True:
+            try:
+                self._connection.connect()
+                return
+            except OSError:
+                if over.wait(0.005):
+                    raise Gone from None
+
+    def ask(self, method: str, path: str, content: Any = None) -> tuple[int, Any]:
+        """The status and the document of an answer."""
+        body = None if content is None else json.dumps(content)
+        headers = {} if content is None else {"Content-Type": "application/json"}
+        try:
+            self._connection.request(method, f"/v1/streams/{STREAM}{path}", body, headers)
+            answer = self._connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except (OSError, HTTPException):
+            raise Gone from None
+
+    def follow(self, path: str, heard: Callable[[Any], None]) -> None:
+        """Hand over each event's data, until the service is gone."""
+        try:
+            self._connection.request("GET", f"/v1/streams/{STREAM}{path}")
+            answer = self._connection.getresponse()
+            while line := answer.readline():
+                if line.startswith(b"data: ") and line.endswith(b"\n"):
+                    heard(json.loads(line.removeprefix(b"data: ")))
+        except (OSError, HTTPException):
+            raise Gone from None
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+
+@dataclass
+class Sender:
+    """A sender: what it sent, and between which steps each acknowledged batch must be counted."""
+
+    name: str
+    sequence: int = 0  # the first that is not acknowledged
+    sent: bool = False  # has it been sent, without an answer?
+    first: list[int] = field(default_factory=list)
+    last: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Seen:
+    """What all clients of a service have seen, over all its processes."""
+
+    senders: list[Sender]
+    asked: int = 0  # the last step that was asked to be closed
+    closed: int = 0  # the last step whose release was the answer to that
+    published: dict[int, set[str]] = field(default_factory=dict)  # all that was seen of a step
+    followed: int = 0  # the last step that the reader was told of
+    events: int = 0
+    odd: list[str] = field(default_factory=list)  # answers that no client should get
+    _turn: Lock = field(default_factory=Lock)
+
+    @property
+    def acknowledged(self) -> int:
+        """How many batches were."""
+        return sum(sender.sequence for sender in self.senders)
+
+    def release(self, document: Any) -> None:
+        """A release was seen: its time too shows whether it was drawn twice."""
+        said = json.dumps([document[name] for name in ("closed", "value", "stddev")])
+        with self._turn:
+            self.published.setdefault(document["step"], set()).add(said)
+
+
+def send(link: Link, seen: Seen, sender: Sender) -> None:
+    """Send the sender's next batch, or the last one again, until it is acknowledged."""
+    at = sender.sequence
+    if len(sender.first) == at:
+        sender.first.append(seen.closed + 1)
+    record = {"key": sender.name, "value": BASE ** (at % SLOTS)}
+    content = {"sender": sender.name, "sequence": at, "records": [record]}
+    again, sender.sent = sender.sent, True
+    status, said = link.ask("POST", "/records", content)
+    if status in (429, 503):  # come again
+        time.sleep(0.01)
+        return
+    expected = ("accepted", "repeated") if again else ("accepted",)
+    if status != 200 or said["status"] not in expected:
+        seen.odd.append(f"records: {status} {said}")
+        return
+    sender.last.append(seen.asked + 1)
+    sender.sequence, sender.sent = at + 1, False
+
+
+def keep_sending(link: Link, seen: Seen, sender: Sender, over: Event) -> None:
+    """Send batch after batch, as far ahead of the closed steps as can be told apart."""
+    while not over.is_set():
+        before = sender.sequence - SLOTS
+        if before < 0 or sender.last[before] <= seen.closed:
+            send(link, seen, sender)
+        else:
+            time.sleep(0.001)
+
+
+def close(link: Link, seen: Seen, step: int) -> None:
+    """Close the step, or ask for its release again."""
+    seen.asked = max(seen.asked, step)
+    status, said = link.ask("POST", f"/steps/{step}/close")
+    if status != 200:
+        seen.odd.append(f"close: {status} {said}")
+        return
+    seen.release(said)
+    seen.closed = max(seen.closed, step)
+
+
+def keep_closing(link: Link, seen: Seen, rng: random.Random, over: Event) -> None:
+    """Close step after step, and ask for an earlier one now and then."""
+    while not over.wait(rng.uniform(0.0, 0.03)):
+        close(link, seen, seen.closed + 1)
+        if rng.random() < 0.2:
+            close(link, seen, rng.randint(max(1, seen.closed - 5), seen.closed))
+
+
+def read(link: Link, seen: Seen, after: int) -> int:
+    """The last step of those after that step which were read; as many as the service gives."""
+    _, said = link.ask("GET", f"/releases?after={after}&limit=1000")
+    for release in said["releases"]:
+        seen.release(release)
+        after = release["step"]
+    return after
+
+
+def keep_reading(link: Link, seen: Seen) -> None:
+    """Read what was seen before once more, then follow the releases as they are made."""
+
+    def heard(release: Any) -> None:
+        seen.release(release)
+        seen.events += 1
+        if release["step"] != seen.followed + 1:
+            seen.odd.append(f"event: step {release['step']} after {seen.followed}")
+        seen.followed = release["step"]
+
+    read(link, seen, max(0, seen.followed - 20))
+    link.follow(f"/events?after={seen.followed}", heard)

@@ -1,0 +1,262 @@
+"""What each route answers: a request is read strictly, the service asked, the answer written."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from anyio.to_thread import run_sync
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from hushfade.errors import Failed, Malformed
+from hushfade.serve import document, events, intake, metrics, planner, published, strict
+from hushfade.serve.guard import Caller
+from hushfade.serve.held import Held
+from hushfade.serve.refusals import Refusal, answer, busy
+from hushfade.serve.registry import Facts
+from hushfade.serve.service import Service, budget, guarantee_of, plan_of, step_times
+from hushfade.store.tokens import SCOPES
+
+_SMALL = 4096  # bytes of a body that are read at once, without a thread
+_WAITING = 8  # plans that may wait until they are made
+
+
+# What is in a request -----------------------------------------------------------------------
+
+
+def _facts(service: Service, request: Request) -> Facts:
+    return service.registry.facts(request.path_params["name"])
+
+
+def _kind(request: Request, *kinds: str) -> str:
+    """The body's kind, which must be one of these."""
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind not in kinds:
+        raise Refusal(415, "media_type", f"the body must be {' or '.join(kinds)}")
+    return kind
+
+
+async def _document(service: Service, request: Request, caller: Caller) -> Any:
+    _kind(request, intake.JSON)
+    async with service.guard.body(request, caller) as body:
+        return await run_sync(strict.read, body, limiter=service.reading)
+
+
+def _query(request: Request, *names: str) -> dict[str, str]:
+    """The query, if it has each of these names at most once and no others."""
+    pairs = request.query_params.multi_items()
+    found = dict(pairs)
+    if len(found) < len(pairs) or not found.keys() <= set(names):
+        rule = f"must have each of {', '.join(names)} at most once" if names else "must be empty"
+        raise Malformed(f"the query {rule}")
+    return found
+
+
+# Datasets and streams -----------------------------------------------------------------------
+
+
+async def add_dataset(service: Service, request: Request, caller: Caller) -> Response:
+    """A new dataset: its account."""
+    content = await _document(service, request, caller)
+    asked = strict.fields(content, needed=("name", "epsilon", "delta"))
+    name = strict.name(name=asked["name"])
+    account = await service.add_dataset(name, guarantee_of(asked))
+    return answer(budget(account), 201)
+
+
+async def list_datasets(service: Service, request: Request, caller: Caller) -> Response:
+    """All accounts."""
+    accounts = await run_sync(service.store.accounts)
+    return answer([budget(account) for account in accounts.values()])
+
+
+async def add_stream(service: Service, request: Request, caller: Caller) -> Response:
+    """A new stream: what is public of it."""
+    content = await _document(service, request, caller)
+    asked = strict.fields(content, needed=("name", "dataset", "plan"), more=("every", "start"))
+    name = strict.name(name=asked["name"])
+    if "/" in name or name in (".", ".."):
+        raise Malformed("name must be without '/', and not '.' or '..': it is part of an address")
+    dataset = strict.name(dataset=asked["dataset"])
+    every, start = step_times(asked.get("every"), asked.get("start"), service.clock())
+    plan = await run_sync(plan_of, asked["plan"])
+    facts = Facts(name, dataset, plan, every, start)
+    await service.add_stream(facts)
+    return answer(service.registry.described(facts), 201)
+
+
+async def list_streams(service: Service, request: Request, caller: Caller) -> Response:
+    """What is public of each stream."""
+    return answer({"streams": await _described(service, service.registry.all(), caller)})
+
+
+async def show_stream(service: Service, request: Request, caller: Caller) -> Response:
+    """What is public of one stream, and its plan."""
+    facts = _facts(service, request)
+    (told,) = await _described(service, [facts], caller)
+    return answer(told | {"plan": json.loads(facts.plan.to_json())})
+
+
+async def _described(service: Service, listed: list[Facts], caller: Caller) -> list[dict[str, Any]]:
+    """The streams; how many records came is told to those alone who look after them."""
+    told = [service.registry.described(facts) for facts in listed]
+
+    def count() -> None:
+        for stream in told:
+            live = service.store.live(stream["name"])
+            private = {"late": live.counts.get("late", 0), "open_records": live.records}
+            stream["not_for_publication"] = private
+
+    if caller.may("admin"):
+        with suppress(Failed):  # a store that has stopped is still read
+            await run_sync(count)
+    return told
+
+
+async def end_stream(service: Service, request: Request, caller: Caller) -> Response:
+    """The stream that has ended."""
+    facts = _facts(service, request)
+    await service.end(facts.name)
+    return answer(service.registry.described(facts))
+
+
+# Records and releases -----------------------------------------------------------------------
+
+
+async def take_records(service: Service, request: Request, caller: Caller) -> Response:
+    """What became of the records, when they are on the disk."""
+    facts = _facts(service, request)
+    kind = _kind(request, intake.JSON, intake.LINES)
+    asked = _query(request, *(("sender", "sequence", "step") if kind == intake.LINES else ()))
+    async with service.guard.body(request, caller) as body:
+        if len(body) <= _SMALL:
+            batch = intake.batch(facts, kind, body, asked)
+        else:
+            read = partial(intake.batch, facts, kind, body, asked)
+            batch = await run_sync(read, limiter=service.reading)
+    batch = replace(batch, sender=caller.sending(batch.sender))
+    told: dict[str, Any] = {"status": await service.accept(batch), "records": batch.records}
+    if told["status"] == "repeated":  # one that has lost count learns where it stands
+        told["last"] = await run_sync(service.last_sequence, batch)
+    return answer(told)
+
+
+async def close_step(service: Service, request: Request, caller: Caller) -> Response:
+    """The release of the step, the same whenever it is asked for."""
+    facts = _facts(service, request)
+    step = strict.digits(step=request.path_params["step"], least=1)
+    release = await service.close_step(facts.name, step)
+    return answer({"stream": facts.name, **published.plain(facts, release)})
+
+
+async def read_releases(service: Service, request: Request, caller: Caller) -> Response:
+    """The releases after a step, or the newest ones, in the form that is wanted."""
+    facts = _facts(service, request)
+    asked = _query(request, "after", "limit", "last")
+    if "last" in asked and len(asked) > 1:
+        raise Malformed("last must be given without after and limit")
+    after = strict.digits(after=asked.get("after", "0"))
+    limit = strict.digits(limit=asked.get("limit", "1000"), least=1, most=published.MOST)
+    if "last" in asked:
+        limit = strict.digits(last=asked["last"], least=1, most=published.MOST)
+    kind = published.wanted(",".join(request.headers.getlist("accept")))
+    most = published.most(facts, limit)
+    if "last" in asked:
+        after = max(0, service.registry.step(facts.name) - most)
+
+    def read() -> Response:
+        found = service.releases(facts.name, after=after, most=most)
+        return published.response(facts, found, service.registry.step(facts.name), kind)
+
+    return Held(service.guard.room(caller), partial(run_sync, read))
+
+
+async def follow(service: Service, request: Request, caller: Caller) -> Response:
+    """The releases after a step, and all that come."""
+    facts = _facts(service, request)
+    asked = _query(request, "after")
+    said = request.headers.get("last-event-id", asked.get("after"))
+    after = service.registry.step(facts.name) if said is None else strict.digits(after=said)
+    if service.hub.full:
+        raise busy()
+
+    async def read(last: int) -> list[Any]:
+        most = published.most(facts, events.PIECE)
+        return await run_sync(partial(service.releases, facts.name, after=last, most=most))
+
+    if request.method == "HEAD":
+        return Response(media_type=events.KIND)
+    may = partial(service.guard.knows, caller)
+    lines = events.events(service.hub, service.registry, facts, after, read, may=may)
+    return StreamingResponse(lines, media_type=events.KIND)
+
+
+# Tokens -------------------------------------------------------------------------------------
+
+
+async def add_token(service: Service, request: Request, caller: Caller) -> Response:
+    """A new token, shown this once."""
+    content = await _document(service, request, caller)
+    asked = strict.fields(content, needed=("name", "scopes"))
+    name, scopes = strict.name(name=asked["name"]), asked["scopes"]
+    if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
+        raise Malformed("scopes must be a list of texts")
+    text = await service.add_token(name, scopes)
+    listed = [scope for scope in SCOPES if scope in scopes]
+    return answer({"name": name, "scopes": listed, "token": text}, 201)
+
+
+async def list_tokens(service: Service, request: Request, caller: Caller) -> Response:
+    """Whose tokens there are, and what each may do."""
+    return answer({"tokens": service.guard.holders()})
+
+
+async def revoke_token(service: Service, request: Request, caller: Caller) -> Response:
+    """The token that opens nothing more."""
+    name = strict.name(name=request.path_params["name"])
+    await service.revoke_token(name)
+    return answer({"name": name, "revoked": True})
+
+
+# The rest -----------------------------------------------------------------------------------
+
+
+async def make_plan(service: Service, request: Request, caller: Caller) -> Response:
+    """What a decay and a guarantee would cost."""
+    content = await _document(service, request, caller)
+    if service.planning.statistics().tasks_waiting >= _WAITING:
+        raise busy()
+    return answer(await run_sync(planner.answer, content, limiter=service.planning))
+
+
+async def scrape(service: Service, request: Request, caller: Caller) -> Response:
+    """Every stream's newest release, for Prometheus; nothing is drawn."""
+    text = await run_sync(service.scraped)
+    return Response(text, headers={"Content-Type": metrics.KIND})
+
+
+async def health(service: Service, request: Request, caller: Caller) -> Response:
+    """That the process is up."""
+    return answer({"status": "up"})
+
+
+async def ready(service: Service, request: Request, caller: Caller) -> Response:
+    """That it takes changes."""
+    if service.ready:
+        return answer({"status": "ready"})
+    raise Refusal(503, "stopped", "the service takes no changes", Retry_After="10")
+
+
+async def openapi(service: Service, request: Request, caller: Caller) -> Response:
+    """The interface for machines."""
+    return Response(document.text(), media_type="application/json")
+
+
+async def page(service: Service, request: Request, caller: Caller) -> Response:
+    """A file of the page."""
+    path = request.path_params.get("path", "index.html")
+    return service.pages.response(path, request.headers.get("if-none-match"))

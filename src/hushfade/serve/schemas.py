@@ -1,0 +1,287 @@
+"""What is sent and answered, as JSON schemas: every object has these fields and no others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hushfade.serve.guard import MAX_BODY
+from hushfade.serve.intake import MOST
+from hushfade.serve.planner import LONGEST, SLOWEST
+from hushfade.serve.strict import LARGEST
+from hushfade.store.tokens import SCOPES
+
+Schema = dict[str, Any]
+
+
+def or_null(schema: Schema) -> Schema:
+    """The same, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def list_of(items: Schema, **more: Any) -> Schema:
+    """A list of these."""
+    return {"type": "array", "items": items, **more}
+
+
+def an_object(needed: Schema, more: Schema | None = None, **also: Any) -> Schema:
+    """An object with the needed fields, some more if they are given, and no others."""
+    return {
+        "type": "object",
+        "properties": needed | (more or {}),
+        "required": list(needed),
+        "additionalProperties": False,
+        **also,
+    }
+
+
+def named(name: str) -> Schema:
+    """The schema of that name."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def whole(least: int = 0, most: int = LARGEST) -> Schema:
+    """An integer within bounds."""
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def number(least: float | None = None, most: float | None = None, *, above: bool = False) -> Schema:
+    """A finite number within bounds; `above` the least one, if that is said."""
+    found: Schema = {"type": "number"}
+    if least is not None:
+        found["exclusiveMinimum" if above else "minimum"] = least
+    if most is not None:
+        found["maximum"] = most
+    return found
+
+
+TEXT: Schema = {"type": "string"}
+# wider than the rule, which is told by no short pattern: letters that can be printed
+NAME: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 200,
+    "pattern": r"^[^\u0000-\u001f\u007f-\u00a0\ufffd]+$",
+    "description": "1 to 200 printable characters.",
+}
+PLACE: Schema = NAME | {
+    "pattern": r"^(?!\.{1,2}$)[^/\u0000-\u001f\u007f-\u00a0\ufffd]+$",
+    "description": "1 to 200 printable characters without '/', and not '.' or '..'.",
+}
+TIME: Schema = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$",
+}
+_LENGTH: Schema = {
+    "type": "string",
+    "maxLength": 100,
+    "pattern": r"^([0-9]{1,15}(\.[0-9]{1,9})? ?(w|d|h|min|ms|us|ns|m|s) ?)+$",
+    "description": "A step's length: a number and its unit, several may follow. At least 1s.",
+    "examples": ["1h", "90min", "7d"],
+}
+_EPSILON, _DELTA = number(1e-3, 100), number(1e-30, 0.5)
+_ABOVE_0 = number(0, above=True)
+_SCOPE: Schema = {"enum": list(SCOPES), "description": "admin includes the others."}
+
+_VALUE: Schema = {
+    "description": "A number; with keys or vectors a list, in the keys' order.",
+    "anyOf": [number(), list_of(number())],
+}
+_RECORD: Schema = {
+    "description": 'A number, clipped to the plan\'s bounds; with keys {"key": ..., "value": ...}, '
+    "where the value may be left out if records are counted; of vectors a list.",
+    "anyOf": [
+        number(),
+        an_object({"key": TEXT}, {"value": number()}),
+        list_of(number(), minItems=1),
+    ],
+}
+
+_RELEASE: Schema = {
+    "step": whole(1),
+    "closed": TIME,
+    "value": _VALUE,
+    "stddev": _ABOVE_0 | {"description": "The standard deviation of the error."},
+}
+_STREAM: Schema = {
+    "name": PLACE, "dataset": NAME, "decay": TEXT, "guarantee": TEXT, "epsilon": _ABOVE_0,
+    "delta": _ABOVE_0, "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)),
+    "every": or_null(TEXT), "start": or_null(TIME), "step": whole(), "stddev": _ABOVE_0,
+    "closed": or_null(TIME), "ended": {"type": "boolean"},
+}  # fmt: skip
+_PRIVATE: Schema = {
+    "not_for_publication": an_object(
+        {"late": whole(), "open_records": whole()},
+        description="Exact counts of records, for tokens with the scope admin.",
+    )
+}
+
+_DECAYS: Schema = {
+    "oneOf": [
+        an_object({"kind": {"const": "none"}}),
+        an_object({"kind": {"const": "exponential"}, "half_life": _ABOVE_0}),
+        an_object({"kind": {"const": "power_law"}, "power": _ABOVE_0}),
+        an_object({"kind": {"const": "sliding_window"}, "length": whole(1)}),
+        an_object({"kind": {"const": "custom"}, "values": list_of(number(), minItems=1)}),
+        an_object(
+            {
+                "kind": {"const": "mixture"},
+                "parts": list_of(
+                    an_object({"weight": _ABOVE_0, "decay": named("Decay")}), minItems=1
+                ),
+            }
+        ),
+    ]
+}
+_PLAN: Schema = an_object(
+    {
+        "format": {"const": "hushfade plan 1"},
+        "decay": named("Decay"),
+        "guarantee": an_object(
+            {
+                "epsilon": _ABOVE_0,
+                "delta": _ABOVE_0,
+                "mu": _ABOVE_0,
+                "neighbours": named("Neighbours"),
+                "participations": whole(1),
+                "separation": whole(1),
+            },
+            {"records_per_step": whole(2)},
+        ),
+        "records": an_object(
+            {
+                "low": number(),
+                "high": number(),
+                "resolution": _ABOVE_0,
+                "keys": or_null(list_of(TEXT, minItems=1, maxItems=100_000, uniqueItems=True)),
+                "width": whole(1, 100_000),
+                "norm": or_null(_ABOVE_0),
+            }
+        ),
+        "horizon": or_null(whole(1)),
+        "method": {"enum": ["square_root", "normalized", "unbounded", "given"]},
+        "loss": number(),
+        "taps": an_object(
+            {
+                "bits": whole(0, 62),
+                "from": list_of(whole()),
+                "value": list_of({"type": "integer"}),
+                "support": whole(1, 1 << 22),
+            }
+        ),
+        "gain": or_null(list_of({"type": "integer"})),
+        "sigma": _ABOVE_0,
+        "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    },
+    description="A plan as `hushfade plan -o` writes it; no field may be changed.",
+)
+
+SCHEMAS: dict[str, Schema] = {
+    "Error": an_object({"error": TEXT, "code": TEXT}),
+    "Neighbours": {"enum": ["add_remove", "replace"]},
+    "Decay": _DECAYS,
+    "Plan": _PLAN,
+    "NewDataset": an_object({"name": NAME, "epsilon": _EPSILON, "delta": _DELTA}),
+    "Dataset": an_object(
+        {
+            "name": NAME, "epsilon": _ABOVE_0, "delta": _DELTA, "spent_epsilon": number(0),
+            "left_epsilon": number(0), "mu": _ABOVE_0, "spent": number(0), "left": number(0),
+        }
+    ),
+    "NewStream": an_object(
+        {"name": PLACE, "dataset": NAME, "plan": named("Plan")},
+        {
+            "every": or_null(_LENGTH),
+            "start": or_null(
+                TEXT | {"format": "date-time", "description": "When the first step begins."}
+            ),
+        },
+    ),
+    "Stream": an_object(_STREAM, _PRIVATE),
+    "StreamWithPlan": an_object(_STREAM | {"plan": named("Plan")}, _PRIVATE),
+    "Streams": an_object({"streams": list_of(named("Stream"))}),
+    "Records": an_object(
+        {"sender": NAME, "sequence": whole(), "records": list_of(_RECORD, maxItems=MOST)},
+        {"step": or_null(whole(1))},
+    ),
+    "Lines": TEXT
+    | {
+        "description": "A record a line, as JSON; sender and sequence are in the query.",
+        "maxLength": MAX_BODY,
+    },
+    "Accepted": an_object(
+        {"status": {"enum": ["accepted", "repeated", "late"]}, "records": whole(0, MOST)},
+        {"last": whole() | {"description": "With 'repeated': the sender's last sequence."}},
+    ),
+    "Release": an_object(_RELEASE),
+    "StreamRelease": an_object({"stream": PLACE} | _RELEASE),
+    "Releases": an_object(
+        {
+            "stream": PLACE,
+            "keys": or_null(list_of(TEXT, minItems=1)),
+            "newest": whole() | {"description": "The last step that is closed, here or not."},
+            "releases": list_of(named("Release")),
+        }
+    ),
+    "NewToken": an_object(
+        {"name": PLACE, "scopes": list_of(_SCOPE, minItems=1, uniqueItems=True)}
+    ),
+    "MadeToken": an_object(
+        {
+            "name": PLACE,
+            "scopes": list_of(_SCOPE, minItems=1),
+            "token": {
+                "type": "string",
+                "pattern": "^hushfade_[A-Za-z0-9_-]{43}$",
+                "description": "Shown this once: the store keeps its digest alone.",
+            },
+        }
+    ),
+    "Tokens": an_object(
+        {"tokens": list_of(an_object({"name": NAME, "scopes": list_of(_SCOPE, minItems=1)}))}
+    ),
+    "RevokedToken": an_object({"name": NAME, "revoked": {"const": True}}),
+    "PlanRequest": an_object(
+        {
+            "decay": {
+                "oneOf": [
+                    an_object(
+                        {"kind": {"const": "exponential"}, "half_life": number(0.1, SLOWEST)}
+                    ),
+                    an_object({"kind": {"const": "power"}, "power": number(0.05, 10)}),
+                    an_object({"kind": {"const": "window"}, "length": whole(1, SLOWEST)}),
+                    an_object({"kind": {"const": "counting"}}),
+                ]
+            },
+            "epsilon": _EPSILON,
+            "delta": _DELTA,
+        },
+        {
+            "horizon": or_null(whole(1, LONGEST)),
+            "low": or_null(number(-1e12, 1e12)),
+            "high": or_null(number(-1e12, 1e12)),
+            "neighbours": or_null(named("Neighbours")),
+            "participations": or_null(whole(1, 1000)),
+            "separation": or_null(whole(1, LONGEST)),
+        },
+    ),
+    "PlanAnswer": an_object(
+        {
+            "guarantee": TEXT,
+            "stddev": _ABOVE_0,
+            "step": whole(1, LONGEST),
+            "optimum": TEXT,
+            "curve": an_object({"step": list_of(whole(1)), "stddev": list_of(_ABOVE_0)}),
+            "alternatives": list_of(
+                an_object(
+                    {"name": TEXT, "steps": whole(1), "largest": _ABOVE_0, "ratio": _ABOVE_0}
+                )
+            ),
+            "shown": an_object({"true": number(), "low": number(), "high": number()}),
+            "code": TEXT,
+            "command": TEXT,
+        }
+    ),
+    "Up": an_object({"status": {"const": "up"}}),
+    "Ready": an_object({"status": {"const": "ready"}}),
+}  # fmt: skip

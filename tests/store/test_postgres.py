@@ -1,0 +1,40 @@
+import pytest
+
+from hushfade.errors import Failed, Refused
+
+pytest.importorskip("psycopg")
+
+from hushfade.store.postgres import Postgres
+
+
+def test_why_it_cannot_be_opened_is_told_in_words(postgres_server):
+    where = postgres_server.url
+    for changed, told in [
+        (postgres_server.database("none"), "there is no such database"),
+        (where.replace("postgres@", "nobody:secret@"), "there is no such user"),
+        (where.replace("host=", "host=/nowhere"), "no server runs there"),
+        (where + "&port=secret", "its address must be as postgresql://"),
+        (where + "&secret=1", "its address must be as postgresql://"),
+    ]:
+        with pytest.raises(Failed, match=f"the database cannot be opened: {told}") as caught:
+            Postgres(changed)
+        assert "secret" not in str(caught.value)
+        assert "published" not in str(caught.value)
+
+
+def test_a_second_writer_is_refused_and_not_told_the_address(postgres_server, monkeypatch):
+    monkeypatch.setattr("hushfade.store.postgres._PATIENCE", 0.0)
+    first = Postgres(postgres_server.url)
+    with pytest.raises(Refused) as caught:
+        Postgres(postgres_server.url)
+    assert str(caught.value) == "another process writes to this database"
+    first.close()
+
+
+def test_what_cannot_be_read_is_not_said_to_be_unpublished(postgres_server):
+    database = Postgres(postgres_server.url)
+    with pytest.raises(Failed, match=r"cannot be read: UndefinedTable$"):
+        database.read("SELECT * FROM nothing")
+    with pytest.raises(Failed, match=r"cannot be written: UndefinedTable; nothing was published$"):
+        database.write("DELETE FROM nothing")
+    database.close()
