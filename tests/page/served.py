@@ -29,7 +29,7 @@ class Served:
             found.bind(("127.0.0.1", 0))
             self._port = found.getsockname()[1]
         self.address = f"http://127.0.0.1:{self._port}/"
-        self._client = httpx.Client(base_url=self.address)
+        self._client = httpx.Client(base_url=self.address, timeout=60)
         self._process: subprocess.Popen[bytes] | None = None
         self._sent = 0
 

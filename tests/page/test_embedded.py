@@ -90,12 +90,14 @@ def test_a_page_of_another_site_shows_a_public_release_and_the_next(
         served(tmp_path / "releases.db", public=True) as (address, token),
         elsewhere(markup(address)) as site,
     ):
-        first = httpx.get(f"{address}/v1/streams/late/releases?last=1").json()["releases"][0]
+        first = httpx.get(f"{address}/v1/streams/late/releases?last=1", timeout=60).json()[
+            "releases"
+        ][0]
         with browser.page(site) as page:
             page.until(shown(first))
             close = f"{address}/v1/streams/late/steps/2/close"
             held = {"Authorization": f"Bearer {token}"}
-            second = httpx.post(close, headers=held).json()
+            second = httpx.post(close, headers=held, timeout=60).json()
             page.until(shown(second))
             assert page.errors == []
             # with credentials, or a token, a browser lets another site's page read nothing

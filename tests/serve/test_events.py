@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from hushfade.serve.events import Hub
+from hushfade.serve.events import events as stream_of
 from hushfade.serve.refusals import Refusal
 from tests.serve.client import Listener, events
 
@@ -139,3 +140,24 @@ def test_a_listener_is_let_go_where_nothing_can_be_read(client):
     listener = Listener(client, PATH, [(b"last-event-id", b"0")])
     listener.task.result(20)
     assert (listener.status, steps(listener.text)) == (200, [])
+
+
+def test_one_who_reads_slowly_hears_nothing_after_the_token_is_revoked(client):
+    for step in range(1, 6):
+        client.close_step(step)
+    allowed = [True]
+
+    async def read(last):
+        return client.service.releases("late", after=last, most=100)
+
+    async def heard():
+        service = client.service
+        facts = service.registry.facts("late")
+        lines = stream_of(service.hub, service.registry, facts, 0, read, may=lambda: allowed[0])
+        found = [await anext(lines), await anext(lines), await anext(lines)]
+        allowed[0] = False
+        return found, [line async for line in lines]
+
+    before, after = client.run(heard())
+    assert [line.split("\n")[0] for line in before] == ["retry: 2000", "id: 1", "id: 2"]
+    assert after == []

@@ -67,7 +67,7 @@ def test_a_service_that_is_told_to_stop_lets_listeners_go_and_closes_its_store(
     process, how, tmp_path
 ):
     started, address, place = process
-    with httpx.Client(base_url=address) as client:
+    with httpx.Client(base_url=address, timeout=60) as client:
         client.post("/v1/datasets", json={"name": "d", "epsilon": 1, "delta": 1e-6})
         plan = json.loads(PLAN.to_json())
         made = client.post("/v1/streams", json={"name": "s", "dataset": "d", "plan": plan})
@@ -76,8 +76,13 @@ def test_a_service_that_is_told_to_stop_lets_listeners_go_and_closes_its_store(
             lines = listening.iter_lines()
             assert next(lines) == "retry: 2000"
             sent = {"sender": "a", "sequence": 1, "records": [1, 1]}
-            assert httpx.post(f"{address}/v1/streams/s/records", json=sent).status_code == 200
-            assert httpx.post(f"{address}/v1/streams/s/steps/1/close").status_code == 200
+            assert (
+                httpx.post(f"{address}/v1/streams/s/records", json=sent, timeout=60).status_code
+                == 200
+            )
+            assert (
+                httpx.post(f"{address}/v1/streams/s/steps/1/close", timeout=60).status_code == 200
+            )
             assert "id: 1" in [next(lines) for _ in range(3)]
             os.kill(started.pid, how)
             rest = list(lines)  # it ends
@@ -95,7 +100,7 @@ def test_a_service_that_is_told_to_stop_lets_listeners_go_and_closes_its_store(
 
 def test_what_was_acknowledged_outlives_a_kill(process):
     started, address, place = process
-    with httpx.Client(base_url=address) as client:
+    with httpx.Client(base_url=address, timeout=60) as client:
         client.post("/v1/datasets", json={"name": "d", "epsilon": 1, "delta": 1e-6})
         plan = json.loads(PLAN.to_json())
         client.post("/v1/streams", json={"name": "s", "dataset": "d", "plan": plan})

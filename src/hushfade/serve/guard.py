@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from hushfade import check
 from hushfade.errors import Refused
@@ -136,8 +136,10 @@ class Guard:
 
         What is asked with a token is not: its answer may hold more.
         """
+        if not self._public or self.open:
+            return False
         reading = scope == "read" and request.method in ("GET", "HEAD")
-        return self._public and not self.open and reading and "authorization" not in request.headers
+        return reading and "authorization" not in request.headers
 
     def admit(self, request: Request, scope: str | None) -> Caller:
         """The caller, if they may do what needs the scope; None: what everybody may."""
@@ -186,7 +188,13 @@ class Guard:
         parts, size = [], 0
         try:
             async with asyncio.timeout(PATIENCE):
-                async for part in request.stream():
+                more = True
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    part = message.get("body", b"")
+                    more = message.get("more_body", False)
                     size += len(part)
                     if size > self.max_body:
                         raise too_large

@@ -48,6 +48,8 @@ async def _document(service: Service, request: Request, caller: Caller) -> Any:
 
 def _query(request: Request, *names: str) -> dict[str, str]:
     """The query, if it has each of these names at most once and no others."""
+    if not request.scope["query_string"]:
+        return {}
     pairs = request.query_params.multi_items()
     found = dict(pairs)
     if len(found) < len(pairs) or not found.keys() <= set(names):
@@ -138,7 +140,8 @@ async def take_records(service: Service, request: Request, caller: Caller) -> Re
         else:
             read = partial(intake.batch, facts, kind, body, asked)
             batch = await run_sync(read, limiter=service.reading)
-    batch = replace(batch, sender=caller.sending(batch.sender))
+    if caller.token is not None:
+        batch = replace(batch, sender=caller.sending(batch.sender))
     told: dict[str, Any] = {"status": await service.accept(batch), "records": batch.records}
     if told["status"] == "repeated":  # one that has lost count learns where it stands
         told["last"] = await run_sync(service.last_sequence, batch)
