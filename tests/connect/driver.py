@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hushfade.connect.spark import KeyFile, local_session, private_decaying_sums
 from tests.connect.cases import COLUMNS, HOW, PLAN, QUIET, STEPS
+from tests.connect.conftest import read, written
 
 LOGGING = """
 rootLogger.level = info
@@ -30,17 +31,13 @@ def main(place: Path) -> None:
         spark_eventLog_dir=(place / "log").as_uri(),
         **QUIET | {"spark_driver_extraJavaOptions": f"{java} -Dlog4j2.configurationFile={told}"},
     )
-    events = session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
     released = private_decaying_sums(
-        events.parquet(str(place / "events")), PLAN, steps=STEPS, watermark="4h", buckets=3,
+        read(session, place / "events", COLUMNS), PLAN, steps=STEPS, lateness="4h", buckets=3,
+        clock=read(session, place / "clock", "timestamp timestamp"),
         noise=KeyFile(place / "key", stream="visits"), **HOW,
     )  # fmt: skip
     released.explain(extended=True)
-    sink = released.writeStream.option("checkpointLocation", str(place / "kept"))
-    query = sink.trigger(availableNow=True).start(str(place / "released"), format="parquet")
-    query.explain(extended=True)
-    query.awaitTermination()
-    query.explain(extended=True)
+    written(released, place).explain(extended=True)
     session.stop()
 
 

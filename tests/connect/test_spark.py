@@ -1,6 +1,7 @@
 """Tables and streams on a real Spark: the bits of one machine, whatever runs where and twice."""
 
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
+from pyspark.sql import Observation
 
 from hushfade import Exponential, FreshNoise, Guarantee, NoDecay, UnsafeSeededNoise, plan
 from hushfade.connect.spark import KeyFile, private_decaying_sums
@@ -25,7 +27,7 @@ from tests.connect.cases import (
     matrix,
     on_one_machine,
 )
-from tests.connect.conftest import Files
+from tests.connect.conftest import Files, written
 
 pytestmark = pytest.mark.xdist_group("spark")
 SEEDED = UnsafeSeededNoise(1)
@@ -87,32 +89,51 @@ def test_a_record_without_a_value_stops_the_job_and_is_not_shown(spark):
     assert not any(repr(value) in str(caught.value) for value in found["amount"].dropna())
 
 
-# Streams -------------------------------------------------------------------------------------
+def test_records_without_a_time_are_refused_or_left_out_and_counted(spark):
+    found = events(count=20)
+    frame = spark.createDataFrame(found).unionByName(
+        spark.createDataFrame([(None, "k0", 1.0, 3)], COLUMNS)
+    )
+    asked = {"steps": STEPS, "noise": SEEDED, **HOW}
+    with pytest.raises(PySparkException, match="must not have nulls"):
+        private_decaying_sums(frame, PLAN, **asked).collect()
+    counts = Observation()
+    released = private_decaying_sums(frame, PLAN, skip_empty=True, counts=counts, **asked)
+    np.testing.assert_array_equal(matrix(released.toPandas()), on_one_machine(found, SEEDED))
+    assert counts.get["empty"] == 1
 
-LATE = START + pd.Timedelta("10min")
+
+# Streams -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def stream(spark, place):
-    """A stream's releases after all steps, out of order within six hours, by tasks that all
-    failed once; then a record after the last step, and one that comes too late."""
-    files, found = Files(place), events()
-    halves = found["at"] < START + pd.Timedelta("6h")
-    late = found.head(1).assign(at=LATE, key="k0", amount=2.0)
-    files.add(found[halves].sample(frac=1, random_state=2))
-    files.add(found[~halves].sample(frac=1, random_state=3))
-    files.add(late.assign(at=START + pd.Timedelta("18h1s"), key="k5"))
-    files.add(late)
+    """A stream's releases after all steps, by tasks that all failed once.
+
+    Records come in any order as long as their steps are open, one of the last hour and one from
+    the year 2100 in the first batch.  Then come one after the last step, and one too late.
+    """
+    files, found = Files(place), events().sample(frac=1, random_state=2)
+    hours = (found["at"] - START) // pd.Timedelta("1h")
+    early = (hours < 3) | (hours == 11)
+    odd = found.head(1).assign(key="k0", amount=2.0)
+    files.add(pd.concat([found[early], at(odd, "2100-01-01")]), START + pd.Timedelta("3h"))
+    files.add(found[~early & (hours % 2 == 0)], START + pd.Timedelta("6h"))
+    files.add(found[~early & (hours % 2 == 1)], START + pd.Timedelta("7h"))
+    files.add(at(odd, "2026-01-01T12:00"), START + pd.Timedelta("12h"))
+    files.add(at(odd, "2026-01-01T00:10"), START + pd.Timedelta("18h"))
     noise = KeyFile(place / "key", stream="visits")
     released = private_decaying_sums(
-        files.stream(spark, COLUMNS), PLAN, steps=STEPS, noise=noise, buckets=4, watermark="6h",
-        **HOW,
+        files.stream(spark), PLAN, steps=STEPS, noise=noise, buckets=4, lateness="6h",
+        clock=files.clock(spark), **HOW,
     )  # fmt: skip
     again = released.mapInPandas(failing_once(str(place)), RELEASED)
-    sink = again.writeStream.option("checkpointLocation", str(place / "kept"))
-    query = sink.trigger(availableNow=True).start(str(place / "released"), format="parquet")
-    query.awaitTermination()
+    query = written(again, place)
     return spark.read.parquet(str(place / "released")).toPandas(), query.recentProgress
+
+
+def at(frame, time):
+    return frame.assign(at=pd.Timestamp(time, tz="UTC"))
 
 
 def test_a_stream_gives_the_bits_of_one_machine_in_any_order_though_every_task_failed_once(
@@ -124,16 +145,56 @@ def test_a_stream_gives_the_bits_of_one_machine_in_any_order_though_every_task_f
     assert len(found) == STEPS * len(KEYS)
 
 
-def test_a_record_behind_the_watermark_is_dropped_and_counted(stream):
+def test_a_record_of_a_closed_step_is_dropped_and_counted(stream):
     _, progress = stream
     dropped = [batch["stateOperators"][0]["numRowsDroppedByWatermark"] for batch in progress]
     assert sum(dropped) == 1
     observed = [batch["observedMetrics"]["hushfade"] for batch in progress]
-    assert sum(counts["records"] for counts in observed) == 400 + 2
+    assert sum(counts["records"] for counts in observed) == 400 + 3
     assert sum(counts["outside"] for counts in observed) == 1
+    assert sum(counts["ahead"] for counts in observed) == 1
     assert sum(counts["other_keys"] for counts in observed) == int(
         (events()["key"] == "other").sum()
     )
+
+
+def test_the_watermark_follows_the_clock_whatever_times_records_have(stream):
+    _, progress = stream
+    marks = {batch["batchId"]: batch["eventTime"].get("watermark") for batch in progress}
+    assert [marks[batch] for batch in sorted(marks)] == [
+        "1970-01-01T00:00:00.000Z",
+        "2025-12-31T21:00:00.000Z",
+        "2026-01-01T00:00:00.000Z",
+        "2026-01-01T01:00:00.000Z",
+        "2026-01-01T06:00:00.000Z",
+        "2026-01-01T12:00:00.000Z",
+    ]
+
+
+def test_without_another_clock_steps_close_by_the_drivers(spark, tmp_path):
+    now = pd.Timestamp.now("UTC").floor("s")
+    files, found = Files(tmp_path), events()
+    shifted = found.assign(at=now - pd.Timedelta("24s") + (found["at"] - START) / 1800)
+    files.add(shifted, now)  # all in the 24 seconds before, two seconds a step
+    asked = HOW | {"start": now - pd.Timedelta("24s"), "every": "2s"}
+    released = private_decaying_sums(
+        files.stream(spark), PLAN, steps=STEPS, noise=SEEDED, lateness="1s", **asked
+    )
+    sink = released.writeStream.option("checkpointLocation", str(tmp_path / "kept"))
+    query = sink.start(str(tmp_path / "released"), format="parquet")
+    until = time.monotonic() + 240
+    while query.isActive and time.monotonic() < until:
+        progress = query.lastProgress
+        marked = progress and pd.Timestamp(progress["eventTime"].get("watermark", 0), tz="UTC")
+        if marked and marked > now:
+            break
+        time.sleep(0.2)
+    query.stop()
+    assert query.exception() is None
+    back = shifted.assign(at=START + (shifted["at"] - now + pd.Timedelta("24s")) * 1800)
+    expected = on_one_machine(back, SEEDED)
+    found = spark.read.parquet(str(tmp_path / "released")).toPandas()
+    np.testing.assert_array_equal(matrix(found), expected)
 
 
 # Refusals ------------------------------------------------------------------------------------
@@ -145,7 +206,7 @@ REFUSED = {
     "fresh noise": (TABLE | {"noise": FreshNoise()}, "drawn twice"),
     "a key that would travel": (TABLE | {"noise": keyed()}, "carry its key"),
     "no end": ({}, "end or steps must be given"),
-    "a watermark for a table": (TABLE | {"watermark": "1h"}, "are for streams"),
+    "a lateness for a table": (TABLE | {"lateness": "1h"}, "are for streams"),
     "a start without zone": (TABLE | {"start": "2026-01-01"}, "start must have a zone"),
     "nanoseconds": (TABLE | {"every": "10ns"}, "whole microseconds"),
     "no such column": (TABLE | {"value": "sum"}, "value must be a column"),
@@ -169,25 +230,52 @@ def test_what_does_not_fit_is_refused_before_anything_runs(spark, why):
         private_decaying_sums(**given)
 
 
-def test_a_stream_without_watermark_or_with_another_state_store_is_refused(spark):
-    frame = spark.readStream.format("rate").load().selectExpr("timestamp at", "value amount")
-    asked = {"time": "at", "every": "1h", "start": "2026-01-01Z", "noise": SEEDED}
-    with pytest.raises(HushfadeError, match="watermark must be given"):
-        private_decaying_sums(frame, WITHOUT_KEYS, **asked)
+ASKED = {"time": "at", "every": "1h", "start": "2026-01-01Z", "noise": SEEDED}
+
+
+def rate(session):
+    return session.readStream.format("rate").load().selectExpr("timestamp at", "value amount")
+
+
+def test_a_stream_without_lateness_or_with_another_state_store_is_refused(spark):
+    with pytest.raises(HushfadeError, match="lateness must be given"):
+        private_decaying_sums(rate(spark), WITHOUT_KEYS, **ASKED)
     other = spark.newSession()
     other.conf.set(
         "spark.sql.streaming.stateStore.providerClass",
         "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
     )
-    frame = other.readStream.format("rate").load().selectExpr("timestamp at", "value amount")
     with pytest.raises(HushfadeError, match="RocksDB"):
-        private_decaying_sums(frame, WITHOUT_KEYS, watermark="1h", **asked)
+        private_decaying_sums(rate(other), WITHOUT_KEYS, lateness="1h", **ASKED)
+
+
+def test_a_stream_that_starts_before_1970_is_refused(spark):
+    asked = ASKED | {"start": "1969-12-31T23:00Z"}
+    with pytest.raises(HushfadeError, match="start must not be before 1970"):
+        private_decaying_sums(rate(spark), WITHOUT_KEYS, lateness="1h", **asked)
+
+
+def test_a_watermark_that_records_would_move_is_refused(spark):
+    marked = rate(spark).withWatermark("at", "1 hour")
+    hidden = marked.selectExpr("at + interval 1 second at", "amount")
+    for frame in (marked, hidden, marked.dropDuplicatesWithinWatermark(["amount"])):
+        with pytest.raises(HushfadeError, match="must have no watermark of its own"):
+            private_decaying_sums(frame, WITHOUT_KEYS, lateness="1h", **ASKED)
+    clock = marked.withColumnRenamed("at", "timestamp")
+    with pytest.raises(HushfadeError, match="clock must have no watermark of its own"):
+        private_decaying_sums(rate(spark), WITHOUT_KEYS, lateness="1h", clock=clock, **ASKED)
+
+
+def test_a_clock_that_is_no_stream_of_times_is_refused(spark):
+    asked = {"lateness": "1h", **ASKED}
+    with pytest.raises(HushfadeError, match="clock must be a streaming frame"):
+        private_decaying_sums(rate(spark), WITHOUT_KEYS, clock=spark.range(3), **asked)
+    with pytest.raises(HushfadeError, match="clock must have a column 'timestamp'"):
+        private_decaying_sums(rate(spark), WITHOUT_KEYS, clock=rate(spark), **asked)
 
 
 def test_a_stream_may_go_on_for_ever(spark):
-    frame = spark.readStream.format("rate").load().selectExpr("timestamp at", "value amount")
-    asked = {"time": "at", "every": "1h", "start": "2026-01-01Z", "noise": SEEDED}
-    found = private_decaying_sums(frame, WITHOUT_KEYS, watermark="1h", **asked)
+    found = private_decaying_sums(rate(spark), WITHOUT_KEYS, lateness="1h", **ASKED)
     assert found.isStreaming
     assert found.columns == ["step", "time", "value", "stddev"]
 

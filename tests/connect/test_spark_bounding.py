@@ -1,19 +1,17 @@
 """Limits of one person: the same records count in a file, in a table and in a stream."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
+from pyspark.errors import PySparkException
 
 import hushfade.frames as _frames
 from hushfade import Exponential, Guarantee, UnsafeSeededNoise, plan
 from hushfade.connect.spark import private_decaying_sums
 from hushfade.connect.spark.bounding import first_of_each, taken
-from hushfade.errors import InvalidType
 from hushfade.events.bounding import Bounding, Limits
 from tests.connect.cases import COLUMNS, HOW, KEYS, START, STEPS, events, matrix
-from tests.connect.conftest import Files
+from tests.connect.conftest import Files, written
 
 assert _frames  # pandas frames have an accessor from here on
 pytestmark = pytest.mark.xdist_group("spark")
@@ -52,47 +50,51 @@ def test_a_table_keeps_what_a_sorted_file_keeps(spark, expected):
 
 @pytest.fixture(scope="module")
 def stream(spark, tmp_path_factory):
-    """A stream of two files, one with a record from the year 2100, and then of heartbeats only."""
+    """A stream of two files, in a session whose clock is Tokyo's."""
     place = tmp_path_factory.mktemp("limits")
     files, found = Files(place), events()
     halves = found["at"] < START + pd.Timedelta("6h")
-    forged = found.head(1).assign(at=pd.Timestamp("2100-01-01", tz="UTC"))
-    files.add(pd.concat([found[halves].sample(frac=1, random_state=2), forged]))
-    files.add(found[~halves].sample(frac=1, random_state=3))
-    beats = (
-        spark.readStream.format("rate-micro-batch")
-        .option("rowsPerBatch", 1)
-        .option("startTimestamp", START.value // 10**6)
-        .option("advanceMillisPerBatch", 12 * 3_600_000)
-        .load()
+    files.add(found[halves].sample(frac=1, random_state=2), START + pd.Timedelta("6h"))
+    files.add(found[~halves].sample(frac=1, random_state=3), START + pd.Timedelta("12h"))
+    files.add(found.head(0), START + pd.Timedelta("18h1s"))
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    written(limited(session, files), place)
+    return place, files
+
+
+def limited(session, files, **changed):
+    given = {"user": "person", "noise": SEEDED, "buckets": 2, "steps": STEPS, **HOW, **changed}
+    return private_decaying_sums(
+        files.stream(session), LIMITED, lateness="6h", clock=files.clock(session), **given
     )
-    released = private_decaying_sums(
-        files.stream(spark, COLUMNS), LIMITED, user="person", noise=SEEDED, watermark="6h",
-        heartbeat=beats, buckets=2, steps=STEPS, **HOW,
-    )  # fmt: skip
-    sink = released.writeStream.option("checkpointLocation", str(place / "kept"))
-    query = sink.start(str(place / "released"), format="parquet")
-    until = time.monotonic() + 240
-    while query.isActive and time.monotonic() < until:
-        done = [batch["batchId"] for batch in query.recentProgress]
-        if done and max(done) >= 3:
-            break
-        time.sleep(0.2)
-    query.stop()
-    assert query.exception() is None
-    return spark.read.parquet(str(place / "released")).toPandas(), query.recentProgress
 
 
-def test_a_stream_keeps_what_a_sorted_file_keeps(stream, expected):
-    np.testing.assert_array_equal(matrix(stream[0]), expected)
+def test_a_stream_keeps_what_a_sorted_file_keeps_in_any_zone_of_the_session(
+    spark, stream, expected
+):
+    place, _ = stream
+    found = spark.read.parquet(str(place / "released")).toPandas()
+    np.testing.assert_array_equal(matrix(found), expected)
 
 
-def test_steps_close_by_the_heartbeat_and_not_by_a_record_from_the_future(stream):
-    _, progress = stream
-    assert sum(batch["observedMetrics"]["hushfade"]["ahead"] for batch in progress) == 1
-    marks = {batch["batchId"]: batch["eventTime"].get("watermark") for batch in progress}
-    assert marks[2] == "2026-01-01T06:00:00.000Z"
-    assert marks[3] == "2026-01-01T18:00:00.000Z"
+def test_with_fewer_buckets_of_persons_a_checkpoint_is_refused(spark, stream):
+    place, files = stream
+    files.add(events().head(3), START + pd.Timedelta("19h"))
+    with pytest.raises(PySparkException, match="the checkpoint must be of the same plan"):
+        written(limited(spark, files, buckets=1), place)
+
+
+def test_records_of_nobody_are_refused_or_left_out(spark, expected):
+    nobody = [(START.to_pydatetime(), "k0", 2.0, name) for name in ("", None)]
+    frame = spark.createDataFrame(events().astype({"person": str})).unionByName(
+        spark.createDataFrame(nobody, COLUMNS.replace("bigint", "string"))
+    )
+    asked = {"steps": STEPS, "user": "person", "noise": SEEDED, **HOW}
+    with pytest.raises(PySparkException, match="whose records are they"):
+        private_decaying_sums(frame, LIMITED, **asked).collect()
+    released = private_decaying_sums(frame, LIMITED, skip_empty=True, **asked)
+    np.testing.assert_array_equal(matrix(released.toPandas()), expected)
 
 
 # Without Spark -------------------------------------------------------------------------------
@@ -125,10 +127,3 @@ def test_of_records_at_one_time_the_lower_lane_and_then_the_fewer_units_come_fir
     rows = [(1, 1, 9, 2, 5), (1, 1, 9, 2, 4), (1, 1, 9, 0, 8), (1, 1, 10, 0, 0), (0, 2, 11, 1, 1)]
     found = first_of_each(np.array(rows, dtype=record), 2)
     assert found.tolist() == [(0, 2, 11, 1, 1), (1, 1, 9, 0, 8), (1, 1, 9, 2, 4)]
-
-
-def test_a_heartbeat_that_is_no_stream_of_times_is_refused(spark, tmp_path):
-    asked = {"noise": SEEDED, "watermark": "6h", "steps": STEPS, **HOW}
-    frame = Files(tmp_path).stream(spark, COLUMNS)
-    with pytest.raises(InvalidType, match="heartbeat must be a streaming frame"):
-        private_decaying_sums(frame, LIMITED, heartbeat=spark.range(3), **asked)

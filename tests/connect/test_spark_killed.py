@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from tests.connect.cases import (
     matrix,
     on_one_machine,
 )
-from tests.connect.conftest import Files
+from tests.connect.conftest import Files, need_java
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 ROOT = Path(__file__).parents[2]
@@ -35,26 +34,33 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A place in which a driver was killed in the middle of its second batch, and started again."""
-    if shutil.which("java") is None and "CI" not in os.environ:
-        pytest.skip("Java is not installed: see scripts/make-java")
+    """A place in which a driver was killed in the middle of two batches, and started again."""
+    need_java()
     found = tmp_path_factory.mktemp("killed")
     key_file(found)
     (found / "log").mkdir()
     files, records = Files(found), events()
     hours = (records["at"] - START) // pd.Timedelta("4h")
     for hour in range(3):
-        files.add(records[hours == hour].sample(frac=1, random_state=hour))
-    files.add(records.head(1).assign(at=START + pd.Timedelta("16h1s")))
-    with start(found) as first:
-        wait_for(found / "kept" / "offsets" / "1", first)
-        time.sleep(0.5)
-        os.killpg(first.pid, signal.SIGKILL)
-    assert first.returncode == -signal.SIGKILL
-    assert not (found / "kept" / "commits" / "2").exists()
-    with start(found) as second:
-        assert second.wait(timeout=300) == 0
+        clock = START + pd.Timedelta("4h") * (hour + 1)
+        files.add(records[hours == hour].sample(frac=1, random_state=hour), clock)
+    files.add(records.head(0), START + pd.Timedelta("16h1s"))
+    for batch in (1, 2):
+        killed_in(found, batch)
+    with start(found) as last:
+        assert last.wait(timeout=300) == 0
     return found
+
+
+def killed_in(place, batch):
+    """The driver runs until this batch has begun, and is killed before it is committed."""
+    with start(place) as driver:
+        wait_for(place / "kept" / "offsets" / str(batch), driver)
+        os.killpg(driver.pid, signal.SIGSTOP)  # so that nothing goes on while we look
+        begun = not (place / "kept" / "commits" / str(batch)).exists()
+        os.killpg(driver.pid, signal.SIGKILL)
+    assert begun
+    assert driver.returncode == -signal.SIGKILL
 
 
 def start(place):
@@ -70,7 +76,7 @@ def wait_for(path, driver):
     while not path.exists():
         assert driver.poll() is None
         assert time.monotonic() < until
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 def published(place):

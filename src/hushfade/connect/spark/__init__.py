@@ -2,7 +2,7 @@
 
     released = private_decaying_sums(
         events, plan, time="at", key="country", every="1h", start="2026-01-01Z",
-        noise=KeyFile("/etc/hushfade/key", stream="visits"), watermark="10min",
+        noise=KeyFile("/etc/hushfade/key", stream="visits"), lateness="10min",
     )
 
 A streaming frame gives a streaming frame, a table a table, with the same bits for the same records
@@ -11,7 +11,8 @@ and key, whatever the order, the number of machines, and what was run twice; and
 
     reading     events become cells: step, lane, units
     bounding    at most so many records and steps of one person
-    closing     steps of a stream, closed by the watermark
+    streaming   records and a clock, which alone closes steps
+    closing     a bucket's steps, summed and released
     batch       all steps of a table
 """
 
@@ -23,14 +24,13 @@ from datetime import date, timedelta
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sql
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from hushfade import check, duration
+from hushfade import check
 from hushfade.connect.keyfile import KeyFile, checked
 from hushfade.connect.part import Mechanism
-from hushfade.connect.spark import batch
-from hushfade.connect.spark.bounding import LIMITED, Limiting, of_table
-from hushfade.connect.spark.closing import RELEASED, Buckets, Closing
+from hushfade.connect.spark import batch, streaming
+from hushfade.connect.spark.bounding import of_table
+from hushfade.connect.spark.closing import Buckets
 from hushfade.connect.spark.reading import Request, cells, check_columns, universe
 from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
@@ -43,10 +43,7 @@ from hushfade.plan import Plan
 
 __all__ = ["KeyFile", "local_session", "private_decaying_sums"]
 
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing"
-_FOR_EVER = 1 << 61  # microseconds
-_ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def private_decaying_sums(
@@ -63,20 +60,20 @@ def private_decaying_sums(
     value: str | None = None,
     user: str | None = None,
     skip_empty: bool = False,
-    watermark: str | None = None,
-    future: str | None = "1min",
-    heartbeat: DataFrame | None = None,
+    lateness: str | None = None,
+    clock: DataFrame | None = None,
     buckets: int = 16,
     counts: str | Observation = "hushfade",
 ) -> DataFrame:
     """Columns step, time, key, value, stddev: a row for each step and declared key.
 
     Step t has the records from start + (t - 1)·every up to, not including, start + t·every; `time`
-    is when it closed.  A table needs `end` or `steps`, a stream needs a `watermark`: a step closes
-    when no record of it is let in any more.
+    is its end.  A table needs `end` or `steps`.  A stream needs `lateness`: a step closes when the
+    clock is so far past its end.  The clock is the driver's, or a streaming frame with a column
+    `timestamp`, which must not depend on the records.
 
     Guarantee: that of the plan: adding or removing one record, or replacing its value and key; with
-    `user`, one person with all their records.
+    `user`, one person with all their records.  In a stream, of the records that came in time.
     """
     if not isinstance(plan, Plan):
         raise InvalidType(f"plan must be a Plan, got {type(plan).__name__}")
@@ -91,12 +88,12 @@ def private_decaying_sums(
     if user is not None:
         limits = Limits(said.records_per_step, said.participations, said.separation)
     if df.isStreaming:
-        found = _streamed(df, request, shared, watermark, future, heartbeat, limits)
+        found = streaming.releases(df, request, shared, lateness, clock, limits)
     else:
         if days.steps is None:
             raise InvalidType("end or steps must be given for a table: it has no clock to end it")
-        if watermark is not None or heartbeat is not None:
-            raise InvalidType("watermark and heartbeat are for streams: a table is all there")
+        if lateness is not None or clock is not None:
+            raise InvalidType("lateness and clock are for streams: a table is all there")
         found = cells(df, request)
         if limits is not None:
             found = of_table(found, limits).where("lane >= 0")
@@ -112,67 +109,14 @@ def local_session(cores: int = 2, **settings: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = f"local[{check.count(cores=cores)}, 4]"  # a task is tried four times, as on a cluster
     builder = SparkSession.builder.master(master).appName("hushfade")
-    builder = builder.config(_PROVIDER, _ROCKS).config("spark.sql.session.timeZone", "UTC")
+    builder = builder.config(streaming.PROVIDER, streaming.ROCKS).config(
+        "spark.sql.session.timeZone", "UTC"
+    )
     builder = builder.config(f"{_CHANGELOG}.enabled", "true")
     builder = builder.config("spark.sql.shuffle.partitions", str(cores))
     for name, said in settings.items():
         builder = builder.config(name.replace("_", "."), said)
     return builder.getOrCreate()
-
-
-def _streamed(
-    df: DataFrame,
-    request: Request,
-    shared: Buckets,
-    watermark: str | None,
-    future: str | None,
-    heartbeat: DataFrame | None,
-    limits: Limits | None,
-) -> DataFrame:
-    session = df.sparkSession
-    if watermark is None:
-        raise InvalidType("watermark must be given for a stream: how late a record may come")
-    if session.conf.get(_PROVIDER, None) != _ROCKS:
-        raise InvalidValue(f"{_PROVIDER} must be {_ROCKS}: event-time timers need it")
-    delay = duration.nanoseconds(watermark, name="watermark") // 10**6
-    ahead = None if future is None else duration.nanoseconds(future, name="future") // 1000
-    found = cells(df, request, _FOR_EVER if ahead is None else ahead)
-    if heartbeat is not None:
-        found = found.unionByName(_beats(heartbeat, found))
-    found = found.withWatermark("at", f"{delay} milliseconds")
-    if limits is not None:
-        found = _stateful(
-            found.withColumn("bucket", sql.pmod("low", sql.lit(request.buckets))),
-            Limiting(limits, request.calendar), LIMITED, request.buckets, event_time="at",
-        )  # fmt: skip
-    return _stateful(
-        found.withColumn("bucket", sql.expr(f"greatest(lane, 0) div {request.size}")),
-        Closing(shared, request.calendar), RELEASED, request.filled,
-    )  # fmt: skip
-
-
-def _stateful(
-    found: DataFrame, processor: StatefulProcessor, schema: str, buckets: int, event_time: str = ""
-) -> DataFrame:
-    """What the processor makes of each bucket; all of them are there from the first batch on."""
-    waiting = found.sparkSession.range(buckets).select(sql.col("id").alias("bucket"))
-    return found.groupBy("bucket").transformWithStateInPandas(
-        processor,
-        schema,
-        "append",
-        "EventTime",
-        waiting.withColumn("since", sql.lit(0)).groupBy("bucket"),
-        event_time,
-    )
-
-
-def _beats(heartbeat: DataFrame, like: DataFrame) -> DataFrame:
-    """Rows that move the watermark and count in no step."""
-    if not heartbeat.isStreaming or "timestamp" not in heartbeat.columns:
-        raise InvalidType("heartbeat must be a streaming frame with a column 'timestamp'")
-    said = {"at": sql.col("timestamp"), "microseconds": sql.unix_micros("timestamp")}
-    nothing = sql.lit(-1).cast("bigint")
-    return heartbeat.select(*(said.get(name, nothing).alias(name) for name in like.columns))
 
 
 def _calendar(

@@ -37,7 +37,7 @@ _USED = np.dtype([(name, "<i8") for name in ("high", "low", "count", "last")])
 def of_table(cells: DataFrame, limits: Limits) -> DataFrame:
     """The cells of a table that count, those of no declared key among them."""
     person = ("high", "low")
-    first = Window.partitionBy(*person, "step").orderBy("at", "lane", "units")
+    first = Window.partitionBy(*person, "step").orderBy("microseconds", "lane", "units")
     ranked = cells.withColumn("rank", sql.row_number().over(first))
     few = ranked.where(sql.col("rank") <= limits.records_per_step).drop("rank")
     kept = sql.expr(
@@ -53,22 +53,23 @@ def of_table(cells: DataFrame, limits: Limits) -> DataFrame:
 class Limiting(StatefulProcessor):
     """Passes on what counts of the records of some persons, when their step has ended."""
 
-    def __init__(self, limits: Limits, calendar: Calendar) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, calendar: Calendar, bond: str) -> None:
+        self._limits, self._bond = limits, bond
         self._clock = Clock(calendar)
 
     def init(self, handle: Any) -> None:
         """The state: what each person has used, and the records of open steps."""
-        self._steps = Steps(handle, self._clock)
+        self._steps = Steps(handle, self._clock, self._bond)
         self._used = handle.getValueState("used", "persons binary")
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """All persons wait for the end of step 1."""
         self._used.update((b"",))
-        self._steps.close(0)
+        self._steps.begin()
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
         """Nothing yet: of each person and open step the first few records are kept."""
+        self._steps.check()
         closed = self._steps.closed
         for frame in rows:
             steps = frame["step"].to_numpy()
@@ -86,6 +87,7 @@ class Limiting(StatefulProcessor):
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Any]:
         """The records that count of all steps that have ended."""
+        self._steps.check()
         watermark = timerValues.getCurrentWatermarkInMs()
         ended = self._clock.ended(watermark)
         used = np.frombuffer(bytes(self._used.get()[0]), dtype=_USED)
@@ -94,7 +96,7 @@ class Limiting(StatefulProcessor):
             used, kept = taken(used, records, step, self._limits)
             passed = records[kept & (records["lane"] >= 0)]
             # Spark lets no row out that is older than the watermark; the step is in the row
-            at = np.full(len(passed), np.datetime64(watermark, "ms").astype("datetime64[ns]"))
+            at = pd.DatetimeIndex(np.full(len(passed), watermark * 10**6), tz="UTC")
             rest = {name: passed[name].astype(np.int64) for name in ("lane", "units")}
             yield pd.DataFrame({"at": at, "step": np.full(len(passed), step), **rest})
         self._used.update((used.tobytes(),))

@@ -71,27 +71,28 @@ def rows_at_once(lanes: int) -> int:
 class Closing(StatefulProcessor):
     """Sums the records of a bucket's open steps, and releases each when it has ended."""
 
-    def __init__(self, buckets: Buckets, calendar: Calendar) -> None:
-        self._buckets = buckets
+    def __init__(self, buckets: Buckets, calendar: Calendar, bond: str) -> None:
+        self._buckets, self._bond = buckets, bond
         self._clock = Clock(calendar)
 
     def init(self, handle: Any) -> None:
         """The state: what the mechanism remembers, and the totals of open steps."""
-        self._steps = Steps(handle, self._clock)
+        self._steps = Steps(handle, self._clock, self._bond)
         self._memory = handle.getValueState("memory", "saved binary")
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """Every bucket waits for the end of step 1, also where no record ever comes."""
         self._memory.update((self._buckets.running(int(key[0])).save(),))
-        self._steps.close(0)
+        self._steps.begin()
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
         """Nothing yet: the records are added to the totals of their steps."""
+        self._steps.check()
         part, closed = self._buckets.part(int(key[0])), self._steps.closed
         totals: dict[int, Signed] = {}
         for frame in rows:
             steps, lanes, units = (frame[name].to_numpy() for name in ("step", "lane", "units"))
-            kept = (steps >= closed) & (lanes >= 0)  # heartbeats have neither
+            kept = (steps >= closed) & (lanes >= 0)  # the clock has neither
             add(totals, part.lanes, steps[kept], lanes[kept] - part.first, units[kept])
         for step, row in totals.items():
             found = self._steps.found(step)
@@ -103,6 +104,7 @@ class Closing(StatefulProcessor):
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Any]:
         """The releases of all steps that have ended."""
+        self._steps.check()
         closed = self._steps.closed
         ended = self._clock.ended(timerValues.getCurrentWatermarkInMs())
         running = self._buckets.running(int(key[0]), bytes(self._memory.get()[0]))

@@ -16,13 +16,18 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.events.arrow import pa
 from hushfade.events.batch import Columns
 from hushfade.events.calendar import Calendar
+from hushfade.events.totals import AHEAD
 from hushfade.intake import Intake
 
 _BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
 _FARTHEST = 1 << 62  # microseconds since 1970, where the number of steps is not declared
 _EMPTY = "the column of values must have finite numbers: clean it, or leave them out by skip_empty"
-_NO_TIME = "the column of times must not have nulls"
-_NO_USER = "the column of persons must not have nulls: whose record is it?"
+_NO_TIME = "the column of times must not have nulls: clean it, or leave them out by skip_empty"
+_NO_USER = (
+    "the column of persons must not have nulls or empty names: whose records are they? clean it, "
+    "or leave them out by skip_empty"
+)
+_LATEST = 9_183_110_400_000_000  # the year 2261, where pandas' nanoseconds end
 
 
 @dataclass(frozen=True)
@@ -68,55 +73,55 @@ def check_columns(df: DataFrame, columns: Columns) -> None:
             )
 
 
-def cells(df: DataFrame, request: Request, future: int | None = None) -> DataFrame:
-    """Columns at, microseconds, step, lane, units: a row for each record that counts, steps from 0.
+def cells(df: DataFrame, request: Request) -> DataFrame:
+    """Columns step, lane, units, microseconds: a row for each record that counts, steps from 0.
 
-    Left out and counted are records outside the declared steps, of no declared key, without a
-    value, and those more than `future` microseconds ahead of the batch's clock.  With a column of
-    persons `high` and `low` are 128 bits of a digest of the person, and records inside the steps
-    that count nowhere have lane -1: they use up what a person may contribute.
+    Left out and counted are records without a time or a value, outside the declared steps, of no
+    declared key, and in a stream those more than 1024 steps ahead of the batch's clock.  Each is
+    judged alone, by the clock and by what was declared.  With a column of persons `high` and `low`
+    are 128 bits of a digest of the person, and records inside the steps that count nowhere have
+    lane -1: they use up what a person may contribute.  In a stream `at` is the end of the step:
+    what Spark compares with its watermark.
     """
     columns, calendar = request.columns, request.calendar
-    assert columns.time is not None
     start, every = calendar.start // 1000, calendar.every // 1000
     last = _FARTHEST if calendar.steps is None else start + calendar.steps * every
-    at = _required(sql.col(_quoted(columns.time)), _NO_TIME)
     found = df.select(
-        at.alias("at"),
-        sql.unix_micros(at).alias("microseconds"),
+        _time(request).alias("microseconds"),
         _units(request).alias("units"),
         *_key(request),
-        *_person(columns),
+        *_person(request),
     )
     # a difference is taken only inside the range: elsewhere it might overflow
     within = sql.expr(f"microseconds >= {start} and microseconds < {last}")
     step = sql.expr(f"(microseconds - {start}) div {every}")
     found = _with_lanes(found, request).withColumn("step", sql.when(within, step))
     ahead = sql.lit(False)
-    if future is not None:
+    if df.isStreaming:  # the clock is in the log of offsets: the same when a batch runs again
         clock = sql.unix_micros(sql.current_timestamp())
-        ahead = sql.col("microseconds") > clock + sql.lit(future)
+        ahead = sql.col("microseconds") > clock + sql.lit(min(AHEAD * every, 1 << 61))
     found = found.withColumn("ahead", ahead)
-    allowed = ~sql.col("ahead")
+    whole = sql.col("microseconds").isNotNull()
+    if columns.user is not None:
+        whole &= sql.col("low").isNotNull()
+    allowed = whole & ~sql.col("ahead")
     inside, known, there = (sql.col(name).isNotNull() for name in ("step", "lane", "units"))
     watched = found.observe(
         request.counts,
         sql.count(sql.lit(1)).alias("records"),
-        sql.count_if(~allowed).alias("ahead"),
+        sql.count_if(whole & sql.col("ahead")).alias("ahead"),
         sql.count_if(allowed & ~inside).alias("outside"),
         sql.count_if(allowed & inside & ~known).alias("other_keys"),
-        sql.count_if(allowed & inside & known & ~there).alias("empty"),
+        sql.count_if(~whole | (allowed & inside & known & ~there)).alias("empty"),
     )
     counted = allowed & inside & known & there
-    kept = counted if columns.user is None else allowed & inside
-    if future is not None:  # records after the last step move the watermark: else it never closes
-        kept |= allowed & (sql.col("microseconds") >= last)
-    return watched.where(kept).select(
-        "at",
-        "microseconds",
-        sql.coalesce("step", sql.lit(-1)).cast("bigint").alias("step"),
+    end = sql.expr(f"least(coalesce((step + 1) * {every} + {start}, {_LATEST}), {_LATEST})")
+    return watched.where(counted if columns.user is None else allowed & inside).select(
+        *([sql.timestamp_micros(end).alias("at")] if df.isStreaming else []),
+        "step",
         sql.when(counted, sql.col("lane")).otherwise(-1).cast("bigint").alias("lane"),
         sql.when(counted, sql.col("units")).otherwise(0).cast("bigint").alias("units"),
+        "microseconds",
         *([] if columns.user is None else ["high", "low"]),
     )
 
@@ -152,19 +157,25 @@ def _units(request: Request) -> Column:
     return sql.when(finite, units).otherwise(absent)
 
 
-def _person(columns: Columns) -> list[Column]:
+def _time(request: Request) -> Column:
+    """Microseconds since 1970."""
+    assert request.columns.time is not None
+    at = sql.unix_micros(sql.col(_quoted(request.columns.time)))
+    return at if request.skip_empty else sql.coalesce(at, _refused(_NO_TIME, "bigint"))
+
+
+def _person(request: Request) -> list[Column]:
     """Whose record it is, in 128 bits from SHA-256: nobody can make two persons one."""
-    if columns.user is None:
+    if request.columns.user is None:
         return []
-    name = sql.col(_quoted(columns.user)).cast("string")
-    digest = sql.sha2(_required(name, _NO_USER), 256)
+    name = sql.nullif(sql.col(_quoted(request.columns.user)).cast("string"), sql.lit(""))
+    if not request.skip_empty:
+        name = sql.coalesce(name, _refused(_NO_USER, "string"))
+    digest = sql.sha2(name, 256)
     # each half in 64 bits: what a digest gives is as good as random, so a quick hash keeps it so
-    high, low = (sql.xxhash64(sql.substring(digest, place, 32)) for place in (1, 33))
+    halves = (sql.substring(digest, place, 32) for place in (1, 33))
+    high, low = (sql.when(half.isNotNull(), sql.xxhash64(half)) for half in halves)
     return [high.alias("high"), low.alias("low")]
-
-
-def _required(column: Column, message: str) -> Column:
-    return sql.coalesce(column, sql.raise_error(sql.lit(message)))
 
 
 def _refused(message: str, kind: str) -> Column:

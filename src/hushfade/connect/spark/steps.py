@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hushfade.errors import Refused
 from hushfade.events.calendar import Calendar
 
 
@@ -33,10 +34,25 @@ class Clock:
 class Steps:
     """How many steps of a bucket have closed, bytes for each that is open, and the next timer."""
 
-    def __init__(self, handle: Any, clock: Clock) -> None:
-        self._handle, self._clock = handle, clock
+    def __init__(self, handle: Any, clock: Clock, bond: str) -> None:
+        self._handle, self._clock, self._bond = handle, clock, bond
+        self._begun = handle.getValueState("bond", "said string")
         self._closed = handle.getValueState("closed", "steps bigint")
         self._open = handle.getMapState("open", "step bigint", "waiting binary")
+
+    def begin(self) -> None:
+        """No step has closed; the bucket belongs from now on to what was declared."""
+        self._begun.update((self._bond,))
+        self.close(0)
+
+    def check(self) -> None:
+        """Refuse a checkpoint in which something else was declared.  Before anything is done."""
+        found = self._begun.get()
+        if found is None or found[0] != self._bond:
+            raise Refused(
+                "the checkpoint must be of the same plan, noise, steps, columns, limits, buckets "
+                "and skip_empty: something of them has changed since"
+            )
 
     @property
     def closed(self) -> int:

@@ -1,0 +1,135 @@
+"""A stream of events, released step by step as a clock goes on.
+
+Steps are closed by a clock and by nothing else: a streaming frame of times, joined to the records,
+on which alone the watermark is declared.  A record's time says to which step it belongs and whether
+that step is still open.  It moves nothing: no record makes another late, and the moment of a
+release does not tell that somebody came.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql import types as kinds
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from hushfade import duration
+from hushfade.connect.keyfile import KeyFile
+from hushfade.connect.spark.bounding import LIMITED, Limiting
+from hushfade.connect.spark.closing import RELEASED, Buckets, Closing
+from hushfade.connect.spark.reading import Request, cells
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.events.bounding import Limits
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_SPARSE = 100  # beats of the default clock in a step; at least one a minute, at most one a second
+
+
+def releases(
+    df: DataFrame,
+    request: Request,
+    buckets: Buckets,
+    lateness: str | None,
+    clock: DataFrame | None,
+    limits: Limits | None,
+) -> DataFrame:
+    """Columns step, lane, value, stddev, of each step when the clock is `lateness` past its end."""
+    if lateness is None:
+        raise InvalidType("lateness must be given for a stream: how long a step waits for records")
+    if request.calendar.start < 0:
+        raise InvalidValue("start must not be before 1970 for a stream: Spark's watermark is not")
+    session = df.sparkSession
+    if session.conf.get(PROVIDER, None) != ROCKS:
+        raise InvalidValue(f"{PROVIDER} must be {ROCKS}: timers need it")
+    delay = -(-duration.nanoseconds(lateness, name="lateness") // 10**6)
+    beats = ticking(session, request.calendar.every) if clock is None else clock
+    for name, frame in {"the frame of events": df, "clock": beats}.items():
+        _check_free(frame, name)
+    records, bond = cells(df, request), bound(request, buckets, limits)
+    # the clock comes first: a union has its first frame's watermark, and no other is declared
+    timed = _beats(beats, records).withWatermark("at", f"{delay} milliseconds")
+    found = timed.unionByName(records)
+    if limits is not None:
+        found = _stateful(
+            found.withColumn("bucket", sql.pmod("low", sql.lit(request.buckets))),
+            Limiting(limits, request.calendar, bond), LIMITED, request.buckets, event_time="at",
+        )  # fmt: skip
+    return _stateful(
+        found.withColumn("bucket", sql.expr(f"greatest(lane, 0) div {request.size}")),
+        Closing(buckets, request.calendar, bond), RELEASED, request.filled,
+    )  # fmt: skip
+
+
+def bound(request: Request, buckets: Buckets, limits: Limits | None) -> str:
+    """A digest of all that a checkpoint belongs to; no secret.
+
+    A batch may run again after a restart, with the noise that it had.  So whatever would make
+    other totals of the same records is in here.
+    """
+    noise, calendar, columns = buckets.noise, request.calendar, request.columns
+    if isinstance(noise, KeyFile):  # its path may change
+        drawn: tuple[object, ...] = (noise.stream, noise.epoch, noise.fingerprint)
+    else:
+        drawn = (repr(noise),)
+    said = {
+        "plan": buckets.mechanism.digest.hex(),
+        "noise": drawn,
+        "steps": (calendar.start, calendar.every, calendar.steps),
+        "columns": columns.roles(),
+        "skip_empty": request.skip_empty,
+        "buckets": (request.buckets, request.size, request.filled),
+        "limits": limits and (limits.records_per_step, limits.steps, limits.separation),
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def ticking(session: SparkSession, every: int) -> DataFrame:
+    """The driver's clock: a hundred times in a step, at most once a second, column timestamp."""
+    seconds = max(1, min(60, every // 10**9 // _SPARSE))
+    rate = session.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1)
+    return rate.load().where(f"value % {seconds} = 0")
+
+
+def _check_free(frame: DataFrame, name: str) -> None:
+    """Refuse a frame whose watermark would have a say in when steps close."""
+    if not frame.isStreaming:
+        raise InvalidType(f"{name} must be a streaming frame")
+    plan = getattr(frame, "_jdf", None)
+    if plan is None:
+        raise InvalidType(f"{name} must be of a session in this process, not of Spark Connect")
+    if "EventTimeWatermark" in plan.queryExecution().analyzed().toString():
+        raise InvalidValue(
+            f"{name} must have no watermark of its own: steps would close by its records, and one "
+            "of them decide whether others count"
+        )
+
+
+def _beats(clock: DataFrame, like: DataFrame) -> DataFrame:
+    """Rows that move the watermark and count in no step."""
+    field = clock.schema["timestamp"] if "timestamp" in clock.columns else None
+    if field is None or not isinstance(field.dataType, kinds.TimestampType):
+        raise InvalidType("clock must have a column 'timestamp' of type TIMESTAMP")
+    nothing = sql.lit(-1).cast("bigint")
+    said = {"at": sql.col("timestamp")}
+    return clock.where("timestamp is not null").select(
+        *(said.get(name, nothing).alias(name) for name in like.columns)
+    )
+
+
+def _stateful(
+    found: DataFrame, processor: StatefulProcessor, schema: str, buckets: int, event_time: str = ""
+) -> DataFrame:
+    """What the processor makes of each bucket; all of them are there from the first batch on."""
+    waiting = found.sparkSession.range(buckets).select(sql.col("id").alias("bucket"))
+    return found.groupBy("bucket").transformWithStateInPandas(
+        processor,
+        schema,
+        "append",
+        "EventTime",
+        waiting.withColumn("since", sql.lit(0)).groupBy("bucket"),
+        event_time,
+    )

@@ -1,0 +1,85 @@
+"""A driver whose slow tasks are run twice: python -m tests.connect.speculating place master."""
+
+import sys
+import time
+from pathlib import Path
+
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+from hushfade.connect.spark import KeyFile, local_session, private_decaying_sums
+from tests.connect.cases import COLUMNS, HOW, PLAN, STEPS
+from tests.connect.cluster import JAVA
+from tests.connect.conftest import read, written
+
+RELEASED = "step bigint, time timestamp, key string, value double, stddev double"
+SLOW = 15.0  # seconds; a copy is started long before
+SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "700m",
+    "spark.executor.memory": "600m",
+    "spark.driver.extraJavaOptions": JAVA,
+    "spark.executor.extraJavaOptions": JAVA,
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def main(place: Path, master: str) -> None:
+    """A table and a stream, in which the first try of partition 0 tells its rows and then waits."""
+    builder = SparkSession.builder.master(master)
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    builder.getOrCreate()
+    session = local_session(2)  # the same session, with the rest of what streams need
+    noise = KeyFile(place / "key", stream="visits")
+    table = private_decaying_sums(
+        session.read.parquet(str(place / "events")),
+        PLAN,
+        steps=STEPS,
+        noise=noise,
+        buckets=3,
+        **HOW,
+    )
+    again = table.mapInPandas(waiting(str(place / "table")), RELEASED)
+    again.write.parquet(str(place / "tabled"))
+    stream = private_decaying_sums(
+        read(session, place / "events", COLUMNS), PLAN, steps=STEPS, noise=noise, buckets=3,
+        clock=read(session, place / "clock", "timestamp timestamp"), lateness="1s", **HOW,
+    )  # fmt: skip
+    written(stream.mapInPandas(waiting(str(place / "stream")), RELEASED), place)
+    session.stop()
+
+
+def waiting(place: str):
+    """A stage that writes down what each try of a task saw; the first one is slow."""
+
+    def passed(frames):
+        task, rows = TaskContext.get(), 0
+        name = f"{task.stageId()}-{task.partitionId()}-{task.attemptNumber()}"
+        for number, frame in enumerate(frames):
+            rows += len(frame)
+            frame.to_parquet(Path(place) / f"{name}-{number}.parquet")
+            yield frame
+        if rows and task.attemptNumber() == 0 and first(place, task.stageId()):
+            time.sleep(SLOW)
+
+    return passed
+
+
+def first(place: str, stage: int) -> bool:
+    """Is this the first task of its stage to ask?"""
+    try:
+        (Path(place) / f"slow-{stage}").touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,118 @@
+"""A stream's checkpoint is continued with what it began with, and with nothing else."""
+
+import os
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyspark.errors import PySparkException
+
+from hushfade import Exponential, Guarantee, UnsafeSeededNoise, plan
+from hushfade.connect.part import Mechanism
+from hushfade.connect.spark import KeyFile, private_decaying_sums
+from hushfade.connect.spark.closing import Buckets
+from hushfade.connect.spark.reading import Request
+from hushfade.connect.spark.streaming import bound
+from hushfade.events.batch import Columns
+from hushfade.events.bounding import Limits
+from hushfade.events.calendar import Calendar
+from tests.connect.cases import HOW, KEYS, PLAN, START, STEPS, events, matrix, on_one_machine
+from tests.connect.conftest import Files, written
+
+pytestmark = pytest.mark.xdist_group("spark")
+SEEDED = UnsafeSeededNoise(8)
+OTHER = plan(
+    Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6), keys=KEYS, low=-0.5, high=4
+)
+BEGUN = {"plan": PLAN, "steps": STEPS, "noise": SEEDED, "buckets": 4, **HOW}
+CHANGED = {
+    "another plan": {"plan": OTHER},
+    "another column": {"value": None},
+    "other steps": {"start": "2026-01-01T01:00Z", "steps": STEPS - 1},
+    "more buckets": {"buckets": 7},
+}
+
+
+@pytest.fixture(scope="module")
+def begun(spark, place):
+    """A stream after its first file, with the second one waiting."""
+    files, found = Files(place), events()
+    half = np.arange(len(found)) % 2 == 0
+    files.add(found[half], START)
+    written(asked(spark, files), place)
+    files.add(found[~half], START + pd.Timedelta("12h1s"))
+    return files
+
+
+def asked(spark, files, **changed):
+    return private_decaying_sums(
+        files.stream(spark), clock=files.clock(spark), lateness="1s", **BEGUN | changed
+    )
+
+
+@pytest.mark.parametrize("why", CHANGED)
+def test_a_checkpoint_is_not_continued_with_anything_else_and_nothing_is_added_to_it(
+    spark, place, begun, tmp_path, why
+):
+    shutil.copytree(place / "kept", tmp_path / "kept")
+    with pytest.raises(PySparkException, match="the checkpoint must be of the same plan"):
+        written(asked(spark, begun, **CHANGED[why]), tmp_path)
+    assert sorted(os.listdir(tmp_path / "kept" / "commits")) == sorted(
+        os.listdir(place / "kept" / "commits")
+    )
+    assert not list((tmp_path / "released").glob("*.parquet"))
+
+
+def test_a_checkpoint_is_continued_with_the_same(spark, place, begun, tmp_path):
+    for name in ("kept", "released"):
+        shutil.copytree(place / name, tmp_path / name)
+    written(asked(spark, begun), tmp_path)
+    found = spark.read.parquet(str(tmp_path / "released")).toPandas()
+    np.testing.assert_array_equal(matrix(found), on_one_machine(events(), SEEDED))
+
+
+def test_whatever_changes_the_totals_of_the_same_records_changes_the_bond():
+    limits = Limits(1, 2, 3)
+    calendar = Calendar(0, 10**9, True, 12)
+    columns = Columns("amount", "at", "key", "person")
+    request = Request(PLAN.intake, columns, calendar, 4, False, "hushfade")
+    buckets = Buckets(Mechanism.of(PLAN), SEEDED, request.size)
+    others = [
+        (request, buckets, None),
+        (request, buckets, replace(limits, steps=3)),
+        (request, buckets, replace(limits, separation=4)),
+        (request, buckets, replace(limits, records_per_step=2)),
+        (request, replace(buckets, noise=UnsafeSeededNoise(2)), limits),
+        (request, replace(buckets, mechanism=Mechanism.of(OTHER)), limits),
+        *(
+            (replace(request, **change), buckets, limits)
+            for change in (
+                {"buckets": 7},  # ranges of the same size, other buckets of persons
+                {"skip_empty": True},
+                {"columns": replace(columns, value=None)},
+                {"columns": replace(columns, user="key")},
+                {"calendar": replace(calendar, start=10**9)},
+                {"calendar": replace(calendar, every=2 * 10**9)},
+                {"calendar": replace(calendar, steps=13)},
+            )
+        ),
+    ]
+    bonds = {bound(request, buckets, limits), *(bound(*other) for other in others)}
+    assert len(bonds) == 1 + len(others)
+
+
+def test_a_key_file_may_move_and_the_bond_stays(tmp_path):
+    request = Request(PLAN.intake, Columns(None, "at"), Calendar(0, 10**9, True), 4, False, "h")
+    bonds = {
+        bound(
+            request,
+            Buckets(
+                Mechanism.of(PLAN), KeyFile(path, stream="s", epoch=epoch, fingerprint="00"), 2
+            ),
+            None,
+        )
+        for path, epoch in (("/a/key", 0), ("/b/key", 0), ("/a/key", 1))
+    }
+    assert len(bonds) == 2
