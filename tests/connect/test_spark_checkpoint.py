@@ -29,8 +29,6 @@ OTHER = plan(
 BEGUN = {"plan": PLAN, "steps": STEPS, "noise": SEEDED, "buckets": 4, **HOW}
 CHANGED = {
     "another plan": {"plan": OTHER},
-    "another column": {"value": None},
-    "other steps": {"start": "2026-01-01T01:00Z", "steps": STEPS - 1},
     "more buckets": {"buckets": 7},
 }
 
