@@ -10,6 +10,7 @@ import pytest
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Observation
+from pyspark.sql import functions as sql
 
 from hushfade import Exponential, FreshNoise, Guarantee, NoDecay, UnsafeSeededNoise, plan
 from hushfade.connect.spark import KeyFile, private_decaying_sums
@@ -54,11 +55,15 @@ RELEASED = "step bigint, time timestamp, key string, value double, stddev double
 
 
 @pytest.fixture(scope="module")
-def table(spark, place):
+def noise(place):
+    return KeyFile(key_file(place), stream="visits")
+
+
+@pytest.fixture(scope="module")
+def table(spark, place, noise):
     """A table's releases, by tasks that all failed once."""
     found = events()
     outside = found.head(2).assign(at=[START - pd.Timedelta("1us"), START + pd.Timedelta("12h")])
-    noise = KeyFile(key_file(place), stream="visits")
     frame = spark.createDataFrame(pd.concat([found.sample(frac=1, random_state=1), outside]))
     released = private_decaying_sums(frame, PLAN, steps=STEPS, noise=noise, buckets=3, **HOW)
     again = released.mapInPandas(failing_once(str(place)), RELEASED)
@@ -107,7 +112,7 @@ def test_records_without_a_time_are_refused_or_left_out_and_counted(spark):
 
 
 @pytest.fixture(scope="module")
-def stream(spark, place):
+def stream(spark, place, noise):
     """A stream's releases after all steps, by tasks that all failed once.
 
     Records come in any order as long as their steps are open, one of the last hour and one from
@@ -122,7 +127,6 @@ def stream(spark, place):
     files.add(found[~early & (hours % 2 == 1)], START + pd.Timedelta("7h"))
     files.add(at(odd, "2026-01-01T12:00"), START + pd.Timedelta("12h"))
     files.add(at(odd, "2026-01-01T00:10"), START + pd.Timedelta("18h"))
-    noise = KeyFile(place / "key", stream="visits")
     released = private_decaying_sums(
         files.stream(spark), PLAN, steps=STEPS, noise=noise, buckets=4, lateness="6h",
         clock=files.clock(spark), **HOW,
@@ -169,6 +173,23 @@ def test_the_watermark_follows_the_clock_whatever_times_records_have(stream):
         "2026-01-01T06:00:00.000Z",
         "2026-01-01T12:00:00.000Z",
     ]
+
+
+def test_steps_close_after_a_restart_without_waiting_for_a_record(spark, tmp_path):
+    files = Files(tmp_path)
+    files.add(events(), START + pd.Timedelta("13h"))
+    released = private_decaying_sums(
+        files.stream(spark), PLAN, steps=STEPS, noise=SEEDED, lateness="1h",
+        clock=files.clock(spark), **HOW,
+    )  # fmt: skip
+    sink = released.writeStream.option("checkpointLocation", str(tmp_path / "kept"))
+    for _ in range(
+        2
+    ):  # the batch that reads the clock; and one more, with nothing new in the files
+        query = sink.trigger(once=True).start(str(tmp_path / "released"), format="parquet")
+        query.awaitTermination()
+    found = spark.read.parquet(str(tmp_path / "released")).toPandas()
+    np.testing.assert_array_equal(matrix(found), on_one_machine(events(), SEEDED))
 
 
 def test_without_another_clock_steps_close_by_the_drivers(spark, tmp_path):
@@ -255,23 +276,49 @@ def test_a_stream_that_starts_before_1970_is_refused(spark):
         private_decaying_sums(rate(spark), WITHOUT_KEYS, lateness="1h", **asked)
 
 
-def test_a_watermark_that_records_would_move_is_refused(spark):
+def test_a_watermark_that_records_would_move_is_refused_however_deep_it_is(spark):
     marked = rate(spark).withWatermark("at", "1 hour")
     hidden = marked.selectExpr("at + interval 1 second at", "amount")
-    for frame in (marked, hidden, marked.dropDuplicatesWithinWatermark(["amount"])):
+    deep = marked
+    for number in range(20):
+        deep = deep.withColumn(f"more{number}", sql.lit(number))
+    spark.conf.set("spark.sql.maxPlanStringLength", "200")  # a plan's text may be cut
+    for frame in (marked, hidden, deep, marked.dropDuplicatesWithinWatermark(["amount"])):
         with pytest.raises(HushfadeError, match="must have no watermark of its own"):
             private_decaying_sums(frame, WITHOUT_KEYS, lateness="1h", **ASKED)
+    spark.conf.unset("spark.sql.maxPlanStringLength")
     clock = marked.withColumnRenamed("at", "timestamp")
     with pytest.raises(HushfadeError, match="clock must have no watermark of its own"):
         private_decaying_sums(rate(spark), WITHOUT_KEYS, lateness="1h", clock=clock, **ASKED)
 
 
-def test_a_clock_that_is_no_stream_of_times_is_refused(spark):
+def test_a_frame_that_is_another_each_time_is_refused(spark):
+    frame = spark.createDataFrame([], COLUMNS)
+    for odd in (frame.where("rand() < 0.5"), frame.withColumn("key", sql.uuid())):
+        with pytest.raises(HushfadeError, match="must be the same each time"):
+            private_decaying_sums(odd, PLAN, steps=STEPS, noise=SEEDED, **HOW)
+
+
+def test_a_clock_that_is_no_stream_of_times_or_made_of_the_records_is_refused(spark, tmp_path):
     asked = {"lateness": "1h", **ASKED}
     with pytest.raises(HushfadeError, match="clock must be a streaming frame"):
         private_decaying_sums(rate(spark), WITHOUT_KEYS, clock=spark.range(3), **asked)
+    files = Files(tmp_path)
+    records, clock = files.stream(spark), files.clock(spark)
+    odd = clock.withColumnRenamed("timestamp", "at")
     with pytest.raises(HushfadeError, match="clock must have a column 'timestamp'"):
-        private_decaying_sums(rate(spark), WITHOUT_KEYS, clock=rate(spark), **asked)
+        private_decaying_sums(records, WITHOUT_KEYS, clock=odd, **asked)
+    for again in (records, files.stream(spark)):
+        own = again.selectExpr("at timestamp")
+        with pytest.raises(HushfadeError, match="clock must not be made from the records"):
+            private_decaying_sums(records, WITHOUT_KEYS, clock=own, **asked)
+
+
+def test_batches_only_where_there_are_records_are_refused(spark):
+    other = spark.newSession()
+    other.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
+    with pytest.raises(HushfadeError, match="steps would wait for records"):
+        private_decaying_sums(rate(other), WITHOUT_KEYS, lateness="1h", **ASKED)
 
 
 def test_a_stream_may_go_on_for_ever(spark):

@@ -3,11 +3,13 @@
 import os
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.types import StructType
 
 from hushfade import Exponential, Guarantee, UnsafeSeededNoise, plan
 from hushfade.connect.part import Mechanism
@@ -18,7 +20,17 @@ from hushfade.connect.spark.streaming import bound
 from hushfade.events.batch import Columns
 from hushfade.events.bounding import Limits
 from hushfade.events.calendar import Calendar
-from tests.connect.cases import HOW, KEYS, PLAN, START, STEPS, events, matrix, on_one_machine
+from tests.connect.cases import (
+    COLUMNS,
+    HOW,
+    KEYS,
+    PLAN,
+    START,
+    STEPS,
+    events,
+    matrix,
+    on_one_machine,
+)
 from tests.connect.conftest import Files, written
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -71,6 +83,14 @@ def test_a_checkpoint_is_continued_with_the_same(spark, place, begun, tmp_path):
     np.testing.assert_array_equal(matrix(found), on_one_machine(events(), SEEDED))
 
 
+class Frame:
+    """As much of a frame as the bond looks at."""
+
+    def __init__(self, columns=COLUMNS, **settings):
+        self.schema = StructType.fromDDL(columns)
+        self.sparkSession = SimpleNamespace(conf=settings)
+
+
 def test_whatever_changes_the_totals_of_the_same_records_changes_the_bond():
     limits = Limits(1, 2, 3)
     calendar = Calendar(0, 10**9, True, 12)
@@ -97,14 +117,26 @@ def test_whatever_changes_the_totals_of_the_same_records_changes_the_bond():
             )
         ),
     ]
-    bonds = {bound(request, buckets, limits), *(bound(*other) for other in others)}
-    assert len(bonds) == 1 + len(others)
+    frames = [
+        Frame(COLUMNS.replace("double", "decimal(10,0)")),
+        Frame(COLUMNS.replace("bigint", "string")),
+        Frame(**{"spark.sql.session.timeZone": "Asia/Tokyo"}),
+        Frame(**{"spark.sql.ansi.enabled": "false"}),
+    ]
+    bonds = {
+        bound(Frame(), request, buckets, limits),
+        *(bound(Frame(), *other) for other in others),
+        *(bound(frame, request, buckets, limits) for frame in frames),
+    }
+    assert len(bonds) == 1 + len(others) + len(frames)
+    assert bound(Frame(), request, buckets, limits) in bonds
 
 
 def test_a_key_file_may_move_and_the_bond_stays(tmp_path):
     request = Request(PLAN.intake, Columns(None, "at"), Calendar(0, 10**9, True), 4, False, "h")
     bonds = {
         bound(
+            Frame(),
             request,
             Buckets(
                 Mechanism.of(PLAN), KeyFile(path, stream="s", epoch=epoch, fingerprint="00"), 2

@@ -9,6 +9,7 @@ A streaming frame gives a streaming frame, a table a table, with the same bits f
 and key, whatever the order, the number of machines, and what was run twice; and the bits of
 `plan.start(noise).run(totals)` on one machine.
 
+    lineage     what a frame may not be made of
     reading     events become cells: step, lane, units
     bounding    at most so many records and steps of one person
     streaming   records and a clock, which alone closes steps
@@ -28,7 +29,7 @@ from pyspark.sql import functions as sql
 from hushfade import check
 from hushfade.connect.keyfile import KeyFile, checked
 from hushfade.connect.part import Mechanism
-from hushfade.connect.spark import batch, streaming
+from hushfade.connect.spark import batch, lineage, streaming
 from hushfade.connect.spark.bounding import of_table
 from hushfade.connect.spark.closing import Buckets
 from hushfade.connect.spark.reading import Request, cells, check_columns, universe
@@ -79,6 +80,7 @@ def private_decaying_sums(
         raise InvalidType(f"plan must be a Plan, got {type(plan).__name__}")
     columns = Columns(value, time, key, user)
     check_columns(df, columns)
+    lineage.check_repeatable(df, "the frame of events")
     days = _calendar(start, every, end, steps, plan)
     check_fit(plan, columns, days, skip_empty=skip_empty)
     request = Request(plan.intake, columns, days, check.count(buckets=buckets), skip_empty, counts)

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hushfade import duration
 from hushfade.connect.keyfile import KeyFile
+from hushfade.connect.spark import lineage
 from hushfade.connect.spark.bounding import LIMITED, Limiting
 from hushfade.connect.spark.closing import RELEASED, Buckets, Closing
 from hushfade.connect.spark.reading import Request, cells
@@ -26,6 +27,11 @@ from hushfade.events.bounding import Limits
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
+_SETTINGS = tuple(  # which may give other records from the same source
+    f"spark.sql.{name}"
+    for name in ("session.timeZone", "ansi.enabled", "caseSensitive", "timestampType")
+)
 _SPARSE = 100  # beats of the default clock in a step; at least one a minute, at most one a second
 
 
@@ -45,13 +51,18 @@ def releases(
     session = df.sparkSession
     if session.conf.get(PROVIDER, None) != ROCKS:
         raise InvalidValue(f"{PROVIDER} must be {ROCKS}: timers need it")
+    if session.conf.get(_NO_DATA, "true") != "true":
+        raise InvalidValue(f"{_NO_DATA} must be true: steps would wait for records to close them")
     delay = -(-duration.nanoseconds(lateness, name="lateness") // 10**6)
-    beats = ticking(session, request.calendar.every) if clock is None else clock
-    for name, frame in {"the frame of events": df, "clock": beats}.items():
-        _check_free(frame, name)
-    records, bond = cells(df, request), bound(request, buckets, limits)
+    lineage.check_unmarked(df, "the frame of events")
+    records, bond = cells(df, request), bound(df, request, buckets, limits)
+    beats = _beats(ticking(session, request.calendar.every, silent=clock is not None), records)
+    if clock is not None:
+        lineage.check_unmarked(clock, "clock")
+        lineage.check_apart(clock, df)
+        beats = beats.unionByName(_beats(clock, records))
     # the clock comes first: a union has its first frame's watermark, and no other is declared
-    timed = _beats(beats, records).withWatermark("at", f"{delay} milliseconds")
+    timed = beats.withWatermark("at", f"{delay} milliseconds")
     found = timed.unionByName(records)
     if limits is not None:
         found = _stateful(
@@ -64,13 +75,13 @@ def releases(
     )  # fmt: skip
 
 
-def bound(request: Request, buckets: Buckets, limits: Limits | None) -> str:
+def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | None) -> str:
     """A digest of all that a checkpoint belongs to; no secret.
 
     A batch may run again after a restart, with the noise that it had.  So whatever would make
     other totals of the same records is in here.
     """
-    noise, calendar, columns = buckets.noise, request.calendar, request.columns
+    noise, calendar, named = buckets.noise, request.calendar, request.columns.roles()
     if isinstance(noise, KeyFile):  # its path may change
         drawn: tuple[object, ...] = (noise.stream, noise.epoch, noise.fingerprint)
     else:
@@ -79,7 +90,8 @@ def bound(request: Request, buckets: Buckets, limits: Limits | None) -> str:
         "plan": buckets.mechanism.digest.hex(),
         "noise": drawn,
         "steps": (calendar.start, calendar.every, calendar.steps),
-        "columns": columns.roles(),
+        "columns": {role: (name, str(df.schema[name].dataType)) for role, name in named.items()},
+        "settings": {name: df.sparkSession.conf.get(name, None) for name in _SETTINGS},
         "skip_empty": request.skip_empty,
         "buckets": (request.buckets, request.size, request.filled),
         "limits": limits and (limits.records_per_step, limits.steps, limits.separation),
@@ -87,25 +99,15 @@ def bound(request: Request, buckets: Buckets, limits: Limits | None) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def ticking(session: SparkSession, every: int) -> DataFrame:
-    """The driver's clock: a hundred times in a step, at most once a second, column timestamp."""
+def ticking(session: SparkSession, every: int, *, silent: bool = False) -> DataFrame:
+    """The driver's clock: a hundred times in a step, at most once a second, column timestamp.
+
+    It also is the pacemaker: it always has something new, so that Spark makes a batch at every
+    trigger, whether there are records or not.  A silent one does only that.
+    """
     seconds = max(1, min(60, every // 10**9 // _SPARSE))
     rate = session.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1)
-    return rate.load().where(f"value % {seconds} = 0")
-
-
-def _check_free(frame: DataFrame, name: str) -> None:
-    """Refuse a frame whose watermark would have a say in when steps close."""
-    if not frame.isStreaming:
-        raise InvalidType(f"{name} must be a streaming frame")
-    plan = getattr(frame, "_jdf", None)
-    if plan is None:
-        raise InvalidType(f"{name} must be of a session in this process, not of Spark Connect")
-    if "EventTimeWatermark" in plan.queryExecution().analyzed().toString():
-        raise InvalidValue(
-            f"{name} must have no watermark of its own: steps would close by its records, and one "
-            "of them decide whether others count"
-        )
+    return rate.load().where("value < 0" if silent else f"value % {seconds} = 0")
 
 
 def _beats(clock: DataFrame, like: DataFrame) -> DataFrame:
