@@ -32,7 +32,6 @@ _SETTINGS = tuple(  # which may give other records from the same source
     f"spark.sql.{name}"
     for name in ("session.timeZone", "ansi.enabled", "caseSensitive", "timestampType")
 )
-_SPARSE = 100  # beats of the default clock in a step; at least one a minute, at most one a second
 
 
 def releases(
@@ -56,7 +55,7 @@ def releases(
     delay = -(-duration.nanoseconds(lateness, name="lateness") // 10**6)
     lineage.check_unmarked(df, "the frame of events")
     records, bond = cells(df, request), bound(df, request, buckets, limits)
-    beats = _beats(ticking(session, request.calendar.every, silent=clock is not None), records)
+    beats = _beats(ticking(session, silent=clock is not None), records)
     if clock is not None:
         lineage.check_unmarked(clock, "clock")
         lineage.check_apart(clock, df)
@@ -99,15 +98,16 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | No
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def ticking(session: SparkSession, every: int, *, silent: bool = False) -> DataFrame:
-    """The driver's clock: a hundred times in a step, at most once a second, column timestamp.
+def ticking(session: SparkSession, *, silent: bool = False) -> DataFrame:
+    """The driver's clock: a row in every batch, column timestamp, with the batch's own time.
 
-    It also is the pacemaker: it always has something new, so that Spark makes a batch at every
-    trigger, whether there are records or not.  A silent one does only that.
+    That time is in Spark's log of offsets, the same when a batch runs again.  The clock is the
+    pacemaker too: it always has something new, so that Spark makes a batch at every trigger,
+    whether there are records or not.  A silent one does only that.
     """
-    seconds = max(1, min(60, every // 10**9 // _SPARSE))
-    rate = session.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1)
-    return rate.load().where("value < 0" if silent else f"value % {seconds} = 0")
+    paced = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1)
+    beats = paced.option("numPartitions", 1).load().where("value < 0" if silent else "value >= 0")
+    return beats.select(sql.current_timestamp().alias("timestamp"))
 
 
 def _beats(clock: DataFrame, like: DataFrame) -> DataFrame:
