@@ -165,3 +165,29 @@ def test_records_of_nobody_are_refused():
     for kind in (pa.float64(), pa.bool_(), pa.binary()):
         with pytest.raises(Malformed, match="must be text or whole numbers"):
             columns.People().numbers(batch([None], kind, "user"), "u")
+
+
+def test_people_whose_text_is_not_utf_8_are_refused_with_their_place_and_unseen():
+    offsets = np.array([0, 2, 4, 4 + len(SECRET)], dtype=np.int32)
+    bad = pa.StringArray.from_buffers(
+        3, pa.py_buffer(offsets), pa.py_buffer(b"ab\xff\xfe" + SECRET.encode())
+    )
+    people = columns.People()
+    for values in (bad, pa.DictionaryArray.from_arrays([0, 1, 2], bad)):
+        with pytest.raises(Malformed, match=r"^f, line 3, column 'u': must be UTF-8$") as error:
+            people.numbers(batch(values, role="user"), "u")
+        assert error.value.__context__ is None  # it would carry the text
+    assert len(people) == 0
+
+
+def test_kinds_that_arrow_cannot_convert_are_refused():
+    lists = pa.DictionaryArray.from_arrays([0, 1], pa.array([[4711], [2]]))
+    with pytest.raises(Malformed, match="must be numbers"):
+        columns.numbers(batch(lists), "v", skip_empty=False)
+    with pytest.raises(Malformed, match="must be times"):
+        columns.times(batch(lists, role="time"), "t", unit=None)
+    with pytest.raises(Malformed, match="must be text"):
+        columns.keys(batch(lists, role="key"), "k", ("a",))
+    half = pa.array([1.0, 2.0], pa.float32()).cast(pa.float16())
+    with pytest.raises(Malformed, match="line 2, column 't': must be a number of s since 1970"):
+        columns.times(batch(half, role="time"), "t", unit="s")

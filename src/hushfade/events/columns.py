@@ -128,8 +128,11 @@ class People:
             _refuse(batch, name, int(np.argmax(missing)), "is empty: whose record is it?")
         whole = pa.concat_arrays([pa.array([], pa.string()), *column.chunks])
         coded = whole.dictionary_encode()
+        seen = _decoded(coded.dictionary)
+        if seen is None:
+            _refuse(batch, name, _first_bad(column, _validated), "must be UTF-8")
         known = self._known
-        people = [known.setdefault(person, len(known)) for person in coded.dictionary.to_pylist()]
+        people = [known.setdefault(person, len(known)) for person in seen]
         found: Signed = np.array(people, dtype=np.int64)[coded.indices.to_numpy()]
         return found
 
@@ -152,7 +155,8 @@ def _empty(column: Values) -> Values:
 def _plain(column: Values) -> Values:
     """Dictionaries and the other kinds of string as plain strings."""
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        with suppress(pa.ArrowNotImplementedError):  # of lists and the like: refused as it is
+            column = column.cast(column.type.value_type)
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
     return column
@@ -181,13 +185,26 @@ def _in_units(column: Values, unit: str, zone: str | None) -> Signed:
     return np.asarray(column.cast(pa.timestamp(unit, zone)).cast(pa.int64()).to_numpy())
 
 
+def _decoded(texts: Values) -> list[str] | None:
+    """The texts, or None: the error of those that are not UTF-8 would carry one."""
+    with suppress(UnicodeDecodeError):
+        found: list[str] = texts.to_pylist()
+        return found
+    return None
+
+
+def _validated(column: Values) -> bool:
+    column.validate(full=True)
+    return True
+
+
 def _mask(flags: Values) -> Mask:
     return np.asarray(flags.to_numpy(), dtype=np.bool_)
 
 
 def _read(column: Values, read: Callable[[Values], Found]) -> Found | None:
     """What is read, or None: the error of a column that cannot be read would show a value."""
-    with suppress(pa.ArrowInvalid):
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return read(column)
     return None
 
