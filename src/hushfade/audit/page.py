@@ -148,9 +148,9 @@ def markdown(audit: Audit) -> str:
         f"# {TITLE}",
         f"Written by `hushfade audit`, the {audit.size.name} form, seed {audit.seed}, "
         f"{audit.seconds:.0f} s. {machine()}. Plans: {plans}.",
-        f"**{summary(audit)}** {confidence(audit)}",
-        statement(audit),
+        f"**{summary(audit)}**",
         *sections(audit.findings),
+        f"## What was shown\n\n{statement(audit)}\n\n{confidence(audit)}",
     ]
     return "\n\n".join(parts) + "\n"
 
