@@ -48,7 +48,7 @@ def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -
     """One stream of the plan itself, at length: whole numbers, of the stated law, unrelated."""
     plan = subject.plan(plan)
     lanes = plan.intake.lanes
-    steps = max(2, min(plan.horizon or _LONGEST, size.work // lanes, _LONGEST))
+    steps = min(plan.horizon or _LONGEST, max(2, size.work // lanes), _LONGEST)
     runs = max(1, min(100, size.work // (steps * lanes)))
     found = []
     everything, empty = [], []
@@ -171,8 +171,9 @@ def _independence(name: str, parts: list[Signed]) -> Iterator[Finding]:
     sizes = np.abs(values)
     sizes -= sizes.mean()
     lags = min(_LAGS, n - 1)
-    z = np.concatenate([_lagged(values, lags), _lagged(sizes, lags)])
-    yield _unrelated(f"{name}, steps", f"lags to {lags}", z)
+    if lags > 0:
+        z = np.concatenate([_lagged(values, lags), _lagged(sizes, lags)])
+        yield _unrelated(f"{name}, steps", f"lags to {lags}", z)
     if lanes > 1:
         shifts = sorted({1, 2, 3, lanes // 2} & set(range(1, lanes)))
         pairs = [(x[:, :, k:], x[:, :, :-k]) for k in shifts for x in (values, sizes)]

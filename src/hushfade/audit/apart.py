@@ -15,7 +15,7 @@ from hushfade import gaussian
 from hushfade.audit.accuracy import correlation
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, by_chance, exact
-from hushfade.audit.observed import crossed
+from hushfade.audit.observed import crossed, wide
 from hushfade.audit.size import Size
 from hushfade.audit.subject import Subject
 from hushfade.check import Column
@@ -90,9 +90,12 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
 
 
 def _noise(subject: Subject, plan: Plan, source: NoiseSource) -> Column:
-    """What crossed, with nothing but noise in it."""
+    """What crossed, with nothing but noise in it: of the plan, or of copies if it ends early."""
     lanes = plan.intake.lanes
-    steps = max(2, min(_VALUES // lanes, plan.horizon or _VALUES))
+    steps = min(max(2, _VALUES // lanes), plan.horizon or _VALUES)
+    if steps * lanes < _VALUES // 2:
+        plan = subject.plan(wide(plan, -(-_VALUES // (steps * lanes))))
+        lanes = plan.intake.lanes
     released = subject.start(plan, source).run(np.zeros((steps, lanes)))
     return np.asarray(np.rint(crossed(plan, released.reshape(steps, lanes)))).ravel()
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hushfade.audit.changes import kinds, needed
+from hushfade.audit.changes import heaviest_column, kinds, needed
 from hushfade.audit.finding import Finding, exact
 from hushfade.audit.observed import gain_of, taps_of
 from hushfade.audit.subject import Subject
@@ -89,7 +89,8 @@ def _heaviest(plan: Plan, integers: list[int]) -> int:
     steps = plan.horizon or 0
     gain = np.array(gain_of(plan, steps).tolist(), dtype=object) ** 2
     squares = np.array(integers, dtype=object) ** 2
-    columns = range(steps) if steps <= _COLUMNS else np.linspace(0, steps - 1, _COLUMNS).astype(int)
+    columns = set(np.linspace(0, steps - 1, min(steps, _COLUMNS)).astype(int).tolist())
+    columns.add(heaviest_column(plan, steps))
     return max(int(np.sum(gain[s : s + len(squares)] * squares[: steps - s])) for s in columns)
 
 

@@ -55,15 +55,16 @@ def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
 def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
     """A state that is older than what was published is refused, and so is a second copy."""
     plan = subject.plan(plan)
-    totals = _totals(plan, chance)[:4]
+    totals = _totals(plan, chance)[:2]
+    first, next_one = totals[:-1], totals[-1:]
     stream = subject.start(plan, FreshNoise())
-    stream.run(totals[:1])
+    stream.run(first)
     state = stream.save()
     copy = subject.load(state, FreshNoise())
-    stream.run(totals[1:2])
+    stream.run(next_one)
     attempts = {
-        "an older state": lambda: subject.load(state, FreshNoise()).run(totals[1:2]),
-        "a copy left behind": lambda: copy.run(totals[1:2]),
+        "an older state": lambda: subject.load(state, FreshNoise()).run(next_one),
+        "a copy left behind": lambda: copy.run(next_one),
     }
     found = []
     for what, work in attempts.items():

@@ -36,7 +36,7 @@ def sensitivity(subject: Subject, plan: Plan, name: str, chance: Chance) -> list
     plan = subject.plan(plan)
     lanes = plan.intake.lanes
     whole = needed(plan)
-    steps = max(2, min(whole, _LONGEST // lanes))
+    steps = min(whole, max(2, _LONGEST // lanes))
     if plan.horizon is not None:
         steps = min(steps, plan.horizon)
     found = []
@@ -137,8 +137,7 @@ def _worst(plan: Plan, change: Change, steps: int) -> bool:
         guarantee.participations, 1 + (steps - 1) // guarantee.separation
     ):
         return False
-    size = math.hypot(*change.lanes)
-    if size < max(math.hypot(*lanes) for lanes in kinds(plan).values()):
+    if math.hypot(*change.lanes) < _claimed(plan) * (1.0 - _CLOSE):
         return False
     # the same taps everywhere, and for several records falling ones, or the bound is not reached
     once = guarantee.participations == 1
@@ -147,14 +146,22 @@ def _worst(plan: Plan, change: Change, steps: int) -> bool:
     return once or bool(np.all(np.diff(integers) <= 0) and integers[-1] >= 0)
 
 
+def _claimed(plan: Plan) -> float:
+    """The change that the plan is made for, in units; a single key cannot reach that of two."""
+    intake, guarantee = plan.intake, plan.guarantee
+    if intake.norm is not None:
+        return guarantee.vector_change(float(intake.norm_unit))
+    return guarantee.change(intake.low_unit, intake.high_unit, keyed=intake.keys is not None)
+
+
 def _largest(subject: Subject, plan: Plan, name: str, source: Any) -> Finding:
     """The largest total counts in full, and a larger one is refused: nothing saturates."""
     intake = plan.intake
-    row = np.zeros((2, intake.lanes))
+    row = np.zeros((1, intake.lanes))
     quiet = subject.start(plan, source).run(row)
     row[0, 0] = intake.largest_total * intake.resolution
     loud = subject.start(plan, source).run(row)
-    first = (np.asarray(loud) - quiet).reshape(2, intake.lanes)[0, 0]
+    first = (np.asarray(loud) - quiet).reshape(1, intake.lanes)[0, 0]
     counted = float(first / plan.decay.weights(1)[0] / row[0, 0])
     row[0, 0] += max(intake.resolution, np.spacing(row[0, 0]))
     refused = _refuses(lambda: subject.start(plan, source).run(row))

@@ -23,14 +23,17 @@ from hushfade.plan import Plan
 
 CHECK = "timing"
 
+_LEAST = 100  # steps that say anything
+
 
 def timing(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
     """Single draws against their magnitude, and live steps against the noise released by them."""
     plan = subject.plan(plan)
-    return [
-        _told(f"{name}, a draw alone", *_draws(subject, plan, size.timed, chance)),
-        _told(f"{name}, a live step", *_steps(subject, plan, size.timed // 4, chance)),
-    ]
+    found = [_told(f"{name}, a draw alone", *_draws(subject, plan, size.timed, chance))]
+    steps = min(size.timed // 4, (1 << 20) // plan.intake.lanes, plan.horizon or size.timed)
+    if steps >= _LEAST:
+        found.append(_told(f"{name}, a live step", *_steps(subject, plan, steps, chance)))
+    return found
 
 
 def _draws(subject: Subject, plan: Plan, count: int, chance: Chance) -> tuple[Column, Column]:
@@ -46,8 +49,6 @@ def _draws(subject: Subject, plan: Plan, count: int, chance: Chance) -> tuple[Co
 
 def _steps(subject: Subject, plan: Plan, count: int, chance: Chance) -> tuple[Column, Column]:
     stream, lanes = subject.start(plan, chance.noise()), plan.intake.lanes
-    count = max(8, min(count, plan.horizon or count, (1 << 20) // lanes))
-    count = min(count, plan.horizon or count)
     total = 0.0 if plan.intake.scalar else np.zeros(lanes)
     times, values = np.empty(count), np.empty((count, lanes))
     for i in range(count):
