@@ -148,6 +148,8 @@ def judged(auditor: Auditor, answers: Sequence[tuple[Claim, Answer]]) -> list[Fi
                 found.append(_told(subject, why, promised))
             elif invented > 0.0:
                 why = f"no lower bound: epsilon ≥ {nothing:.3f} of {SAME}, {bound:.3f} of hushfade"
+                if nothing == 0.0:
+                    why = f"no lower bound at another delta; here epsilon ≥ {bound:.3f} of hushfade"
                 found.append(_told(subject, why, promised))
             else:
                 allowed = claim.allowed(takes_delta=auditor.takes_delta)
