@@ -79,7 +79,6 @@ def _listed(done: Audit) -> Iterator[Part]:
     titles = {
         "sampler": "Sampler",
         "precision attack": "Float attack",
-        "replay": "Replay",
         "fresh keys": "Fresh keys",
         "timing": "Timing",
     }

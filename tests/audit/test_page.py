@@ -32,6 +32,13 @@ def test_the_statement_says_what_failed_and_how_to_repeat_it():
     assert page.statement(GOOD).startswith("Shown")
 
 
+def test_a_check_that_broke_down_shows_nothing_and_accuses_nobody():
+    broken = exact("audit", "a plan: records", "comes to its end", "MemoryError", passed=False)
+    said = page.statement(Audit(QUICK, 7, ("a plan",), (SAME, broken), 1.0))
+    assert said.startswith("Nothing is shown")
+    assert "a plan: records" in said
+
+
 def test_a_line_has_the_worst_of_its_check():
     found = {line.check: line for line in page.lines((*GOOD.findings, OTHER))}
     assert found["sampler"].example is RARE

@@ -21,7 +21,7 @@ class Chance:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.seed = secrets.randbits(64) if seed is None else check.count(seed=seed, least=0)
+        self.seed = secrets.randbits(48) if seed is None else check.count(seed=seed, least=0)
         self._used = 0
 
     def noise(self) -> UnsafeSeededNoise:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hushfade.audit.finding import LEVEL, Finding
-from hushfade.audit.review import Audit
+from hushfade.audit.review import BROKEN, Audit
 from hushfade.paper.web import web
 
 TITLE = "Audit"
@@ -95,6 +95,12 @@ def confidence(audit: Audit) -> str:
 
 def statement(audit: Audit) -> str:
     """What the run has shown, and what no such run can show."""
+    broken = [finding.subject for finding in audit.failed if finding.check == BROKEN]
+    if audit.failed and len(broken) == len(audit.failed):
+        return (
+            f"Nothing is shown: checks broke down ({', '.join(broken)}). "
+            f"Seed {audit.seed} repeats the run."
+        )
     if audit.failed:
         names = ", ".join(dict.fromkeys(finding.check for finding in audit.failed))
         return (

@@ -25,7 +25,7 @@ _STREAM = "audit"
 
 
 def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """One input under one key: in blocks, by single steps, restored, and in another process."""
+    """One input under one key: in one go, by single steps, and restored in the middle."""
     plan = subject.plan(plan)
     key, totals = chance.key(), _totals(plan, chance)
 
@@ -40,16 +40,17 @@ def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
         "again": lambda: started().run(totals),
         "by single steps": lambda: single(plan, started(), totals),
         "restored in the middle": lambda: _restored(subject, plan, source, totals),
-        "in a second process": lambda: subject.elsewhere(plan, key, _STREAM, totals),
     }
-    found = []
-    for way, work in ways.items():
-        again = np.asarray(work()).reshape(first.shape)
-        differ = int(np.count_nonzero(again != first))
-        same = again.tobytes() == first.tobytes()
-        measured = f"{differ} of {first.size:,} values differ"
-        found.append(exact(KEYED, f"{name}, {way}", "the same bytes", measured, passed=same))
-    return found
+    return [_same(f"{name}, {way}", first, work()) for way, work in ways.items()]
+
+
+def twice(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
+    """The same in a second process."""
+    plan = subject.plan(plan)
+    key, totals = chance.key(), _totals(plan, chance)
+    first = subject.start(plan, KeyedNoise(key, stream=_STREAM)).run(totals)
+    again = subject.elsewhere(plan, key, _STREAM, totals)
+    return [_same(f"{name}, in a second process", first, again)]
 
 
 def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
@@ -72,6 +73,13 @@ def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
         shown = "refused" if refused else "the published step was drawn again"
         found.append(exact(FRESH, f"{name}, {what}", "refused", shown, passed=refused))
     return found
+
+
+def _same(subject: str, first: Matrix, again: Matrix) -> Finding:
+    differ = int(np.count_nonzero(again.reshape(first.shape) != first))
+    measured = f"{differ} of {first.size:,} values differ"
+    same = np.asarray(again).tobytes() == first.tobytes()
+    return exact(KEYED, subject, "the same bytes", measured, passed=same)
 
 
 def _totals(plan: Plan, chance: Chance) -> Matrix:

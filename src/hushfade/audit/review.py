@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from time import perf_counter
+from traceback import extract_tb
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -17,7 +19,7 @@ from hushfade.audit.distinguish import distinguish
 from hushfade.audit.finding import FALSE_ALARM, Finding, exact
 from hushfade.audit.precision import precision
 from hushfade.audit.promise import promise
-from hushfade.audit.replay import fresh, keyed
+from hushfade.audit.replay import fresh, keyed, twice
 from hushfade.audit.sampler import SIGMAS, sampler
 from hushfade.audit.sensitivity import ends, records, sensitivity
 from hushfade.audit.size import FULL, MANY, QUICK, Size
@@ -109,7 +111,7 @@ def checked(
         try:
             found = job()
         except Exception as error:
-            found = [exact(BROKEN, doing, "ends", type(error).__name__, passed=False)]
+            found = [exact(BROKEN, doing, "comes to its end", _where(error), passed=False)]
         yield from found
     watch(len(jobs), len(jobs), "done")
 
@@ -128,7 +130,7 @@ def _jobs(
     for sigma in sampled or (subject.plan(plan).sigma,):
         yield f"sampler, σ = {sigma:.4g}", partial(sampler, subject, sigma, size.draws, chance)
     yield "precision attack", partial(precision, subject, plan, name, size, chance)
-    yield "replay", partial(keyed, subject, plan, name, chance)
+    yield "second process", partial(twice, subject, plan, name, chance)
     yield "fresh keys", partial(starts, subject, plan, size)
     yield "timing", partial(timing, subject, plan, name, size, chance)
 
@@ -142,8 +144,15 @@ def _of_plan(
     yield f"{name}: records", partial(records, subject, plan, name, chance)
     yield f"{name}: horizon", partial(ends, subject, plan, name, chance)
     yield f"{name}: no second draw", partial(fresh, subject, plan, name, chance)
+    yield f"{name}: replay", partial(keyed, subject, plan, name, chance)
     yield f"{name}: fork", partial(fork, subject, plan, name)
     yield f"{name}: noise apart", partial(apart, subject, plan, name, chance)
     yield f"{name}: noise in releases", partial(noise, subject, plan, name, size, chance)
     yield f"{name}: released error", partial(accuracy, subject, plan, name, size, chance)
     yield f"{name}: μ-test", partial(distinguish, subject, plan, name, size, chance)
+
+
+def _where(error: Exception) -> str:
+    """The error's kind, and the line that raised it."""
+    last = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
