@@ -240,6 +240,23 @@ class Periodic(Seeded):
         return stream
 
 
+class Counting(Seeded):
+    """The noise's counter of steps has 32 bits."""
+
+    def bound(self, noise, digest):
+        drawer = noise.bound(digest)
+
+        class Short:
+            def draws(self, law, step, steps, lanes, *, lane=0):
+                return drawer.draws(law, step % 2**32, steps, lanes, lane=lane)
+
+        return Short()
+
+    def wrong(self, stream, plan, noise):
+        stream._drawer = self.bound(noise, plan.digest)
+        return stream
+
+
 class Quiet(Proxy):
     """No noise where `quiet(records seen so far, records now)` says so."""
 
@@ -476,6 +493,7 @@ BUGS: dict[str, Bug] = {
     "first step without noise": Bug(Changed(silent_first), SINGLE),
     "noise shared between keys": Bug(Changed(shared), KEYED),
     "noise that comes again after 1000 steps": Bug(Periodic(), SINGLE),
+    "a counter of 32 bits": Bug(Counting(), SINGLE),
     "biased low bits": Bug(Changed(biased), SINGLE),
     "float noise": Bug(Floating(), SINGLE),
     "redraw on replay: keyed noise": Bug(Redrawing(), SINGLE),

@@ -26,6 +26,8 @@ from hushfade.plan import Plan
 CHECK, STARTS, FORK = "noise apart", "fresh keys", "fork"
 
 _VALUES = 4000
+_STEPS = (0, *(1 << bits for bits in (8, 16, 31, 32, 48, 61)))
+_LANES = (0, *(1 << bits for bits in (8, 16, 31, 32, 46)))
 _SECONDS = 30
 
 
@@ -59,6 +61,18 @@ def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
     bits = math.floor(2 * math.log2(size.starts) - math.log2(2 * -math.log(1e-6)))
     measured = f"{same} of {size.starts:,} alike; seeds of {bits} bits or fewer would have met"
     return [exact(STARTS, "fresh noise", "all different", measured, passed=same == 0)]
+
+
+def positions(subject: Subject, plan: Plan, chance: Chance) -> list[Finding]:
+    """Noise of steps and lanes so far apart that a short counter would begin anew."""
+    plan = subject.plan(plan)
+    law, drawer = gaussian.table(plan.sigma), subject.bound(chance.noise(), plan.digest)
+    far = [
+        drawer.draws(law, step, 1, 16, lane=lane).tobytes() for step in _STEPS for lane in _LANES
+    ]
+    same = len(far) - len(set(far))
+    measured = f"{same} of {len(far)} positions alike, steps to 2^61, lanes to 2^46"
+    return [exact(CHECK, "far positions", "all different", measured, passed=same == 0)]
 
 
 def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from hushfade.audit.accuracy import accuracy, noise
-from hushfade.audit.apart import apart, fork, starts
+from hushfade.audit.apart import apart, fork, positions, starts
 from hushfade.audit.cases import every_kind, few
 from hushfade.audit.chance import Chance
 from hushfade.audit.distinguish import distinguish
@@ -131,6 +131,7 @@ def _jobs(
         yield f"sampler, σ = {sigma:.4g}", partial(sampler, subject, sigma, size.draws, chance)
     yield "precision attack", partial(precision, subject, plan, name, size, chance)
     yield "second process", partial(twice, subject, plan, name, chance)
+    yield "far positions", partial(positions, subject, plan, chance)
     yield "fresh keys", partial(starts, subject, plan, size)
     yield "timing", partial(timing, subject, plan, name, size, chance)
 
