@@ -126,7 +126,7 @@ class Watch:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                return error.with_traceback(error.__traceback__)
+                return error
         return None
 
     def _note(self, kind: str, words: str, data: bytes, *, counted: bool = True) -> None:

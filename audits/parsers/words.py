@@ -19,7 +19,7 @@ from hushfade.events.calendar import calendar
 
 HOUR = 3600 * 10**9
 # what no number of ours is made of, though Python's float reads it
-ODD = re.compile(r"_|[^\x00-\x7f]")
+ODD = re.compile(r"_|[^\x00-\x7f\s]")
 DURATIONS = (
     b"24h", b"90min", b"7d", b"2w", b"1h30m", b"500ms", b"24", b"1.5h", b" 1d 12 h ", b"3us",
 )  # fmt: skip

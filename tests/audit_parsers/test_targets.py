@@ -87,7 +87,7 @@ def test_runs_become_findings():
 
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
 def test_what_is_hidden_behind_four_bytes_is_found_by_coverage(monkeypatch):
-    monkeypatch.setattr(run, "PLANTED", {"passages": 20_000, "changes": 1500})
+    monkeypatch.setattr(run, "PLANTED", {"guided": {"passages": 20_000, "changes": 5_000}})
     runs = {found.target: found for found in run.ran(["guided"], {"durations": 300})}
     assert runs["durations"].told["faults"] == {}
     assert runs["durations"].edges[1] > 20

@@ -93,6 +93,17 @@ def test_typed_times_are_read():
     assert found.tolist() == [nanoseconds("2026-01-31")]
 
 
+def test_a_zone_whose_name_is_no_text_is_a_zone():
+    sink = pa.BufferOutputStream()
+    table = pa.table({"t": pa.array([7], pa.timestamp("ns", "Zq/zq"))})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data = sink.getvalue().to_pybytes().replace(b"Zq/zq", b"\xff\xfe\xff\xfe\xff")
+    column = pa.ipc.open_stream(data).read_all().column("t")
+    found, zoned = columns.times(Batch({"time": column}, 1, str), "t", unit=None)
+    assert (found.tolist(), zoned) == ([7], True)
+
+
 @pytest.mark.parametrize("rows", [["1700000000.25", "-1"], [1700000000.25, -1.0]])
 def test_times_in_numbers_need_their_unit(rows):
     found, zoned = columns.times(batch(rows, role="time"), "t", unit="s")

@@ -64,7 +64,7 @@ def _written(batch: Batch, name: str, column: Values) -> tuple[Signed, bool]:
     kind = column.type
     zones: tuple[str | None, ...] = (None, "UTC")
     if pa.types.is_timestamp(kind):
-        zones = (None,) if kind.tz is None else ("UTC",)
+        zones = ("UTC",) if _zoned(kind) else (None,)
     elif not (pa.types.is_string(kind) or pa.types.is_date(kind)):
         raise Malformed(f"{batch.place(0)}: column {name!r} must be times")
     for zone in zones:
@@ -77,6 +77,14 @@ def _written(batch: Batch, name: str, column: Values) -> tuple[Signed, bool]:
     mixed = any(_first_bad(one, partial(_timestamps, zone=zone)) for zone in zones)
     what = "must have a zone where others have, or none" if mixed else "must be a time"
     return _refuse(batch, name, bad, what)
+
+
+def _zoned(kind: Any) -> bool:
+    """Has the timestamp a zone?  Whichever it is, the numbers are UTC."""
+    try:
+        return kind.tz is not None
+    except UnicodeDecodeError:  # its name is no text
+        return True
 
 
 def _since_1970(batch: Batch, name: str, column: Values, unit: str) -> Signed:
