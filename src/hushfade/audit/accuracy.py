@@ -24,6 +24,7 @@ ERROR, NOISE = "released error", "noise in releases"
 
 _CORRELATED = 40  # steps of the covariance
 _LAGS = 64
+_RUNS = 100  # streams of one plan, at most
 _LONGEST = 1 << 16
 _OFF_GRID = 0.05  # of a unit: what rounding in float64 may amount to, by far
 
@@ -45,11 +46,17 @@ def accuracy(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
 
 
 def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
-    """One stream of the plan itself, at length: whole numbers, of the stated law, unrelated."""
-    plan = subject.plan(plan)
+    """Streams of the plan itself, at length: whole numbers, of the stated law, unrelated.
+
+    A plan that ends early runs in copies.
+    """
     lanes = plan.intake.lanes
     steps = min(plan.horizon or _LONGEST, max(2, size.work // lanes), _LONGEST)
-    runs = max(1, min(100, size.work // (steps * lanes)))
+    if steps * lanes * _RUNS < size.work:
+        plan = wide(plan, copies_of(plan, steps, size.work // _RUNS, size.work))
+    plan = subject.plan(plan)
+    lanes = plan.intake.lanes
+    runs = max(1, min(_RUNS, size.work // (steps * lanes)))
     found = []
     everything, empty = [], []
     worst = 0.0
