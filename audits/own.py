@@ -17,6 +17,11 @@ def parts(size: Size) -> list[Part]:
     """Every check on plans of all kinds."""
     done: Audit = room.audit(size=room.FULL if size == FULL else room.QUICK, watch=_watch)
     progress(f"{page.summary(done)} {done.seconds:.0f} s")
+    return told(done)
+
+
+def told(done: Audit) -> list[Part]:
+    """A line for each check, a line for each plan, and in full what concerns no single plan."""
     return [_checks(done), _plans(done), *_listed(done)]
 
 
