@@ -6,7 +6,8 @@ import hashlib
 import json
 from collections.abc import Callable
 
-_LONG = 1 << 20  # a plan with more taps is as costly as it says, if its digest is right
+# A document whose digest is right is as costly as it says: larger ones stay damaged.
+_TAPS, _TIMES, _SPAN = 1 << 20, 1000, 1 << 16
 _SLOT = 256
 _SUM = 32
 
@@ -16,7 +17,7 @@ def plan(data: bytes) -> bytes:
     try:
         document = json.loads(data)
         old = document.pop("digest")
-        if not isinstance(old, str) or not _short(document):
+        if not isinstance(old, str) or not _cheap(document):
             return data
         text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
@@ -25,11 +26,14 @@ def plan(data: bytes) -> bytes:
     return data.replace(old.encode(errors="replace"), new.encode(), 1) if old else data
 
 
-def _short(document: object) -> bool:
-    """Does it say that it has few taps?"""
+def _cheap(document: object) -> bool:
+    """Does it say that it has few taps, and of a person few participations?"""
     match document:
-        case {"taps": {"support": int(support)}}:
-            return support <= _LONG
+        case {"taps": {"support": int(support)}} if support > _TAPS:
+            return False
+    match document:
+        case {"guarantee": {"participations": int(times), "separation": int(apart)}}:
+            return times <= _TIMES and (times - 1) * apart <= _SPAN
     return True
 
 
@@ -44,6 +48,8 @@ def saved(magic: bytes) -> Callable[[bytes], bytes]:
         try:
             text = body.decode("latin-1")
             header, end = json.JSONDecoder().raw_decode(text)
+            if not _cheap(header):
+                return data
             if isinstance(header, dict) and isinstance(header.get("plan"), str):
                 whole = plan(header["plan"].encode(errors="replace")).decode()
                 if whole != header["plan"]:
