@@ -33,7 +33,7 @@ Full = Annotated[
     bool,
     typer.Option(
         "--full/--quick",
-        help="Draw a hundred times as much, in minutes; the quick form takes half a minute.",
+        help="Draw ten to a hundred times as much, in minutes; the quick form takes half a minute.",
         rich_help_panel=AUDIT,
     ),
 ]
