@@ -1,1 +1,1 @@
-"""Privacy and noise, measured at length on the code as it stands: `make audit`."""
+"""The audit at length, with seeded bugs, many seeds and others' tools: `make audit`."""

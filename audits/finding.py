@@ -16,16 +16,18 @@ class Finding:
     subject: str
     claim: str
     measurement: str
-    passed: bool
+    passed: bool | None  # None: told without a verdict
     is_bug: bool = False
 
     @property
     def verdict(self) -> str:
         """One or two words.
 
-        >>> Finding("half noise", "μ above 0.24", "μ = 0.47", passed=True, is_bug=True).verdict
+        >>> Finding("half noise", "noticed", "by the μ-test", passed=True, is_bug=True).verdict
         'caught'
         """
+        if self.passed is None:
+            return "told"
         if self.is_bug:
             return "caught" if self.passed else "NOT CAUGHT"
         return "passed" if self.passed else "FAILED"
@@ -47,8 +49,9 @@ class Size:
     draws: int  # for each sigma
     copies: int  # of each plan in the μ-test
     releases: int  # of each input in the float attack
+    seeds: int = 250  # with which the right implementation is audited
 
 
 FULL = Size(draws=40_000_000, copies=400_000, releases=1_000_000)
 # 4·10^6 draws are what the control of a wrong σ needs to be clear of chance
-QUICK = Size(draws=4_000_000, copies=50_000, releases=100_000)
+QUICK = Size(draws=4_000_000, copies=50_000, releases=100_000, seeds=10)

@@ -23,8 +23,9 @@ show that the check would notice; so does a seeded bug.
 def summary(parts: Sequence[Part]) -> str:
     """How many checks passed and how many bugs were caught."""
     findings = [finding for part in parts for finding in part.findings]
-    checks = [finding.passed for finding in findings if not finding.is_bug]
-    bugs = [finding.passed for finding in findings if finding.is_bug]
+    judged = [finding for finding in findings if finding.passed is not None]
+    checks = [finding.passed is True for finding in judged if not finding.is_bug]
+    bugs = [finding.passed is True for finding in judged if finding.is_bug]
     return f"{sum(checks)} of {len(checks)} checks passed, bugs caught {sum(bugs)} of {len(bugs)}"
 
 

@@ -2,7 +2,9 @@
 
 import copy
 import functools
+import hashlib
 import itertools
+import json
 import math
 import os
 import pickle
@@ -33,6 +35,7 @@ from hushfade import (
     UnsafeSeededNoise,
     factor,
     gaussian,
+    plan,
     series,
 )
 from hushfade.compact import compact
@@ -523,6 +526,18 @@ def test_changed_bytes_are_refused():
             CorrelatedNoise.load(data[:cut], noise=SEEDED)
     with pytest.raises(Refused, match="must be bytes, got str"):
         CorrelatedNoise.load("text", noise=SEEDED)
+
+
+def test_forged_numbers_that_overflow_are_refused_without_a_warning():
+    pair = plan(NoDecay(), ONE, horizon=8, method="normalized").pair
+    data = start(pair, 1).save()
+    body = data[data.index(b"{") : -32]  # the state, of no steps yet, is zeros
+    gain = json.loads(body.rstrip(b"\0"))["series"]["gain"]
+    text = body.replace(repr(gain[2]).encode(), b"1e308", 1)
+    head = data[: data.index(b"\n") + 1] + (text.rindex(b"}") + 1).to_bytes(8, "little")
+    forged = head + text + hashlib.sha256(head + text).digest()
+    with pytest.raises(InvalidValue, match="norm must give noise that"):
+        CorrelatedNoise.load(forged, noise=SEEDED)
 
 
 def test_another_kind_of_noise_is_refused_when_loading():

@@ -55,6 +55,13 @@ def test_delta_is_right_in_every_tail(mu, epsilon):
         assert_allclose(delta_of(mu, epsilon), exact, rtol=1e-7)
 
 
+@pytest.mark.parametrize("power", range(2, 400))
+def test_epsilons_beyond_all_reason_are_calibrated_too(power):
+    # √(2 epsilon) is mu at delta = ½, and a power of two every other time
+    mu = Guarantee(epsilon=2.0**power, delta=0.5).mu
+    assert_allclose(mu, math.sqrt(2.0 * 2.0**power), rtol=2.0 ** (1 - power / 2) + 1e-12)
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3, 10])
 @pytest.mark.parametrize("delta", [1e-10, 1e-6, 1e-3])
 def test_dp_accounting_agrees(epsilon, delta):

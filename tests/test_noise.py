@@ -178,6 +178,16 @@ def test_a_key_file_must_be_its_owners_alone(tmp_path):
         KeyedNoise.from_file(link, stream="s")
 
 
+def test_what_is_no_key_file_is_refused_and_nothing_stays_open(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    before = os.listdir("/dev/fd")
+    for name in ("folder", "pipe"):
+        with pytest.raises(InvalidValue, match="must be a regular file"):
+            KeyedNoise.from_file(tmp_path / name, stream="s")
+    assert os.listdir("/dev/fd") == before
+
+
 def test_bad_sources_are_refused():
     with pytest.raises(InvalidType, match="key must be bytes, got str"):
         KeyedNoise("k" * 32, stream="s")

@@ -22,6 +22,7 @@ from hushfade import (
     Unstable,
     factor,
     plan,
+    planfile,
 )
 from hushfade.draft import MAX_LOSS
 from hushfade.recursion import recursion
@@ -289,8 +290,42 @@ DOCUMENT = json.loads(PLANS[0].to_json())
     ],
 )
 def test_a_changed_document_is_refused(change):
-    with pytest.raises((InvalidValue, InvalidType)):
+    with pytest.raises(InvalidValue, match="the plan must"):
         Plan.from_json(json.dumps(DOCUMENT | change))
+
+
+def test_only_what_was_changed_makes_a_forged_document_wrong():
+    assert Plan.from_json(forged({})).digest == PLANS[0].digest
+
+
+def forged(change):
+    """The document with a change, and the digest that belongs to it."""
+    changed = {name: value for name, value in (DOCUMENT | change).items() if name != "digest"}
+    text = json.dumps(changed, sort_keys=True, separators=(",", ":"))
+    return json.dumps(changed | {"digest": hashlib.sha256(text.encode()).hexdigest()})
+
+
+def test_a_damaged_number_is_refused_before_it_costs_anything(monkeypatch):
+    monkeypatch.setattr(planfile, "_plan", lambda document: pytest.fail("the plan was made"))
+    for change in ({"taps": DOCUMENT["taps"] | {"support": 2**28}}, {"horizon": 2**40}):
+        with pytest.raises(InvalidValue, match="its digest or a field differs"):
+            Plan.from_json(json.dumps(DOCUMENT | change))
+
+
+@pytest.mark.parametrize("found", PLANS, ids=repr)
+def test_a_plan_survives_json_that_writes_whole_numbers_without_a_point(found):
+    def whole(value):
+        match value:
+            case dict():
+                return {name: whole(inner) for name, inner in value.items()}
+            case list():
+                return [whole(inner) for inner in value]
+            case float():
+                return int(value) if value.is_integer() else value
+        return value
+
+    text = json.dumps(whole(json.loads(found.to_json())))
+    assert Plan.from_json(text).digest == found.digest
 
 
 @pytest.mark.parametrize(
@@ -320,15 +355,21 @@ def test_what_is_no_plan_is_refused(text):
         {"records": DOCUMENT["records"] | {"keys": ["a", "a"]}},
         {"method": "nonsense"},
         {"horizon": -1},
+        {"sigma": 1.0},
+        {"guarantee": DOCUMENT["guarantee"] | {"epsilon": 2.0}},
+        {"guarantee": DOCUMENT["guarantee"] | {"mu": 5.0}},
+        {"guarantee": DOCUMENT["guarantee"] | {"more": 5.0}},
+        {"records": DOCUMENT["records"] | {"high": 2.0}},
+        {"taps": {}},
+        {"decay": {"kind": "exponential", "half_life": -1}},
+        {"decay": {"kind": "other"}},
+        {"decay": 3},
+        {"extra": 1},
     ],
 )
 def test_a_forged_document_with_its_own_digest_is_still_checked(change):
-    changed = DOCUMENT | change
-    plain = {name: value for name, value in changed.items() if name != "digest"}
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
-    changed["digest"] = hashlib.sha256(text.encode()).hexdigest()
     with pytest.raises((InvalidValue, InvalidType)):
-        Plan.from_json(json.dumps(changed))
+        Plan.from_json(forged(change))
 
 
 def test_a_forged_gain_is_refused():
@@ -365,7 +406,7 @@ def test_an_fft_cannot_hide_a_steep_columns_sensitivity():
 )
 def test_malformed_documents_are_refused_as_such(change):
     with pytest.raises((InvalidValue, InvalidType)):
-        Plan.from_json(json.dumps(DOCUMENT | change))
+        Plan.from_json(forged(change))
 
 
 @pytest.mark.parametrize("bounds", [(-1e308, 1e308), (0, 1e-25)])

@@ -113,7 +113,7 @@ def test_a_replaced_record_may_move_to_another_key():
     assert abs(mu - SWAP.mu) < 5 * math.sqrt(2 / len(a))
 
 
-# Seeded bugs: each is a mechanism that breaks its promise, and the μ-test must say so ----------
+# Seeded bugs that the μ-test alone must notice; tests/audit has them all, for the whole audit -----
 
 
 def with_law(sigma_of):
@@ -134,26 +134,6 @@ def clip_after_sum(found, totals, seed):
 def redraw(found, totals, seed):
     # a replayed step is drawn again, and both releases are seen
     return (released(found, totals, seed) + released(found, totals, seed + 1)) / 2
-
-
-def skip_empty(found, totals, seed):
-    # no noise where a step has no records
-    stream = found.start(UnsafeSeededNoise(seed))
-    drawer = stream._drawer
-
-    class Skipping:
-        def draws(self, law, step, steps, lanes):
-            z = drawer.draws(law, step, steps, lanes)
-            z[np.asarray(totals)[step : step + steps] == 0.0] = 0
-            return z
-
-    stream._drawer = Skipping()
-    return stream.run(np.repeat(np.asarray(totals)[:, None], found.intake.lanes, axis=1))
-
-
-def same_noise(found, totals, seed):
-    # key reuse: both inputs meet the same noise
-    return released(found, totals, 7)
 
 
 def without_first_tap(found):
@@ -178,35 +158,6 @@ def test_the_mu_test_catches(bug):
     n = 60
     assert not measure(found, stream_of(n), stream_of(n, (0,))).above(ONE.mu)
     assert measure(found, stream_of(n), stream_of(n, (0,)), bug).above(ONE.mu)
-
-
-def test_the_mu_test_catches_wrong_neighbours():
-    # promised for replacement, calibrated for adding and removing: the change is 2, not 1
-    found = many(Exponential(half_life=2), ONE, low=-1, high=1)
-    x, other = stream_of(40, (0,), -1.0), stream_of(40, (0,), 1.0)
-    assert measure(found, x, other).above(SWAP.mu)
-
-
-def test_the_mu_test_catches_ignored_participation():
-    found = many(Exponential(half_life=2), ONE)
-    assert measure(found, stream_of(40), stream_of(40, (0, 4))).above(ONE.mu)
-
-
-def test_the_mu_test_catches_noise_skipped_on_empty_steps():
-    found = many(Exponential(half_life=2), ONE)
-    x = np.zeros(40)
-    x[5:] = 3.0
-    other = x.copy()
-    other[0] = 1.0
-    # steps 1 to 4 are empty in both streams: their lanes carry Δv without noise
-    measured = measure(found, x, other, skip_empty)
-    assert measured.above(ONE.mu)
-
-
-def test_the_mu_test_catches_reused_keys():
-    found = many(Exponential(half_life=2), ONE)
-    difference = same_noise(found, stream_of(40, (0,)), 1) - same_noise(found, stream_of(40), 2)
-    assert np.ptp(difference[0]) < 1e-9  # the same in all copies: no noise is left between them
 
 
 # The float attack -----------------------------------------------------------------------------

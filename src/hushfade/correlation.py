@@ -260,7 +260,8 @@ def read(data: bytes) -> Saved:
         raise Refused("the saved noise must be whole: its checksum does not match")
     end = start + int.from_bytes(raw[len(MAGIC) : start], "little")
     try:
-        return _saved(json.loads(bytes(raw[start:end])), raw[end:-32])
+        with np.errstate(all="ignore"):  # a number that overflows is refused by what it makes
+            return _saved(json.loads(bytes(raw[start:end])), raw[end:-32])
     except HushfadeError:
         raise
     except (

@@ -220,6 +220,8 @@ def mu_of(epsilon: float, delta: float) -> float:
     def gap(log_mu: float) -> float:
         return _log(delta_of(math.exp(log_mu), epsilon)) - math.log(delta)
 
+    while not gap(math.log(high)) > 0.0:  # the root is high itself, up to rounding
+        high *= 2.0
     mu = math.exp(float(brentq(gap, math.log(low), math.log(high), xtol=1e-15)))
     while delta_of(mu, epsilon) > delta:
         mu *= 1.0 - 1e-13

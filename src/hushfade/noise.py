@@ -177,14 +177,16 @@ class KeyedNoise:
             os, "O_NONBLOCK", 0
         )  # a pipe must not wait
         descriptor = os.open(Path(path), os.O_RDONLY | plainly)
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno()).st_mode
+        try:  # not as a file object, which a directory refuses to be and stays open
+            status = os.fstat(descriptor).st_mode
             if not stat.S_ISREG(status):
                 raise InvalidValue("the key file must be a regular file")
             mode = stat.S_IMODE(status)
             if mode & 0o077:
                 raise InvalidValue(f"the key file must have mode 0600, got {mode:04o}")
-            return cls(file.read(64), stream=stream, epoch=epoch)
+            return cls(os.read(descriptor, 64), stream=stream, epoch=epoch)
+        finally:
+            os.close(descriptor)
 
     @property
     def fingerprint(self) -> bytes:

@@ -35,6 +35,11 @@ from hushfade.taps import IntegerTaps
 FORMAT = "hushfade plan 1"
 _LIMIT = 1 << 26  # characters
 _LONGEST = 1 << 28  # taps
+_DIFFERS = "the plan must be as it was written, but its digest or a field differs"
+_REAL = {
+    "epsilon", "delta", "mu", "low", "high", "resolution", "norm", "loss", "sigma", "half_life",
+    "power", "values", "weight",
+}  # fmt: skip
 _MALFORMED = (
     KeyError, TypeError, ValueError, AttributeError, OverflowError, AssertionError, IndexError,
     RecursionError, MemoryError,
@@ -48,7 +53,11 @@ def written(plan: Plan) -> str:
 
 def digest(plan: Plan) -> bytes:
     """SHA-256 of the document in canonical form."""
-    text = json.dumps(_document(plan), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _hashed(_document(plan))
+
+
+def _hashed(document: dict[str, Any]) -> bytes:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -65,6 +74,8 @@ def read(text: str | bytes) -> Plan:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidValue(f"the plan must have format {FORMAT!r}")
     try:
+        if not _intact(document):  # first: a damaged number may ask for hours and gigabytes
+            raise InvalidValue(_DIFFERS)
         plan = _plan(document)
         same = json.loads(written(plan)) == document
     except HushfadeError:
@@ -73,8 +84,23 @@ def read(text: str | bytes) -> Plan:
         name = type(error).__name__
         raise InvalidValue(f"the plan must have the fields of {FORMAT!r}: {name}") from None
     if not same:
-        raise InvalidValue("the plan must be as it was written, but its digest or a field differs")
+        raise InvalidValue(_DIFFERS)
     return plan
+
+
+def _intact(document: dict[str, Any]) -> bool:
+    """Is the digest that of the other fields?  Others' JSON writes 1.0 as 1: both are the same."""
+    fields = {name: _floats(name, value) for name, value in document.items() if name != "digest"}
+    return _hashed(fields).hex() == document.get("digest")
+
+
+def _floats(name: str, value: Any) -> Any:
+    """The value with its real numbers as floats, whose name says that they are real."""
+    if isinstance(value, dict):
+        return {inner: _floats(inner, of) for inner, of in value.items()}
+    if isinstance(value, list) and name in ("parts", "values"):
+        return [_floats(name, of) for of in value]
+    return float(value) if type(value) is int and name in _REAL else value
 
 
 def _document(plan: Plan) -> dict[str, Any]:
@@ -155,7 +181,7 @@ def _plan(document: dict[str, Any]) -> Plan:
     )
     if not math.isfinite(document["loss"]):
         raise InvalidValue("loss must be finite")
-    method, loss = document["method"], document["loss"]
+    method, loss = document["method"], float(document["loss"])
     check_method(method)
     if pair.horizon is not None:
         check.count(horizon=pair.horizon)

@@ -145,6 +145,8 @@ def test_without_bounds_records_are_counted():
         ({"power": float("nan")}, "--power must be > 0, got nan"),
         ({"power": float("inf")}, "--power must be finite, got inf"),
         ({"weights": "1,x"}, "--weights must be numbers with commas between them, got '1,x'"),
+        ({"weights": "1_000,1"}, "--weights must be numbers with commas between them, got '1_000"),
+        ({"weights": "１,1"}, "--weights must be numbers with commas between them, got '１,1'"),
         ({"weights": "1,nan"}, "--weights must be finite, got nan at index 1"),
         ({"weights": "0,1"}, "--weights must start with a weight > 0"),
     ],

@@ -55,7 +55,10 @@ def test_known_instants(text, when):
     assert instant(text, name="x") == (exact, zone is not None)
 
 
-@pytest.mark.parametrize("text", ["", "now", "2026", "31.1.2026", "2026-02-30", "9999-01-01"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "now", "2026", "31.1.2026", "2026-02-30", "9999-01-01", "2026-01-0\udcb5", "\ud800"],
+)
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(InvalidValue, match="start must be a time"):
         instant(text, name="start")
@@ -72,5 +75,7 @@ def test_calendars_that_do_not_fit_are_refused():
         calendar("2026-01-01", HOUR, end="2026-01-02", steps=3)
     with pytest.raises(InvalidValue):
         calendar("2026-01-01", HOUR, steps=0)
+    with pytest.raises(InvalidValue, match="every must be an integer >= 1, got 0"):
+        calendar("2026-01-01", 0, end="2026-01-02")
     with pytest.raises(InvalidType):
         RowOrder(1.5)

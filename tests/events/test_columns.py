@@ -93,6 +93,17 @@ def test_typed_times_are_read():
     assert found.tolist() == [nanoseconds("2026-01-31")]
 
 
+def test_a_zone_whose_name_is_no_text_is_a_zone():
+    sink = pa.BufferOutputStream()
+    table = pa.table({"t": pa.array([7], pa.timestamp("ns", "Zq/zq"))})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data = sink.getvalue().to_pybytes().replace(b"Zq/zq", b"\xff\xfe\xff\xfe\xff")
+    column = pa.ipc.open_stream(data).read_all().column("t")
+    found, zoned = columns.times(Batch({"time": column}, 1, str), "t", unit=None)
+    assert (found.tolist(), zoned) == ([7], True)
+
+
 @pytest.mark.parametrize("rows", [["1700000000.25", "-1"], [1700000000.25, -1.0]])
 def test_times_in_numbers_need_their_unit(rows):
     found, zoned = columns.times(batch(rows, role="time"), "t", unit="s")
@@ -165,3 +176,29 @@ def test_records_of_nobody_are_refused():
     for kind in (pa.float64(), pa.bool_(), pa.binary()):
         with pytest.raises(Malformed, match="must be text or whole numbers"):
             columns.People().numbers(batch([None], kind, "user"), "u")
+
+
+def test_people_whose_text_is_not_utf_8_are_refused_with_their_place_and_unseen():
+    offsets = np.array([0, 2, 4, 4 + len(SECRET)], dtype=np.int32)
+    bad = pa.StringArray.from_buffers(
+        3, pa.py_buffer(offsets), pa.py_buffer(b"ab\xff\xfe" + SECRET.encode())
+    )
+    people = columns.People()
+    for values in (bad, pa.DictionaryArray.from_arrays([0, 1, 2], bad)):
+        with pytest.raises(Malformed, match=r"^f, line 3, column 'u': must be UTF-8$") as error:
+            people.numbers(batch(values, role="user"), "u")
+        assert error.value.__context__ is None  # it would carry the text
+    assert len(people) == 0
+
+
+def test_kinds_that_arrow_cannot_convert_are_refused():
+    lists = pa.DictionaryArray.from_arrays([0, 1], pa.array([[4711], [2]]))
+    with pytest.raises(Malformed, match="must be numbers"):
+        columns.numbers(batch(lists), "v", skip_empty=False)
+    with pytest.raises(Malformed, match="must be times"):
+        columns.times(batch(lists, role="time"), "t", unit=None)
+    with pytest.raises(Malformed, match="must be text"):
+        columns.keys(batch(lists, role="key"), "k", ("a",))
+    half = pa.array([1.0, 2.0], pa.float32()).cast(pa.float16())
+    with pytest.raises(Malformed, match="line 2, column 't': must be a number of s since 1970"):
+        columns.times(batch(half, role="time"), "t", unit="s")

@@ -143,6 +143,29 @@ def test_an_error_names_the_line():
         next(found)
 
 
+@pytest.mark.parametrize(
+    ("form", "first", "good", "bad"),
+    [
+        ("csv", b"v,u\n", b"1,ann\n", b"x,bob\n"),
+        ("csv", b"v,u\n", b"1,ann\n", b"1,\n"),
+        ("jsonl", b"", b'{"v": 1, "u": "ann"}\n', b'{"v": null, "u": "bob"}\n'),
+    ],
+)
+def test_lines_that_are_refused_leave_everything_as_it_was(form, first, good, bad):
+    reader, steps = opened(Columns(value="v", user="u"), Arrival(), form)
+    for _ in range(2):  # also before the header is known
+        with pytest.raises(Malformed, match=f"line {1 + len(first.splitlines()) + 1}, column"):
+            steps.add([*filter(None, [first]), good, bad])
+        assert reader.counts == totals.Counts()
+        assert len(reader._people) == 0
+    steps.add([*filter(None, [first]), good])
+    assert reader.counts == totals.Counts(records=1)
+    with pytest.raises(Malformed, match=f"line {len(first.splitlines()) + 2}, column"):
+        steps.add([bad])
+    assert reader.counts == totals.Counts(records=1)
+    assert steps.close().tolist() == [1]
+
+
 def test_lines_come_while_the_input_is_open():
     go_on = threading.Event()
     chunks = iter([b"one\ntw", b"o\nthr"])

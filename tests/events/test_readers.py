@@ -226,6 +226,19 @@ def test_a_parquet_file_without_the_column_is_refused(tmp_path):
     refused(path, "no column 'k' for the key")
 
 
+def test_names_of_columns_that_are_not_utf_8_are_refused(tmp_path):
+    path = written(tmp_path / "f.parquet", [{"v": 1, "k": "a", "zqzq": 1}])
+    path.write_bytes(path.read_bytes().replace(b"zqzq", b"\xff\xfe\xff\xfe"))
+    refused(path, "cannot be read as Parquet")
+    sink = pa.BufferOutputStream()
+    table = pa.table({"v": [1], "k": ["a"], "zqzq": [1]})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data = sink.getvalue().to_pybytes().replace(b"zqzq", b"\xff\xfe\xff\xfe")
+    with pytest.raises(Malformed, match="must be UTF-8"):
+        list(tables(pa.ipc.open_stream(data).read_all(), ROLES))
+
+
 def test_formats_that_nobody_said_are_refused(tmp_path):
     with pytest.raises(InvalidValue, match=r"the format of f\.txt must be given"):
         read(tmp_path / "f.txt")

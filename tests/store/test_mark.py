@@ -1,3 +1,4 @@
+import hashlib
 import shutil
 
 import pytest
@@ -43,6 +44,17 @@ def test_what_is_no_mark_is_refused(tmp_path, content):
     (tmp_path / "mark").write_bytes(content)
     with pytest.raises(Malformed, match="must be a mark"):
         MarkFile(tmp_path / "mark").read()
+
+
+@pytest.mark.parametrize(
+    "text", [b"1", b"[]", b"{", b'{"a": 1}', b'{"a": {}}', b'{"a": {"relation": 1}}', b"[" * 9999]
+)
+def test_budgets_that_no_store_wrote_are_refused_whatever_their_checksum(tmp_path, text):
+    check = hashlib.sha256(text).hexdigest().encode()
+    (tmp_path / "mark").write_bytes(2 * MARK.line() + b"\n" + text + b" " + check + b"\n")
+    assert MarkFile(tmp_path / "mark").read() == MARK
+    with pytest.raises(Malformed, match="must be a mark"):
+        MarkFile(tmp_path / "mark").accounts()
 
 
 @pytest.fixture

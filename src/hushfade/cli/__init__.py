@@ -14,7 +14,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hushfade.cli import bounds, compare, console, demo, explain, paper, plan, run, serve, store
+from hushfade.cli import (
+    audit,
+    bounds,
+    compare,
+    console,
+    demo,
+    explain,
+    paper,
+    plan,
+    run,
+    serve,
+    store,
+)
 
 COMMANDS = (
     demo.demo,
@@ -24,6 +36,7 @@ COMMANDS = (
     bounds.bounds,
     explain.explain,
     paper.paper,
+    audit.audit,
     store.store,
     serve.serve,
     serve.token,

@@ -261,6 +261,8 @@ def _steps(read: Callable[..., Steps], text: str, every: int | None, option: str
 
 def _numbers(text: str) -> list[float]:
     try:
+        if "_" in text or not text.isascii():  # 1_000 and full-width digits are Python's, not ours
+            raise ValueError
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InvalidValue(

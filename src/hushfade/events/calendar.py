@@ -92,7 +92,7 @@ def instant(text: str, *, name: str) -> tuple[int, bool]:
     for zone in (None, "UTC"):
         try:
             found = pa.array([written]).cast(pa.timestamp("ns", zone)).cast(pa.int64())
-        except pa.ArrowInvalid:
+        except (pa.ArrowInvalid, UnicodeEncodeError):  # half a letter is no time either
             continue
         return int(found[0].as_py()), zone is not None
     raise InvalidValue(f"{name} must be a time like 2026-01-31T12:00 or 2026-01-31, got {text!r}")
@@ -116,6 +116,7 @@ def calendar(
     168
     """
     first, zoned = instant(start, name="start")
+    check.count(every=every)
     if end is not None:
         if steps is not None:
             raise InvalidValue("end and steps exclude each other: one follows from the other")

@@ -64,7 +64,7 @@ def _written(batch: Batch, name: str, column: Values) -> tuple[Signed, bool]:
     kind = column.type
     zones: tuple[str | None, ...] = (None, "UTC")
     if pa.types.is_timestamp(kind):
-        zones = (None,) if kind.tz is None else ("UTC",)
+        zones = ("UTC",) if _zoned(kind) else (None,)
     elif not (pa.types.is_string(kind) or pa.types.is_date(kind)):
         raise Malformed(f"{batch.place(0)}: column {name!r} must be times")
     for zone in zones:
@@ -77,6 +77,14 @@ def _written(batch: Batch, name: str, column: Values) -> tuple[Signed, bool]:
     mixed = any(_first_bad(one, partial(_timestamps, zone=zone)) for zone in zones)
     what = "must have a zone where others have, or none" if mixed else "must be a time"
     return _refuse(batch, name, bad, what)
+
+
+def _zoned(kind: Any) -> bool:
+    """Has the timestamp a zone?  Whichever it is, the numbers are UTC."""
+    try:
+        return kind.tz is not None
+    except UnicodeDecodeError:  # its name is no text
+        return True
 
 
 def _since_1970(batch: Batch, name: str, column: Values, unit: str) -> Signed:
@@ -128,8 +136,11 @@ class People:
             _refuse(batch, name, int(np.argmax(missing)), "is empty: whose record is it?")
         whole = pa.concat_arrays([pa.array([], pa.string()), *column.chunks])
         coded = whole.dictionary_encode()
+        seen = _decoded(coded.dictionary)
+        if seen is None:
+            _refuse(batch, name, _first_bad(column, _validated), "must be UTF-8")
         known = self._known
-        people = [known.setdefault(person, len(known)) for person in coded.dictionary.to_pylist()]
+        people = [known.setdefault(person, len(known)) for person in seen]
         found: Signed = np.array(people, dtype=np.int64)[coded.indices.to_numpy()]
         return found
 
@@ -152,7 +163,8 @@ def _empty(column: Values) -> Values:
 def _plain(column: Values) -> Values:
     """Dictionaries, the other kinds of string, and nulls alone, as plain strings."""
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        with suppress(pa.ArrowNotImplementedError):  # of lists and the like: refused as it is
+            column = column.cast(column.type.value_type)
     if pa.types.is_null(column.type):  # a column without any value is of no kind
         column = column.cast(pa.string())
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
@@ -183,13 +195,26 @@ def _in_units(column: Values, unit: str, zone: str | None) -> Signed:
     return np.asarray(column.cast(pa.timestamp(unit, zone)).cast(pa.int64()).to_numpy())
 
 
+def _decoded(texts: Values) -> list[str] | None:
+    """The texts, or None: the error of those that are not UTF-8 would carry one."""
+    with suppress(UnicodeDecodeError):
+        found: list[str] = texts.to_pylist()
+        return found
+    return None
+
+
+def _validated(column: Values) -> bool:
+    column.validate(full=True)
+    return True
+
+
 def _mask(flags: Values) -> Mask:
     return np.asarray(flags.to_numpy(), dtype=np.bool_)
 
 
 def _read(column: Values, read: Callable[[Values], Found]) -> Found | None:
     """What is read, or None: the error of a column that cannot be read would show a value."""
-    with suppress(pa.ArrowInvalid):
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return read(column)
     return None
 

@@ -48,7 +48,8 @@ class JsonLines:
             table = read
         if table is None or table.num_rows != len(lines):  # two objects on one line
             _refuse_json(block, self._name, lines, self._schema)
-        self._seen |= {n for n in table.column_names if table[n].null_count < table.num_rows}
+        filled = {n for n in table.column_names if table[n].null_count < table.num_rows}
+        self._seen = self._seen | filled  # another set: a copy of this reader may be let go
         found = {role: table.column(column) for role, column in self._columns.roles().items()}
         return Batch(found, table.num_rows, partial(_json_place, block.line, self._name, lines))
 

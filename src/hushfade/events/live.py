@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from copy import copy
 from itertools import groupby
 from typing import Protocol
 
@@ -102,16 +103,20 @@ class OpenSteps:
         self._line = 1
 
     def add(self, lines: list[bytes]) -> None:
-        """Lines, each a whole record: added to their steps, or refused with the line's number."""
+        """Lines, each a whole record: added to their steps, or refused with the line's number.
+
+        If one is refused, all are, and nothing has changed.
+        """
         if not lines:
             return
         block = Block(b"".join(lines), self._line)
-        self._lines.check_lines(block)
-        batch = self._lines.batch(block)
+        reader = copy(self._lines)  # which may learn a header from the lines
+        reader.check_lines(block)
+        batch = reader.batch(block)
+        none = np.zeros(0, dtype=np.int64)
+        cells, units = (none, none) if batch is None else self._reader.read(batch)
+        self._lines = reader
         self._line += len(lines)
-        if batch is None:
-            return
-        cells, units = self._reader.read(batch)
         lanes = self._reader.lanes
         steps = cells // lanes - self._reader.closed
         for step, lane, unit in zip(

@@ -119,7 +119,8 @@ def _parquet(path: Path, name: str, columns: Columns, progress: Progress | None)
                     progress(size * seen // whole)
     except (FileNotFoundError, PermissionError):
         raise
-    except (pa.ArrowException, OSError):  # a damaged page is either; the message may show content
+    # a damaged page is one of the first two, a name the last; the message may show content
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         readable = False
     if not readable:
         raise Malformed(f"{name}: cannot be read as Parquet")
@@ -139,8 +140,13 @@ def _row_place(name: str, start: int, row: int) -> str:
 
 
 def _check_names(schema: Schema, name: str, columns: Columns) -> None:
+    names = None
+    with suppress(UnicodeDecodeError):  # it would carry the name
+        names = schema.names
+    if names is None:
+        raise Malformed(f"{name}: the names of its columns must be UTF-8")
     for role, column in columns.roles().items():
-        times = schema.names.count(column)
+        times = names.count(column)
         if times != 1:
             what = "no column" if times == 0 else f"{times} columns"
             raise Malformed(f"{name}: {what} {column!r} for the {role}")

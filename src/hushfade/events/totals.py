@@ -105,6 +105,11 @@ class Reader:
         at times only, so that another value or key never lets another record in.
         """
         places = self._places(batch)
+        units, there = self._units(batch)
+        lanes = self._lanes(batch)
+        users = self._users(batch)
+        # nothing is refused any more: what is counted and remembered changes from here on
+        self._rows += batch.rows
         inside = places >= 0
         if self._order.steps is not None:
             inside &= places < self._order.steps
@@ -114,11 +119,7 @@ class Reader:
         self.counts.records += batch.rows
         self.counts.outside += int(np.sum(~inside))
         self.counts.late += int(np.sum(inside & ~kept))
-        units, there = self._units(batch)
-        lanes = self._lanes(batch)
         if self._bounding is not None:
-            assert self._columns.user is not None
-            users = self._people.numbers(batch, self._columns.user)
             rows = np.flatnonzero(kept)
             within = self._bounding.kept(users[rows], places[rows])
             self.counts.over_limit += int(np.sum(~within))
@@ -132,7 +133,6 @@ class Reader:
     def _places(self, batch: Batch) -> Signed:
         if isinstance(self._order, RowOrder):
             rows = self._rows + np.arange(batch.rows, dtype=np.int64)
-            self._rows += batch.rows
             return np.asarray(rows // self._order.rows)
         if not isinstance(self._order, Calendar) or self._columns.time is None:
             # a record belongs to the step that is open when it arrives
@@ -148,6 +148,11 @@ class Reader:
             return np.full(batch.rows, unit, dtype=np.int64), np.ones(batch.rows, dtype=np.bool_)
         values, there = read.numbers(batch, self._columns.value, skip_empty=self._skip_empty)
         return self._intake.units(values), there
+
+    def _users(self, batch: Batch) -> Signed:
+        if self._columns.user is None:
+            return np.zeros(batch.rows, dtype=np.int64)
+        return self._people.numbers(batch, self._columns.user)
 
     def _lanes(self, batch: Batch) -> Signed:
         if self._intake.keys is None:

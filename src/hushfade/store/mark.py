@@ -83,8 +83,14 @@ class MarkFile:
         for line in reversed(content[2 * _SLOT :].split(b"\n")):
             text, _, check = line.rpartition(b" ")
             if text and hashlib.sha256(text).hexdigest().encode() == check:
-                return {name: _account(told) for name, told in json.loads(text).items()}
+                return self._read_accounts(text)
         return {}
+
+    def _read_accounts(self, text: bytes) -> dict[str, Account]:
+        try:
+            return {name: _account(told) for name, told in json.loads(text).items()}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise Malformed(f"{self.path.name} must be a mark, as a store wrote it") from None
 
     def write(self, mark: Mark, accounts: Mapping[str, Account] | None = None) -> None:
         """Put the mark on the disk, and before it the budgets if they are given; OSError if that

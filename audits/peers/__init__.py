@@ -1,0 +1,19 @@
+"""Third-party auditors on hushfade's releases, beside the μ-test.
+
+`jax_privacy`, `privacy_estimates` and `empirical_privacy` are scripts for another Python, one that
+has that library and not hushfade: neither they nor this module import it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from audits.finding import Part, Size
+
+
+def part(size: Size) -> Part:
+    """What each auditor that can be installed says of hushfade, and of broken mechanisms."""
+    from audits.peers import beside
+
+    return beside.part(size)

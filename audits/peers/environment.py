@@ -1,0 +1,120 @@
+"""Where a third-party auditor runs: a Python of its own, made when it is first asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peer import Absent, reason
+from benchmarks.timing import progress
+
+ROOT = Path(__file__).parents[2]
+PLACE = ROOT / "audits" / ".peers"
+PATIENCE = 1800.0  # seconds for all answers of one library
+SETTINGS = {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore"}
+
+
+@dataclass(frozen=True)
+class Auditor:
+    """A library: its script here, what pip is asked for, and what it is asked for alone."""
+
+    title: str
+    script: str
+    wanted: tuple[str, ...]
+    alone: tuple[str, ...] = ()  # installed without what it requires
+    takes_delta: bool = True
+
+
+AUDITORS = (
+    Auditor("JAX Privacy", "jax_privacy", ("jax-privacy==2.0.0", "numpy==2.4.6")),
+    Auditor("privacy-estimates", "privacy_estimates", ("privacy-estimates==0.1.0.post1",)),
+    Auditor(
+        "TensorFlow Empirical Privacy",
+        "empirical_privacy",
+        ("immutabledict==2.2.5", "numpy==2.4.6", "scikit-learn==1.9.1", "statsmodels==0.15.0"),
+        # the one module that is used here needs neither TensorFlow nor its models
+        alone=("tensorflow-empirical-privacy==0.1.0",),
+        takes_delta=False,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Versions, and for each mechanism and method the bound, or why there is none."""
+
+    versions: dict[str, str]
+    bounds: dict[str, dict[str, float | str]]
+
+
+def asked(auditor: Auditor, scores: Path) -> Answer:
+    """What the auditor makes of the scores; raises Absent with the reason if it cannot."""
+    command = [str(installed(auditor)), "-m", f"audits.peers.{auditor.script}", str(scores)]
+    try:
+        done = _run(command, cwd=ROOT, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise Absent(f"no answer within {PATIENCE:g} s") from None
+    if done.returncode != 0:
+        raise Absent(reason(done.stderr))
+    found: dict[str, Any] = json.loads(done.stdout)
+    return Answer(found["versions"], found["bounds"])
+
+
+def installed(auditor: Auditor) -> Path:
+    """The auditor's Python, in an environment that holds what it wants; raises Absent if not."""
+    place = PLACE / auditor.script
+    python, stamp = place / "bin" / "python", place / "holds"
+    holds = "\n".join((*auditor.wanted, *auditor.alone))
+    if stamp.exists() and stamp.read_text() == holds:
+        return python
+    progress(f"installing {', '.join((*auditor.wanted, *auditor.alone))}")
+    PLACE.mkdir(exist_ok=True)
+    (PLACE / ".gitignore").write_text("*\n")
+    try:
+        venv.create(place, clear=True, with_pip=True, symlinks=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Absent(reason(str(error))) from None
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    asked_for = [auditor.wanted]
+    if auditor.alone:
+        asked_for.append(("--no-deps", *auditor.alone))
+    for wanted in asked_for:
+        done = _run([*pip, "--no-input", *wanted], cwd=PLACE)
+        if done.returncode != 0:
+            raise Absent(reason(done.stderr))
+    stamp.write_text(holds)
+    return python
+
+
+def offered(package: str) -> str | None:
+    """The newest version that pip finds under this name, None if there is none; installs nothing.
+
+    A name that nobody has taken may be anybody's tomorrow, so nothing unknown is ever installed.
+    """
+    command = [sys.executable, "-m", "pip", "index", "versions", package]
+    done = _run([*command, "--disable-pip-version-check"], cwd=ROOT)
+    newest = re.match(r"\S+ \((?P<version>[^)]+)\)", done.stdout)
+    return newest["version"] if done.returncode == 0 and newest else None
+
+
+def _run(
+    command: list[str], *, cwd: Path, timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    led = {"PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME"}  # to this process's own libraries
+    environment = {name: value for name, value in os.environ.items() if name not in led}
+    return subprocess.run(
+        command,
+        env=environment | SETTINGS,
+        cwd=cwd,
+        timeout=timeout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,146 @@
+"""What the auditors are given: one score for each copy of a mechanism, with and without a record.
+
+The copies are keys of one plan, and for each of them a coin decides whether the record is there.
+Releases come from the public interface.  The score is the likelihood ratio's own statistic,
+
+    <u, L⁻¹(s - M x)> / (‖u‖ σ),  u = L⁻¹ M Δx
+
+so that no attack is better: N(0, 1) without the record, N(μ, 1) with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from hushfade import Decay, Exponential, Guarantee, Plan, UnsafeSeededNoise, plan
+from hushfade.check import Column, Matrix
+
+BATCH = 50_000  # copies at a time
+GUARANTEE = Guarantee(epsilon=1, delta=1e-6)
+STEPS = 60
+CROWD = 3.0  # the records of others, at each step
+
+# A mechanism gives releases (steps, copies) for totals of that shape.
+Mechanism = Callable[[Plan, Matrix, int], Matrix]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of the copies that have the record, and of those that do not."""
+
+    present: Column
+    absent: Column
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism, what it is given, and what one person changes of that."""
+
+    name: str
+    mechanism: Mechanism
+    change: tuple[tuple[int, float], ...] = ((0, 1.0),)  # step and amount
+    empty: slice = field(default_factory=lambda: slice(0))  # steps at which nobody else comes
+    decay: Decay = field(default_factory=lambda: Exponential(half_life=8))
+    low: float = 0.0
+
+    def planned(self, copies: int) -> Plan:
+        """The plan, with a key for each copy."""
+        keys = [str(key) for key in range(copies)]
+        return plan(self.decay, GUARANTEE, low=self.low, high=1, resolution=1.0, keys=keys)
+
+    def given(self) -> tuple[Column, Column]:
+        """The totals without the person, and what the person adds."""
+        base, change = np.full(STEPS, CROWD), np.zeros(STEPS)
+        base[self.empty] = 0.0
+        for step, amount in self.change:
+            change[step] = amount
+        return base, change
+
+
+def sound(found: Plan, totals: Matrix, seed: int) -> Matrix:
+    """hushfade as it is."""
+    return found.start(UnsafeSeededNoise(seed)).run(totals)
+
+
+# Broken on purpose: what each of these releases is NOT private as promised -----------------------
+
+
+def scaled(factor: Callable[[Plan], float]) -> Mechanism:
+    """Broken control: noise that is too small by a factor."""
+
+    def release(found: Plan, totals: Matrix, seed: int) -> Matrix:
+        truth = decayed(found, totals)
+        return truth + factor(found) * (sound(found, totals, seed) - truth)
+
+    return release
+
+
+def redrawn(found: Plan, totals: Matrix, seed: int) -> Matrix:
+    """Broken control: every step is drawn twice, and both releases are seen."""
+    return (sound(found, totals, seed) + sound(found, totals, seed + 1)) / 2.0
+
+
+def silent_when_empty(found: Plan, totals: Matrix, seed: int) -> Matrix:
+    """Broken control: no noise crosses at a step without records."""
+    truth = decayed(found, totals)
+    left = found.pair.matrices(len(totals))[0]
+    crossed = solve_triangular(left, sound(found, totals, seed) - truth, lower=True)
+    return np.asarray(truth + left @ np.where(totals == 0.0, 0.0, crossed))
+
+
+def _first_tap_missing(found: Plan) -> float:
+    column = found.pair.matrices(STEPS)[1][:, 0]
+    return float(np.linalg.norm(column[1:]) / np.linalg.norm(column))
+
+
+SOUND = Case("no bug", sound)
+BROKEN = (
+    Case("half noise", scaled(lambda found: 0.5)),
+    Case("forgotten norm of R", scaled(lambda found: 1.0 / found.pair.sensitivity().value)),
+    Case("off-by-one tap", scaled(_first_tap_missing)),
+    Case("variance for deviation", scaled(lambda found: 1.0 / math.sqrt(found.sigma))),
+    Case("redraw on replay", redrawn),
+    Case("clip after sum", sound, change=((0, 40.0),)),  # one record of 40 was let in whole
+    Case("wrong neighbours", sound, change=((0, 2.0),), low=-1.0),  # replaced, planned for added
+    Case("ignored participation", sound, ((0, 1.0), (4, 1.0)), decay=Exponential(half_life=2)),
+    Case("noise skipped on empty steps", silent_when_empty, empty=slice(5)),
+)
+
+
+def scored(case: Case, copies: int, seed: int) -> Scores:
+    """Scores of about `copies` copies with the record and as many without."""
+    found = case.planned(BATCH)
+    base, change = case.given()
+    coins = np.random.default_rng(seed)
+    present, absent = [], []
+    for number in _batches(2 * copies):
+        there = coins.random(BATCH) < 0.5
+        totals = base[:, None] + change[:, None] * there
+        scores = _scores(found, base, change, case.mechanism(found, totals, 1000 * seed + number))
+        present.append(scores[there])
+        absent.append(scores[~there])
+    return Scores(np.concatenate(present), np.concatenate(absent))
+
+
+def decayed(found: Plan, totals: Matrix) -> Matrix:
+    """M x: the truth that the releases are about."""
+    left, right = found.pair.matrices(len(totals))
+    return np.asarray(left @ (right @ totals))
+
+
+def _batches(copies: int) -> Iterator[int]:
+    # two seeds each: a broken control may draw twice
+    yield from range(0, 2 * math.ceil(copies / BATCH), 2)
+
+
+def _scores(found: Plan, base: Column, change: Column, released: Matrix) -> Column:
+    left, right = found.pair.matrices(STEPS)
+    u = right @ change
+    w = solve_triangular(left, u / np.linalg.norm(u), lower=True, trans="T")
+    known = w @ decayed(found, base[:, None])
+    return np.asarray((w @ released - known) / found.noise_stddev)

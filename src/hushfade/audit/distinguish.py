@@ -1,0 +1,150 @@
+"""The μ-test: how well can neighbouring streams be told apart from their releases?
+
+The likelihood ratio of the two is a function of <d, y>/‖d‖, d = R̃ Δx.  For Gaussian noise its shift
+over its standard deviation is μ, and no statistic tells the streams apart better (Neyman and
+Pearson 1933).  From the same numbers comes a lower bound of epsilon: how often the ratio is large
+under one stream and under the other, with the limits of Clopper and Pearson (1934).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushfade.audit.accuracy import inputs
+from hushfade.audit.chance import Chance
+from hushfade.audit.changes import Change, changes, needed
+from hushfade.audit.finding import LEVEL, Finding, by_chance
+from hushfade.audit.observed import along, copies_of, private, wide
+from hushfade.audit.sensitivity import norm
+from hushfade.audit.size import Size
+from hushfade.audit.subject import Subject
+from hushfade.check import Column, Signed
+from hushfade.plan import Plan
+
+MU, EPSILON = "μ-test", "epsilon from below"
+
+SHOWN = 0.025  # at which the bound of epsilon is told besides
+_THRESHOLDS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5)  # in standard deviations, chosen beforehand
+
+
+def distinguish(
+    subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
+) -> list[Finding]:
+    """For each change: the measured μ, and a lower bound of epsilon at the plan's delta."""
+    steps = min(needed(plan), size.steps)
+    copies = max(200 // plan.intake.lanes + 1, copies_of(plan, steps, size.work, size.copies))
+    listed = changes(plan, steps)  # of the plan itself, not of its copies
+    many = subject.plan(wide(plan, copies))
+    claimed = subject.plan(plan)
+    base = inputs(many, steps, chance)
+    known = private(many, base)
+    quiet = subject.start(many, chance.noise()).run(base * many.intake.resolution)
+    found = []
+    for change in listed:
+        shift = change.units(steps, many.intake.lanes)
+        loud = subject.start(many, chance.noise()).run((base + shift) * many.intake.resolution)
+        a = _statistic(many, change, quiet, known)
+        b = _statistic(many, change, loud, known)
+        d = _direction(many, change, steps)
+        expected = norm(d) / math.sqrt(many.sigma**2 + 1.0 / 12.0)
+        found.append(_mu(f"{name}, {change.name}", a, b, expected, claimed.guarantee.mu))
+        found.append(_epsilon(f"{name}, {change.name}", a, b, claimed))
+    return found
+
+
+@dataclass(frozen=True)
+class Shift:
+    """How far apart two samples are, in standard deviations, and one standard error of that."""
+
+    mu: float
+    error: float
+    freedom: int
+
+
+def shift_of(a: Column, b: Column) -> Shift:
+    """Cohen's d of two samples, with its standard error.
+
+    >>> shift_of(np.array([-1.0, 1.0]), np.array([0.0, 2.0])).mu
+    1.0
+    """
+    spread = math.sqrt((a.var() + b.var()) / 2.0)
+    mu = float(b.mean() - a.mean()) / spread if spread > 0.0 else math.inf
+    counts = len(a), len(b)
+    square = 1.0 / counts[0] + 1.0 / counts[1] + mu * mu / (2.0 * sum(counts))
+    return Shift(mu, math.sqrt(square), sum(counts) - 2)
+
+
+def epsilon_below(
+    a: Column, b: Column, delta: float, level: float, thresholds: tuple[float, ...] = _THRESHOLDS
+) -> float:
+    """Surely, but for `level`, epsilon is at least this: ln((P_b - delta) / P_a) of some event.
+
+    The events are that the statistic is above one of the thresholds; each has its share of `level`.
+    """
+    from scipy.special import betaincinv
+
+    share = level / (2.0 * len(thresholds))
+    best = 0.0
+    for threshold in thresholds:
+        hits = int(np.count_nonzero(b > threshold))
+        false = int(np.count_nonzero(a > threshold))
+        least = float(betaincinv(hits, len(b) - hits + 1, share)) if hits else 0.0
+        most = float(betaincinv(false + 1, len(a) - false, 1.0 - share)) if false < len(a) else 1.0
+        if least > delta:
+            best = max(best, math.log((least - delta) / most))
+    return best
+
+
+def _direction(plan: Plan, change: Change, steps: int) -> Signed:
+    """R̃ Δx of one group of lanes."""
+    group = len(change.lanes)
+    return private(plan, change.units(steps, plan.intake.lanes)[:, :group])
+
+
+def _statistic(plan: Plan, change: Change, released: Column, known: Signed) -> Column:
+    """<d, y - R̃ x>/(‖d‖ σ) of each group of lanes, without recovering y."""
+    steps, lanes = known.shape
+    released = released.reshape(known.shape)
+    group = len(change.lanes)
+    d = _direction(plan, change, steps)
+    total = np.zeros(lanes // group)
+    for place in range(group):
+        direction = d[:, place].astype(np.float64)
+        weights = along(plan, direction)
+        every = slice(place, lanes // group * group, group)
+        total += weights @ released[:, every] - direction @ known[:, every].astype(np.float64)
+    return total / (norm(d) * plan.sigma)
+
+
+def _mu(subject: str, a: Column, b: Column, expected: float, claimed: float) -> Finding:
+    from scipy.stats import t
+
+    found = shift_of(a, b)
+    p = 2.0 * float(t.sf(abs(found.mu - expected) / found.error, found.freedom))
+    reach = float(t.isf(LEVEL, found.freedom)) * found.error
+    return by_chance(
+        MU,
+        subject,
+        f"at most μ = {claimed:.4f}, here {expected:.4f}",
+        f"{found.mu:.4f} ± {found.error:.4f} from {len(a):,} copies",
+        p,
+        within=found.mu - reach <= claimed * (1.0 + 1e-9),
+    )
+
+
+def _epsilon(subject: str, a: Column, b: Column, plan: Plan) -> Finding:
+    guarantee = plan.guarantee
+    sure = epsilon_below(a, b, guarantee.delta, LEVEL)
+    shown = epsilon_below(a, b, guarantee.delta, SHOWN)
+    return Finding(
+        EPSILON,
+        subject,
+        f"at most epsilon = {guarantee.epsilon:.4g}",
+        f"at least {shown:.3f} ({100 * (1 - SHOWN):g} %), {sure:.3f} at the level of the audit",
+        f"Clopper and Pearson, {LEVEL:g}",
+        sure <= guarantee.epsilon,
+        LEVEL,
+    )

@@ -1,0 +1,147 @@
+"""What an observer of the releases knows: y, exactly, since the public half can be undone.
+
+    s = L y, L = Toeplitz(g / r̃) diag(1/gain), so y = diag(gain) Toeplitz(r̃ / g) s
+
+y is whole in units of the plan's grid, and v = R̃ x is known to whoever knows x, so that the noise
+z = y - v of every step can be looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from hushfade import series
+from hushfade.check import Column, Matrix, Signed
+from hushfade.guarantee import Guarantee
+from hushfade.plan import Plan, sized
+from hushfade.recursion import recursion
+from hushfade.taps import IntegerTaps
+
+_DENSE = 512  # steps up to which a product with a matrix is quicker than transforms
+_RINGS = 1 << 27  # numbers that the memory of all copies may have
+
+
+def taps_of(plan: Plan) -> IntegerTaps:
+    """The integer taps."""
+    assert isinstance(plan.pair.taps, IntegerTaps)
+    return plan.pair.taps
+
+
+def gain_of(plan: Plan, n: int) -> Signed:
+    """The gain in whole units, ones where there is none."""
+    if plan.pair.gain is None:
+        return np.ones(n, dtype=np.int64)
+    return np.ldexp(plan.pair.gain[:n], taps_of(plan).bits).astype(np.int64)
+
+
+def private(plan: Plan, units: Signed) -> Signed:
+    """R̃ x for totals in grid units, (n, lanes), as exact integers."""
+    n = len(units)
+    integers = taps_of(plan).integers[:n]
+    v = np.zeros_like(units)
+    rises = np.diff(integers, prepend=0)
+    for lag in np.flatnonzero(rises):
+        v[lag:] += rises[lag] * units[: n - lag]
+    if len(integers) < n:
+        v[len(integers) :] -= integers[-1] * units[: n - len(integers)]
+    return np.asarray(gain_of(plan, n)[:, None] * np.cumsum(v, axis=0))
+
+
+def crossed(plan: Plan, released: Matrix) -> Matrix:
+    """y of the releases (n, lanes), in grid units; whole but for rounding."""
+    n = len(released)
+    undo = _undone(plan, n)
+    if n <= _DENSE:
+        from scipy.linalg import toeplitz
+
+        found = toeplitz(undo, np.zeros(n)) @ released
+    else:
+        from scipy.signal import fftconvolve
+
+        found = fftconvolve(released, undo[:, None], axes=0)[:n]
+    return np.asarray(found * (_gain(plan, n) / plan.unit)[:, None])
+
+
+def along(plan: Plan, direction: Column) -> Column:
+    """w with w·s = direction·y, y in grid units: one product instead of the whole of y."""
+    n = len(direction)
+    from scipy.signal import fftconvolve
+
+    scaled = direction * _gain(plan, n) / plan.unit
+    return np.asarray(fftconvolve(scaled[::-1], _undone(plan, n))[:n][::-1])
+
+
+def decayed(plan: Plan, units: Signed) -> Matrix:
+    """M x for totals in grid units: the truth that the releases are about."""
+    from scipy.signal import fftconvolve
+
+    weights = in_use(plan, len(units))
+    return np.asarray(
+        fftconvolve(units * plan.intake.resolution, weights[:, None], axes=0)[: len(units)]
+    )
+
+
+def in_use(plan: Plan, n: int) -> Column:
+    """f_0, ..., f_{n-1} as the public half sums them: power laws by exponentials, within 1e-10."""
+    found = recursion(plan.decay)
+    weights = np.zeros(n)
+    listed = min(n, len(found.listed))
+    weights[:listed] += found.listed[:listed]
+    for length, weight in zip(found.windows, found.window_weights, strict=True):
+        weights[:length] += weight
+    for fade, weight in zip(found.fades, found.pole_weights, strict=True):
+        if fade < 1.0:
+            weights += weight * np.exp(np.arange(n) * math.log1p(-fade))
+        else:
+            weights[0] += weight
+    return weights
+
+
+def wide(plan: Plan, copies: int) -> Plan:
+    """The same mechanism, many times side by side: other lanes, the same taps and sigma.
+
+    Copies of a keyed plan have keys of their own.  A plan of single numbers becomes one of vectors
+    whose norm is the largest change: a coordinate is then a copy.
+    """
+    intake = plan.intake
+    guarantee = plan.guarantee
+    if intake.keys is not None:
+        names = tuple(f"{copy}/{key}" for copy in range(copies) for key in intake.keys)
+        intake = replace(intake, keys=names)
+    elif intake.norm is not None:
+        intake = replace(intake, width=intake.width * copies)
+    else:
+        units = guarantee.change(intake.low_unit, intake.high_unit) / guarantee.records_per_step
+        change = units * intake.resolution
+        intake = replace(intake, low=-change, high=change, norm=change, width=copies)
+        if guarantee.neighbours == "replace":
+            guarantee = _adding(guarantee)
+    return sized(replace(plan, guarantee=guarantee, intake=intake))
+
+
+def copies_of(plan: Plan, steps: int, work: int, most: int) -> int:
+    """How many copies a run of so many steps may have."""
+    lanes = plan.intake.lanes
+    rows = max(steps, min(taps_of(plan).support, 1 << 18))
+    return max(1, min(work // steps, _RINGS // rows, most) // lanes)
+
+
+def _adding(guarantee: Guarantee) -> Guarantee:
+    """The guarantee for added records with the same mu."""
+    found = replace(guarantee, neighbours="add_remove")
+    object.__setattr__(found, "mu", guarantee.mu)
+    return found
+
+
+def _gain(plan: Plan, n: int) -> Column:
+    return np.ones(n) if plan.pair.gain is None else plan.pair.gain[:n]
+
+
+@lru_cache(maxsize=32)
+def _undone(plan: Plan, n: int) -> Column:
+    """r̃ / g."""
+    return series.multiply(series.inverse(in_use(plan, n)), plan.pair.right(n))

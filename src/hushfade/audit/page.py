@@ -1,0 +1,188 @@
+"""The report of an audit: in a sentence, as plain data, as Markdown, as one HTML file."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from hushfade.audit.finding import LEVEL, Finding
+from hushfade.audit.review import BROKEN, Audit
+from hushfade.paper.web import web
+
+TITLE = "Audit"
+COLUMNS = ("check", "claim", "measurement", "confidence", "verdict")
+
+# what is in each check, in the order of the report
+CHECKS = {
+    "certificates": "The plan's own numbers, computed anew by integers, fractions and decimals.",
+    "sensitivity": "Two neighbouring inputs under the same noise: what crosses differs by R̃ Δx in "
+    "whole units, and by no more than σ μ. No chance is in it.",
+    "records": "Records of any size, through the door for records: each is clipped, or refused.",
+    "horizon": "What a plan for so many steps does after them.",
+    "no second draw": "Fresh noise and saved states: no published step is drawn again.",
+    "fork": "What a forked child may do with its parent's stream and noise.",
+    "noise apart": "Noise that must have nothing in common.",
+    "noise in releases": "z = y - R̃ x, recovered from releases in whole units: its law, at empty "
+    "steps too, its independence between steps and keys.",
+    "released error": "Many copies of the plan: the error's mean, deviation and covariance.",
+    "μ-test": "The best test there is of two neighbouring streams: the shift of the likelihood "
+    "ratio over its standard deviation, ± one standard error.",
+    "epsilon from below": "How often the likelihood ratio is large under either stream, with the "
+    "limits of Clopper and Pearson.",
+    "sampler": "χ² of draws against probabilities that are computed without the sampler's table.",
+    "precision attack": "Releases of two inputs: bits that only one of them can have.",
+    "replay": "Keyed noise: the same input has the same bytes, however it is run.",
+    "fresh keys": "Many streams with fresh noise: no two alike.",
+    "timing": "Told without a verdict: the time of the host is outside the guarantee.",
+    "audit": "Checks that broke down.",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """All findings of one check in one line."""
+
+    check: str
+    count: int
+    failed: int
+    smallest: float | None  # p-value
+    example: Finding  # the worst of them
+
+
+def lines(findings: Sequence[Finding]) -> list[Line]:
+    """The checks, each with its worst finding: one that failed, or that with the smallest p."""
+    found = []
+    for check, group in _grouped(findings):
+        ps = [finding.p for finding in group if finding.p is not None]
+        worst = min(group, key=lambda f: (f.passed is not False, 1.0 if f.p is None else f.p))
+        failed = sum(finding.passed is False for finding in group)
+        found.append(Line(check, len(group), failed, min(ps, default=None), worst))
+    return found
+
+
+def summary(audit: Audit) -> str:
+    """How many checks there were, and how they went.
+
+    >>> from hushfade.audit import QUICK
+    >>> from hushfade.audit.finding import exact
+    >>> same = exact("replay", "a plan", "the same bytes", "0 differ", passed=True)
+    >>> summary(Audit(QUICK, 1, ("a plan",), (same,), 0.1))
+    '1 check: 1 passed, 0 failed.'
+    """
+    verdicts = [finding.passed for finding in audit.findings]
+    told = verdicts.count(None)
+    checks = f"{len(verdicts)} {'check' if len(verdicts) == 1 else 'checks'}"
+    return (
+        f"{checks}: {verdicts.count(True)} passed, {verdicts.count(False)} failed"
+        + (f", {told} told without a verdict" if told else "")
+        + "."
+    )
+
+
+def confidence(audit: Audit) -> str:
+    """The false-alarm rate, said with what it is made of."""
+    chance = sum(finding.level > 0 for finding in audit.findings)
+    return (
+        f"{chance} of the checks are statistical. Each fails below p = {LEVEL:g}, so that a right "
+        f"implementation fails such a run with a probability of at most {audit.false_alarm:.1g}; "
+        f"the smallest p was {audit.smallest:.2g}. The others have no chance in them."
+    )
+
+
+def statement(audit: Audit) -> str:
+    """What the run has shown, and what no such run can show."""
+    broken = [finding.subject for finding in audit.failed if finding.check == BROKEN]
+    if audit.failed and len(broken) == len(audit.failed):
+        return (
+            f"Nothing is shown: checks broke down ({', '.join(broken)}). "
+            f"Seed {audit.seed} repeats the run."
+        )
+    if audit.failed:
+        names = ", ".join(dict.fromkeys(finding.check for finding in audit.failed))
+        return (
+            f"This implementation does not keep its promise here: {names}. Do not publish with it. "
+            f"Seed {audit.seed} repeats the run."
+        )
+    return (
+        "Shown, on this machine and for these plans: what is released has the noise that the plan "
+        "states, no change that was tried moves it farther than the guarantee allows, and no step "
+        "is drawn twice. Not shown: that nothing else can go wrong, and that the operating "
+        "system's random numbers cannot be guessed."
+    )
+
+
+def document(audit: Audit) -> dict[str, Any]:
+    """The whole audit as plain data."""
+    return {
+        "size": asdict(audit.size),
+        "seed": audit.seed,
+        "plans": list(audit.plans),
+        "seconds": round(audit.seconds, 3),
+        "passed": not audit.failed,
+        "summary": summary(audit),
+        "false_alarm": audit.false_alarm,
+        "level": LEVEL,
+        "smallest_p": audit.smallest,
+        "statement": statement(audit),
+        "machine": machine(),
+        "findings": [{**asdict(f), "verdict": f.verdict} for f in audit.findings],
+    }
+
+
+def machine() -> str:
+    """What the run was made on, with no name of the host."""
+    import numpy
+    import scipy
+
+    import hushfade
+
+    versions = f"numpy {numpy.__version__}, scipy {scipy.__version__}"
+    return (
+        f"hushfade {hushfade.__version__}, Python {platform.python_version()}, {versions}, "
+        f"{platform.system()} {platform.machine()}"
+    )
+
+
+def markdown(audit: Audit) -> str:
+    """The whole audit as a page."""
+    plans = ", ".join(audit.plans)
+    parts = [
+        f"# {TITLE}",
+        f"Written by `hushfade audit`, the {audit.size.name} form, seed {audit.seed}, "
+        f"{audit.seconds:.0f} s. {machine()}. Plans: {plans}.",
+        f"**{summary(audit)}**",
+        *sections(audit.findings),
+        f"## What was shown\n\n{statement(audit)}\n\n{confidence(audit)}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def sections(findings: Sequence[Finding]) -> Iterator[str]:
+    """A heading, a sentence and a table for each check."""
+    for check, group in _grouped(findings):
+        rows = [(f.subject, f.claim, f.measurement, f.confidence, f.verdict) for f in group]
+        heading = check[0].upper() + check[1:] if check[0].isascii() else check
+        yield f"## {heading}\n\n{CHECKS[check]}\n\n{_table(rows)}"
+
+
+def html(audit: Audit) -> str:
+    """The page as one file that needs no other, light and dark."""
+    page = web(TITLE, markdown(audit), Path())
+    page = page.replace("<td>passed</td>", '<td class="holds">passed</td>')
+    return page.replace("<td>FAILED</td>", '<td class="false">FAILED</td>')
+
+
+def _grouped(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
+    order = {check: place for place, check in enumerate(CHECKS)}
+    placed = sorted(findings, key=lambda finding: order[finding.check])
+    return [(check, list(group)) for check, group in groupby(placed, key=lambda f: f.check)]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (COLUMNS, *rows)]
+    listed = ["| " + " | ".join(row) + " |" for row in cells]
+    return "\n".join([listed[0], "|" + "---|" * len(COLUMNS), *listed[1:]])

@@ -1,0 +1,83 @@
+"""The attack on precision: does a release have bits that only one of two inputs can have?
+
+Noise added in float64 leaves such bits: 'not a multiple of 2^-53' certifies x = 0 against x = 1 in
+a quarter of all releases of x + N(0, 1) (Mironov 2012).  Here a release is a function of one whole
+number, so whoever looks at bits sees that number and no more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushfade.audit.chance import Chance
+from hushfade.audit.changes import kinds
+from hushfade.audit.finding import Finding, by_chance, exact
+from hushfade.audit.observed import crossed, gain_of, taps_of, wide
+from hushfade.audit.sampler import low_bits
+from hushfade.audit.size import Size
+from hushfade.audit.subject import Subject
+from hushfade.check import Column, Signed
+from hushfade.plan import Plan
+
+CHECK = "precision attack"
+
+_BATCH = 100_000
+_OFF_GRID = 0.05
+
+
+def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
+    """Releases of the first step for two neighbouring inputs, their last bits compared."""
+    batch = min(_BATCH, size.releases)
+    many = subject.plan(wide(plan, max(1, batch // plan.intake.lanes)))
+    most = next(iter(kinds(plan).values()))[-1]
+    bits = low_bits(many.sigma)
+    patterns = np.zeros((2, 1 << bits), dtype=np.int64)
+    off = several = seen = 0
+    for _ in range(max(1, size.releases // many.intake.lanes)):
+        grid, values = [], []
+        for which, units in enumerate((0, most)):
+            row = np.full((1, many.intake.lanes), units * many.intake.resolution)
+            released = subject.start(many, chance.noise()).run(row)
+            y = crossed(many, released)[0]
+            whole = np.rint(y)
+            off += int(np.count_nonzero(np.abs(y - whole) > _OFF_GRID))
+            z = whole.astype(np.int64) - _answer(many, units)
+            patterns[which] += np.bincount(z & ((1 << bits) - 1), minlength=1 << bits)
+            grid.append(whole)
+            values.append(released[0])
+        several += _ambiguous(np.concatenate(grid), np.concatenate(values))
+        seen += 2 * many.intake.lanes
+    found = [
+        exact(
+            CHECK,
+            f"{name}, bits",
+            "a release is a function of its grid point",
+            f"{off} of {seen:,} off the grid, {several} grid points with two values",
+            passed=off == 0 and several == 0,
+        )
+    ]
+    if bits:
+        p = _alike(patterns)
+        measured = f"{len(patterns[0])} patterns of low bits, {seen // 2:,} releases of each input"
+        found.append(by_chance(CHECK, f"{name}, low bits", "alike for both inputs", measured, p))
+    return found
+
+
+def _answer(plan: Plan, units: int) -> int:
+    """R̃ x of the first step."""
+    return int(taps_of(plan).integers[0]) * int(gain_of(plan, 1)[0]) * units
+
+
+def _ambiguous(grid: Column, values: Column) -> int:
+    """Grid points of which releases with different bits were seen."""
+    order = np.lexsort((values, grid))
+    grid, values = grid[order], values[order]
+    return int(np.count_nonzero((grid[1:] == grid[:-1]) & (values[1:] != values[:-1])))
+
+
+def _alike(patterns: Signed) -> float:
+    from scipy.stats import chi2_contingency
+
+    if np.any(patterns.sum(axis=0) == 0):
+        return 0.0
+    return float(chi2_contingency(patterns).pvalue)

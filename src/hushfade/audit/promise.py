@@ -1,0 +1,207 @@
+"""What the plan says of itself, computed anew by other means: integers, fractions, decimals.
+
+mu            δ(ε) of Gaussian noise by a series with 150 digits        Balle and Wang 2018
+sensitivity   squares of the integer taps, added up as integers
+stddevs       l = g / r̃ term by term, with exact sums
+certificate   its lower bound against factorizations made by linear algebra
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from hushfade.audit.changes import heaviest_column, kinds, needed
+from hushfade.audit.finding import Finding, exact
+from hushfade.audit.observed import gain_of, taps_of
+from hushfade.audit.subject import Subject
+from hushfade.errors import InvalidValue
+from hushfade.plan import Plan
+
+CHECK = "certificates"
+
+_DIGITS = 150
+_CLOSE = 1e-9
+_ROWS = 48  # steps of what is computed by dense matrices, or with exact sums
+_COLUMNS = 400  # of a gain, looked at one by one
+
+
+def promise(subject: Subject, plan: Plan, name: str) -> list[Finding]:
+    """Every number that the plan's promise rests on."""
+    plan = subject.plan(plan)
+    return [_mu(plan, name), _sigma(plan, name), _stddevs(plan, name), *_optimum(plan, name)]
+
+
+def delta(mu: float, epsilon: float) -> float:
+    """δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ), in decimals of 150 digits.
+
+    >>> f"{delta(0.236704, 1.0):.3e}"
+    '1.000e-06'
+    """
+    with localcontext() as context:
+        context.prec = _DIGITS
+        m, e = Decimal(mu), Decimal(epsilon)
+        return float(_normal(m / 2 - e / m) - e.exp() * _normal(-m / 2 - e / m))
+
+
+def shift_square(plan: Plan) -> tuple[Fraction, bool]:
+    """The largest ‖R̃ Δx‖², as far as it was looked for, and whether that is all there is.
+
+    All there is for one record, and for several if the taps fall; else one arrangement of them.
+    """
+    guarantee, taps = plan.guarantee, taps_of(plan)
+    change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
+    if plan.intake.keys is not None and guarantee.neighbours == "replace":
+        largest = guarantee.records_per_step * max(
+            abs(plan.intake.low_unit), abs(plan.intake.high_unit)
+        )
+        change = max(change, 2 * largest * largest)  # even a single key may lose a record
+    steps = needed(plan)
+    integers = [int(tap) for tap in taps.integers[:steps]]
+    if plan.pair.gain is not None:
+        return Fraction(change * _heaviest(plan, integers)), guarantee.participations == 1
+    k = min(guarantee.participations, 1 + (steps - 1) // guarantee.separation)
+    falls = all(b <= a for a, b in pairwise(integers)) and integers[-1] >= 0
+    apart = min(guarantee.separation, len(integers)) if plan.horizon is None else None
+    return Fraction(change * _together(integers, k, apart or guarantee.separation, steps)), (
+        k == 1 or falls
+    )
+
+
+def _together(integers: list[int], k: int, apart: int, steps: int) -> int:
+    """‖Σ_i r shifted by i·apart‖² within so many steps."""
+    total = np.zeros(steps, dtype=object)
+    column = np.array(integers, dtype=object)
+    for i in range(k):
+        room = min(len(column), steps - i * apart)
+        if room > 0:
+            total[i * apart : i * apart + room] += column[:room]
+    return int(sum(value * value for value in total))
+
+
+def _heaviest(plan: Plan, integers: list[int]) -> int:
+    """The largest Σ_n (gain_{s+n} r_n)² of all columns s, or of some where there are many."""
+    steps = plan.horizon or 0
+    gain = np.array(gain_of(plan, steps).tolist(), dtype=object) ** 2
+    squares = np.array(integers, dtype=object) ** 2
+    columns = set(np.linspace(0, steps - 1, min(steps, _COLUMNS)).astype(int).tolist())
+    columns.add(heaviest_column(plan, steps))
+    return max(int(np.sum(gain[s : s + len(squares)] * squares[: steps - s])) for s in columns)
+
+
+def _mu(plan: Plan, name: str) -> Finding:
+    guarantee = plan.guarantee
+    found = delta(guarantee.mu, guarantee.epsilon)
+    ratio = found / guarantee.delta
+    return exact(
+        CHECK,
+        f"{name}, mu",
+        f"delta at epsilon = {guarantee.epsilon:.4g} is {guarantee.delta:.4g}, not more",
+        f"{ratio:.12g} times that",
+        passed=1.0 - 1e-6 <= ratio <= 1.0 + 1e-12,
+    )
+
+
+def _sigma(plan: Plan, name: str) -> Finding:
+    square, whole = shift_square(plan)
+    with localcontext() as context:
+        context.prec = 60
+        exactly = (Decimal(square.numerator) / Decimal(square.denominator)).sqrt()
+        ratio = float(Decimal(plan.sigma) * Decimal(plan.guarantee.mu) / exactly)
+    # with a gain an FFT finds the column, and its error bound is added
+    close = _CLOSE if plan.pair.gain is None else 1e-6
+    passed = ratio >= 1.0 - 1e-15 and (ratio <= 1.0 + close or not whole)
+    claim = "σ μ is the largest ‖R̃ Δx‖" if whole else "σ μ is at least the largest ‖R̃ Δx‖ found"
+    return exact(CHECK, f"{name}, sigma", claim, f"{ratio:.15g} times it", passed=passed)
+
+
+def _stddevs(plan: Plan, name: str) -> Finding:
+    """l_k = (f_k - Σ_{j≥1} r_j l_{k-j}) / r_0, each sum rounded once."""
+    n = min(_ROWS, plan.horizon or _ROWS)
+    f = plan.decay.weights(n).tolist()
+    bits = taps_of(plan).bits
+    r = [int(tap) / 2.0**bits for tap in taps_of(plan).integers[:n]]
+    left: list[float] = []
+    for k in range(n):
+        past = [-r[j] * left[k - j] for j in range(1, min(k + 1, len(r)))]
+        left.append(math.fsum([f[k], *past]) / r[0])
+    gain = gain_of(plan, n) / (1.0 if plan.pair.gain is None else 2.0**bits)
+    unit = plan.intake.resolution * 2.0**-plan.bits
+    noise = math.sqrt(plan.sigma**2 + 1.0 / 12.0) * unit
+    wanted = [
+        noise * math.sqrt(math.fsum((left[k] / gain[t - k]) ** 2 for k in range(t + 1)))
+        for t in range(n)
+    ]
+    off = float(np.max(np.abs(plan.stddevs(n) / np.array(wanted) - 1.0)))
+    return exact(
+        CHECK, f"{name}, stddevs", "σ ‖L_t‖ at every step", f"{off:.1g} off in {n} steps",
+        passed=off < _CLOSE,
+    )  # fmt: skip
+
+
+def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
+    """The certificate's lower bound must be below what any factorization reaches."""
+    n = min(_ROWS, plan.horizon or _ROWS)
+    subject, claim = f"{name}, optimum", "the lower bound is below every factorization tried"
+    try:
+        found = plan.certificate(n)
+    except InvalidValue:  # an error below what is possible
+        yield exact(CHECK, subject, claim, "the plan contradicts its own bound", passed=False)
+        return
+    achieved = found.error_factor
+    rivals = {"this plan": achieved}
+    if plan.guarantee.participations == 1:
+        rivals |= _factorizations(plan, n)
+    least = min(rivals, key=lambda rival: rivals[rival])
+    yield exact(
+        CHECK,
+        subject,
+        claim,
+        f"{found.lower:.6g}, against {rivals[least]:.6g} of {least}; this plan {achieved:.6g}",
+        passed=found.lower <= rivals[least] * (1.0 + 1e-12) and found.ratio >= 1.0 - 1e-12,
+    )
+
+
+def _factorizations(plan: Plan, n: int) -> dict[str, float]:
+    """Error factors ‖L‖₂→∞ ‖R‖₁→₂ of dense factorizations of M."""
+    from scipy.linalg import sqrtm, toeplitz
+
+    M = toeplitz(plan.decay.weights(n), np.zeros(n))
+    U, values, V = np.linalg.svd(M)
+    half = np.sqrt(values)
+    root = np.real(sqrtm(M)) if n > 1 else np.sqrt(M)
+    pairs = {
+        "noise on the input": (M, np.eye(n)),
+        "noise on the output": (np.eye(n), M),
+        "singular values": (U * half, half[:, None] * V),
+        "the square root": (root, np.linalg.solve(root, M)),
+    }
+    return {
+        name: float(np.max(np.linalg.norm(L, axis=1)) * np.max(np.linalg.norm(R, axis=0)))
+        for name, (L, R) in pairs.items()
+    }
+
+
+def _normal(x: Decimal) -> Decimal:
+    """Φ(x) by Σ x^(2n+1)/(2n+1)!!, which has terms of one sign only."""
+    term = total = x
+    n = 1
+    while abs(term) > Decimal(10) ** -(_DIGITS + 10):
+        n += 2
+        term = term * x * x / n
+        total += term
+    return Decimal(1) / 2 + total * (-x * x / 2).exp() / (2 * _pi()).sqrt()
+
+
+def _pi() -> Decimal:
+    """π by the Gauss-Legendre iteration, whose digits double."""
+    a, b, t, p = Decimal(1), 1 / Decimal(2).sqrt(), Decimal(1) / 4, Decimal(1)
+    for _ in range(8):
+        after = (a + b) / 2
+        b, t, p, a = (a * b).sqrt(), t - p * (a - after) ** 2, 2 * p, after
+    return (a + b) ** 2 / (4 * t)

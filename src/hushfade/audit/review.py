@@ -1,0 +1,159 @@
+"""audit(...): every check on every plan, and what they show together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from traceback import extract_tb
+from types import MappingProxyType
+from typing import TypeAlias
+
+from hushfade.audit.accuracy import accuracy, noise
+from hushfade.audit.apart import apart, fork, positions, starts
+from hushfade.audit.cases import every_kind, few
+from hushfade.audit.chance import Chance
+from hushfade.audit.distinguish import distinguish
+from hushfade.audit.finding import FALSE_ALARM, Finding, exact
+from hushfade.audit.precision import precision
+from hushfade.audit.promise import promise
+from hushfade.audit.replay import fresh, keyed, twice
+from hushfade.audit.sampler import SIGMAS, sampler
+from hushfade.audit.sensitivity import ends, records, sensitivity
+from hushfade.audit.size import FULL, MANY, QUICK, Size
+from hushfade.audit.subject import Subject
+from hushfade.audit.timing import timing
+from hushfade.errors import InvalidValue
+from hushfade.plan import Plan
+
+Job: TypeAlias = Callable[[], list[Finding]]
+Watch: TypeAlias = Callable[[int, int, str], None]
+"""Told how many jobs are done, of how many, and what is next."""
+
+BROKEN = "audit"  # the check of a check that broke down
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All findings of one run."""
+
+    size: Size
+    seed: int
+    plans: Sequence[str]
+    findings: Sequence[Finding]
+    seconds: float
+
+    @property
+    def failed(self) -> list[Finding]:
+        """What did not pass."""
+        return [finding for finding in self.findings if finding.passed is False]
+
+    @property
+    def false_alarm(self) -> float:
+        """How often, at most, the right implementation fails such a run."""
+        return sum(finding.level for finding in self.findings)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest p-value."""
+        return min((f.p for f in self.findings if f.p is not None), default=1.0)
+
+
+def audit(
+    plans: Mapping[str, Plan] | None = None,
+    *,
+    size: Size = QUICK,
+    seed: int | None = None,
+    subject: Subject | None = None,
+    watch: Watch = lambda done, of, doing: None,
+) -> Audit:
+    """Every check on the plans; where none are given on a few, and in full on all kinds."""
+    before = perf_counter()
+    chance = Chance(seed)
+    if plans is not None and not plans:
+        raise InvalidValue("plans must not be empty")
+    chosen = few() if plans is None else plans
+    more = every_kind() if plans is None and size == FULL else {}
+    sampled = SIGMAS if plans is None else ()
+    findings = list(
+        checked(subject or Subject(), chosen, size, chance, more=more, sampled=sampled, watch=watch)
+    )
+    names = (*chosen, *more)
+    found = Audit(size, chance.seed, names, findings, perf_counter() - before)
+    if not found.false_alarm <= FALSE_ALARM:
+        raise InvalidValue(
+            f"plans must be fewer for a false-alarm rate of {FALSE_ALARM:g}, got {len(names)}"
+        )
+    return found
+
+
+def checked(
+    subject: Subject,
+    plans: Mapping[str, Plan],
+    size: Size,
+    chance: Chance,
+    *,
+    more: Mapping[str, Plan] = MappingProxyType({}),
+    sampled: Sequence[float] = (),
+    watch: Watch = lambda done, of, doing: None,
+) -> Iterator[Finding]:
+    """The findings as they come.  Of `more` plans less is drawn; `sampled` are sigmas besides.
+
+    A check that breaks down has failed.  Its error's message is left out: it might tell noise.
+    """
+    jobs = list(_jobs(subject, plans, size, chance, sampled))
+    for name, plan in more.items():
+        jobs += _of_plan(subject, plan, name, MANY, chance)
+    for done, (doing, job) in enumerate(jobs):
+        watch(done, len(jobs), doing)
+        try:
+            found = job()
+        except Exception as error:
+            found = [exact(BROKEN, doing, "comes to its end", _where(error), passed=False)]
+        yield from found
+    watch(len(jobs), len(jobs), "done")
+
+
+def _jobs(
+    subject: Subject,
+    plans: Mapping[str, Plan],
+    size: Size,
+    chance: Chance,
+    sampled: Sequence[float],
+) -> Iterator[tuple[str, Job]]:
+    """What is done, in order, each with a word for those who wait."""
+    for name, plan in plans.items():
+        yield from _of_plan(subject, plan, name, size, chance)
+    name, plan = next(iter(plans.items()))
+    for sigma in sampled or (subject.plan(plan).sigma,):
+        yield f"sampler, σ = {sigma:.4g}", partial(sampler, subject, sigma, size.draws, chance)
+    yield "precision attack", partial(precision, subject, plan, name, size, chance)
+    yield "second process", partial(twice, subject, plan, name, chance)
+    yield "far positions", partial(positions, subject, plan, chance)
+    yield "fresh keys", partial(starts, subject, plan, size)
+    yield "timing", partial(timing, subject, plan, name, size, chance)
+
+
+def _of_plan(
+    subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
+) -> Iterator[tuple[str, Job]]:
+    """The checks of one plan, the exact ones first."""
+    yield f"{name}: certificates", partial(promise, subject, plan, name)
+    yield f"{name}: sensitivity", partial(sensitivity, subject, plan, name, chance)
+    yield f"{name}: records", partial(records, subject, plan, name, chance)
+    yield f"{name}: horizon", partial(ends, subject, plan, name, chance)
+    yield f"{name}: no second draw", partial(fresh, subject, plan, name, chance)
+    yield f"{name}: replay", partial(keyed, subject, plan, name, chance)
+    yield f"{name}: fork", partial(fork, subject, plan, name)
+    yield f"{name}: noise apart", partial(apart, subject, plan, name, chance)
+    yield f"{name}: noise in releases", partial(noise, subject, plan, name, size, chance)
+    yield f"{name}: released error", partial(accuracy, subject, plan, name, size, chance)
+    yield f"{name}: μ-test", partial(distinguish, subject, plan, name, size, chance)
+
+
+def _where(error: Exception) -> str:
+    """The error's kind, and the line that raised it."""
+    last = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"

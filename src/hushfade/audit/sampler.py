@@ -1,0 +1,107 @@
+"""The sampler: χ² of its draws against round(N(0, σ²)), computed without its table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushfade import gaussian
+from hushfade.audit.chance import Chance
+from hushfade.audit.finding import Finding, by_chance
+from hushfade.audit.subject import Subject
+from hushfade.check import Column, Signed
+
+SIGMAS = (3.0, 300.0, 700.0, 65_536.0, 1.5e6)  # by entries of a table, and by cells
+CHECK = "sampler"
+
+_BINS = 1000
+_LEAST = 50.0  # draws expected in a bin
+_CHUNK = 1 << 18
+_LOW_BITS = 6
+
+
+def sampler(subject: Subject, sigma: float, draws: int, chance: Chance) -> list[Finding]:
+    """The law of the draws in bins, and their low bits."""
+    edges, bits = edges_of(sigma, draws), low_bits(sigma)
+    counts = np.zeros(len(edges) + 1, dtype=np.int64)
+    low = np.zeros(1 << bits, dtype=np.int64)
+    drawer, law = subject.bound(chance.noise(), b""), gaussian.table(sigma)
+    for start in range(0, draws, _CHUNK):
+        z = drawer.draws(law, start, min(_CHUNK, draws - start), 1)[:, 0]
+        counts += binned(z, edges)
+        low += np.bincount(z & ((1 << bits) - 1), minlength=len(low))
+    name = f"σ = {sigma:.6g}"
+    found = [followed(CHECK, name, counts, probabilities(sigma, edges))]
+    return [*found, uniform(CHECK, name, low)] if bits else found
+
+
+def followed(check: str, subject: str, counts: Signed, exact: Column) -> Finding:
+    """Do the counts follow the exact probabilities?"""
+    measured = f"{counts.sum():,} draws in {len(counts)} bins, χ² = {chi_square(counts, exact):.4g}"
+    return by_chance(check, subject, "the law round(N(0, σ²))", measured, p_value(counts, exact))
+
+
+def uniform(check: str, subject: str, low: Signed) -> Finding:
+    """Are the patterns of low bits equally frequent?"""
+    exact = np.full(len(low), 1.0 / len(low))
+    bits = len(low).bit_length() - 1
+    measured = f"{low.sum():,} draws, χ² = {chi_square(low, exact):.4g} for {len(low)} patterns"
+    claim = f"the low {bits} bits are uniform"
+    return by_chance(check, f"{subject}, low bits", claim, measured, p_value(low, exact))
+
+
+def binned(z: Signed, edges: Signed) -> Signed:
+    """How many values lie between the edges."""
+    return np.bincount(np.searchsorted(edges, z.ravel()), minlength=len(edges) + 1)
+
+
+def probabilities(sigma: float, edges: Signed) -> Column:
+    """P[z ≤ e_0], P[e_0 < z ≤ e_1], ..., P[z > e_last], by the complement in the upper half.
+
+    >>> probabilities(3.0, np.array([-1, 0])).round(6)  # the middle: erf(1 / (6 √2))
+    array([0.433816, 0.132368, 0.433816])
+    """
+    from scipy.special import ndtr
+
+    x = (edges + 0.5) / sigma
+    below, above = ndtr(x), ndtr(-x)
+    middle = np.where(x[1:] <= 0, np.diff(below), -np.diff(above))
+    return np.concatenate([below[:1], middle, above[-1:]])
+
+
+def edges_of(sigma: float, draws: int) -> Signed:
+    """The largest value of each bin but the last: every value, or bins of like probability."""
+    from scipy.special import ndtri
+
+    bins = min(_BINS, max(2, int(draws / (4.0 * _LEAST))))
+    edges = np.unique(np.rint(ndtri(np.arange(1, bins) / bins) * sigma)).astype(np.int64)
+    if 8.0 * sigma < bins:
+        edges = np.arange(-math.ceil(8.0 * sigma), math.ceil(8.0 * sigma))
+        below = np.cumsum(probabilities(sigma, edges))[:-1] * draws
+        edges = edges[(below >= _LEAST) & (below <= draws - _LEAST)]
+        keep = np.diff(np.cumsum(probabilities(sigma, edges))[:-1], prepend=0.0) * draws >= _LEAST
+        edges = edges[keep]
+    return edges
+
+
+def low_bits(sigma: float) -> int:
+    """How many low bits are uniform to within 1e-21: 2^bits ≤ σ / 1.6 (Poisson summation)."""
+    return max(0, min(_LOW_BITS, math.floor(math.log2(sigma / 1.6))))
+
+
+def chi_square(counts: Signed, exact: Column) -> float:
+    """Σ (count - expected)² / expected."""
+    expected = exact * counts.sum()
+    return float(np.sum((counts - expected) ** 2 / expected))
+
+
+def p_value(counts: Signed, exact: Column) -> float:
+    """How often a χ² lies at least so far out, on either side: a fit may be too good."""
+    from scipy.stats import chi2
+
+    if len(counts) < 2:
+        return 1.0
+    statistic, freedom = chi_square(counts, exact), len(counts) - 1
+    tails = float(chi2.sf(statistic, freedom)), float(chi2.cdf(statistic, freedom))
+    return min(1.0, 2.0 * min(tails))

@@ -1,0 +1,60 @@
+"""Subject: what is audited, by the few doors through which the audit goes.
+
+hushfade itself is a `Subject`.  The tests have others, each with one thing wrong behind one of the
+doors, to show that the audit would notice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from hushfade.audit.second import elsewhere
+from hushfade.check import Column, Matrix
+from hushfade.noise import Drawer, NoiseSource
+from hushfade.plan import Plan
+from hushfade.release import Release
+from hushfade.stream import Stream
+
+
+class Live(Protocol):
+    """A stream, as far as the audit uses it."""
+
+    steps: int
+
+    def step(self, records: Any = ()) -> Release:
+        """Close a step with its records."""
+
+    def step_total(self, total: Any) -> Release:
+        """Close a step with its total."""
+
+    def run(self, totals: Any) -> Column:
+        """Close many steps."""
+
+    def save(self) -> bytes:
+        """The state."""
+
+
+class Subject:
+    """hushfade."""
+
+    name = "hushfade"
+
+    def plan(self, promised: Plan) -> Plan:
+        """The plan that is followed where this one was promised."""
+        return promised
+
+    def start(self, plan: Plan, noise: NoiseSource | None) -> Live:
+        """A stream at step 0; fresh noise for None."""
+        return plan.start(noise)
+
+    def load(self, data: bytes, noise: NoiseSource | None) -> Live:
+        """The stream of a saved state."""
+        return Stream.load(data, noise=noise)
+
+    def bound(self, noise: NoiseSource, digest: bytes) -> Drawer:
+        """The noise of one plan."""
+        return noise.bound(digest)
+
+    def elsewhere(self, plan: Plan, key: bytes, stream: str, totals: Matrix) -> Column:
+        """What a second process releases under keyed noise, flat."""
+        return elsewhere(plan, key, stream, totals)

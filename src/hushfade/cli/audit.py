@@ -1,0 +1,146 @@
+"""hushfade audit: does the implementation keep its promise, on this machine and for this plan?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hushfade.cli import console, options
+from hushfade.cli.explain import described_in
+from hushfade.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hushfade.audit import Audit
+
+AUDIT = "Audit"
+FAILED = 1  # the exit code where a check failed
+
+Plans = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plan",
+        metavar="FILE",
+        help="Audit this plan (hushfade plan -o), or that of a file of releases. May be repeated. "
+        "Without it plans of all kinds are audited.",
+        rich_help_panel=AUDIT,
+    ),
+]
+Full = Annotated[
+    bool,
+    typer.Option(
+        "--full/--quick",
+        help="Draw ten to a hundred times as much, in minutes; the quick form takes half a minute.",
+        rich_help_panel=AUDIT,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        help="Repeat the run that had this seed. Without it every run draws anew.",
+        rich_help_panel=AUDIT,
+    ),
+]
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        "--html",
+        metavar="FILE",
+        help="Write the whole report to this file, one page that needs no other.",
+        rich_help_panel=options.OUTPUT,
+    ),
+]
+
+
+def audit(
+    plan: Plans = None,
+    full: Full = False,
+    seed: Seed = None,
+    html: Html = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Check that the implementation keeps its promise, on this machine and for your plan.
+
+    The law of the noise, its independence, the exact sensitivity, the best test of neighbouring
+    streams, replay, forks, certificates: each with its claim, what was measured, and how sure that
+    makes. The exit code is 1 if a check fails; a right implementation fails in fewer than one of a
+    million runs.
+
+    [cyan]hushfade audit --plan plan.json[/]
+    """
+    from hushfade.audit import FULL, QUICK, page
+    from hushfade.audit import audit as audited
+
+    console.writable(html, force=force, option="--html")
+    plans = None if not plan else {path.name: described_in(path).plan for path in plan}
+    if plans is not None and plan is not None and len(plans) < len(plan):
+        raise InvalidValue("--plan must name files that differ from each other")
+    with console.progress("auditing", _STEPS) as advance:
+        shown = 0
+
+        def watch(done: int, of: int, doing: str) -> None:
+            nonlocal shown
+            place = _STEPS * done // max(of, 1)
+            advance(place - shown, f"{done} of {of}; {doing}")
+            shown = place
+
+        found = audited(plans, size=FULL if full else QUICK, seed=seed, watch=watch)
+    if html is not None:
+        with console.written(html) as part:
+            part.write_text(page.html(found), encoding="utf-8")
+    if json:
+        console.document(page.document(found))
+    else:
+        _show(found, html)
+    if found.failed:
+        raise typer.Exit(FAILED)
+
+
+_STEPS = 1000  # of the bar
+
+
+def _show(found: Audit, html: Path | None) -> None:
+    from hushfade.audit import page
+
+    out = console.out()
+    plans = f"{len(found.plans)} plans" if len(found.plans) > 1 else found.plans[0]
+    out.print(
+        f"Audit of {plans}, the {found.size.name} form: {found.seconds:.0f} s, seed {found.seed}."
+    )
+    out.print(_table(found))
+    for finding in found.failed:
+        out.print(f"FAILED  {finding.check}: {finding.subject}")
+        out.print(f"        claim: {finding.claim}")
+        out.print(f"        found: {finding.measurement} ({finding.confidence})")
+    if found.failed:
+        out.print()
+    for text in (page.summary(found), page.confidence(found), page.statement(found)):
+        out.print(text)
+    if html is not None:
+        out.print(f"Written, with every check: {html}")
+
+
+def _table(found: Audit) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from hushfade.audit import page
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("check", no_wrap=True)
+    table.add_column("passed", justify="right", no_wrap=True)
+    table.add_column("smallest p", justify="right", no_wrap=True)
+    table.add_column("the worst of them")
+    for line in page.lines(found.findings):
+        told = line.example.passed is None
+        passed = "told" if told else f"{line.count - line.failed} of {line.count}"
+        p = "" if line.smallest is None else f"{line.smallest:.2g}"
+        example = f"{line.example.subject}: {line.example.measurement}"
+        table.add_row(line.check, passed, p, example, style="bold red" if line.failed else None)
+    return table

@@ -1,0 +1,32 @@
+"""The audit notices every seeded bug, and does not accuse hushfade on the same plans."""
+
+import pytest
+
+from hushfade.audit import TINY
+from hushfade.audit.chance import Chance
+from hushfade.audit.review import BROKEN, checked
+from tests.audit.bugs import BUGS, CROWDED, ENDING, KEYED, OFTEN, SINGLE, SWAPPED, Seeded
+
+SLOW = {"seeds of 32 bits"}  # 400,000 streams, so that two of them meet
+NAMED = [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in BUGS]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_audit_notices(name):
+    bug = BUGS[name]
+    findings = checked(bug.subject, {"a plan": bug.plan}, bug.size, Chance(5))
+    # a check that only broke down has noticed nothing
+    assert any(found.passed is False and found.check != BROKEN for found in findings)
+
+
+@pytest.mark.parametrize(
+    "plan", [SINGLE, KEYED, SWAPPED, OFTEN, CROWDED, ENDING], ids=lambda plan: repr(plan)[:60]
+)
+def test_the_right_implementation_is_not_accused(plan):
+    findings = list(checked(Seeded(), {"a plan": plan}, TINY, Chance(5)))
+    assert [found for found in findings if found.passed is False] == []
+    assert len(findings) > 30
+
+
+def test_there_are_as_many_bugs_as_promised():
+    assert len(BUGS) >= 13

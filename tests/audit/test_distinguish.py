@@ -1,0 +1,47 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from hushfade.audit.distinguish import epsilon_below, shift_of
+from hushfade.guarantee import delta_of
+
+
+def test_the_bound_of_epsilon_is_that_of_clopper_and_pearson():
+    a, b = np.repeat([0.0, 2.0], [900, 100]), np.repeat([0.0, 2.0], [700, 300])
+    least = binomtest(300, 1000).proportion_ci(0.95, method="exact").low
+    most = binomtest(100, 1000).proportion_ci(0.95, method="exact").high
+    found = epsilon_below(a, b, 0.01, 0.05, thresholds=(1.0,))
+    assert found == pytest.approx(math.log((least - 0.01) / most), rel=1e-9)
+
+
+@pytest.mark.parametrize("mu", [0.25, 1.0, 3.0])
+def test_the_bound_stays_below_the_epsilon_of_gaussian_noise(mu):
+    # one of a million: a level of 1e-6, at a seed that is fixed
+    rng = np.random.default_rng(8)
+    a, b = rng.normal(size=200_000), rng.normal(mu, size=200_000)
+    for epsilon in (0.2, 1.0, 4.0):
+        delta = max(delta_of(mu, epsilon), 1e-12)
+        assert epsilon_below(a, b, delta, 1e-6) <= epsilon
+
+
+def test_the_bound_is_near_for_a_large_shift():
+    rng = np.random.default_rng(8)
+    a, b = rng.normal(size=400_000), rng.normal(3.0, size=400_000)
+    assert epsilon_below(a, b, 1e-6, 1e-6) > 5.0
+
+
+def test_nothing_seen_bounds_nothing():
+    assert epsilon_below(np.zeros(50), np.zeros(50), 1e-6, 0.05) == 0.0
+
+
+def test_the_shift_of_two_samples_is_found_within_its_error():
+    rng = np.random.default_rng(8)
+    found = shift_of(rng.normal(size=50_000), rng.normal(0.3, size=50_000))
+    assert abs(found.mu - 0.3) < 5 * found.error
+    assert found.error == pytest.approx(math.sqrt(2 / 50_000), rel=0.02)
+
+
+def test_samples_without_spread_are_infinitely_far_apart():
+    assert shift_of(np.zeros(9), np.ones(9)).mu == math.inf

@@ -1,0 +1,72 @@
+import json
+import re
+
+import pytest
+
+from hushfade.audit import QUICK, Audit, page
+from hushfade.audit.finding import LEVEL, by_chance, exact, told
+
+SAME = exact("replay", "a plan", "the same bytes", "0 differ", passed=True)
+OTHER = exact("replay", "a | plan", "the same bytes", "3 differ", passed=False)
+LIKELY = by_chance("sampler", "σ = 3", "its law", "χ² = 20", 0.4)
+RARE = by_chance("sampler", "σ = 9", "its law", "χ² = 30", 0.002)
+TIMED = told("timing", "a plan", "nothing", "5 ns", "none")
+GOOD = Audit(QUICK, 7, ("a plan",), (SAME, LIKELY, RARE, TIMED), 1.0)
+BAD = Audit(QUICK, 7, ("a plan",), (SAME, OTHER), 1.0)
+
+
+def test_the_summary_counts_every_verdict():
+    assert page.summary(GOOD) == "4 checks: 3 passed, 0 failed, 1 told without a verdict."
+    assert page.summary(BAD) == "2 checks: 1 passed, 1 failed."
+
+
+def test_the_false_alarm_rate_is_the_sum_of_the_levels():
+    assert GOOD.false_alarm == 2 * LEVEL
+    assert f"at most {2 * LEVEL:.1g}" in page.confidence(GOOD)
+    assert "0.002" in page.confidence(GOOD)
+
+
+def test_the_statement_says_what_failed_and_how_to_repeat_it():
+    assert "replay" in page.statement(BAD)
+    assert "Seed 7" in page.statement(BAD)
+    assert page.statement(GOOD).startswith("Shown")
+
+
+def test_a_check_that_broke_down_shows_nothing_and_accuses_nobody():
+    broken = exact("audit", "a plan: records", "comes to its end", "MemoryError", passed=False)
+    said = page.statement(Audit(QUICK, 7, ("a plan",), (SAME, broken), 1.0))
+    assert said.startswith("Nothing is shown")
+    assert "a plan: records" in said
+
+
+def test_a_line_has_the_worst_of_its_check():
+    found = {line.check: line for line in page.lines((*GOOD.findings, OTHER))}
+    assert found["sampler"].example is RARE
+    assert found["replay"].example is OTHER
+    assert (found["replay"].count, found["replay"].failed) == (2, 1)
+    assert found["timing"].smallest is None
+
+
+def test_the_document_is_json_with_every_finding():
+    found = json.loads(json.dumps(page.document(BAD), allow_nan=False))
+    assert found["passed"] is False
+    assert [finding["verdict"] for finding in found["findings"]] == ["passed", "FAILED"]
+
+
+def test_the_markdown_has_every_finding_and_no_broken_table():
+    text = page.markdown(BAD)
+    assert "a \\| plan" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}
+
+
+@pytest.mark.parametrize(("found", "marked"), [(GOOD, "holds"), (BAD, "false")])
+def test_the_page_needs_no_other_and_marks_verdicts(found, marked):
+    text = page.html(found)
+    assert f'<td class="{marked}">' in text
+    assert "prefers-color-scheme: dark" in text
+    assert not re.search(r'(src|href)="(?!#|data:)', text)
+
+
+def test_every_check_has_its_sentence():
+    assert all(sentence.endswith(".") for sentence in page.CHECKS.values())

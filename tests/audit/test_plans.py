@@ -1,0 +1,40 @@
+"""Plans of odd shapes: the audit reads them all, and accuses none."""
+
+import pytest
+
+from hushfade import (
+    CustomDecay,
+    Exponential,
+    Guarantee,
+    NoDecay,
+    PowerLaw,
+    SlidingWindow,
+    plan,
+)
+from hushfade.audit import TINY
+from hushfade.audit.chance import Chance
+from hushfade.audit.review import checked
+from tests.audit.bugs import Seeded
+
+ONE = Guarantee(1, 1e-6)
+SWAP = Guarantee(1, 1e-6, neighbours="replace")
+TWICE = Guarantee(1, 1e-6, participations=2, separation=2)
+PLANS = {
+    "a single key, replaced": plan(Exponential(half_life=3), SWAP, keys=["a"]),
+    "many keys": plan(Exponential(half_life=3), SWAP, keys=[str(key) for key in range(300)]),
+    "a single step": plan(NoDecay(), ONE, horizon=1),
+    "two steps with a gain": plan(NoDecay(), ONE, horizon=2, method="normalized"),
+    "three steps, two of them": plan(NoDecay(), TWICE, horizon=3),
+    "rising weights": plan(CustomDecay([3.0, 1.0, 2.0]), ONE, horizon=50),
+    "a coarse grid": plan(SlidingWindow(length=1), Guarantee(8, 1e-3), high=10, resolution=1.0),
+    "negative records": plan(PowerLaw(power=2), ONE, low=-5, high=-1),
+    "bounds off the grid": plan(Exponential(half_life=5), SWAP, low=0, high=1 / 3),
+    "made from mu": plan(Exponential(half_life=5), Guarantee.from_mu(0.5, delta=1e-5)),
+    "taps longer than what is run": plan(Exponential(half_life=5000), ONE),
+}
+
+
+@pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
+def test_no_plan_is_accused(found):
+    findings = list(checked(Seeded(), {"a plan": found}, TINY, Chance(11)))
+    assert [finding for finding in findings if finding.passed is False] == []

@@ -1,0 +1,43 @@
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from hushfade import Exponential, Guarantee, NoDecay, plan
+from hushfade.audit.promise import delta, shift_square
+
+CASES = [(0.2367, 1.0), (0.05, 0.1), (1.0, 0.5), (3.0, 20.0), (0.01, 0.1), (5.0, 1.0)]
+
+
+@pytest.mark.parametrize(("mu", "epsilon"), CASES)
+def test_delta_agrees_with_mpmath(mu, epsilon):
+    with mpmath.workdps(120):
+        m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
+        exact = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+        assert delta(mu, epsilon) == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("keys", [None, ["a"], ["a", "b"]])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_the_exact_shift_is_sigma_times_mu(keys, neighbours):
+    guarantee = Guarantee(1, 1e-6, neighbours=neighbours, records_per_step=2)
+    found = plan(Exponential(half_life=5), guarantee, low=-1, high=3, keys=keys)
+    square, whole = shift_square(found)
+    assert whole
+    assert found.sigma * guarantee.mu == pytest.approx(math.sqrt(square), rel=1e-11)
+
+
+def test_the_shift_of_several_records_by_hand():
+    guarantee = Guarantee(1, 1e-6, participations=2, separation=1)
+    found = plan(NoDecay(), guarantee, horizon=2, resolution=1.0)
+    a, b = found.pair.taps.integers.tolist()
+    assert shift_square(found) == (Fraction(a * a + (a + b) ** 2), True)
+
+
+def test_with_a_gain_the_heaviest_column_counts():
+    found = plan(NoDecay(), Guarantee(1, 1e-6), horizon=30, method="normalized")
+    columns = found.pair.matrices(30)[1] * 2.0**found.bits / 1024
+    largest = np.max(np.linalg.norm(columns, axis=0)) * 1024**2
+    assert math.sqrt(shift_square(found)[0]) == pytest.approx(largest, rel=1e-9)

@@ -1,0 +1,64 @@
+import pytest
+
+from hushfade import Exponential, Guarantee, InvalidValue, plan
+from hushfade.audit import TINY, audit, page
+from hushfade.audit.chance import Chance
+from hushfade.audit.review import BROKEN, checked
+from tests.audit.bugs import Seeded
+
+PLAN = {"a plan": plan(Exponential(half_life=3), Guarantee(1, 1e-6))}
+
+
+def statistics(found):
+    fresh = {"fresh noise twice"}  # the seed has no part in it
+    return [
+        finding
+        for finding in found.findings
+        if finding.passed is not None and finding.subject.split(", ")[-1] not in fresh
+    ]
+
+
+def test_a_seed_repeats_an_audit():
+    one, again = (audit(PLAN, size=TINY, seed=3, subject=Seeded()) for _ in range(2))
+    assert statistics(one) == statistics(again)
+    other = audit(PLAN, size=TINY, seed=4, subject=Seeded())
+    assert [f.p for f in statistics(other)] != [f.p for f in statistics(one)]
+
+
+def test_without_a_seed_every_audit_draws_anew():
+    assert Chance().seed != Chance().seed
+
+
+def test_progress_is_told_from_the_first_job_to_the_last():
+    seen = []
+    audit(
+        PLAN,
+        size=TINY,
+        seed=3,
+        subject=Seeded(),
+        watch=lambda done, of, doing: seen.append((done, of)),
+    )
+    total = seen[0][1]
+    assert seen == [(done, total) for done in range(total + 1)]
+
+
+def test_a_check_that_breaks_down_has_failed_and_its_message_is_not_told():
+    class Broken(Seeded):
+        def start(self, plan, noise):
+            raise ValueError("the noise was 987654")
+
+    findings = list(checked(Broken(), PLAN, TINY, Chance(1)))
+    broken = [finding for finding in findings if finding.check == BROKEN]
+    assert broken
+    assert not any(finding.passed for finding in broken)
+    assert "987654" not in repr(findings)
+
+
+def test_every_check_has_a_place_in_the_report():
+    found = audit(PLAN, size=TINY, seed=3, subject=Seeded())
+    assert {finding.check for finding in found.findings} < set(page.CHECKS)
+
+
+def test_no_plan_is_refused():
+    with pytest.raises(InvalidValue, match="plans must not be empty"):
+        audit({})

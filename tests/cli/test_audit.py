@@ -1,0 +1,75 @@
+import json
+
+import pytest
+
+from hushfade import audit as room
+from hushfade.audit import TINY
+from hushfade.audit.finding import FALSE_ALARM
+from tests.audit.bugs import BUGS
+from tests.cli.command import ONE, document, run
+
+
+@pytest.fixture
+def plan_file(tmp_path):
+    path = tmp_path / "plan.json"
+    assert run(f"plan --half-life 3 {ONE} -o", str(path)).exit_code == 0
+    return str(path)
+
+
+@pytest.fixture
+def _tiny(monkeypatch):
+    monkeypatch.setattr(room, "QUICK", TINY)
+
+
+def test_the_quick_form_passes_on_plans_of_all_kinds():
+    found = document("audit --quick --seed 1")
+    assert found["passed"], [f for f in found["findings"] if f["passed"] is False]
+    assert found["size"]["name"] == "quick"
+    assert len(found["plans"]) == 5
+    assert found["false_alarm"] <= FALSE_ALARM
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_a_plan_is_audited_and_the_page_written(plan_file, tmp_path):
+    page = tmp_path / "audit.html"
+    shown = run("audit --seed 2 --plan", plan_file, "--html", str(page))
+    assert shown.exit_code == 0, shown.stdout
+    said = " ".join(shown.stdout.split())
+    assert "Audit of plan.json" in said
+    assert "0 failed" in said
+    assert "Written, with every check" in said
+    assert "plan.json, a record more, first step" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_a_failed_check_is_shown_and_ends_with_1(plan_file, monkeypatch):
+    from hushfade.audit import review
+
+    monkeypatch.setattr(review, "Subject", lambda: BUGS["half noise"].subject)
+    shown = run("audit --seed 2 --plan", plan_file)
+    assert shown.exit_code == 1
+    assert "FAILED  noise in releases" in shown.stdout
+    assert "does not keep its promise" in shown.stdout
+    told = run("audit --seed 2 --json --plan", plan_file)
+    assert told.exit_code == 1
+    assert json.loads(told.stdout)["passed"] is False
+
+
+def test_what_is_no_plan_is_refused(tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text("{}")
+    assert run("audit --plan", str(path)).exit_code == 3
+    assert run("audit --plan", str(tmp_path / "none.json")).exit_code == 5
+
+
+def test_the_same_plan_twice_is_refused(plan_file):
+    shown = run("audit --plan", plan_file, "--plan", plan_file)
+    assert shown.exit_code == 2
+    assert "--plan must name files that differ" in shown.stderr
+
+
+def test_a_page_that_exists_is_not_replaced(plan_file, tmp_path):
+    page = tmp_path / "audit.html"
+    page.write_text("mine")
+    assert run("audit --plan", plan_file, "--html", str(page)).exit_code == 5
+    assert page.read_text() == "mine"
