@@ -31,7 +31,8 @@ bench: setup     ## speed as ratios, alone and beside peers, written to docs/res
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
-audit: setup     ## privacy and noise at length, with seeded bugs, written to docs/results
+audit: setup     ## the promise at length, with seeded bugs, other auditors and fuzzers, written to docs/results
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[audit]'
 	$(BIN)/python -m audits
 
 soak: setup .venv/programs ## the store and its service killed, damaged and fuzzed at length, written to docs/results
@@ -64,4 +65,4 @@ setup: .venv/ready
 	@touch $@
 
 clean:           ## remove what was built
-	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output benchmarks/.peers
+	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output benchmarks/.peers audits/.peers

@@ -27,7 +27,7 @@ by `make tables` from the commands themselves, which say the same with `--help`.
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | an internal error |
+| 1 | an internal error; for `hushfade audit`, a check that failed |
 | 2 | wrong options, or options that contradict each other |
 | 3 | the content of a file was refused; file and line are named |
 | 4 | refused because it would break a promise |
