@@ -36,12 +36,18 @@ REASONS: dict[str, str] = {
     ),
 }
 
+TITLES = {
+    "benchmarks": "Benchmarks",
+    "service": "Benchmarks: the service",
+    "spark": "Benchmarks: Spark",
+}
+
 FOREWORD = """\
 Written by `make bench` on {day}.  Machine: {machine}.
 
-A ratio compares a job with a yardstick run in turn with it, {rounds} rounds in one process.  *Best*
-is the shortest time over the yardstick's shortest time; *spread* runs from the smallest to the
-largest ratio within one round.  A goal is met or missed by the best."""
+A ratio compares a job with a yardstick run in turn with it, in one process, {rounds} rounds unless
+a section says otherwise.  *Best* is the shortest time over the yardstick's shortest time; *spread*
+runs from the smallest to the largest ratio within one round.  A goal is met or missed by the best."""
 
 PEERS = """\
 ## Beside peers, in short
@@ -127,8 +133,10 @@ def judged(sections: Iterable[Section]) -> Iterator[Judged]:
 
 
 def summary(sections: Iterable[Section]) -> str:
-    """How many goals were met, section by section, and each that was not, with its reason."""
+    """How many goals were met, section by section, and each that was not; nothing without goals."""
     rows = list(judged(sections))
+    if not rows:
+        return ""
     counts = []
     for title, goal in dict.fromkeys((row.title, row.goal) for row in rows):
         verdicts = [row.verdict for row in rows if (row.title, row.goal) == (title, goal)]
@@ -157,8 +165,7 @@ def beside(sections: Iterable[Section]) -> str:
 def page(sections: Sequence[Section], rounds: int, name: str = "benchmarks") -> str:
     """The whole report."""
     foreword = FOREWORD.format(day=date.today(), machine=machine.described(), rounds=rounds)
-    title = "# Benchmarks" if name == "benchmarks" else f"# Benchmarks: the {name}"
-    parts = [title, foreword, summary(sections), beside(sections)]
+    parts = [f"# {TITLES[name]}", foreword, summary(sections), beside(sections)]
     return "\n\n".join([*filter(None, parts), *map(_markdown, sections)]) + "\n"
 
 

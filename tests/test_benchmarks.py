@@ -99,11 +99,21 @@ def test_a_page_has_the_summary_first_and_links_its_pictures():
     picture = Picture("x", "A picture", "t", "s", {"a": [(1, 1)]})
     line = Beside("ours", "1 µs", "theirs", "2 µs", "2.00×")
     text = report.page(
-        [Section("Jobs", "As said.", ("job",), [("a",)], picture, beside=[line])], rounds=3
+        [
+            goals(("fast", "1×", "≤ 2×", "met")),
+            Section("Others", "As said.", ("job",), [("a",)], picture, beside=[line]),
+        ],
+        rounds=3,
     )
-    places = [text.index(part) for part in ("0 of 0 goals", "| ours | 1 µs |", "## Jobs")]
+    places = [text.index(part) for part in ("1 of 1 goals", "| ours | 1 µs |", "## Jobs")]
     assert places == sorted(places)
     assert "![A picture](../images/bench-x.png)" in text
+
+
+def test_a_page_without_goals_counts_none():
+    text = report.page([Section("Jobs", "As said.", ("job",), [("a",)])], 3, "spark")
+    assert text.startswith("# Benchmarks: Spark\n")
+    assert "goals met" not in text
 
 
 def test_a_picture_is_drawn_from_a_single_point_and_from_a_flat_line(tmp_path):
