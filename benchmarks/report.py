@@ -45,9 +45,10 @@ TITLES = {
 FOREWORD = """\
 Written by `make bench` on {day}.  Machine: {machine}.
 
-A ratio compares a job with a yardstick run in turn with it, in one process, {rounds} rounds unless
-a section says otherwise.  *Best* is the shortest time over the yardstick's shortest time; *spread*
-runs from the smallest to the largest ratio within one round.  A goal is met or missed by the best."""
+A ratio compares a job with a yardstick run in turn with it, in one process, {rounds} rounds
+unless a section says otherwise.  *Best* is the shortest time over the yardstick's shortest time;
+*spread* runs
+from the smallest to the largest ratio within one round.  A goal is met or missed by the best."""
 
 PEERS = """\
 ## Beside peers, in short
