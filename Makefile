@@ -14,11 +14,11 @@ demo: .venv/installed ## the main job on real data: late departures of a year, p
 	$(BIN)/hushfade demo
 
 test: setup .venv/programs lint docs ## everything: lint, docs, all tests and doctests
-	$(BIN)/pytest src README.md docs
+	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
 	HUSHFADE_WHOLE=1 $(BIN)/pytest -n 2 --dist loadgroup tests
 
 check: setup lint ## the quick part, for daily work
-	$(BIN)/pytest src README.md docs
+	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" tests
 
 lint: setup      ## ruff, mypy --strict, import contracts
