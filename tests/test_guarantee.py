@@ -193,3 +193,24 @@ def test_other_bad_arguments_are_refused():
         classical_noise_multiplier(1, 1e-6)
     with pytest.raises(InvalidValue, match="delta must be below"):
         Guarantee.from_mu(1e-3, delta=0.5)
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 1e-5, 1e-4, 1e-3, 0.1, 3.0, 300.0])
+def test_delta_is_never_exceeded_however_small_epsilon_and_delta_are(epsilon):
+    """By 400 digits; what cannot be calibrated so well is refused."""
+    for delta in (1e-200, 1e-100, 1e-30, 1e-12, 1e-6, 1e-3, 0.5):
+        try:
+            mu = Guarantee(epsilon, delta).mu
+        except InvalidValue:
+            assert epsilon <= 1e-4
+            continue
+        with mpmath.workdps(400):
+            shift, half = mpmath.mpf(epsilon) / mpmath.mpf(mu), mpmath.mpf(mu) / 2
+            true = mpmath.ncdf(half - shift) - mpmath.exp(epsilon) * mpmath.ncdf(-half - shift)
+            assert 1 - 1e-6 < true / mpmath.mpf(delta) <= 1
+
+
+def test_a_guarantee_too_small_to_calibrate_is_refused():
+    with pytest.raises(InvalidValue, match="must allow a mu >= 1e-05"):
+        Guarantee(epsilon=1e-12, delta=1e-30)
+    assert Guarantee(epsilon=1e-12, delta=0.5).mu > 1e-5

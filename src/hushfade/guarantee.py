@@ -166,6 +166,9 @@ class Guarantee:
         object.__setattr__(self, name, value)
 
 
+_LEAST = 1e-5  # mu below which δ loses digits to cancellation
+
+
 def delta_of(mu: float, epsilon: float) -> float:
     """δ(ε) of Gaussian privacy mu; relative error below 1e-9 for mu ≥ 1e-5 and δ ≥ 1e-30.
 
@@ -205,7 +208,7 @@ def epsilon_of(mu: float, delta: float) -> float:
 def mu_of(epsilon: float, delta: float) -> float:
     """The largest mu whose δ(epsilon) ≤ delta: the tight calibration of Gaussian noise.
 
-    Rounded down by as much as `delta_of` can err, for epsilon ≥ 1e-3 and delta ≥ 1e-30.
+    Rounded down by more than `delta_of` can err, and refused below 1e-5, where it errs more.
     """
     from scipy.optimize import brentq
 
@@ -225,6 +228,11 @@ def mu_of(epsilon: float, delta: float) -> float:
     mu = math.exp(float(brentq(gap, math.log(low), math.log(high), xtol=1e-15)))
     while delta_of(mu, epsilon) > delta:
         mu *= 1.0 - 1e-13
+    if not mu >= _LEAST:
+        raise InvalidValue(
+            f"epsilon and delta must allow a mu >= {_LEAST:g}: below it the noise cannot be "
+            f"calibrated to the last digits, got {mu:.3g}"
+        )
     return mu
 
 
