@@ -174,7 +174,7 @@ def test_a_key_file_must_be_its_owners_alone(tmp_path):
     path.chmod(0o600)
     link = tmp_path / "link"
     link.symlink_to(path)
-    with pytest.raises(OSError, match="symbolic"):
+    with pytest.raises(InvalidValue, match="got a link"):
         KeyedNoise.from_file(link, stream="s")
 
 

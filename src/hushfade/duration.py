@@ -58,7 +58,7 @@ def nanoseconds(text: str, *, name: str = "duration") -> int:
     return int(total)
 
 
-def step_length(every: object) -> int:
+def step_length(every: object, *, name: str = "every") -> int:
     """A step's length in nanoseconds, exactly: `every` is text or a timedelta, pandas' as well.
 
     >>> step_length("90min") == step_length(timedelta(hours=1.5)) == 90 * 60 * 10**9
@@ -70,9 +70,9 @@ def step_length(every: object) -> int:
         every = shown(seconds * 10**9 + parts)
     if not isinstance(every, str):
         raise InvalidType(
-            f"every must be text such as '1h', or a timedelta, got {type(every).__name__}"
+            f"{name} must be text such as '1h', or a timedelta, got {type(every).__name__}"
         )
-    return nanoseconds(every, name="every")
+    return nanoseconds(every, name=name)
 
 
 def steps(text: str, every: int | None, *, name: str) -> Fraction:

@@ -173,9 +173,10 @@ class KeyedNoise:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, stream: str, epoch: int = 0) -> KeyedNoise:
         """The key in a file of 32 bytes that only its owner can read (mode 0600 or 0400)."""
-        plainly = getattr(os, "O_NOFOLLOW", 0) | getattr(
-            os, "O_NONBLOCK", 0
-        )  # a pipe must not wait
+        if Path(path).is_symlink():
+            raise InvalidValue("the key file must be a regular file, got a link")
+        # nor one that takes the file's place now; and a pipe must not wait
+        plainly = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(Path(path), os.O_RDONLY | plainly)
         try:  # not as a file object, which a directory refuses to be and stays open
             status = os.fstat(descriptor).st_mode

@@ -4,7 +4,7 @@ import pytest
 
 from hushfade import FreshNoise, KeyedNoise, UnsafeSeededNoise, gaussian
 from hushfade.connect.keyfile import KeyFile, checked, opened
-from hushfade.errors import InvalidType, InvalidValue, Refused
+from hushfade.errors import HushfadeError, InvalidType, InvalidValue, Refused
 from tests.connect.cases import KEY, PLAN, key_file, keyed
 
 
@@ -61,3 +61,22 @@ def test_noise_that_cannot_be_drawn_again_or_would_carry_its_key_is_refused():
         checked(keyed())
     with pytest.raises(InvalidType, match="got NoneType"):
         checked(None)
+    with pytest.raises(InvalidType, match=r"KeyFile\(path, stream=\.\.\.\)"):
+        checked("key")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"fingerprint": "zz"}, "32 digits in hexadecimal"),
+        ({"fingerprint": b"0" * 32}, "32 digits in hexadecimal"),
+        ({"epoch": -1}, "epoch must be"),
+        ({"stream": ""}, "stream must"),
+    ],
+)
+def test_what_is_no_fingerprint_epoch_or_stream_is_refused_before_anything_is_sent(
+    changed, message
+):
+    given = {"stream": "visits", "epoch": 0, "fingerprint": "0" * 32} | changed
+    with pytest.raises(HushfadeError, match=message):
+        KeyFile("key", **given)

@@ -238,6 +238,7 @@ REFUSED = {
     "a column without keys": (TABLE | {"plan": WITHOUT_KEYS}, "declared keys go together"),
     "beyond the horizon": (TABLE | {"plan": COUNTING}, "horizon 10"),
     "no buckets": (TABLE | {"buckets": 0}, "buckets must be an integer >= 1"),
+    "a frame of pandas": (TABLE | {"df": events(count=1)}, "df must be a data frame of Spark"),
     "no plan": (TABLE | {"plan": None}, "plan must be a Plan"),
 }
 
@@ -261,6 +262,8 @@ def rate(session):
 def test_a_stream_without_lateness_or_with_another_state_store_is_refused(spark):
     with pytest.raises(HushfadeError, match="lateness must be given"):
         private_decaying_sums(rate(spark), WITHOUT_KEYS, **ASKED)
+    with pytest.raises(HushfadeError, match="lateness must be text"):
+        private_decaying_sums(rate(spark), WITHOUT_KEYS, lateness=600, **ASKED)
     other = spark.newSession()
     other.conf.set(
         "spark.sql.streaming.stateStore.providerClass",
@@ -294,7 +297,12 @@ def test_a_watermark_that_records_would_move_is_refused_however_deep_it_is(spark
 
 def test_a_frame_that_is_another_each_time_is_refused(spark):
     frame = spark.createDataFrame([], COLUMNS)
-    for odd in (frame.where("rand() < 0.5"), frame.withColumn("key", sql.uuid())):
+    for odd in (
+        frame.where("rand() < 0.5"),
+        frame.withColumn("key", sql.uuid()),
+        frame.limit(2),
+        frame.sample(0.5, seed=1).where("amount > 0"),
+    ):
         with pytest.raises(HushfadeError, match="must be the same each time"):
             private_decaying_sums(odd, PLAN, steps=STEPS, noise=SEEDED, **HOW)
 

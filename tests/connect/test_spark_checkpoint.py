@@ -139,7 +139,7 @@ def test_a_key_file_may_move_and_the_bond_stays(tmp_path):
             Frame(),
             request,
             Buckets(
-                Mechanism.of(PLAN), KeyFile(path, stream="s", epoch=epoch, fingerprint="00"), 2
+                Mechanism.of(PLAN), KeyFile(path, stream="s", epoch=epoch, fingerprint="0" * 32), 2
             ),
             None,
         )

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hmac
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from hushfade.errors import InvalidType, Refused
+from hushfade.errors import InvalidType, InvalidValue, Refused
 from hushfade.noise import KeyedNoise, UnsafeSeededNoise
+
+_FINGERPRINT = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,12 @@ class KeyFile:
         fingerprint: str | None = None,
     ) -> None:
         place = str(Path(path).absolute())  # a worker's own directory is another
+        KeyedNoise(bytes(range(32)), stream=stream, epoch=epoch)  # are these a stream and an epoch?
         if fingerprint is None:
             found = KeyedNoise.from_file(place, stream=stream, epoch=epoch)
             fingerprint = found.fingerprint.hex()
+        if not isinstance(fingerprint, str) or not _FINGERPRINT.fullmatch(fingerprint):
+            raise InvalidValue("fingerprint must be 32 digits in hexadecimal, as KeyFile shows it")
         for name, value in {
             "path": place, "stream": stream, "epoch": epoch, "fingerprint": fingerprint,
         }.items():  # fmt: skip
@@ -69,6 +75,8 @@ def checked(noise: object) -> Travelling:
         raise InvalidType(
             "noise must be a KeyFile: a KeyedNoise would carry its key into plans and checkpoints"
         )
+    if isinstance(noise, str | os.PathLike):
+        raise InvalidType("noise must be a KeyFile: KeyFile(path, stream=...)")
     raise InvalidType(
         "noise must be a KeyFile where a task may run again: fresh noise would be drawn twice for "
         f"one step, got {type(noise).__name__}"

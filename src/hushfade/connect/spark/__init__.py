@@ -20,6 +20,7 @@ and key, whatever the order, the number of machines, and what was run twice; and
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from datetime import date, timedelta
 
@@ -34,7 +35,7 @@ from hushfade.connect.spark.bounding import of_table
 from hushfade.connect.spark.closing import Buckets
 from hushfade.connect.spark.reading import Request, cells, check_columns, universe
 from hushfade.duration import step_length
-from hushfade.errors import InvalidType, InvalidValue
+from hushfade.errors import Failed, InvalidType, InvalidValue
 from hushfade.events.batch import Columns
 from hushfade.events.bounding import Limits
 from hushfade.events.calendar import Calendar, calendar, written
@@ -61,7 +62,7 @@ def private_decaying_sums(
     value: str | None = None,
     user: str | None = None,
     skip_empty: bool = False,
-    lateness: str | None = None,
+    lateness: str | timedelta | None = None,
     clock: DataFrame | None = None,
     buckets: int = 16,
     counts: str | Observation = "hushfade",
@@ -78,6 +79,8 @@ def private_decaying_sums(
     """
     if not isinstance(plan, Plan):
         raise InvalidType(f"plan must be a Plan, got {type(plan).__name__}")
+    if not isinstance(df, DataFrame):
+        raise InvalidType(f"df must be a data frame of Spark, got {type(df).__name__}")
     columns = Columns(value, time, key, user)
     check_columns(df, columns)
     lineage.check_repeatable(df, "the frame of events")
@@ -108,6 +111,8 @@ def local_session(cores: int = 2, **settings: str) -> SparkSession:
 
     Workers run this interpreter, with what is installed in it.
     """
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise Failed("Java 17 or newer must be installed: Debian's package is default-jre-headless")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = f"local[{check.count(cores=cores)}, 4]"  # a task is tried four times, as on a cluster
     builder = SparkSession.builder.master(master).appName("hushfade")

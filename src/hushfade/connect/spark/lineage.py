@@ -13,13 +13,16 @@ from pyspark.sql import DataFrame
 
 from hushfade.errors import InvalidType, InvalidValue
 
+_CHOSEN = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}  # any rows, by chance
+
 
 def check_repeatable(df: DataFrame, name: str) -> None:
-    """Refuse a frame that is another each time it is computed."""
-    if not _analyzed(df, name).deterministic():
+    """Refuse a frame that is, or may be, another each time it is computed."""
+    plan = _analyzed(df, name)
+    if not plan.deterministic() or any(node.nodeName() in _CHOSEN for node in _nodes(plan)):
         raise InvalidValue(
-            f"{name} must be the same each time it is computed, without rand() and the like: what "
-            "runs again has the same noise"
+            f"{name} must be the same each time it is computed, without rand(), limit, sample and "
+            "the like: what runs again has the same noise"
         )
 
 

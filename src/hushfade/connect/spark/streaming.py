@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql import types as kinds
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from hushfade import duration
 from hushfade.connect.keyfile import KeyFile
 from hushfade.connect.spark import lineage
 from hushfade.connect.spark.bounding import LIMITED, Limiting
 from hushfade.connect.spark.closing import RELEASED, Buckets, Closing
 from hushfade.connect.spark.reading import Request, cells
+from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.events.bounding import Limits
 
@@ -38,7 +39,7 @@ def releases(
     df: DataFrame,
     request: Request,
     buckets: Buckets,
-    lateness: str | None,
+    lateness: str | timedelta | None,
     clock: DataFrame | None,
     limits: Limits | None,
 ) -> DataFrame:
@@ -52,7 +53,7 @@ def releases(
         raise InvalidValue(f"{PROVIDER} must be {ROCKS}: timers need it")
     if session.conf.get(_NO_DATA, "true") != "true":
         raise InvalidValue(f"{_NO_DATA} must be true: steps would wait for records to close them")
-    delay = -(-duration.nanoseconds(lateness, name="lateness") // 10**6)
+    delay = -(-step_length(lateness, name="lateness") // 10**6)
     lineage.check_unmarked(df, "the frame of events")
     records, bond = cells(df, request), bound(df, request, buckets, limits)
     beats = _beats(ticking(session, silent=clock is not None), records)
