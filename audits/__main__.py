@@ -1,59 +1,65 @@
-"""Runs the audit: `python -m audits [--quick]`.
+"""Runs the audit: `python -m audits [--quick] [--only PAGE]`.
 
-A full run writes docs/results/audit.md; a quick one draws less and is printed.  The exit code is 1
-if a check failed or a bug was not caught.
+A full run writes three pages under docs/results: the audit itself with its seeded bugs, the other
+libraries' auditors, and the fuzzers.  A quick one draws less and is printed.  The exit code is 1 if
+a check failed or a bug was not caught.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator
 
-from audits import bugs, own, report, seeds
+from audits import bugs, own, parsers, peers, report, seeds
 from audits.finding import FULL, QUICK, Part, Size
 from benchmarks.timing import progress
 
-# A module joins by a function from the size of the audit to its part of the report.
-OTHERS = ("audits.peers", "audits.parsers")
 
-
-def made(size: Size, left_out: Sequence[str] = ()) -> Iterator[Part]:
-    """All parts in order."""
+def ours(size: Size) -> Iterator[Part]:
+    """The audit, the bugs that it must notice, and the seeds with which it must not."""
     yield from own.parts(size)
     yield bugs.part(size)
     yield seeds.part(size)
-    for name in OTHERS:
-        if name.split(".")[1] not in left_out and find_spec(name) is not None:
-            part: Callable[[Size], Part] = import_module(name).part
-            yield part(size)
+
+
+def others(size: Size) -> Iterator[Part]:
+    """Other libraries on the same releases."""
+    yield peers.part(size)
+
+
+def fuzzed(size: Size) -> Iterator[Part]:
+    """Every parser and loader."""
+    yield parsers.part(size)
+
+
+# By the name of the page under docs/results: its title, and what makes its parts.
+PAGES: dict[str, tuple[str, Callable[[Size], Iterator[Part]]]] = {
+    "audit": ("Audit", ours),
+    "auditors": ("Audit: other auditors", others),
+    "fuzzing": ("Audit: fuzzing", fuzzed),
+}
 
 
 def main() -> int:
-    """All parts as one page; 1 if anything failed."""
+    """The pages; 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m audits")
     parser.add_argument("--quick", action="store_true", help="fewer draws, printed")
-    parser.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        choices=[name.split(".")[1] for name in OTHERS],
-        help="leave out this part, which takes long or needs what is not installed",
-    )
+    parser.add_argument("--only", choices=PAGES, help="one page")
     chosen = parser.parse_args()
-    parts = list(made(QUICK if chosen.quick else FULL, chosen.without))
-    text = report.page(parts)
-    if chosen.quick:
-        print(text)
-    else:
-        report.write(text)
-        progress(f"written: docs/results/{report.PAGE.name}")
-    progress(report.summary(parts))
-    return (
-        0 if all(finding.passed is not False for part in parts for finding in part.findings) else 1
-    )
+    failed = False
+    for name in [chosen.only] if chosen.only else PAGES:
+        title, made = PAGES[name]
+        parts = list(made(QUICK if chosen.quick else FULL))
+        text = report.page(parts, title=title)
+        if chosen.quick:
+            print(text)
+        else:
+            report.write(text, name)
+            progress(f"written: docs/results/{name}.md")
+        progress(report.summary(parts))
+        failed |= any(finding.passed is False for part in parts for finding in part.findings)
+    return int(failed)
 
 
 if __name__ == "__main__":  # a worker of `seeds` imports this module again

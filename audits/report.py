@@ -9,7 +9,7 @@ from pathlib import Path
 from audits.finding import Finding, Part
 from benchmarks import machine
 
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "audit.md"
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
 FOREWORD = """\
 Written by `{command}` on {day}.  Machine: {machine}.
@@ -37,10 +37,10 @@ def page(parts: Sequence[Part], *, title: str = "Audit", command: str = "make au
     return "\n\n".join([f"# {title}", foreword, *map(_markdown, parts)]) + "\n"
 
 
-def write(text: str) -> None:
+def write(text: str, name: str) -> None:
     """The page in its place under docs/results."""
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(text, encoding="utf-8")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def _markdown(part: Part) -> str:
