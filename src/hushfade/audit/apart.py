@@ -12,12 +12,12 @@ from collections.abc import Callable
 import numpy as np
 
 from hushfade import gaussian
-from hushfade.audit.accuracy import correlation
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.observed import crossed, wide
 from hushfade.audit.size import Size
 from hushfade.audit.subject import Subject
+from hushfade.audit.unrelated import correlation
 from hushfade.check import Column
 from hushfade.errors import Refused
 from hushfade.noise import FreshNoise, KeyedNoise, NoiseSource

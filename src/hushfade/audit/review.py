@@ -11,7 +11,7 @@ from traceback import extract_tb
 from types import MappingProxyType
 from typing import TypeAlias
 
-from hushfade.audit.accuracy import accuracy, noise
+from hushfade.audit.accuracy import accuracy, noise, sources
 from hushfade.audit.apart import apart, fork, positions, starts
 from hushfade.audit.cases import every_kind, few
 from hushfade.audit.chance import Chance
@@ -149,6 +149,7 @@ def _of_plan(
     yield f"{name}: fork", partial(fork, subject, plan, name)
     yield f"{name}: noise apart", partial(apart, subject, plan, name, chance)
     yield f"{name}: noise in releases", partial(noise, subject, plan, name, size, chance)
+    yield f"{name}: every source", partial(sources, subject, plan, name, size, chance)
     yield f"{name}: released error", partial(accuracy, subject, plan, name, size, chance)
     yield f"{name}: μ-test", partial(distinguish, subject, plan, name, size, chance)
 
