@@ -15,10 +15,10 @@ import numpy as np
 
 from hushfade.audit.accuracy import inputs
 from hushfade.audit.chance import Chance
-from hushfade.audit.changes import Change, changes, heaviest_column, kinds, needed
+from hushfade.audit.changes import Change, changes, falls, heaviest_column, kinds, needed
 from hushfade.audit.finding import Finding, exact
-from hushfade.audit.observed import crossed, private, taps_of
-from hushfade.audit.subject import Subject
+from hushfade.audit.observed import crossed, private
+from hushfade.audit.subject import Subject, doors, taken
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import HushfadeError
 from hushfade.plan import Plan
@@ -35,8 +35,9 @@ def sensitivity(subject: Subject, plan: Plan, name: str, chance: Chance) -> list
     """Every change of one person's records moves what crosses by R̃ Δx, and at most by σ μ."""
     plan = subject.plan(plan)
     lanes = plan.intake.lanes
-    whole = needed(plan)
-    steps = min(whole, max(2, _LONGEST // lanes))
+    longest = max(2, _LONGEST // lanes)
+    whole = needed(plan, longest)
+    steps = min(whole, longest)
     if plan.horizon is not None:
         steps = min(steps, plan.horizon)
     found = []
@@ -92,10 +93,10 @@ def ends(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findin
         return []
     stream = subject.start(plan, chance.noise())
     stream.run(np.zeros((plan.horizon, lanes)))
-    refused = _refuses(lambda: stream.run(np.zeros((1, lanes))))
-    shown = f"step {plan.horizon + 1} is " + ("refused" if refused else "released")
+    after = taken(doors(plan, stream))
+    shown = f"step {plan.horizon + 1} is " + (f"released by {after}" if after else "refused")
     claim = f"no step after the {plan.horizon} that the noise is made for"
-    return [exact(ENDS, name, claim, shown, passed=refused)]
+    return [exact(ENDS, name, claim, shown, passed=not after)]
 
 
 def norm(units: Signed) -> float:
@@ -132,10 +133,11 @@ def _compared(
 
 def _worst(plan: Plan, change: Change, steps: int) -> bool:
     """Does the plan claim that nothing moves it farther than this change?"""
-    guarantee, integers = plan.guarantee, taps_of(plan).integers
-    if change.steps[0] != heaviest_column(plan, steps) or len(change.steps) < min(
-        guarantee.participations, 1 + (steps - 1) // guarantee.separation
-    ):
+    guarantee = plan.guarantee
+    often = guarantee.participations
+    if plan.horizon is not None:
+        often = min(often, 1 + (plan.horizon - 1) // guarantee.separation)
+    if change.steps[0] != heaviest_column(plan, steps) or len(change.steps) < often:
         return False
     if math.hypot(*change.lanes) < _claimed(plan) * (1.0 - _CLOSE):
         return False
@@ -143,7 +145,7 @@ def _worst(plan: Plan, change: Change, steps: int) -> bool:
     once = guarantee.participations == 1
     if plan.pair.gain is not None:
         return once
-    return once or bool(np.all(np.diff(integers) <= 0) and integers[-1] >= 0)
+    return once or falls(plan)
 
 
 def _claimed(plan: Plan) -> float:
