@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from hushfade.audit.accuracy import accuracy, noise, sources
-from hushfade.audit.apart import apart, fork, positions, starts
+from hushfade.audit.apart import apart, bindings, fork, positions, starts
 from hushfade.audit.cases import every_kind, few
 from hushfade.audit.chance import Chance
 from hushfade.audit.distinguish import distinguish
@@ -132,6 +132,7 @@ def _jobs(
     yield "precision attack", partial(precision, subject, plan, name, size, chance)
     yield "second process", partial(twice, subject, plan, name, chance)
     yield "far positions", partial(positions, subject, plan, chance)
+    yield "near bindings", partial(bindings, subject, plan, name, chance)
     yield "fresh keys", partial(starts, subject, plan, size)
     yield "timing", partial(timing, subject, plan, name, size, chance)
 
