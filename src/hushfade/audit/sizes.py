@@ -29,11 +29,11 @@ def largest_tried(plan: Plan, steps: int) -> int:
     """The largest total in units, of a run of so many steps, at least that of one record."""
     gain = gain_of(plan, steps)
     last = np.zeros(steps)
-    last[-1] = gain.max() / gain[-1]
+    last[-1] = gain.max() / gain[-1] * plan.unit
     undo = along(plan, last)  # what the last number that crossed is made of
     # transforms spread the rounding of the largest release over all steps
     spread = math.log2(steps + 1) * math.sqrt(steps) * float(np.linalg.norm(undo))
     reach = max(float(np.sum(np.abs(undo))), spread)
-    peak = plan.intake.resolution * float(np.sum(np.abs(in_use(plan, steps))))
+    peak = plan.intake.resolution / plan.unit * float(np.sum(np.abs(in_use(plan, steps))))
     kept = _ROUNDED / (float(np.finfo(np.float64).eps) * reach * peak)
     return max(one_record(plan), int(min(kept, plan.intake.largest_total // _EIGHTH)))
