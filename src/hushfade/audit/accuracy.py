@@ -13,7 +13,7 @@ import numpy as np
 
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, by_chance, exact
-from hushfade.audit.observed import copies_of, crossed, decayed, private, wide
+from hushfade.audit.observed import copies_of, crossed, decayed, in_use, private, wide
 from hushfade.audit.sampler import binned, edges_of, followed, low_bits, probabilities, uniform
 from hushfade.audit.size import Size
 from hushfade.audit.sizes import largest_tried, one_record
@@ -29,6 +29,8 @@ _CORRELATED = 40  # steps of the covariance
 _RUNS, _FEW = 100, 8  # streams of one plan, at most
 _SHARE = 16  # of the work, for every source
 _LONGEST = 1 << 16
+_ANSWERED = 1 << 12  # lags of the answer to a single total
+_CLOSE = 1e-9
 _OFF_GRID = 0.05  # of a unit: what rounding in float64 may amount to, by far
 
 
@@ -85,6 +87,33 @@ def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance)
             found = _recovered(subject, plan, way, work, 2, _FEW, chance)
             judged += _judged(f"{name}, {said}", found)
     return judged
+
+
+def weights(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
+    """The answer to a single total, without noise, against the decay's own formula.
+
+    `observed.in_use`, by which noise is recovered, is compared with it too: what the stream and the
+    audit both take from one place would otherwise be checked against itself.
+    """
+    plan = subject.plan(plan)
+    lanes = plan.intake.lanes
+    n = min(plan.horizon or _ANSWERED, max(2, _LONGEST // lanes), _ANSWERED)
+    stated = plan.decay.weights(n)
+    units, source = np.zeros((n, lanes), dtype=np.int64), chance.noise()
+    quiet = _started(subject, lambda: source)(plan, units)
+    units[0] = plan.intake.largest_total // 8
+    loud = _started(subject, lambda: source)(plan, units)
+    answer = (loud - quiet) / (units[0] * plan.intake.resolution)
+    close = _CLOSE * np.abs(stated) + 1e-13 * np.max(np.abs(stated))
+    # float64 rounds both releases
+    rounded = 2.0**-46 * np.maximum.accumulate(np.abs(quiet) + np.abs(loud))
+    room = close[:, None] + rounded / (units[0] * plan.intake.resolution)
+    off = np.abs(answer - stated[:, None])
+    used = np.abs(in_use(plan, n) - stated) <= close
+    passed = bool(np.all(off <= room) and np.all(used))
+    measured = f"at most {np.max(off) / np.max(np.abs(stated)):.1g} of the largest off, {n:,} lags"
+    claim = "the decay's weights"
+    return [exact(ERROR, f"{name}, weights", claim, measured, passed=passed)]
 
 
 def inputs(plan: Plan, steps: int, chance: Chance) -> Signed:

@@ -11,7 +11,7 @@ from traceback import extract_tb
 from types import MappingProxyType
 from typing import TypeAlias
 
-from hushfade.audit.accuracy import accuracy, noise, sources
+from hushfade.audit.accuracy import accuracy, noise, sources, weights
 from hushfade.audit.apart import apart, bindings, fork, positions, starts
 from hushfade.audit.cases import every_kind, few
 from hushfade.audit.chance import Chance
@@ -142,6 +142,7 @@ def _of_plan(
 ) -> Iterator[tuple[str, Job]]:
     """The checks of one plan, the exact ones first."""
     yield f"{name}: certificates", partial(promise, subject, plan, name)
+    yield f"{name}: weights", partial(weights, subject, plan, name, chance)
     yield f"{name}: sensitivity", partial(sensitivity, subject, plan, name, chance)
     yield f"{name}: records", partial(records, subject, plan, name, chance)
     yield f"{name}: horizon", partial(ends, subject, plan, name, chance)
