@@ -183,8 +183,8 @@ def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
     name = "a stream's name that is long enough to be cut somewhere, "
     for end in range(1, len(name)):
         yield 0, KeyedNoise(key, stream=name[:end])
-    for end in "12":
-        yield 0, KeyedNoise(key, stream=name + end)
+    for last in "12":
+        yield 0, KeyedNoise(key, stream=name + last)
     epochs = {0, 10, *(1 << bits for bits in range(63)), *((1 << bits) - 1 for bits in range(64))}
     for epoch in sorted(epochs):
         yield 0, KeyedNoise(key, stream="n", epoch=epoch)

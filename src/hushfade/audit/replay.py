@@ -71,9 +71,15 @@ def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
         state = stream.save()
         copies = [subject.load(state, source) for _ in _DOORS]
         stream.run(next_one)
-        older = {door: partial(_again, subject, plan, state, source, door) for door in _DOORS}
-        behind = {door: doors(plan, copy)[door] for door, copy in zip(_DOORS, copies, strict=True)}
-        for what, ways in {"an older state": older, "a copy left behind": behind}.items():
+        attempts: dict[str, dict[str, Callable[[], Any]]] = {
+            "an older state": {
+                door: partial(_again, subject, plan, state, source, door) for door in _DOORS
+            },
+            "a copy left behind": {
+                door: doors(plan, copy)[door] for door, copy in zip(_DOORS, copies, strict=True)
+            },
+        }
+        for what, ways in attempts.items():
             drawn = taken(ways)
             shown = f"the published step was drawn again by {drawn}" if drawn else "refused"
             found.append(exact(FRESH, f"{name}, {what}{kind}", "refused", shown, passed=not drawn))
