@@ -22,7 +22,7 @@ from hushfade.plan import Plan
 CHECK = "precision attack"
 
 _BATCH = 100_000  # releases that are compared with each other
-_RINGS = 1 << 26  # numbers that the memory of one run may have: half a gibibyte
+_RINGS = 1 << 25  # numbers that the memory of one run may have: a quarter of a gibibyte
 _OFF_GRID = 0.05
 
 
