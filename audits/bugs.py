@@ -1,4 +1,4 @@
-"""The seeded bugs of tests/audit/bugs.py: the audit must notice each of them."""
+"""The seeded bugs of tests/audit: the audit must notice each of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from hushfade.audit import QUICK
 from hushfade.audit.chance import Chance
 from hushfade.audit.review import BROKEN, checked
 
+_LISTS = {"bugs": "BUGS", "bugs_noise": "NOISE_BUGS"}
+
 
 def part(size: Size) -> Part:
     """Every bug with the checks that noticed it."""
-    bugs: Any = import_module("tests.audit.bugs").BUGS
+    bugs: dict[str, Any] = {}
+    for name, named in _LISTS.items():
+        bugs |= getattr(import_module(f"tests.audit.{name}"), named)
     findings = [sought(name, bug) for name, bug in bugs.items()]
     caught = sum(finding.passed is True for finding in findings)
     return Part(

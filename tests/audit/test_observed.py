@@ -2,9 +2,21 @@ import numpy as np
 import pytest
 
 from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow, plan
+from hushfade.audit.accuracy import inputs
 from hushfade.audit.cases import every_kind, few
 from hushfade.audit.chance import Chance
-from hushfade.audit.observed import along, copies_of, crossed, decayed, in_use, private, wide
+from hushfade.audit.observed import (
+    along,
+    copies_of,
+    crossed,
+    decayed,
+    in_use,
+    legible,
+    private,
+    wide,
+)
+from hushfade.audit.sensitivity import sensitivity
+from tests.audit.bugs import Seeded
 
 ONE = Guarantee(1, 1e-6)
 SWAP = Guarantee(1, 1e-6, neighbours="replace")
@@ -69,3 +81,28 @@ def test_copies_stay_within_the_work():
     found = plan(Exponential(half_life=8), ONE)
     assert copies_of(found, 100, 50_000, 10**6) == 500
     assert copies_of(found, 100, 50_000, 20) == 20
+
+
+FINE = {
+    "a gain": plan(NoDecay(), Guarantee(5, 1e-6), horizon=30_000, method="normalized"),
+    "counting": plan(NoDecay(), ONE, horizon=100_000, resolution=2.0**-17),
+    "a window": plan(SlidingWindow(length=50), Guarantee(20, 1e-6), resolution=2.0**-25),
+}
+
+
+@pytest.mark.parametrize("found", FINE.values(), ids=FINE)
+def test_a_run_on_a_fine_grid_ends_before_rounding_passes_for_an_error(found):
+    whole = found.horizon or 1 << 16
+    n, chance = legible(found, whole), Chance(3)
+    assert 512 <= n < whole
+    units = inputs(found, n, chance)
+    released = found.start(chance.noise()).run(units * found.intake.resolution)
+    y = crossed(found, released.reshape(units.shape))
+    assert np.max(np.abs(y - np.rint(y))) < 0.02
+    assert all(finding.passed for finding in sensitivity(Seeded(), found, "a plan", chance))
+
+
+def test_an_ordinary_run_is_not_cut():
+    for found in PLANS.values():
+        n = found.horizon or 1 << 16
+        assert legible(found, n) == n

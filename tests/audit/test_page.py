@@ -1,5 +1,6 @@
 import json
 import re
+from html.parser import HTMLParser
 
 import pytest
 
@@ -70,3 +71,40 @@ def test_the_page_needs_no_other_and_marks_verdicts(found, marked):
 
 def test_every_check_has_its_sentence():
     assert all(sentence.endswith(".") for sentence in page.CHECKS.values())
+
+
+HOSTILE = [
+    "<img src=x onerror=alert(1)>.json",
+    "a\n\n<script>alert(1)</script>\n\nb",
+    "[a](https://example.org) ![b](https://example.org/b.png) <https://example.org>",
+    "`a` *b* _c_ &lt;b&gt; \\<i> \\",
+    "a | b \\| <u>c</u>\u2028# d",
+]
+
+
+class Read(HTMLParser):
+    """The tags of a page, and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.text = set(), ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_is_shown_as_it_is_and_is_no_part_of_the_page(name):
+    findings = [
+        exact("replay", f"{name}, bytes", "the same bytes", "0 differ", passed=True),
+        exact("audit", name, "comes to its end", "MemoryError", passed=False),
+    ]
+    text = page.html(Audit(QUICK, 7, (name,), findings, 1.0))
+    usual = page.html(GOOD)
+    found = Read(text)
+    assert found.tags == Read(usual).tags
+    assert found.text.count(" ".join(name.split())) == 4

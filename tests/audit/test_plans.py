@@ -19,6 +19,8 @@ from tests.audit.bugs import Seeded
 ONE = Guarantee(1, 1e-6)
 SWAP = Guarantee(1, 1e-6, neighbours="replace")
 TWICE = Guarantee(1, 1e-6, participations=2, separation=2)
+APART = Guarantee(1, 1e-6, participations=10, separation=168)
+WEEKS = Guarantee(1, 1e-6, "replace", participations=3, separation=7)
 PLANS = {
     "a single key, replaced": plan(Exponential(half_life=3), SWAP, keys=["a"]),
     "many keys": plan(Exponential(half_life=3), SWAP, keys=[str(key) for key in range(300)]),
@@ -30,6 +32,10 @@ PLANS = {
     "negative records": plan(PowerLaw(power=2), ONE, low=-5, high=-1),
     "bounds off the grid": plan(Exponential(half_life=5), SWAP, low=0, high=1 / 3),
     "made from mu": plan(Exponential(half_life=5), Guarantee.from_mu(0.5, delta=1e-5)),
+    "records that never meet": plan(Exponential(half_life=24), APART),
+    "in two keys": plan(Exponential(half_life=24), APART, keys=["a", "b"]),
+    "a window, weekly": plan(SlidingWindow(length=7), WEEKS, low=-1, high=1),
+    "a week of minutes": plan(Exponential(half_life=10_080), ONE),
     "taps longer than what is run": plan(Exponential(half_life=5000), ONE),
 }
 

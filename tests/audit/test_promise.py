@@ -41,3 +41,12 @@ def test_with_a_gain_the_heaviest_column_counts():
     columns = found.pair.matrices(30)[1] * 2.0**found.bits / 1024
     largest = np.max(np.linalg.norm(columns, axis=0)) * 1024**2
     assert math.sqrt(shift_square(found)[0]) == pytest.approx(largest, rel=1e-9)
+
+
+@pytest.mark.parametrize("apart", [40, 10**9])
+def test_records_that_never_meet_add_their_squares(apart):
+    guarantee = Guarantee(1, 1e-6, participations=5, separation=apart)
+    found = plan(Exponential(half_life=5), guarantee, resolution=1.0)
+    taps = found.pair.taps.integers.tolist()
+    assert len(taps) < 40
+    assert shift_square(found) == (Fraction(5 * sum(tap * tap for tap in taps)), True)

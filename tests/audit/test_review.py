@@ -10,11 +10,11 @@ PLAN = {"a plan": plan(Exponential(half_life=3), Guarantee(1, 1e-6))}
 
 
 def statistics(found):
-    fresh = {"fresh noise twice"}  # the seed has no part in it
+    fresh = {"fresh noise twice", "fresh noise", "default noise"}  # the seed has no part in it
     return [
         finding
         for finding in found.findings
-        if finding.passed is not None and finding.subject.split(", ")[-1] not in fresh
+        if finding.passed is not None and not fresh & set(finding.subject.split(", "))
     ]
 
 

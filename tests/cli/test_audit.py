@@ -68,6 +68,22 @@ def test_the_same_plan_twice_is_refused(plan_file):
     assert "--plan must name files that differ" in shown.stderr
 
 
+@pytest.mark.usefixtures("_tiny")
+def test_plans_with_the_same_name_in_two_places_are_told_apart(plan_file, tmp_path):
+    other = tmp_path / "other" / "plan.json"
+    other.parent.mkdir()
+    assert run(f"plan --half-life 5 {ONE} -o", str(other)).exit_code == 0
+    found = document("audit --seed 3 --plan", plan_file, "--plan", str(other))
+    assert found["passed"], [f for f in found["findings"] if f["passed"] is False]
+    assert found["plans"] == [plan_file, str(other)]
+
+
+def test_the_same_plan_by_another_path_is_refused(plan_file, tmp_path):
+    (tmp_path / "other").mkdir()
+    shown = run("audit --plan", plan_file, "--plan", str(tmp_path / "other" / ".." / "plan.json"))
+    assert shown.exit_code == 2
+
+
 def test_a_page_that_exists_is_not_replaced(plan_file, tmp_path):
     page = tmp_path / "audit.html"
     page.write_text("mine")

@@ -1,32 +1,50 @@
 """The released error: its mean, its deviation at each step, its covariance, and the noise in it.
 
-Correlations are compared after Fisher's transform (1915), which is near normal far into the tails;
-sums of squares by χ²; several numbers in one check by the union bound.
+Sums of squares are compared by χ², several numbers in one check by the union bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, by_chance, exact
-from hushfade.audit.observed import copies_of, crossed, decayed, private, wide
+from hushfade.audit.observed import copies_of, crossed, decayed, in_use, private, wide
 from hushfade.audit.sampler import binned, edges_of, followed, low_bits, probabilities, uniform
 from hushfade.audit.size import Size
+from hushfade.audit.sizes import largest_tried, one_record
 from hushfade.audit.subject import Subject
-from hushfade.check import Column, Matrix, Signed
+from hushfade.audit.unrelated import either_side, fisher, independence, repeated
+from hushfade.check import Matrix, Signed
+from hushfade.noise import FreshNoise, KeyedNoise, NoiseSource
 from hushfade.plan import Plan
 
 ERROR, NOISE = "released error", "noise in releases"
 
 _CORRELATED = 40  # steps of the covariance
-_LAGS = 64
-_RUNS = 100  # streams of one plan, at most
+_RUNS, _FEW = 100, 8  # streams of one plan, at most
+_SHARE = 16  # of the work, for every source
 _LONGEST = 1 << 16
+_ANSWERED = 1 << 12  # lags of the answer to a single total
+_CLOSE = 1e-9
 _OFF_GRID = 0.05  # of a unit: what rounding in float64 may amount to, by far
+
+
+Way: TypeAlias = Callable[[Plan, Signed], Matrix]
+"""From totals in grid units to releases, by a stream of its own."""
+
+
+class Recovered(NamedTuple):
+    """The noise of some streams, (steps, lanes) each, that of empty steps, how far off the grid."""
+
+    sigma: float
+    parts: list[Signed]
+    empty: Signed
+    off: float
 
 
 def accuracy(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
@@ -35,7 +53,7 @@ def accuracy(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
     copies = max(100 // plan.intake.lanes + 1, copies_of(plan, steps, size.work, size.copies))
     plan = subject.plan(wide(plan, copies))
     units = inputs(plan, steps, chance)
-    released = _run(subject, plan, units, chance)
+    released = _started(subject, chance.noise)(plan, units)
     error = released - decayed(plan, units)
     stated = plan.stddevs(steps)
     return [
@@ -50,61 +68,137 @@ def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -
 
     A plan that ends early runs in copies.
     """
-    lanes = plan.intake.lanes
-    steps = min(plan.horizon or _LONGEST, max(2, size.work // lanes), _LONGEST)
-    if steps * lanes * _RUNS < size.work:
-        plan = wide(plan, copies_of(plan, steps, size.work // _RUNS, size.work))
+    found = _recovered(subject, plan, _started(subject, chance.noise), size.work, 1, _RUNS, chance)
+    judged = _judged(name, found)
+    return [*judged, *_law(f"{name}, empty steps", found.sigma, found.empty)[:1]]
+
+
+def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
+    """The same of every source that a stream may have, also of what is loaded half way."""
+    kinds: dict[str, Callable[[], NoiseSource | None]] = {
+        "default noise": lambda: None,
+        "fresh noise": FreshNoise,
+        "keyed noise": lambda: KeyedNoise(chance.key(), stream="audit"),
+    }
+    work, judged = size.work // _SHARE, []
+    for kind, source in kinds.items():
+        ways = {kind: _started(subject, source), f"{kind}, loaded": _loaded(subject, source)}
+        for said, way in ways.items():
+            found = _recovered(subject, plan, way, work, 2, _FEW, chance)
+            judged += _judged(f"{name}, {said}", found)
+    return judged
+
+
+def weights(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
+    """The answer to a single total, without noise, against the decay's own formula.
+
+    `observed.in_use`, by which noise is recovered, is compared with it too: what the stream and the
+    audit both take from one place would otherwise be checked against itself.
+    """
     plan = subject.plan(plan)
     lanes = plan.intake.lanes
-    runs = max(1, min(_RUNS, size.work // (steps * lanes)))
-    found = []
-    everything, empty = [], []
-    worst = 0.0
-    for _ in range(runs):
-        units = inputs(plan, steps, chance)
-        y = crossed(plan, _run(subject, plan, units, chance))
-        whole = np.rint(y)
-        worst = max(worst, float(np.max(np.abs(y - whole))))
-        z = whole.astype(np.int64) - private(plan, units)
-        everything.append(z)
-        empty.append(z[units == 0])
-    found.append(
-        exact(
-            NOISE,
-            f"{name}, the grid",
-            "what crossed is a whole number of units",
-            f"at most {worst:.1g} off in {runs * steps * lanes:,} values",
-            passed=worst < _OFF_GRID,
-        )
-    )
-    together = np.concatenate([z.ravel() for z in everything])
-    found += [_variance(name, plan.sigma, together), *_law(name, plan.sigma, together)]
-    found += _law(f"{name}, empty steps", plan.sigma, np.concatenate(empty))[:1]
-    found += list(_independence(name, everything))
-    return [*found, _repeated(name, plan.sigma, everything)]
+    n = min(plan.horizon or _ANSWERED, max(2, _LONGEST // lanes), _ANSWERED)
+    stated = plan.decay.weights(n)
+    units, source = np.zeros((n, lanes), dtype=np.int64), chance.noise()
+    quiet = _started(subject, lambda: source)(plan, units)
+    units[0] = plan.intake.largest_total // 8
+    loud = _started(subject, lambda: source)(plan, units)
+    answer = (loud - quiet) / (units[0] * plan.intake.resolution)
+    close = _CLOSE * np.abs(stated) + 1e-13 * np.max(np.abs(stated))
+    # float64 rounds both releases
+    rounded = 2.0**-46 * np.maximum.accumulate(np.abs(quiet) + np.abs(loud))
+    room = close[:, None] + rounded / (units[0] * plan.intake.resolution)
+    off = np.abs(answer - stated[:, None])
+    used = np.abs(in_use(plan, n) - stated) <= close
+    passed = bool(np.all(off <= room) and np.all(used))
+    measured = f"at most {np.max(off) / np.max(np.abs(stated)):.1g} of the largest off, {n:,} lags"
+    claim = "the decay's weights"
+    return [exact(ERROR, f"{name}, weights", claim, measured, passed=passed)]
 
 
 def inputs(plan: Plan, steps: int, chance: Chance) -> Signed:
-    """Totals in grid units, half of the steps empty, some lanes from the middle on, some never."""
-    rng, intake = chance.inputs(), plan.intake
-    each = intake.norm_unit if intake.norm is not None else max(abs(intake.high_unit), 1)
-    records = rng.integers(0, 4, size=(steps, 1)) * rng.integers(0, 2, size=(steps, 1))
-    units = np.repeat(records * min(each, intake.largest_total // 8), intake.lanes, axis=1)
+    """Totals in grid units, of either sign: some of a few records, some of any size.
+
+    Half of the steps are empty; some lanes have records from the middle on, some never.
+    """
+    rng, shape = chance.inputs(), (steps, plan.intake.lanes)
+    units = rng.integers(1, 4, size=shape) * one_record(plan)
+    spread = rng.uniform(0.0, math.log(largest_tried(plan, steps)), size=shape)
+    units = np.where(rng.integers(0, 2, size=shape), units, np.exp(spread).astype(np.int64))
+    units *= rng.choice((-1, 1), size=shape) * rng.integers(0, 2, size=(steps, 1))
     units[: steps // 2, 1::3] = 0
     units[:, 2::3] = 0
     return units.astype(np.int64)
 
 
-def _run(subject: Subject, plan: Plan, units: Signed, chance: Chance) -> Matrix:
-    released = subject.start(plan, chance.noise()).run(units * plan.intake.resolution)
-    return released.reshape(units.shape)
+def _started(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
+    """Streams in one go, each with a source of its own."""
+
+    def released(plan: Plan, units: Signed) -> Matrix:
+        totals = units * plan.intake.resolution
+        return subject.start(plan, source()).run(totals).reshape(units.shape)
+
+    return released
+
+
+def _loaded(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
+    """The first half by a stream that is saved, the second by the one that is loaded."""
+
+    def released(plan: Plan, units: Signed) -> Matrix:
+        totals, half, noise = units * plan.intake.resolution, len(units) // 2, source()
+        stream = subject.start(plan, noise)
+        first = stream.run(totals[:half])
+        again = subject.load(stream.save(), noise).run(totals[half:])
+        return np.concatenate([first, again]).reshape(units.shape)
+
+    return released
+
+
+def _recovered(
+    subject: Subject, plan: Plan, way: Way, work: int, least: int, most: int, chance: Chance
+) -> Recovered:
+    """The noise in so many values, of at least and at most so many streams."""
+    lanes = plan.intake.lanes
+    steps = min(plan.horizon or _LONGEST, max(2, work // (least * lanes)), _LONGEST)
+    if steps * lanes * most < work:
+        plan = wide(plan, copies_of(plan, steps, work // most, work))
+    plan = subject.plan(plan)
+    lanes = plan.intake.lanes
+    runs = max(least, min(most, -(-work // (steps * lanes))))
+    parts, empty, off = [], [], 0.0
+    for _ in range(runs):
+        units = inputs(plan, steps, chance)
+        y = crossed(plan, way(plan, units))
+        whole = np.rint(y)
+        off = max(off, float(np.max(np.abs(y - whole))))
+        z = whole.astype(np.int64) - private(plan, units)
+        parts.append(z)
+        empty.append(z[units == 0])
+    return Recovered(plan.sigma, parts, np.concatenate(empty), off)
+
+
+def _judged(name: str, found: Recovered) -> list[Finding]:
+    sigma, together = found.sigma, np.concatenate([z.ravel() for z in found.parts])
+    return [
+        exact(
+            NOISE,
+            f"{name}, the grid",
+            "what crossed is a whole number of units",
+            f"at most {found.off:.1g} off in {len(together):,} values",
+            passed=found.off < _OFF_GRID,
+        ),
+        _centred(name, sigma, together),
+        _variance(name, sigma, together),
+        *_law(name, sigma, together),
+        *independence(NOISE, name, found.parts),
+        repeated(NOISE, name, sigma, found.parts),
+    ]
 
 
 def _unbiased(name: str, scaled: Matrix) -> Finding:
     z = np.mean(scaled, axis=1) * math.sqrt(scaled.shape[1])
-    p = min(1.0, 2.0 * float(_above(np.max(np.abs(z)))) * len(z))
     measured = f"largest mean {np.max(np.abs(z)):.2f} standard errors, {len(z)} steps"
-    return by_chance(ERROR, f"{name}, mean", "zero at every step", measured, p)
+    return by_chance(ERROR, f"{name}, mean", "zero at every step", measured, either_side(z))
 
 
 def _deviations(name: str, scaled: Matrix) -> Finding:
@@ -142,12 +236,17 @@ def _covariance(name: str, plan: Plan, error: Matrix) -> Finding:
     with np.errstate(invalid="ignore", divide="ignore"):
         seen = np.asarray(np.corrcoef(error[:n]))[pairs]
     near = np.clip(1.0 - np.abs(wanted), 1e-12, None)
-    z = (_fisher(seen) - _fisher(wanted)) * math.sqrt(error.shape[1] - 3)
+    z = (fisher(seen) - fisher(wanted)) * math.sqrt(error.shape[1] - 3)
     z = np.where(near < 1e-9, 0.0, z)
     largest = float(np.max(np.abs(z)))
-    p = min(1.0, 2.0 * float(_above(largest)) * len(z))
     measured = f"largest of {len(z)} correlations {largest:.2f} standard errors off"
-    return by_chance(ERROR, f"{name}, covariance", "σ² L Lᵀ", measured, p)
+    return by_chance(ERROR, f"{name}, covariance", "σ² L Lᵀ", measured, either_side(z))
+
+
+def _centred(name: str, sigma: float, z: Signed) -> Finding:
+    mean = float(np.sum(z)) / math.sqrt((sigma**2 + 1.0 / 12.0) * len(z))
+    measured = f"{mean:.2f} standard errors, {len(z):,} values"
+    return by_chance(NOISE, f"{name}, mean", "zero", measured, either_side(mean))
 
 
 def _variance(name: str, sigma: float, z: Signed) -> Finding:
@@ -169,92 +268,3 @@ def _law(name: str, sigma: float, z: Signed) -> list[Finding]:
         low = np.bincount(z & ((1 << bits) - 1), minlength=1 << bits)
         found.append(uniform(NOISE, name, low))
     return found
-
-
-def _independence(name: str, parts: list[Signed]) -> Iterator[Finding]:
-    """Noise of different steps, and of different lanes, has no correlation, nor its size."""
-    n, lanes = parts[0].shape
-    values = np.stack(parts, axis=1).astype(np.float64)  # steps, runs, lanes
-    sizes = np.abs(values)
-    sizes -= sizes.mean()
-    lags = min(_LAGS, n - 1)
-    if lags > 0:
-        z = np.concatenate([_lagged(values, lags), _lagged(sizes, lags)])
-        yield _unrelated(f"{name}, steps", f"lags to {lags}", z)
-    if lanes > 1:
-        shifts = sorted({1, 2, 3, lanes // 2} & set(range(1, lanes)))
-        pairs = [(x[:, :, k:], x[:, :, :-k]) for k in shifts for x in (values, sizes)]
-        z = np.array([correlation(a.ravel(), b.ravel()) for a, b in pairs])
-        counts = np.array([a.size for a, _ in pairs])
-        what = f"keys {', '.join(map(str, shifts))} apart"
-        yield _unrelated(f"{name}, keys", what, z * np.sqrt(counts - 3))
-
-
-def _lagged(x: Matrix, lags: int) -> Column:
-    """Correlations at lags 1, ..., lags in standard errors, along the first axis."""
-    from scipy import fft
-
-    n = len(x)
-    N = fft.next_fast_len(2 * n, real=True)
-    power = np.abs(fft.rfft(x, N, axis=0)) ** 2
-    products = fft.irfft(power.reshape(len(power), -1).sum(axis=1), N)[: lags + 1]
-    counts = (n - np.arange(1, lags + 1)) * (x.size // n)
-    share = counts / x.size
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(_fisher(products[1:] / (products[0] * share)) * np.sqrt(counts))
-
-
-def _repeated(name: str, sigma: float, parts: list[Signed]) -> Finding:
-    """No run of draws comes twice, at whatever distance: as long as chance would not repeat it."""
-    count = sum(part.size for part in parts)
-    # P[two draws alike] is 1/(2σ√π); so many in a row are alike by chance in 1 of 10^12 audits
-    length = math.ceil(math.log(count**2 * 1e12) / math.log(2.0 * sigma * math.sqrt(math.pi)))
-    rows = [
-        np.lib.stride_tricks.sliding_window_view(column, length)
-        for part in parts
-        for column in np.ascontiguousarray(part.T)
-        if len(column) >= length
-    ]
-    if not rows:
-        return exact(NOISE, f"{name}, repeats", "none", "too few steps", passed=True)
-    windows = np.concatenate(rows)
-    again = _equal_rows(windows)
-    measured = f"{again} of {len(windows):,} runs of {length} draws come again"
-    return exact(
-        NOISE, f"{name}, repeats", "no run of draws comes twice", measured, passed=not again
-    )
-
-
-def _equal_rows(rows: Signed) -> int:
-    """How many rows are equal to another: sorted by a sum that mixes them, then compared."""
-    mixing = np.array([pow(0x9E3779B97F4A7C15, k + 1, 2**64) for k in range(rows.shape[1])])
-    sums = np.zeros(len(rows), dtype=np.uint64)
-    for column, factor in zip(rows.T, mixing.astype(np.uint64), strict=True):
-        sums += column.astype(np.uint64) * factor
-    order = np.argsort(sums)
-    near = np.flatnonzero(sums[order[1:]] == sums[order[:-1]])
-    return int(np.sum(np.all(rows[order[near]] == rows[order[near + 1]], axis=1)))
-
-
-def _unrelated(subject: str, what: str, z: Column) -> Finding:
-    largest = float(np.max(np.abs(z)))
-    p = min(1.0, 2.0 * float(_above(largest)) * len(z))
-    measured = f"{what}: largest of {len(z)} correlations {largest:.2f} standard errors"
-    return by_chance(NOISE, subject, "no correlation, nor of magnitudes", measured, p)
-
-
-def correlation(a: Column, b: Column) -> float:
-    """Fisher's transform of the correlation of two columns; infinite where they are the same."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return float(_fisher(np.corrcoef(a, b)[0, 1]))
-
-
-def _fisher(r: Column | float) -> Column:
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.arctanh(np.clip(r, -1.0, 1.0)))
-
-
-def _above(z: float) -> Column:
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr(-z))

@@ -7,21 +7,23 @@ import os
 import select
 import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from hushfade import gaussian
-from hushfade.audit.accuracy import correlation
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, by_chance, exact
-from hushfade.audit.observed import crossed, wide
+from hushfade.audit.observed import crossed, taps_of, wide
 from hushfade.audit.size import Size
-from hushfade.audit.subject import Subject
+from hushfade.audit.subject import Subject, doors, taken
+from hushfade.audit.unrelated import correlation, repeated, unlikely
 from hushfade.check import Column
 from hushfade.errors import Refused
 from hushfade.noise import FreshNoise, KeyedNoise, NoiseSource
-from hushfade.plan import Plan
+from hushfade.plan import Plan, sized
 
 CHECK, STARTS, FORK = "noise apart", "fresh keys", "fork"
 
@@ -29,6 +31,8 @@ _VALUES = 4000
 _STEPS = (0, *(1 << bits for bits in (8, 16, 31, 32, 48, 61)))
 _LANES = (0, *(1 << bits for bits in (8, 16, 31, 32, 46)))
 _SECONDS = 30
+_BOUND = 200  # values of each binding
+_STARTS, _MEMORY = 3000, 1 << 31  # streams, and numbers in the memory of all of them
 
 
 def apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
@@ -49,18 +53,57 @@ def apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
     return found
 
 
+def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
+    """Keyed noise of some 200 keys, names, epochs and plans, each near another: no two alike.
+
+    Neither do two of them share a run of draws at any distance.
+    """
+    lanes = plan.intake.lanes
+    steps = min(plan.horizon or _BOUND, max(2, _BOUND // lanes))
+    if steps * lanes < _BOUND // 2:
+        plan = wide(plan, -(-_BOUND // (steps * lanes)))
+    plans = [subject.plan(plan), subject.plan(_larger(plan))]
+    lanes = plan.intake.lanes
+    found = []
+    for at, source in _near(chance.key()):
+        released = subject.start(plans[at], source).run(np.zeros((steps, lanes)))
+        y = np.rint(crossed(plans[at], released.reshape(steps, lanes)))
+        found.append(y.astype(np.int64))
+    alike = len(found) - len({z.tobytes() for z in found})
+    measured = f"{alike} of {len(found)} alike: keys, names, epochs, plans near each other"
+    return [
+        exact(CHECK, f"{name}, keyed noise", "all different", measured, passed=not alike),
+        repeated(CHECK, f"{name}, keyed noise", plans[0].sigma, found),
+    ]
+
+
 def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
     """So many fresh streams, no two with the same noise: seeds of 32 bits would meet by chance."""
     plan = subject.plan(plan)
-    law = gaussian.table(plan.sigma)
-    seen = {
-        subject.bound(FreshNoise(), plan.digest).draws(law, 0, 1, 8).tobytes()
-        for _ in range(size.starts)
+    law, lanes = gaussian.table(plan.sigma), plan.intake.lanes
+    draws = unlikely(plan.sigma, size.starts)
+    steps = -(-draws // lanes)
+    if steps > (plan.horizon or steps):
+        plan = subject.plan(wide(plan, steps))
+        lanes, steps = plan.intake.lanes, 1
+    row = np.zeros((steps, lanes))
+    # a stream with a long memory takes long to make
+    most = max(_STARTS, _MEMORY // (lanes * taps_of(plan).support))
+    ways: dict[str, tuple[int, Callable[[], bytes]]] = {
+        "fresh noise": (
+            size.starts,
+            lambda: subject.bound(FreshNoise(), plan.digest).draws(law, 0, 1, draws).tobytes(),
+        ),
+        "streams with default noise": (
+            min(size.starts, most),
+            lambda: subject.start(plan, None).run(row).tobytes(),
+        ),
+        "streams with fresh noise": (
+            min(size.starts, _STARTS),
+            lambda: subject.start(plan, FreshNoise()).run(row).tobytes(),
+        ),
     }
-    same = size.starts - len(seen)
-    bits = math.floor(2 * math.log2(size.starts) - math.log2(2 * -math.log(1e-6)))
-    measured = f"{same} of {size.starts:,} alike; seeds of {bits} bits or fewer would have met"
-    return [exact(STARTS, "fresh noise", "all different", measured, passed=same == 0)]
+    return [_different(what, count, work) for what, (count, work) in ways.items()]
 
 
 def positions(subject: Subject, plan: Plan, chance: Chance) -> list[Finding]:
@@ -80,20 +123,23 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     if not hasattr(os, "fork"):
         return []
     plan = subject.plan(plan)
-    lanes = plan.intake.lanes
     law = gaussian.table(plan.sigma)
-    stream = subject.start(plan, FreshNoise())
-    stream.run(np.zeros((1, lanes)))
+    streams = [subject.start(plan, source) for source in (FreshNoise(), None)]
+    for stream in streams:
+        stream.run(np.zeros((min(1, (plan.horizon or 2) - 1), plan.intake.lanes)))
     drawer = subject.bound(FreshNoise(), plan.digest)
-    row = np.zeros((1, lanes))
-    step = _child(lambda: np.asarray(stream.run(row)).tobytes())
+    step = _child(
+        lambda: (
+            ", ".join(chain(*(taken(doors(plan, each)) for each in streams))).encode() or b"refused"
+        )
+    )
     noise = _child(lambda: drawer.draws(law, 0, 1, 64).tobytes())
     own = drawer.draws(law, 0, 1, 64).tobytes()
     other = noise is not None and noise != own
     return [
         exact(
             FORK, f"{name}, the parent's stream", "refused in the child",
-            "refused" if step == b"refused" else "the child took the step",
+            "refused" if step == b"refused" else f"the child took the step by {step!r}",
             passed=step == b"refused",
         ),
         exact(
@@ -123,6 +169,46 @@ def _unrelated(subject: str, a: Column, b: Column) -> Finding:
     p = min(1.0, 2.0 * float(ndtr(-largest)) * len(z))
     measured = f"{alike} of {len(a):,} draws alike, correlation {largest:.2f} standard errors"
     return by_chance(CHECK, subject, "no correlation", measured, p)
+
+
+def _different(what: str, count: int, work: Callable[[], bytes]) -> Finding:
+    same = count - len({work() for _ in range(count)})
+    bits = math.floor(2 * math.log2(count) - math.log2(2 * -math.log(1e-6)))
+    measured = f"{same} of {count:,} alike; seeds of {bits} bits or fewer would have met"
+    return exact(STARTS, what, "all different", measured, passed=same == 0)
+
+
+def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
+    """Sources that differ in as little as two can, each with 0 or 1 for the plan or the other."""
+    name = "a stream's name that is long enough to be cut somewhere, "
+    for end in range(1, len(name)):
+        yield 0, KeyedNoise(key, stream=name[:end])
+    for last in "12":
+        yield 0, KeyedNoise(key, stream=name + last)
+    epochs = {0, 10, *(1 << bits for bits in range(63)), *((1 << bits) - 1 for bits in range(64))}
+    for epoch in sorted(epochs):
+        yield 0, KeyedNoise(key, stream="n", epoch=epoch)
+    for said in ("n1", "n0", "0n", "1n", "N", " n", "n ", "n\0"):
+        yield 0, KeyedNoise(key, stream=said)
+    for place in range(len(key)):
+        other = bytes(byte ^ (1 << place % 8) * (at == place) for at, byte in enumerate(key))
+        yield 0, KeyedNoise(other, stream="n")
+    yield 1, KeyedNoise(key, stream="n")
+    yield 1, KeyedNoise(key, stream="n", epoch=1)
+
+
+def _larger(plan: Plan) -> Plan:
+    """The plan for records twice as large on a grid twice as coarse: the same in whole units."""
+    intake = plan.intake
+    norm = None if intake.norm is None else 2.0 * intake.norm
+    doubled = replace(
+        intake,
+        low=2.0 * intake.low,
+        high=2.0 * intake.high,
+        resolution=2.0 * intake.resolution,
+        norm=norm,
+    )
+    return sized(replace(plan, intake=doubled))
 
 
 def _child(work: Callable[[], bytes]) -> bytes | None:

@@ -34,7 +34,7 @@ def distinguish(
     subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
 ) -> list[Finding]:
     """For each change: the measured μ, and a lower bound of epsilon at the plan's delta."""
-    steps = min(needed(plan), size.steps)
+    steps = min(needed(plan, size.steps), size.steps)
     copies = max(200 // plan.intake.lanes + 1, copies_of(plan, steps, size.work, size.copies))
     listed = changes(plan, steps)  # of the plan itself, not of its copies
     many = subject.plan(wide(plan, copies))

@@ -23,6 +23,7 @@ from hushfade.taps import IntegerTaps
 
 _DENSE = 512  # steps up to which a product with a matrix is quicker than transforms
 _RINGS = 1 << 27  # numbers that the memory of all copies may have
+_BLURRED = 0.02  # of a unit: what rounding may amount to in a run that is looked at
 
 
 def taps_of(plan: Plan) -> IntegerTaps:
@@ -64,6 +65,28 @@ def crossed(plan: Plan, released: Matrix) -> Matrix:
 
         found = fftconvolve(released, undo[:, None], axes=0)[:n]
     return np.asarray(found * (_gain(plan, n) / plan.unit)[:, None])
+
+
+def legible(plan: Plan, steps: int, records: float = 3.0) -> int:
+    """So many of the steps that what crossed in them is recovered to the unit.
+
+    Releases are float64.  Undoing the public half multiplies their rounding by ‖r̃/g‖₁ at most, and
+    a transform adds ‖s‖ ‖r̃/g‖ times that of a number.  The totals are those of up to so many
+    records, of either sign by chance: 4 √(Σ f²) of them is beyond what is met, and so are 8
+    standard deviations of noise.  The mean square is at most a quarter of such a peak.
+    """
+    intake = plan.intake
+    each = intake.norm_unit if intake.norm is not None else abs(intake.high_unit)
+    counts = np.arange(1, steps + 1)
+    undo, weights = np.abs(_undone(plan, steps)), in_use(plan, steps)
+    totals = records * max(each, 1) * intake.resolution
+    sums = np.minimum(4.0 * np.sqrt(np.cumsum(weights**2)), np.cumsum(np.abs(weights)))
+    peak = totals * sums + 8.0 * np.maximum.accumulate(plan.stddevs(steps))
+    reach = 4.0 * np.cumsum(undo)
+    transformed = 0.25 * np.sqrt(counts * np.cumsum(undo**2)) * (counts > _DENSE)
+    gain = np.maximum.accumulate(_gain(plan, steps)) / plan.unit
+    blurred = 0.5 * np.finfo(np.float64).eps * peak * (reach + transformed) * gain
+    return max(1, int(np.count_nonzero(np.logical_and.accumulate(blurred <= _BLURRED))))
 
 
 def along(plan: Plan, direction: Column) -> Column:

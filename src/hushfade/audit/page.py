@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -149,14 +150,14 @@ def machine() -> str:
 
 def markdown(audit: Audit) -> str:
     """The whole audit as a page."""
-    plans = ", ".join(audit.plans)
+    plans = plainly(", ".join(audit.plans))
     parts = [
         f"# {TITLE}",
         f"Written by `hushfade audit`, the {audit.size.name} form, seed {audit.seed}, "
         f"{audit.seconds:.0f} s. {machine()}. Plans: {plans}.",
         f"**{summary(audit)}**",
         *sections(audit.findings),
-        f"## What was shown\n\n{statement(audit)}\n\n{confidence(audit)}",
+        f"## What was shown\n\n{plainly(statement(audit))}\n\n{confidence(audit)}",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -167,6 +168,15 @@ def sections(findings: Sequence[Finding]) -> Iterator[str]:
         rows = [(f.subject, f.claim, f.measurement, f.confidence, f.verdict) for f in group]
         heading = check[0].upper() + check[1:] if check[0].isascii() else check
         yield f"## {heading}\n\n{CHECKS[check]}\n\n{_table(rows)}"
+
+
+def plainly(text: str) -> str:
+    r"""The text in one line of Markdown that shows it as it is: plans are named by others.
+
+    >>> print(plainly("<b>a|b</b> [c]"))
+    \<b\>a\|b\</b\> \[c\]
+    """
+    return re.sub(r"([\\`*_\[\]<>&|])", r"\\\1", " ".join(text.split()))
 
 
 def html(audit: Audit) -> str:
@@ -183,6 +193,6 @@ def _grouped(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in (COLUMNS, *rows)]
+    cells = [[plainly(cell) for cell in row] for row in (COLUMNS, *rows)]
     listed = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([listed[0], "|" + "---|" * len(COLUMNS), *listed[1:]])

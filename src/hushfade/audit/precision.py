@@ -21,22 +21,27 @@ from hushfade.plan import Plan
 
 CHECK = "precision attack"
 
-_BATCH = 100_000
+_BATCH = 100_000  # releases that are compared with each other
+_RINGS = 1 << 25  # numbers that the memory of one run may have: a quarter of a gibibyte
 _OFF_GRID = 0.05
 
 
 def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
     """Releases of the first step for two neighbouring inputs, their last bits compared."""
     batch = min(_BATCH, size.releases)
-    many = subject.plan(wide(plan, max(1, batch // plan.intake.lanes)))
+    lanes = max(1, min(batch, _RINGS // taps_of(plan).support))
+    many = subject.plan(wide(plan, max(1, lanes // plan.intake.lanes)))
+    lanes = many.intake.lanes
     most = next(iter(kinds(plan).values()))[-1]
     bits = low_bits(many.sigma)
     patterns = np.zeros((2, 1 << bits), dtype=np.int64)
+    grid: list[Column] = []
+    values: list[Column] = []
     off = several = seen = 0
-    for _ in range(max(1, size.releases // many.intake.lanes)):
-        grid, values = [], []
+    runs = max(1, size.releases // lanes)
+    for run in range(runs):
         for which, units in enumerate((0, most)):
-            row = np.full((1, many.intake.lanes), units * many.intake.resolution)
+            row = np.full((1, lanes), units * many.intake.resolution)
             released = subject.start(many, chance.noise()).run(row)
             y = crossed(many, released)[0]
             whole = np.rint(y)
@@ -45,8 +50,10 @@ def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chanc
             patterns[which] += np.bincount(z & ((1 << bits) - 1), minlength=1 << bits)
             grid.append(whole)
             values.append(released[0])
-        several += _ambiguous(np.concatenate(grid), np.concatenate(values))
-        seen += 2 * many.intake.lanes
+        seen += 2 * lanes
+        if len(grid) * lanes >= 2 * batch or run + 1 == runs:
+            several += _ambiguous(np.concatenate(grid), np.concatenate(values))
+            grid, values = [], []
     found = [
         exact(
             CHECK,

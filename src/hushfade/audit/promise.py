@@ -12,14 +12,14 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 
-from hushfade.audit.changes import heaviest_column, kinds, needed
+from hushfade.audit.changes import arranged, falls, heaviest_column, kinds
 from hushfade.audit.finding import Finding, exact
 from hushfade.audit.observed import gain_of, taps_of
 from hushfade.audit.subject import Subject
+from hushfade.check import Signed
 from hushfade.errors import InvalidValue
 from hushfade.plan import Plan
 
@@ -52,7 +52,7 @@ def delta(mu: float, epsilon: float) -> float:
 def shift_square(plan: Plan) -> tuple[Fraction, bool]:
     """The largest ‖R̃ Δx‖², as far as it was looked for, and whether that is all there is.
 
-    All there is for one record, and for several if the taps fall; else one arrangement of them.
+    All there is for one record, and for several if the taps fall; else some arrangements of them.
     """
     guarantee, taps = plan.guarantee, taps_of(plan)
     change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
@@ -61,27 +61,35 @@ def shift_square(plan: Plan) -> tuple[Fraction, bool]:
             abs(plan.intake.low_unit), abs(plan.intake.high_unit)
         )
         change = max(change, 2 * largest * largest)  # even a single key may lose a record
-    steps = needed(plan)
-    integers = [int(tap) for tap in taps.integers[:steps]]
+    integers = taps.integers[: plan.horizon]
     if plan.pair.gain is not None:
-        return Fraction(change * _heaviest(plan, integers)), guarantee.participations == 1
-    k = min(guarantee.participations, 1 + (steps - 1) // guarantee.separation)
-    falls = all(b <= a for a, b in pairwise(integers)) and integers[-1] >= 0
-    apart = min(guarantee.separation, len(integers)) if plan.horizon is None else None
-    return Fraction(change * _together(integers, k, apart or guarantee.separation, steps)), (
-        k == 1 or falls
-    )
+        once = guarantee.participations == 1
+        return Fraction(change * _heaviest(plan, integers.tolist())), once
+    k, apart = guarantee.participations, guarantee.separation
+    if plan.horizon is None:
+        apart = min(apart, len(integers))  # farther apart they do not meet either
+    else:
+        k = min(k, 1 + (plan.horizon - 1) // apart)
+    nearest = [(i * apart, 1) for i in range(k)]
+    squares = [change * _together(integers, nearest, plan.horizon)]
+    for found in arranged(plan, plan.horizon or 1 << 62):
+        lanes = zip(*found.moves, strict=True)
+        listed = [list(zip(found.steps, lane, strict=True)) for lane in lanes]
+        squares.append(sum(_together(integers, lane, plan.horizon) for lane in listed))
+    return Fraction(max(squares)), k == 1 or falls(plan)
 
 
-def _together(integers: list[int], k: int, apart: int, steps: int) -> int:
-    """‖Σ_i r shifted by i·apart‖² within so many steps."""
-    total = np.zeros(steps, dtype=object)
-    column = np.array(integers, dtype=object)
-    for i in range(k):
-        room = min(len(column), steps - i * apart)
-        if room > 0:
-            total[i * apart : i * apart + room] += column[:room]
-    return int(sum(value * value for value in total))
+def _together(integers: Signed, moves: list[tuple[int, int]], horizon: int | None) -> int:
+    """‖Σ_i units_i r shifted by step_i‖² of all steps, or of those up to the horizon."""
+    steps = horizon or moves[-1][0] + len(integers)
+    largest = max(abs(units) for _, units in moves)
+    fits = largest * sum(map(abs, integers.tolist())) < 1 << 62  # no tap counts twice in one step
+    total = np.zeros(steps, dtype=np.int64 if fits else object)
+    column = integers if fits else np.array(integers.tolist(), dtype=object)
+    for step, units in moves:
+        room = min(len(column), steps - step)
+        total[step : step + room] += units * column[:room]
+    return sum(value * value for value in total.tolist())
 
 
 def _heaviest(plan: Plan, integers: list[int]) -> int:

@@ -11,8 +11,8 @@ from traceback import extract_tb
 from types import MappingProxyType
 from typing import TypeAlias
 
-from hushfade.audit.accuracy import accuracy, noise
-from hushfade.audit.apart import apart, fork, positions, starts
+from hushfade.audit.accuracy import accuracy, noise, sources, weights
+from hushfade.audit.apart import apart, bindings, fork, positions, starts
 from hushfade.audit.cases import every_kind, few
 from hushfade.audit.chance import Chance
 from hushfade.audit.distinguish import distinguish
@@ -132,6 +132,7 @@ def _jobs(
     yield "precision attack", partial(precision, subject, plan, name, size, chance)
     yield "second process", partial(twice, subject, plan, name, chance)
     yield "far positions", partial(positions, subject, plan, chance)
+    yield "near bindings", partial(bindings, subject, plan, name, chance)
     yield "fresh keys", partial(starts, subject, plan, size)
     yield "timing", partial(timing, subject, plan, name, size, chance)
 
@@ -141,6 +142,7 @@ def _of_plan(
 ) -> Iterator[tuple[str, Job]]:
     """The checks of one plan, the exact ones first."""
     yield f"{name}: certificates", partial(promise, subject, plan, name)
+    yield f"{name}: weights", partial(weights, subject, plan, name, chance)
     yield f"{name}: sensitivity", partial(sensitivity, subject, plan, name, chance)
     yield f"{name}: records", partial(records, subject, plan, name, chance)
     yield f"{name}: horizon", partial(ends, subject, plan, name, chance)
@@ -149,6 +151,7 @@ def _of_plan(
     yield f"{name}: fork", partial(fork, subject, plan, name)
     yield f"{name}: noise apart", partial(apart, subject, plan, name, chance)
     yield f"{name}: noise in releases", partial(noise, subject, plan, name, size, chance)
+    yield f"{name}: every source", partial(sources, subject, plan, name, size, chance)
     yield f"{name}: released error", partial(accuracy, subject, plan, name, size, chance)
     yield f"{name}: μ-test", partial(distinguish, subject, plan, name, size, chance)
 

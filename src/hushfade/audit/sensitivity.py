@@ -8,18 +8,19 @@ a norm of unrounded taps, a forgotten participation, a clip in the wrong place.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hushfade.audit.accuracy import inputs
 from hushfade.audit.chance import Chance
-from hushfade.audit.changes import Change, changes, heaviest_column, kinds, needed
+from hushfade.audit.changes import Change, changes, falls, heaviest_column, kinds, needed
 from hushfade.audit.finding import Finding, exact
-from hushfade.audit.observed import crossed, private, taps_of
-from hushfade.audit.subject import Subject
-from hushfade.check import Column, Matrix, Signed
+from hushfade.audit.observed import crossed, in_use, legible, private
+from hushfade.audit.offered import Offer, bad, offered, quiet
+from hushfade.audit.subject import Subject, doors, taken
+from hushfade.check import Matrix, Signed
 from hushfade.errors import HushfadeError
 from hushfade.plan import Plan
 
@@ -28,6 +29,7 @@ CHECK, RECORDS, ENDS = "sensitivity", "records", "horizon"
 _LONGEST = 1 << 18  # values of a run
 _FEW = 8  # steps of a run from records
 _CLOSE = 1e-9
+_LAST_BITS = 16 * float(np.finfo(np.float64).eps)
 _OFF_GRID = 0.05
 
 
@@ -35,10 +37,9 @@ def sensitivity(subject: Subject, plan: Plan, name: str, chance: Chance) -> list
     """Every change of one person's records moves what crosses by R̃ Δx, and at most by σ μ."""
     plan = subject.plan(plan)
     lanes = plan.intake.lanes
-    whole = needed(plan)
-    steps = min(whole, max(2, _LONGEST // lanes))
-    if plan.horizon is not None:
-        steps = min(steps, plan.horizon)
+    longest = max(2, _LONGEST // lanes)
+    whole = needed(plan, longest)
+    steps = legible(plan, min(whole, longest))
     found = []
     base, source = inputs(plan, steps, chance), chance.noise()
     before = _crossed(subject, plan, base, source)
@@ -51,37 +52,32 @@ def sensitivity(subject: Subject, plan: Plan, name: str, chance: Chance) -> list
 
 
 def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """One record more, whatever its value, moves its total by what the bounds allow."""
+    """One record more, whatever its value and form, moves its total by what the bounds allow."""
     plan = subject.plan(plan)
-    intake = plan.intake
     source = chance.noise()
     steps = min(_FEW, plan.horizon or _FEW)
+    found: dict[str, list[_Moved]] = {}
+    for offer in offered(plan, steps, chance):
+        found.setdefault(offer.name, []).append(_moved(subject, plan, source, steps, offer))
     largest = max(max(map(abs, lanes)) for lanes in _added(plan).values())
-    found = []
-    for value in _values(plan):
-        quiet = _stepped(subject, plan, source, steps, None)
-        loud = _stepped(subject, plan, source, steps, value)
-        moved = crossed(plan, loud) - crossed(plan, quiet)
-        unit = np.zeros((steps, intake.lanes), dtype=np.int64)
-        unit[0, 0] = 1
-        answer = private(plan, unit)[:, 0]
-        units = np.rint(moved[0] / answer[0])
-        linear = float(np.max(np.abs(moved - np.outer(answer, units)))) < _OFF_GRID
-        size = float(np.linalg.norm(units))
-        found.append(
-            exact(
-                RECORDS,
-                f"{name}, a record of {value:g}",
-                f"moves its total by at most {largest} units",
-                f"{size:.6g} units" + ("" if linear else ", and not by R̃"),
-                passed=size <= largest * (1.0 + _CLOSE) and linear,
-            )
+    bounded = [
+        exact(
+            RECORDS,
+            f"{name}, {what}",
+            f"moves its total by at most {largest} units",
+            _told(moves),
+            passed=all(moved.right and moved.size <= largest * (1.0 + _CLOSE) for moved in moves),
         )
+        for what, moves in found.items()
+    ]
     refused, left = _refusals(subject, plan, source)
     claim = "refused, the state as before"
     shown = f"{refused} of {left} refused with the state as before"
-    found.append(exact(RECORDS, f"{name}, nan and inf", claim, shown, passed=refused == left))
-    return [*found, _largest(subject, plan, name, source)]
+    bounded.append(exact(RECORDS, f"{name}, nan and inf", claim, shown, passed=refused == left))
+    every = _every_size(subject, plan, name, source)
+    if not math.isfinite(2.0 * plan.intake.largest_total * plan.intake.resolution):
+        return [*bounded, every]  # float64 has no such total
+    return [*bounded, every, *(_largest(subject, plan, name, source, sign) for sign in (1, -1))]
 
 
 def ends(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
@@ -92,10 +88,10 @@ def ends(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findin
         return []
     stream = subject.start(plan, chance.noise())
     stream.run(np.zeros((plan.horizon, lanes)))
-    refused = _refuses(lambda: stream.run(np.zeros((1, lanes))))
-    shown = f"step {plan.horizon + 1} is " + ("refused" if refused else "released")
+    after = taken(doors(plan, stream))
+    shown = f"step {plan.horizon + 1} is " + (f"released by {after}" if after else "refused")
     claim = f"no step after the {plan.horizon} that the noise is made for"
-    return [exact(ENDS, name, claim, shown, passed=refused)]
+    return [exact(ENDS, name, claim, shown, passed=not after)]
 
 
 def norm(units: Signed) -> float:
@@ -132,10 +128,11 @@ def _compared(
 
 def _worst(plan: Plan, change: Change, steps: int) -> bool:
     """Does the plan claim that nothing moves it farther than this change?"""
-    guarantee, integers = plan.guarantee, taps_of(plan).integers
-    if change.steps[0] != heaviest_column(plan, steps) or len(change.steps) < min(
-        guarantee.participations, 1 + (steps - 1) // guarantee.separation
-    ):
+    guarantee = plan.guarantee
+    often = guarantee.participations
+    if plan.horizon is not None:
+        often = min(often, 1 + (plan.horizon - 1) // guarantee.separation)
+    if change.steps[0] != heaviest_column(plan, steps) or len(change.steps) < often:
         return False
     if math.hypot(*change.lanes) < _claimed(plan) * (1.0 - _CLOSE):
         return False
@@ -143,7 +140,7 @@ def _worst(plan: Plan, change: Change, steps: int) -> bool:
     once = guarantee.participations == 1
     if plan.pair.gain is not None:
         return once
-    return once or bool(np.all(np.diff(integers) <= 0) and integers[-1] >= 0)
+    return once or falls(plan)
 
 
 def _claimed(plan: Plan) -> float:
@@ -154,21 +151,48 @@ def _claimed(plan: Plan) -> float:
     return guarantee.change(intake.low_unit, intake.high_unit, keyed=intake.keys is not None)
 
 
-def _largest(subject: Subject, plan: Plan, name: str, source: Any) -> Finding:
+def _largest(subject: Subject, plan: Plan, name: str, source: Any, sign: int) -> Finding:
     """The largest total counts in full, and a larger one is refused: nothing saturates."""
     intake = plan.intake
+    total = sign * intake.largest_total * intake.resolution
+    counted, _ = _counts(subject, plan, source, total)
     row = np.zeros((1, intake.lanes))
-    quiet = subject.start(plan, source).run(row)
-    row[0, 0] = intake.largest_total * intake.resolution
-    loud = subject.start(plan, source).run(row)
-    first = (np.asarray(loud) - quiet).reshape(1, intake.lanes)[0, 0]
-    counted = float(first / plan.decay.weights(1)[0] / row[0, 0])
-    row[0, 0] += max(intake.resolution, np.spacing(row[0, 0]))
+    row[0, 0] = total + sign * max(intake.resolution, np.spacing(abs(total)))
     refused = _refuses(lambda: subject.start(plan, source).run(row))
     shown = f"counts {counted:.9g} times, a larger one is " + ("refused" if refused else "taken")
     claim = "counts in full, a larger one is refused"
     passed = abs(counted - 1.0) < _CLOSE and refused
-    return exact(RECORDS, f"{name}, the largest total", claim, shown, passed=passed)
+    what = "the largest total" if sign > 0 else "the largest negative total"
+    return exact(RECORDS, f"{name}, {what}", claim, shown, passed=passed)
+
+
+def _every_size(subject: Subject, plan: Plan, name: str, source: Any) -> Finding:
+    """Totals of either sign, each four times the one before, under the same noise: no more."""
+    intake = plan.intake
+    most = min(intake.largest_total, 1e300 / intake.resolution)
+    sizes = [4**power for power in range(32) if 4**power <= most]
+    worst, wrong = 1.0, 0
+    for units in [sign * size for size in sizes for sign in (1, -1)]:
+        counted, rounding = _counts(subject, plan, source, units * intake.resolution)
+        wrong += not abs(counted - 1.0) <= rounding
+        worst = max(worst, counted, key=lambda times: abs(times - 1.0))
+    shown = f"{wrong} of {2 * len(sizes)} do not; farthest {worst:.9g} times"
+    return exact(
+        RECORDS, f"{name}, totals of every size", "count in full", shown, passed=wrong == 0
+    )
+
+
+def _counts(subject: Subject, plan: Plan, source: Any, total: float) -> tuple[float, float]:
+    """How many times a total counts in the first release, and what rounding may do to that."""
+    lanes, weight = plan.intake.lanes, float(in_use(plan, 1)[0])
+    rows = np.zeros((2, 1, lanes))
+    rows[1, 0, 0] = total
+    try:
+        without, loud = (float(np.ravel(subject.start(plan, source).run(row))[0]) for row in rows)
+    except HushfadeError:
+        return 0.0, 0.0  # refused
+    rounding = _LAST_BITS * (abs(without) + abs(loud)) / abs(weight * total)
+    return (loud - without) / weight / total, rounding
 
 
 def _added(plan: Plan) -> dict[str, tuple[int, ...]]:
@@ -177,41 +201,59 @@ def _added(plan: Plan) -> dict[str, tuple[int, ...]]:
     return kinds(replace(plan, guarantee=alone))
 
 
-def _values(plan: Plan) -> tuple[float, ...]:
-    low, high = plan.intake.low, plan.intake.high
-    return (low, high, low + 0.37 * (high - low), 1e300, -1e300, high + 40.0 * (high - low))
-
-
-def _stepped(subject: Subject, plan: Plan, source: Any, steps: int, more: float | None) -> Matrix:
-    """Releases of a few steps from records, with one more in the first step."""
+def _stepped(subject: Subject, plan: Plan, source: Any, steps: int, first: Any) -> Matrix:
+    """Releases of a few steps from records, those of the first step as given."""
     stream = subject.start(plan, source)
-    first: list[Column | float] = [np.asarray(stream.step(_records(plan, more)).value)]
-    first += [np.asarray(stream.step(_records(plan, None)).value) for _ in range(steps - 1)]
-    return np.array(first).reshape(steps, plan.intake.lanes)
+    found = [np.asarray(stream.step(first).value)]
+    found += [np.asarray(stream.step(quiet(plan)).value) for _ in range(steps - 1)]
+    return np.array(found).reshape(steps, plan.intake.lanes)
 
 
-def _records(plan: Plan, more: float | None) -> Any:
-    intake = plan.intake
-    usual = [intake.low, intake.high, intake.high]
-    if intake.norm is not None:
-        rows = [[intake.norm / 2] + [0.0] * (intake.width - 1)]
-        return rows if more is None else [*rows, [more] + [0.0] * (intake.width - 1)]
-    listed = usual if more is None else [*usual, more]
-    return listed if intake.keys is None else {intake.keys[0]: listed}
+@dataclass(frozen=True)
+class _Moved:
+    """By how many units one record more moved its totals, and whether as it should."""
+
+    size: float
+    right: bool
+    fault: str = ""
+
+
+def _moved(subject: Subject, plan: Plan, source: Any, steps: int, offer: Offer) -> _Moved:
+    try:
+        before = _stepped(subject, plan, source, steps, offer.usual)
+        after = _stepped(subject, plan, source, steps, offer.more)
+    except HushfadeError:
+        return _Moved(math.inf, right=False, fault=", refused")
+    moved = crossed(plan, after) - crossed(plan, before)
+    unit = np.zeros((steps, plan.intake.lanes), dtype=np.int64)
+    unit[0, 0] = 1
+    answer = private(plan, unit)[:, 0]
+    units = np.rint(moved[0] / answer[0])
+    size = float(np.linalg.norm(units))
+    if not float(np.max(np.abs(moved - np.outer(answer, units)))) < _OFF_GRID:
+        return _Moved(size, right=False, fault=", and not by R̃")
+    if not float(np.max(np.abs(units - offer.units))) <= 1.0:  # rounded, or toward zero
+        return _Moved(size, right=False, fault=", and not what its bounds leave of it")
+    return _Moved(size, right=True)
+
+
+def _told(moves: list[_Moved]) -> str:
+    """The worst of them."""
+    worst = max(moves, key=lambda moved: (not moved.right, moved.size))
+    return f"{worst.size:.6g} units" + worst.fault + f"; {len(moves)} tried"
 
 
 def _refusals(subject: Subject, plan: Plan, source: Any) -> tuple[int, int]:
     """How many bad records are refused and leave the stream as it was, and how many there are."""
-    bad = (math.nan, math.inf, -math.inf)
+    offers = bad(plan)
     stream = subject.start(plan, source)
-    stream.step(_records(plan, None))
+    if plan.horizon != 1:
+        stream.step(quiet(plan))
     refused = 0
-    for value in bad:
+    for offer in offers:
         state = stream.save()
-        refused += _refuses(lambda value=value: stream.step(_records(plan, value))) and (
-            stream.save() == state
-        )
-    return refused, len(bad)
+        refused += _refuses(lambda offer=offer: stream.step(offer)) and stream.save() == state
+    return refused, len(offers)
 
 
 def _refuses(work: Any) -> bool:

@@ -6,7 +6,10 @@ doors, to show that the audit would notice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
+
+import numpy as np
 
 from hushfade.audit.second import elsewhere
 from hushfade.check import Column, Matrix
@@ -58,3 +61,26 @@ class Subject:
     def elsewhere(self, plan: Plan, key: bytes, stream: str, totals: Matrix) -> Column:
         """What a second process releases under keyed noise, flat."""
         return elsewhere(plan, key, stream, totals)
+
+
+def doors(plan: Plan, stream: Live) -> dict[str, Callable[[], Any]]:
+    """Every way to close one more step of the stream, an empty one."""
+    lanes = plan.intake.lanes
+    return {
+        "run": lambda: stream.run(np.zeros((1, lanes))),
+        "step_total": lambda: stream.step_total(0.0 if plan.intake.scalar else np.zeros(lanes)),
+        "step": stream.step,
+    }
+
+
+def taken(ways: dict[str, Callable[[], Any]]) -> list[str]:
+    """The ways that released something.  What breaks down has released nothing."""
+    return [name for name, work in ways.items() if _released(work)]
+
+
+def _released(work: Callable[[], Any]) -> bool:
+    try:
+        work()
+    except Exception:
+        return False
+    return True

@@ -78,9 +78,7 @@ def audit(
     from hushfade.audit import audit as audited
 
     console.writable(html, force=force, option="--html")
-    plans = None if not plan else {path.name: described_in(path).plan for path in plan}
-    if plans is not None and plan is not None and len(plans) < len(plan):
-        raise InvalidValue("--plan must name files that differ from each other")
+    plans = {name: described_in(path).plan for name, path in _named(plan or []).items()} or None
     with console.progress("auditing", _STEPS) as advance:
         shown = 0
 
@@ -103,6 +101,14 @@ def audit(
 
 
 _STEPS = 1000  # of the bar
+
+
+def _named(files: list[Path]) -> dict[str, Path]:
+    """The files by name, or by path where two have the same name."""
+    if len({path.resolve() for path in files}) < len(files):
+        raise InvalidValue("--plan must name files that differ from each other")
+    names = [path.name for path in files]
+    return {str(path) if names.count(path.name) > 1 else path.name: path for path in files}
 
 
 def _show(found: Audit, html: Path | None) -> None:

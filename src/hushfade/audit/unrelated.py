@@ -1,0 +1,132 @@
+"""Noise that has nothing to do with other noise: no correlation at any lag or between keys, no
+run of draws that comes again.
+
+Correlations are compared after Fisher's transform (1915), which is near normal far into the tails;
+several numbers in one check by the union bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from hushfade.audit.finding import Finding, by_chance, exact
+from hushfade.check import Column, Matrix, Signed
+
+_PAIRED = 64  # lanes of which every pair is looked at
+_DRAWS, _MAGNITUDES = 500, 4000  # pairs in a correlation, at least: magnitudes are skew
+
+
+def independence(check: str, name: str, parts: list[Signed]) -> Iterator[Finding]:
+    """Noise of different steps, and of different lanes, has no correlation, nor its size."""
+    lanes = parts[0].shape[1]
+    values = np.stack(parts, axis=1).astype(np.float64)  # steps, runs, lanes
+    sizes = np.abs(values)
+    sizes -= sizes.mean()
+    both = ((values, _DRAWS), (sizes, _MAGNITUDES))
+    steps = [_lagged(x, least) for x, least in both]
+    if any(map(len, steps)):
+        longest = max(map(len, steps))
+        yield _unrelated(check, f"{name}, steps", f"lags to {longest:,}", np.concatenate(steps))
+    if lanes > 1:
+        keys = np.concatenate([_between(x, least) for x, least in both])
+        yield _unrelated(check, f"{name}, keys", f"{lanes} keys", keys)
+
+
+def repeated(check: str, name: str, sigma: float, parts: list[Signed]) -> Finding:
+    """No run of draws comes twice, at whatever distance: as long as chance would not repeat it."""
+    count = sum(part.size for part in parts)
+    # P[two draws alike] is 1/(2σ√π); so many in a row are alike by chance in 1 of 10^12 audits
+    length = unlikely(sigma, count)
+    rows = [
+        np.lib.stride_tricks.sliding_window_view(column, length)
+        for part in parts
+        for column in np.ascontiguousarray(part.T)
+        if len(column) >= length
+    ]
+    if not rows:
+        return exact(check, f"{name}, repeats", "none", "too few steps", passed=True)
+    windows = np.concatenate(rows)
+    again = _equal_rows(windows)
+    measured = f"{again} of {len(windows):,} runs of {length} draws come again"
+    return exact(
+        check, f"{name}, repeats", "no run of draws comes twice", measured, passed=not again
+    )
+
+
+def unlikely(sigma: float, count: int) -> int:
+    """How many draws in a row no two of so many places share, but for 1 of 10^12 audits."""
+    return math.ceil(math.log(count**2 * 1e12) / math.log(2.0 * sigma * math.sqrt(math.pi)))
+
+
+def correlation(a: Column, b: Column) -> float:
+    """Fisher's transform of the correlation of two columns; infinite where they are the same."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(fisher(np.corrcoef(a, b)[0, 1]))
+
+
+def fisher(r: Column | float) -> Column:
+    """artanh r."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.arctanh(np.clip(r, -1.0, 1.0)))
+
+
+def either_side(z: Column | float) -> float:
+    """How often the largest of so many standard normals is as far out, at most: the union bound."""
+    from scipy.special import ndtr
+
+    far = np.abs(np.nan_to_num(np.ravel(z), nan=np.inf))  # 0/0: no spread where one should be
+    return min(1.0, 2.0 * float(ndtr(-np.max(far))) * len(far))
+
+
+def _unrelated(check: str, subject: str, what: str, z: Column) -> Finding:
+    largest = float(np.max(np.abs(z)))
+    measured = f"{what}: largest of {len(z):,} correlations {largest:.2f} standard errors"
+    return by_chance(check, subject, "no correlation, nor of magnitudes", measured, either_side(z))
+
+
+def _lagged(x: Matrix, least: int) -> Column:
+    """Correlations at all lags that have so many pairs, in standard errors, by one transform."""
+    from scipy import fft
+
+    n, each = len(x), x.size // len(x)
+    lags = n - max(1, -(-least // each))
+    if lags < 1:
+        return np.empty(0)
+    N = fft.next_fast_len(2 * n, real=True)
+    power = np.abs(fft.rfft(x, N, axis=0)) ** 2
+    products = fft.irfft(power.reshape(len(power), -1).sum(axis=1), N)[1 : lags + 1]
+    energy = np.concatenate([[0.0], np.cumsum(np.sum(x.reshape(n, -1) ** 2, axis=1))])
+    lag = np.arange(1, lags + 1)
+    both = energy[n - lag] * (energy[n] - energy[lag])  # of the earlier ones, and of the later
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(fisher(products / np.sqrt(both)) * np.sqrt((n - lag) * each))
+
+
+def _between(x: Matrix, least: int) -> Column:
+    """Correlations of keys in standard errors: some distances over all keys, and every pair."""
+    lanes = x.shape[2]
+    shifts = sorted({1, 2, 3, lanes // 2} & set(range(1, lanes)))
+    pairs = [(x[:, :, k:].ravel(), x[:, :, :-k].ravel()) for k in shifts]
+    found = [correlation(a, b) * math.sqrt(max(len(a) - 3, 1)) for a, b in pairs]
+    rows = x[:, :, :_PAIRED].reshape(-1, min(lanes, _PAIRED))
+    if len(rows) < least:
+        return np.array(found)
+    products = rows.T @ rows
+    scale = np.sqrt(np.diag(products))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = (products / np.outer(scale, scale))[np.triu_indices(len(scale), 1)]
+        return np.concatenate([found, fisher(r) * math.sqrt(len(rows))])
+
+
+def _equal_rows(rows: Signed) -> int:
+    """How many rows are equal to another: sorted by a sum that mixes them, then compared."""
+    mixing = np.array([pow(0x9E3779B97F4A7C15, k + 1, 2**64) for k in range(rows.shape[1])])
+    sums = np.zeros(len(rows), dtype=np.uint64)
+    for column, factor in zip(rows.T, mixing.astype(np.uint64), strict=True):
+        sums += column.astype(np.uint64) * factor
+    order = np.argsort(sums)
+    near = np.flatnonzero(sums[order[1:]] == sums[order[:-1]])
+    return int(np.sum(np.all(rows[order[near]] == rows[order[near + 1]], axis=1)))

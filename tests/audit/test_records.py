@@ -1,0 +1,89 @@
+import math
+
+import numpy as np
+import pytest
+
+from hushfade import Exponential, Guarantee, NoDecay, SlidingWindow, plan
+from hushfade.audit import Subject
+from hushfade.audit.accuracy import inputs
+from hushfade.audit.chance import Chance
+from hushfade.audit.observed import crossed, private
+from hushfade.audit.offered import bad, offered
+from hushfade.audit.sensitivity import records
+from hushfade.audit.sizes import largest_tried, one_record
+
+ONE = Guarantee(1, 1e-6)
+SINGLE = plan(Exponential(half_life=8), ONE)
+KEYED = plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"])
+PLANS = {
+    "single": SINGLE,
+    "keys": KEYED,
+    "many keys": plan(Exponential(half_life=8), ONE, keys=[str(key) for key in range(40)]),
+    "vectors": plan(Exponential(half_life=3), ONE, width=3, norm=1.0),
+    "one coordinate": plan(Exponential(half_life=3), ONE, width=1, norm=1.0),
+    "one step": plan(NoDecay(), ONE, horizon=1),
+    "huge bounds": plan(Exponential(half_life=8), ONE, low=-1e300, high=1e300),
+    "tiny bounds": plan(Exponential(half_life=8), ONE, high=1e-300),
+    "negative": plan(Exponential(half_life=8), ONE, low=-5, high=-4),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_right_records_are_not_accused_whatever_the_bounds(plan):
+    found = records(Subject(), plan, "a plan", Chance(4))
+    assert [finding for finding in found if not finding.passed] == []
+
+
+def test_totals_have_both_signs_and_every_size_and_half_of_the_steps_none():
+    units = inputs(SINGLE, 4000, Chance(1))[:, 0]
+    most = largest_tried(SINGLE, 4000)
+    assert np.abs(units).max() <= most
+    for least in (1, one_record(SINGLE) * 10, most // 10):
+        assert np.count_nonzero(units >= least) > 50
+        assert np.count_nonzero(units <= -least) > 50
+    assert 1800 < np.count_nonzero(units == 0) < 2200
+
+
+@pytest.mark.parametrize("steps", [8, 512, 4096])
+@pytest.mark.parametrize("decay", [Exponential(half_life=8), SlidingWindow(length=50)])
+def test_the_largest_totals_come_back_to_the_unit(decay, steps):
+    chosen = plan(decay, ONE)
+    most = largest_tried(chosen, steps)
+    units = np.random.default_rng(2).integers(-most, most + 1, size=(steps, 1))
+    noise = Chance(3).noise()
+    loud, quiet = (
+        crossed(chosen, chosen.start(noise).run(x * chosen.intake.resolution).reshape(-1, 1))
+        for x in (units, 0 * units)
+    )
+    assert np.max(np.abs(loud - quiet - private(chosen, units))) < 0.05
+
+
+def test_every_key_is_offered_records_and_of_many_the_first_a_middle_and_the_last():
+    for chosen, keys in ((KEYED, 3), (PLANS["many keys"], 3)):
+        seen = {key for offer in offered(chosen, 8, Chance(1)) for key in offer.more}
+        assert len(seen) == keys
+        assert {chosen.intake.keys[0], chosen.intake.keys[-1]} < seen
+
+
+def test_lists_tuples_arrays_single_numbers_and_a_thousand_records_are_offered():
+    kinds = {type(offer.more) for offer in offered(SINGLE, 8, Chance(1))}
+    assert kinds == {list, tuple, np.ndarray, float}
+    assert max(np.size(offer.more) for offer in offered(SINGLE, 8, Chance(1))) == 1001
+
+
+def test_what_is_offered_as_bad_has_a_number_that_is_none():
+    for chosen in (SINGLE, KEYED, PLANS["vectors"]):
+        for offer in bad(chosen):
+            listed = offer.values() if isinstance(offer, dict) else [offer]
+            assert not all(np.all(np.isfinite(each)) for each in listed)
+
+
+def test_what_a_vector_counts_is_its_direction_at_its_norm():
+    chosen = PLANS["vectors"]
+    for offer in offered(chosen, 8, Chance(1)):
+        last = np.atleast_2d(offer.more)[-1]
+        length = math.hypot(*(last / np.abs(last).max())) * np.abs(last).max()
+        wanted = min(length, 1.0) / chosen.intake.resolution
+        assert math.hypot(*offer.units) == pytest.approx(wanted, rel=1e-12)
+        assert offer.units @ (last / length) == pytest.approx(wanted, rel=1e-12)
