@@ -12,7 +12,7 @@ from hushfade.audit import QUICK
 from hushfade.audit.chance import Chance
 from hushfade.audit.review import BROKEN, checked
 
-_LISTS = {"bugs": "BUGS", "bugs_noise": "NOISE_BUGS"}
+_LISTS = {"bugs": "BUGS", "bugs_noise": "NOISE_BUGS", "bugs_records": "BUGS"}
 
 
 def part(size: Size) -> Part:

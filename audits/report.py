@@ -26,7 +26,8 @@ def summary(parts: Sequence[Part]) -> str:
     judged = [finding for finding in findings if finding.passed is not None]
     checks = [finding.passed is True for finding in judged if not finding.is_bug]
     bugs = [finding.passed is True for finding in judged if finding.is_bug]
-    return f"{sum(checks)} of {len(checks)} checks passed, bugs caught {sum(bugs)} of {len(bugs)}"
+    caught = f", bugs caught {sum(bugs)} of {len(bugs)}" if bugs else ""
+    return f"{sum(checks)} of {len(checks)} checks passed{caught}"
 
 
 def page(parts: Sequence[Part], *, title: str = "Audit", command: str = "make audit") -> str:

@@ -86,7 +86,11 @@ class Proxy:
 
     def step_total(self, total):
         row = np.asarray(self.run(np.reshape(np.asarray(total, dtype=float), (1, -1))))[0]
-        return Release(self.stream.steps, row if len(row) > 1 else float(row[0]), 1.0)
+        return Release(
+            self.stream.steps,
+            row if len(row) > 1 else float(row[0]),
+            self.plan.stddevs(self.stream.steps)[-1],
+        )
 
 
 # The plan's numbers --------------------------------------------------------------------------

@@ -46,4 +46,4 @@ def test_an_audit_with_a_seed_gives_its_p_values():
     assert failed == 0
     assert len(ps) > 10
     assert exact_ones > 10
-    assert min(ps) > 1e-6  # as it is for this seed
+    assert min(ps) > 1e-10  # fresh noise has no seed: fails by chance in fewer than 1e-6
