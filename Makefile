@@ -13,13 +13,13 @@ help:            ## what can be made
 demo: .venv/installed ## the main job on real data: late departures of a year, privately, every hour
 	$(BIN)/hushfade demo
 
-test: setup .venv/programs lint docs ## everything: lint, docs, all tests and doctests
+test: setup .venv/programs lint docs ## lint, docs, all tests and doctests but the longest
 	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
-	HUSHFADE_WHOLE=1 $(BIN)/pytest -n 2 --dist loadgroup tests
+	HUSHFADE_WHOLE=1 $(BIN)/pytest -n 2 --dist loadgroup -m "not long" tests
 
 check: setup lint ## the quick part, for daily work
 	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" tests
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow and not long" tests
 
 lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .
@@ -35,7 +35,8 @@ audit: setup     ## the promise at length, with seeded bugs, other auditors and 
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[audit]'
 	$(BIN)/python -m audits
 
-soak: setup .venv/programs ## the store and its service killed, damaged and fuzzed at length, written to docs/results
+soak: setup .venv/programs ## the longest tests; the store and its service killed, damaged and fuzzed at length, written to docs/results
+	HUSHFADE_WHOLE=1 $(BIN)/pytest -n 2 --dist loadgroup -m long tests
 	$(BIN)/python -m soaks
 
 tables: setup    ## the computed tables and pictures of the documentation

@@ -9,8 +9,9 @@ from tests.audit.bugs import BUGS, CROWDED, ENDING, KEYED, OFTEN, SINGLE, SWAPPE
 from tests.audit.bugs_noise import NOISE_BUGS, TEN
 
 ALL = BUGS | NOISE_BUGS
-SLOW = {"seeds of 32 bits"}  # 400,000 streams, so that two of them meet
-NAMED = [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in ALL]
+# the bugs of noise are many, and 400,000 streams must be started for two of them to meet
+LONG = {*NOISE_BUGS, "seeds of 32 bits"}
+NAMED = [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in ALL]
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -40,6 +40,7 @@ PLANS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
 def test_no_plan_is_accused(found):
     findings = list(checked(Seeded(), {"a plan": found}, TINY, Chance(11)))

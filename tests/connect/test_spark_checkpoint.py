@@ -62,6 +62,7 @@ def asked(spark, files, **changed):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("why", CHANGED)
 def test_a_checkpoint_is_not_continued_with_anything_else_and_nothing_is_added_to_it(
     spark, place, begun, tmp_path, why
@@ -75,6 +76,7 @@ def test_a_checkpoint_is_not_continued_with_anything_else_and_nothing_is_added_t
     assert not list((tmp_path / "released" / "_spark_metadata").glob("[0-9]*"))
 
 
+@pytest.mark.long
 def test_a_checkpoint_is_continued_with_the_same(spark, place, begun, tmp_path):
     for name in ("kept", "released"):
         shutil.copytree(place / name, tmp_path / name)
