@@ -15,11 +15,12 @@ demo: .venv/installed ## the main job on real data: late departures of a year, p
 
 test: setup .venv/programs lint docs ## lint, docs, all tests and doctests but the longest
 	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
-	HUSHFADE_WHOLE=1 $(BIN)/pytest -n 2 --dist loadgroup -m "not long" tests
+	HUSHFADE_WHOLE=1 $(BIN)/pytest -m "not long" tests/connect
+	$(BIN)/pytest -n 2 -m "not long" --ignore tests/connect tests
 
 check: setup lint ## the quick part, for daily work
 	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow and not long" tests
+	$(BIN)/pytest -n 2 -m "not slow and not long" --ignore tests/connect tests
 
 lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .
@@ -36,7 +37,8 @@ audit: setup     ## the promise at length, with seeded bugs, other auditors and 
 	$(BIN)/python -m audits
 
 soak: setup .venv/programs ## the longest tests; the store and its service killed, damaged and fuzzed at length, written to docs/results
-	HUSHFADE_WHOLE=1 $(BIN)/pytest -n 2 --dist loadgroup -m long tests
+	HUSHFADE_WHOLE=1 $(BIN)/pytest -m long tests/connect
+	$(BIN)/pytest -n 2 -m long --ignore tests/connect tests
 	$(BIN)/python -m soaks
 
 tables: setup    ## the computed tables and pictures of the documentation

@@ -1,0 +1,24 @@
+"""What a test does to the process's logging ends with the test: `hushfade serve` sets it up."""
+
+import logging
+
+import pytest
+
+NAMES = (
+    "hushfade",
+    "hushfade.serve",
+    "hushfade.store",
+    "uvicorn",
+    "uvicorn.error",
+    "uvicorn.access",
+)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before():
+    loggers = [logging.getLogger(name) for name in NAMES]
+    before = [(each.level, each.propagate, list(each.handlers)) for each in loggers]
+    yield
+    for each, (level, propagate, handlers) in zip(loggers, before, strict=True):
+        each.setLevel(level)
+        each.propagate, each.handlers[:] = propagate, handlers
