@@ -8,6 +8,7 @@ from hushfade.audit.sensitivity import RECORDS
 from tests.audit.bugs_records import BUGS, SYMMETRIC, VECTORS
 from tests.audit.test_bugs import test_the_right_implementation_is_not_accused as not_accused
 
+pytestmark = pytest.mark.long
 STATISTICAL = {"noise in releases", "released error"}
 
 
