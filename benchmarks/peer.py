@@ -108,21 +108,31 @@ def measurement(answer: Mapping[str, Any]) -> Round:
 
 def installed(name: str) -> Path:
     """The peer's Python, in an environment that holds what PEERS says; raises Absent if not."""
-    place, wanted = PLACE / name, "\n".join(PEERS[name])
+    return made(PLACE / name, PEERS[name])
+
+
+def made(place: Path, *wanted: Sequence[str]) -> Path:
+    """The Python of an environment for which pip was given these words, one list after another.
+
+    It is made where it is not there, or holds something else.  Raises Absent if that fails.
+    """
+    words = [word for given in wanted for word in given]
     python, stamp = place / "bin" / "python", place / "holds"
-    if stamp.exists() and stamp.read_text() == wanted:
+    if stamp.exists() and stamp.read_text() == "\n".join(words):
         return python
-    progress(f"installing {', '.join(PEERS[name])}")
-    PLACE.mkdir(exist_ok=True)
-    (PLACE / ".gitignore").write_text("*\n")
+    progress(f"installing {', '.join(word for word in words if not word.startswith('-'))}")
+    place.parent.mkdir(exist_ok=True)
+    (place.parent / ".gitignore").write_text("*\n")
     try:
         venv.create(place, clear=True, with_pip=True, symlinks=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise Absent(reason(str(error))) from None
-    done = _pip(python, PEERS[name])
-    if done.returncode != 0:
-        raise Absent(reason(done.stderr))
-    stamp.write_text(wanted)
+    quiet = ["--quiet", "--disable-pip-version-check", "--no-input"]
+    for given in wanted:
+        done = ran([str(python), "-m", "pip", "install", *quiet, *given], cwd=place.parent)
+        if done.returncode != 0:
+            raise Absent(reason(done.stderr))
+    stamp.write_text("\n".join(words))
     return python
 
 
@@ -141,12 +151,14 @@ def reason(text: str) -> str:
     return told if len(told) <= 200 else f"{told[:197]}..."
 
 
-def _pip(python: Path, wanted: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    quiet = ["--quiet", "--disable-pip-version-check", "--no-input"]
-    command = [str(python), "-m", "pip", "install", *quiet, *wanted]
+def ran(
+    command: Sequence[str], *, cwd: Path, timeout: float | None = None, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """The command, run to its end outside of this process's own libraries."""
     return subprocess.run(
-        command, env=_environment(), capture_output=True, text=True, check=False, cwd=PLACE
-    )
+        command, env=_environment() | settings, cwd=cwd, timeout=timeout, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
 
 
 def _environment() -> dict[str, str]:

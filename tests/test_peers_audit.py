@@ -212,6 +212,6 @@ def test_a_name_is_looked_for_and_nothing_is_installed(monkeypatch, code, printe
         asked.append(command)
         return subprocess.CompletedProcess(command, code, printed, "")
 
-    monkeypatch.setattr(environment, "_run", run)
+    monkeypatch.setattr(environment, "ran", run)
     assert environment.offered("privacy-meter") == expected
     assert "install" not in asked[0]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
-import venv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peer import Absent, reason
-from benchmarks.timing import progress
+from benchmarks.peer import Absent, made, ran, reason
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "audits" / ".peers"
@@ -58,7 +55,7 @@ def asked(auditor: Auditor, scores: Path) -> Answer:
     """What the auditor makes of the scores; raises Absent with the reason if it cannot."""
     command = [str(installed(auditor)), "-m", f"audits.peers.{auditor.script}", str(scores)]
     try:
-        done = _run(command, cwd=ROOT, timeout=PATIENCE)
+        done = ran(command, cwd=ROOT, timeout=PATIENCE, **SETTINGS)
     except subprocess.TimeoutExpired:
         raise Absent(f"no answer within {PATIENCE:g} s") from None
     if done.returncode != 0:
@@ -69,28 +66,8 @@ def asked(auditor: Auditor, scores: Path) -> Answer:
 
 def installed(auditor: Auditor) -> Path:
     """The auditor's Python, in an environment that holds what it wants; raises Absent if not."""
-    place = PLACE / auditor.script
-    python, stamp = place / "bin" / "python", place / "holds"
-    holds = "\n".join((*auditor.wanted, *auditor.alone))
-    if stamp.exists() and stamp.read_text() == holds:
-        return python
-    progress(f"installing {', '.join((*auditor.wanted, *auditor.alone))}")
-    PLACE.mkdir(exist_ok=True)
-    (PLACE / ".gitignore").write_text("*\n")
-    try:
-        venv.create(place, clear=True, with_pip=True, symlinks=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise Absent(reason(str(error))) from None
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    asked_for = [auditor.wanted]
-    if auditor.alone:
-        asked_for.append(("--no-deps", *auditor.alone))
-    for wanted in asked_for:
-        done = _run([*pip, "--no-input", *wanted], cwd=PLACE)
-        if done.returncode != 0:
-            raise Absent(reason(done.stderr))
-    stamp.write_text(holds)
-    return python
+    alone = [("--no-deps", *auditor.alone)] if auditor.alone else []
+    return made(PLACE / auditor.script, auditor.wanted, *alone)
 
 
 def offered(package: str) -> str | None:
@@ -99,22 +76,6 @@ def offered(package: str) -> str | None:
     A name that nobody has taken may be anybody's tomorrow, so nothing unknown is ever installed.
     """
     command = [sys.executable, "-m", "pip", "index", "versions", package]
-    done = _run([*command, "--disable-pip-version-check"], cwd=ROOT)
+    done = ran([*command, "--disable-pip-version-check"], cwd=ROOT)
     newest = re.match(r"\S+ \((?P<version>[^)]+)\)", done.stdout)
     return newest["version"] if done.returncode == 0 and newest else None
-
-
-def _run(
-    command: list[str], *, cwd: Path, timeout: float | None = None
-) -> subprocess.CompletedProcess[str]:
-    led = {"PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME"}  # to this process's own libraries
-    environment = {name: value for name, value in os.environ.items() if name not in led}
-    return subprocess.run(
-        command,
-        env=environment | SETTINGS,
-        cwd=cwd,
-        timeout=timeout,
-        capture_output=True,
-        text=True,
-        check=False,
-    )

@@ -20,6 +20,7 @@ from hushfade import check
 from hushfade.errors import InvalidType, InvalidValue
 
 Neighbours = Literal["add_remove", "replace"]
+_LEAST = 1e-5  # mu below which δ loses digits to cancellation
 
 
 @dataclass(frozen=True)
@@ -164,9 +165,6 @@ class Guarantee:
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
-
-
-_LEAST = 1e-5  # mu below which δ loses digits to cancellation
 
 
 def delta_of(mu: float, epsilon: float) -> float:
