@@ -30,7 +30,6 @@ from tests.connect.cases import (
 )
 from tests.connect.conftest import Files, written
 
-pytestmark = pytest.mark.xdist_group("spark")
 SEEDED = UnsafeSeededNoise(1)
 
 

@@ -14,7 +14,6 @@ from tests.connect.cases import COLUMNS, HOW, KEYS, START, STEPS, events, matrix
 from tests.connect.conftest import Files, written
 
 assert _frames  # pandas frames have an accessor from here on
-pytestmark = pytest.mark.xdist_group("spark")
 
 LIMITED = plan(
     Exponential(half_life=5),

@@ -33,7 +33,6 @@ from tests.connect.cases import (
 )
 from tests.connect.conftest import Files, written
 
-pytestmark = pytest.mark.xdist_group("spark")
 SEEDED = UnsafeSeededNoise(8)
 OTHER = plan(
     Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6), keys=KEYS, low=-0.5, high=4

@@ -28,7 +28,7 @@ from tests.connect.cases import (
 )
 from tests.connect.conftest import Files, need_java
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 
 

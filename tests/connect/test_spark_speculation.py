@@ -13,7 +13,7 @@ from tests.connect.cases import START, events, key_file, keyed, matrix, on_one_m
 from tests.connect.cluster import cluster
 from tests.connect.conftest import Files, need_java
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 
 
