@@ -105,12 +105,16 @@ def soak(
 
 
 def crashes(count: int, server: Server, *, seeded: bool, seed: int = 2) -> Outcome:
-    """Crash the server of the store's database so many times, at random moments."""
+    """Crash the server of the store's database so many times, at random moments.
+
+    The moments are counted from the first acknowledgement, however long that takes.
+    """
     rng = random.Random(seed)
 
     def round_of(place: Place, seen: Seen, _: int) -> None:
         with _child(place, seen) as (process, told):
-            content = _heard(told, time.monotonic() + rng.uniform(0.1, 0.5))
+            content = _heard(told, time.monotonic() + 30.0, until=b"ack")
+            content += _heard(told, time.monotonic() + rng.uniform(0.0, 0.4))
             server.crash()
             content += _heard(told, time.monotonic() + 30.0)  # it ends, of itself
             _finish(process, told, content, seen)
@@ -206,10 +210,10 @@ def _finish(process: int, told: IO[bytes], content: bytes, seen: Seen) -> None:
             seen.line(line.split())
 
 
-def _heard(told: IO[bytes], deadline: float) -> bytes:
-    """All that the child says until the deadline, or until it is dead."""
+def _heard(told: IO[bytes], deadline: float, until: bytes | None = None) -> bytes:
+    """All that the child says until the deadline, until that word, or until it is dead."""
     content = b""
-    while (left := deadline - time.monotonic()) > 0:
+    while (until is None or until not in content) and (left := deadline - time.monotonic()) > 0:
         if select.select([told], [], [], left)[0]:
             more = os.read(told.fileno(), 1 << 16)
             if not more:

@@ -192,13 +192,12 @@ def test_a_peer_that_cannot_be_installed_is_absent(monkeypatch, tmp_path):
     monkeypatch.setitem(peer.PEERS, "nobody", ("no-such-library==1",))
     monkeypatch.setattr(peer.venv, "create", lambda place, **_: Path(place).mkdir())
     failed = subprocess.CompletedProcess([], 1, "", "ERROR: no match at https://host/simple\n")
-    monkeypatch.setattr(peer, "_pip", lambda python, wanted: failed)
+    monkeypatch.setattr(peer, "ran", lambda command, **_: failed)
     with pytest.raises(peer.Absent, match=r"^ERROR: no match at \.\.\.$"):
         peer.installed("nobody")
     assert not (tmp_path / "nobody" / "holds").exists()
-    monkeypatch.setattr(
-        peer, "_pip", lambda python, wanted: subprocess.CompletedProcess([], 0, "", "")
-    )
+    done = subprocess.CompletedProcess([], 0, "", "")
+    monkeypatch.setattr(peer, "ran", lambda command, **_: done)
     (tmp_path / "nobody").rmdir()
     assert peer.installed("nobody") == tmp_path / "nobody" / "bin" / "python"
     assert (tmp_path / "nobody" / "holds").read_text() == "no-such-library==1"
