@@ -27,11 +27,12 @@ by `make tables` from the commands themselves, which say the same with `--help`.
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | an internal error; for `hushfade audit`, a check that failed |
+| 1 | an internal error, or checks of an audit that broke down |
 | 2 | wrong options, or options that contradict each other |
 | 3 | the content of a file was refused; file and line are named |
 | 4 | refused because it would break a promise |
 | 5 | a file cannot be read or written |
+| 6 | a check of `hushfade audit` failed |
 | 130 | interrupted |
 
 Results go to the standard output, messages and progress to the standard error. `--json` makes a

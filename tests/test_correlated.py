@@ -544,6 +544,10 @@ def test_another_kind_of_noise_is_refused_when_loading():
     keyed = KeyedNoise(bytes(range(32)), stream="training")
     data = start(Exponential(half_life=5), noise=keyed).save()
     assert bytes(range(32)) not in data
-    for other in (None, SEEDED, KeyedNoise(bytes(range(32)), stream="another")):
-        with pytest.raises(Refused, match=r"noise must be KeyedNoise\(key=..., stream='training'"):
+    others = [
+        KeyedNoise(bytes(range(32)), stream="another"),
+        KeyedNoise(bytes(range(1, 33)), stream="training"),
+    ]
+    for other in (None, SEEDED, *others):
+        with pytest.raises(Refused, match=r"noise must be KeyedNoise\(stream='training'"):
             CorrelatedNoise.load(data, noise=other)

@@ -579,13 +579,15 @@ def test_the_saved_state_has_no_key():
     assert key.hex().encode() not in stream.save()
 
 
-def test_a_saved_stream_goes_on_with_the_same_kind_of_noise():
+def test_a_saved_stream_goes_on_with_the_same_noise():
     key = KeyedNoise.new_key()
     keyed = plan(Exponential(half_life=5), ONE).start(KeyedNoise(key, stream="s"))
     with pytest.raises(Refused, match="noise must be KeyedNoise"):
         Stream.load(keyed.save())
     with pytest.raises(Refused, match="noise must be KeyedNoise"):
         Stream.load(keyed.save(), noise=KeyedNoise(key, stream="t"))
+    with pytest.raises(Refused, match="noise must be KeyedNoise"):
+        Stream.load(keyed.save(), noise=KeyedNoise(KeyedNoise.new_key(), stream="s"))
     fresh = plan(Exponential(half_life=5), ONE).start()
     with pytest.raises(Refused, match="noise must be FreshNoise"):
         Stream.load(fresh.save(), noise=SEEDED)

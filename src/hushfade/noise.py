@@ -201,7 +201,8 @@ class KeyedNoise:
         return Drawer(hmac.digest(self._key, context, hashlib.sha256), fresh=False)
 
     def __repr__(self) -> str:
-        return f"KeyedNoise(key=..., stream={self.stream!r}, epoch={self.epoch})"
+        key = self.fingerprint.hex()[:16]
+        return f"KeyedNoise(stream={self.stream!r}, epoch={self.epoch}, fingerprint={key!r})"
 
     def __reduce__(self) -> NoReturn:
         raise InvalidType("noise cannot be pickled: it would carry its key")

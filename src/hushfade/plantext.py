@@ -43,7 +43,7 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
         ("decay", repr(plan.decay)),
         ("method", plan.method + (", for ever" if plan.horizon is None else f", {n} steps")),
         ("released", _lanes(plan)),
-        ("records", _records(plan)),
+        ("records", records(plan)),
         ("grid", f"{intake.resolution:g}; a step's total up to {largest:.3g}"),
         ("sensitivity", f"{plan.sensitivity:.6g}"),
         ("noise", f"standard deviation {plan.noise_stddev:.6g} at each step"),
@@ -65,7 +65,8 @@ def _lanes(plan: Plan) -> str:
     return "one decayed sum"
 
 
-def _records(plan: Plan) -> str:
+def records(plan: Plan) -> str:
+    """What a record may be."""
     intake = plan.intake
     if intake.norm is not None:
         return f"vectors clipped to norm {intake.norm:g}"

@@ -211,9 +211,9 @@ class Stream:
     ) -> Stream:
         """The stream that `save` wrote, after the steps whose traces are given, in their order.
 
-        Refused: another format or version, changed bytes, another plan than `plan`, another kind of
-        noise, and a state older than what this process has released, since its steps would be drawn
-        twice.  That a later state exists elsewhere cannot be seen from here: a store keeps that.
+        Refused: another format or version, changed bytes, another plan than `plan`, noise of
+        another kind, key, stream or epoch, and a state older than what this process has released,
+        since its steps would be drawn twice.  That a later state exists elsewhere cannot be seen from here: a store keeps that.
         """
         from hushfade import savefile
 

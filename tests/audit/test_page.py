@@ -1,29 +1,33 @@
 import json
 import re
+from datetime import datetime, timedelta
 from html.parser import HTMLParser
 
 import pytest
 
 from hushfade.audit import QUICK, Audit, page
-from hushfade.audit.finding import LEVEL, by_chance, exact, told
+from hushfade.audit.finding import COINCIDENCE, LEVEL, by_chance, distinct, exact, told
+from tests.audit.bugs import SINGLE
 
 SAME = exact("replay", "a plan", "the same bytes", "0 differ", passed=True)
 OTHER = exact("replay", "a | plan", "the same bytes", "3 differ", passed=False)
 LIKELY = by_chance("sampler", "σ = 3", "its law", "χ² = 20", 0.4)
 RARE = by_chance("sampler", "σ = 9", "its law", "χ² = 30", 0.002)
+APART = distinct("fork", "a plan", "other draws", "other draws", passed=True)
 TIMED = told("timing", "a plan", "nothing", "5 ns", "none")
-GOOD = Audit(QUICK, 7, ("a plan",), (SAME, LIKELY, RARE, TIMED), 1.0)
-BAD = Audit(QUICK, 7, ("a plan",), (SAME, OTHER), 1.0)
+GOOD = Audit(QUICK, 7, {"a plan": SINGLE}, (SAME, LIKELY, RARE, APART, TIMED), 1.0)
+BAD = Audit(QUICK, 7, {"a plan": SINGLE}, (SAME, OTHER), 1.0)
 
 
 def test_the_summary_counts_every_verdict():
-    assert page.summary(GOOD) == "4 checks: 3 passed, 0 failed, 1 told without a verdict."
+    assert page.summary(GOOD) == "5 checks: 4 passed, 0 failed, 1 told without a verdict."
     assert page.summary(BAD) == "2 checks: 1 passed, 1 failed."
 
 
 def test_the_false_alarm_rate_is_the_sum_of_the_levels():
-    assert GOOD.false_alarm == 2 * LEVEL
-    assert f"at most {2 * LEVEL:.1g}" in page.confidence(GOOD)
+    assert GOOD.false_alarm == 2 * LEVEL + COINCIDENCE
+    assert f"of about {2 * LEVEL:.1g}" in page.confidence(GOOD)
+    assert "1 compare draws" in page.confidence(GOOD)
     assert "0.002" in page.confidence(GOOD)
 
 
@@ -35,9 +39,16 @@ def test_the_statement_says_what_failed_and_how_to_repeat_it():
 
 def test_a_check_that_broke_down_shows_nothing_and_accuses_nobody():
     broken = exact("audit", "a plan: records", "comes to its end", "MemoryError", passed=False)
-    said = page.statement(Audit(QUICK, 7, ("a plan",), (SAME, broken), 1.0))
-    assert said.startswith("Nothing is shown")
-    assert "a plan: records" in said
+    said = page.statement(Audit(QUICK, 7, {"a plan": SINGLE}, (SAME, broken), 1.0))
+    assert said.startswith("Nothing is shown of what broke down (a plan: records)")
+    assert "Do not publish" not in said
+
+
+def test_a_failure_beside_a_breakdown_is_a_failure():
+    broken = exact("audit", "a plan: records", "comes to its end", "MemoryError", passed=False)
+    found = Audit(QUICK, 7, {"a plan": SINGLE}, (OTHER, broken), 1.0)
+    assert not found.broken
+    assert "Do not publish" in page.statement(found)
 
 
 def test_a_line_has_the_worst_of_its_check():
@@ -51,6 +62,8 @@ def test_a_line_has_the_worst_of_its_check():
 def test_the_document_is_json_with_every_finding():
     found = json.loads(json.dumps(page.document(BAD), allow_nan=False))
     assert found["passed"] is False
+    assert found["plans"][0]["digest"] == SINGLE.digest.hex()
+    assert datetime.fromisoformat(found["began"]).utcoffset() == timedelta(0)
     assert [finding["verdict"] for finding in found["findings"]] == ["passed", "FAILED"]
 
 
@@ -103,7 +116,7 @@ def test_a_name_is_shown_as_it_is_and_is_no_part_of_the_page(name):
         exact("replay", f"{name}, bytes", "the same bytes", "0 differ", passed=True),
         exact("audit", name, "comes to its end", "MemoryError", passed=False),
     ]
-    text = page.html(Audit(QUICK, 7, (name,), findings, 1.0))
+    text = page.html(Audit(QUICK, 7, {name: SINGLE}, findings, 1.0))
     usual = page.html(GOOD)
     found = Read(text)
     assert found.tags == Read(usual).tags

@@ -6,17 +6,28 @@ import numpy as np
 import pytest
 
 from hushfade import Exponential, Guarantee, NoDecay, plan
-from hushfade.audit.promise import delta, shift_square
+from hushfade.audit.promise import delta, promise, shift_square
+from hushfade.audit.subject import Subject
 
-CASES = [(0.2367, 1.0), (0.05, 0.1), (1.0, 0.5), (3.0, 20.0), (0.01, 0.1), (5.0, 1.0)]
+CASES = [
+    (0.2367, 1.0), (0.05, 0.1), (1.0, 0.5), (3.0, 20.0), (0.01, 0.1), (5.0, 1.0),
+    (33.0, 700.0), (0.0386, 1.0), (0.1353, 5.0), (57.0, 2000.0),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("mu", "epsilon"), CASES)
 def test_delta_agrees_with_mpmath(mu, epsilon):
-    with mpmath.workdps(120):
+    with mpmath.workdps(1000):
         m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
         exact = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
         assert delta(mu, epsilon) == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_where_it_takes_too_many_digits_nothing_is_claimed():
+    found = plan(Exponential(half_life=5), Guarantee(10_000, 1e-6), resolution=2.0**-20)
+    first = promise(Subject(), found, "a plan")[0]
+    assert first.passed is None
+    assert "digits" in first.measurement
 
 
 @pytest.mark.parametrize("keys", [None, ["a"], ["a", "b"]])

@@ -13,7 +13,7 @@ RARE = by_chance("sampler", "σ = 3", "its law", "χ² = 9", 0.01)
 
 
 def test_every_plan_and_every_check_has_a_line_with_its_verdict():
-    found = Audit(TINY, 1, ("one / plan", "two / plan"), (GOOD, BAD, RARE), 1.0)
+    found = Audit(TINY, 1, {"one / plan": SINGLE, "two / plan": SINGLE}, (GOOD, BAD, RARE), 1.0)
     checks, plans, sampler, *_ = own.told(found)
     assert [(f.subject, f.verdict) for f in checks.findings] == [
         ("sensitivity", "FAILED"), ("sampler", "passed"),

@@ -1,9 +1,11 @@
 import json
+from pathlib import Path
 
 import pytest
 
+from hushfade import Plan
 from hushfade import audit as room
-from hushfade.audit import TINY
+from hushfade.audit import TINY, Subject
 from hushfade.audit.finding import FALSE_ALARM
 from tests.audit.bugs import BUGS
 from tests.cli.command import ONE, document, run
@@ -38,21 +40,40 @@ def test_a_plan_is_audited_and_the_page_written(plan_file, tmp_path):
     assert "Audit of plan.json" in said
     assert "0 failed" in said
     assert "Written, with every check" in said
-    assert "plan.json, a record more, first step" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "plan.json, a record more, first step" in text
+    assert "Exponential(half_life=3" in text
+    assert "a factor e^1, up to 1e-06" in text
+    assert Plan.from_json(Path(plan_file).read_text()).digest.hex() in text
 
 
 @pytest.mark.usefixtures("_tiny")
-def test_a_failed_check_is_shown_and_ends_with_1(plan_file, monkeypatch):
+def test_a_failed_check_is_shown_and_ends_with_6(plan_file, monkeypatch):
     from hushfade.audit import review
 
     monkeypatch.setattr(review, "Subject", lambda: BUGS["half noise"].subject)
     shown = run("audit --seed 2 --plan", plan_file)
-    assert shown.exit_code == 1
+    assert shown.exit_code == 6
     assert "FAILED  noise in releases" in shown.stdout
     assert "does not keep its promise" in shown.stdout
     told = run("audit --seed 2 --json --plan", plan_file)
-    assert told.exit_code == 1
+    assert told.exit_code == 6
     assert json.loads(told.stdout)["passed"] is False
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_a_check_that_breaks_down_ends_with_1_and_accuses_nobody(plan_file, monkeypatch):
+    from hushfade.audit import review
+
+    class Broken(Subject):
+        def elsewhere(self, plan, key, stream, totals):
+            raise MemoryError
+
+    monkeypatch.setattr(review, "Subject", Broken)
+    shown = run("audit --seed 2 --plan", plan_file)
+    assert shown.exit_code == 1
+    assert "Nothing is shown of what broke down (second process)" in shown.stdout
+    assert "does not keep its promise" not in shown.stdout
 
 
 def test_what_is_no_plan_is_refused(tmp_path):
@@ -75,7 +96,7 @@ def test_plans_with_the_same_name_in_two_places_are_told_apart(plan_file, tmp_pa
     assert run(f"plan --half-life 5 {ONE} -o", str(other)).exit_code == 0
     found = document("audit --seed 3 --plan", plan_file, "--plan", str(other))
     assert found["passed"], [f for f in found["findings"] if f["passed"] is False]
-    assert found["plans"] == [plan_file, str(other)]
+    assert [plan["plan"] for plan in found["plans"]] == [plan_file, str(other)]
 
 
 def test_the_same_plan_by_another_path_is_refused(plan_file, tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, by_chance, exact
-from hushfade.audit.observed import copies_of, crossed, decayed, in_use, private, wide
+from hushfade.audit.observed import copies_of, crossed, decayed, in_use, legible, private, wide
 from hushfade.audit.sampler import binned, edges_of, followed, low_bits, probabilities, uniform
 from hushfade.audit.size import Size
 from hushfade.audit.sizes import largest_tried, one_record
@@ -160,6 +160,7 @@ def _recovered(
     """The noise in so many values, of at least and at most so many streams."""
     lanes = plan.intake.lanes
     steps = min(plan.horizon or _LONGEST, max(2, work // (least * lanes)), _LONGEST)
+    steps = legible(plan, steps)
     if steps * lanes * most < work:
         plan = wide(plan, copies_of(plan, steps, work // most, work))
     plan = subject.plan(plan)

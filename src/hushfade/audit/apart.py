@@ -15,7 +15,7 @@ import numpy as np
 
 from hushfade import gaussian
 from hushfade.audit.chance import Chance
-from hushfade.audit.finding import Finding, by_chance, exact
+from hushfade.audit.finding import Finding, by_chance, distinct, exact
 from hushfade.audit.observed import crossed, wide
 from hushfade.audit.size import Size
 from hushfade.audit.subject import Subject, doors, taken
@@ -72,7 +72,7 @@ def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fi
     alike = len(found) - len({z.tobytes() for z in found})
     measured = f"{alike} of {len(found)} alike: keys, names, epochs, plans near each other"
     return [
-        exact(CHECK, f"{name}, keyed noise", "all different", measured, passed=not alike),
+        distinct(CHECK, f"{name}, keyed noise", "all different", measured, passed=not alike),
         repeated(CHECK, f"{name}, keyed noise", plans[0].sigma, found),
     ]
 
@@ -108,12 +108,12 @@ def positions(subject: Subject, plan: Plan, chance: Chance) -> list[Finding]:
     """Noise of steps and lanes so far apart that a short counter would begin anew."""
     plan = subject.plan(plan)
     law, drawer = gaussian.table(plan.sigma), subject.bound(chance.noise(), plan.digest)
-    far = [
-        drawer.draws(law, step, 1, 16, lane=lane).tobytes() for step in _STEPS for lane in _LANES
-    ]
+    places = [(step, lane) for step in _STEPS for lane in _LANES]
+    draws = unlikely(plan.sigma, len(places))
+    far = [drawer.draws(law, step, 1, draws, lane=lane).tobytes() for step, lane in places]
     same = len(far) - len(set(far))
     measured = f"{same} of {len(far)} positions alike, steps to 2^61, lanes to 2^46"
-    return [exact(CHECK, "far positions", "all different", measured, passed=same == 0)]
+    return [distinct(CHECK, "far positions", "all different", measured, passed=same == 0)]
 
 
 def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
@@ -140,7 +140,7 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
             "refused" if step == b"refused" else f"the child took the step by {step!r}",
             passed=step == b"refused",
         ),
-        exact(
+        distinct(
             FORK, f"{name}, the parent's noise", "other draws in the child",
             "other draws" if other else "the same draws", passed=other,
         ),
@@ -173,7 +173,7 @@ def _different(what: str, count: int, work: Callable[[], bytes]) -> Finding:
     same = count - len({work() for _ in range(count)})
     bits = math.floor(2 * math.log2(count) - math.log2(2 * -math.log(1e-6)))
     measured = f"{same} of {count:,} alike; seeds of {bits} bits or fewer would have met"
-    return exact(STARTS, what, "all different", measured, passed=same == 0)
+    return distinct(STARTS, what, "all different", measured, passed=same == 0)
 
 
 def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:

@@ -1,8 +1,8 @@
 """Finding: one claim, what was measured, and how sure that makes.
 
 A check is exact, where nothing is left to chance, or statistical, mostly with a p-value: how often
-the right implementation would look at least this bad.  A statistical check accuses the right
-implementation with probability at most its `level`, and a run with at most the sum of all levels.
+the right implementation would look at least this bad.  A check accuses the right implementation
+with a probability of about its `level`, and a run with at most the sum of all levels.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 LEVEL = 1e-10  # a statistical check fails below this p-value
+COINCIDENCE = 1e-12  # a check that two sequences of draws differ fails by chance so often, at most
 FALSE_ALARM = 1e-6  # of a whole run, at most
 
 
@@ -24,7 +25,7 @@ class Finding:
     measurement: str
     confidence: str
     passed: bool | None
-    level: float = 0.0  # how often, at most, it fails by chance
+    level: float = 0.0  # how often it fails by chance
     p: float | None = None
 
     @property
@@ -42,6 +43,16 @@ class Finding:
 def exact(check: str, subject: str, claim: str, measurement: str, *, passed: bool) -> Finding:
     """A check that chance has no part in."""
     return Finding(check, subject, claim, measurement, "exact", bool(passed))
+
+
+def distinct(check: str, subject: str, claim: str, measurement: str, *, passed: bool) -> Finding:
+    """A check that sequences of draws differ, which are long enough that chance does not repeat.
+
+    >>> distinct("fork", "a plan", "other draws", "the same draws", passed=False).confidence
+    'by chance in 1e-12'
+    """
+    shown = f"by chance in {COINCIDENCE:g}"
+    return Finding(check, subject, claim, measurement, shown, bool(passed), COINCIDENCE)
 
 
 def by_chance(

@@ -10,12 +10,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from hushfade.audit.finding import LEVEL, Finding
-from hushfade.audit.review import BROKEN, Audit
+from hushfade.audit.finding import COINCIDENCE, LEVEL, Finding
+from hushfade.audit.review import Audit
 from hushfade.paper.web import web
+from hushfade.plantext import records
 
 TITLE = "Audit"
-COLUMNS = ("check", "claim", "measurement", "confidence", "verdict")
+COLUMNS = ("verdict", "check", "claim", "measurement", "confidence")
+_PLANS = ("plan", "decay", "guarantee", "records", "digest")
 
 # what is in each check, in the order of the report
 CHECKS = {
@@ -71,7 +73,7 @@ def summary(audit: Audit) -> str:
     >>> from hushfade.audit import QUICK
     >>> from hushfade.audit.finding import exact
     >>> same = exact("replay", "a plan", "the same bytes", "0 differ", passed=True)
-    >>> summary(Audit(QUICK, 1, ("a plan",), (same,), 0.1))
+    >>> summary(Audit(QUICK, 1, {}, (same,), 0.1))
     '1 check: 1 passed, 0 failed.'
     """
     verdicts = [finding.passed for finding in audit.findings]
@@ -86,20 +88,22 @@ def summary(audit: Audit) -> str:
 
 def confidence(audit: Audit) -> str:
     """The false-alarm rate, said with what it is made of."""
-    chance = sum(finding.level > 0 for finding in audit.findings)
+    statistical = sum(finding.level > COINCIDENCE for finding in audit.findings)
+    draws = sum(finding.level == COINCIDENCE for finding in audit.findings)
     return (
-        f"{chance} of the checks are statistical. Each fails below p = {LEVEL:g}, so that a right "
-        f"implementation fails such a run with a probability of at most {audit.false_alarm:.1g}; "
-        f"the smallest p was {audit.smallest:.2g}. The others have no chance in them."
+        f"{statistical} of the checks are statistical. Each fails below p = {LEVEL:g}, so that a "
+        f"right implementation fails such a run with a probability of about "
+        f"{audit.false_alarm:.1g}; the smallest p was {audit.smallest:.2g}. {draws} compare draws, "
+        f"which chance makes alike in {COINCIDENCE:g}. The others have no chance in them."
     )
 
 
 def statement(audit: Audit) -> str:
     """What the run has shown, and what no such run can show."""
-    broken = [finding.subject for finding in audit.failed if finding.check == BROKEN]
-    if audit.failed and len(broken) == len(audit.failed):
+    if audit.broken:
+        broken = ", ".join(finding.subject for finding in audit.failed)
         return (
-            f"Nothing is shown: checks broke down ({', '.join(broken)}). "
+            f"Nothing is shown of what broke down ({broken}); the other checks passed. "
             f"Seed {audit.seed} repeats the run."
         )
     if audit.failed:
@@ -120,8 +124,9 @@ def document(audit: Audit) -> dict[str, Any]:
     """The whole audit as plain data."""
     return {
         "size": asdict(audit.size),
+        "began": audit.began.isoformat(timespec="seconds"),
         "seed": audit.seed,
-        "plans": list(audit.plans),
+        "plans": [dict(zip(_PLANS, row, strict=True)) for row in _described(audit)],
         "seconds": round(audit.seconds, 3),
         "passed": not audit.failed,
         "summary": summary(audit),
@@ -150,14 +155,14 @@ def machine() -> str:
 
 def markdown(audit: Audit) -> str:
     """The whole audit as a page."""
-    plans = plainly(", ".join(audit.plans))
     parts = [
         f"# {TITLE}",
-        f"Written by `hushfade audit`, the {audit.size.name} form, seed {audit.seed}, "
-        f"{audit.seconds:.0f} s. {machine()}. Plans: {plans}.",
+        f"Written by `hushfade audit`, the {audit.size.name} form, {audit.began:%Y-%m-%d %H:%M} "
+        f"UTC, seed {audit.seed}, {audit.seconds:.0f} s. {machine()}.",
         f"**{summary(audit)}**",
+        f"{plainly(statement(audit))}\n\n{confidence(audit)}",
+        f"## Plans\n\n{_table(_PLANS, _described(audit))}",
         *sections(audit.findings),
-        f"## What was shown\n\n{plainly(statement(audit))}\n\n{confidence(audit)}",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -165,9 +170,9 @@ def markdown(audit: Audit) -> str:
 def sections(findings: Sequence[Finding]) -> Iterator[str]:
     """A heading, a sentence and a table for each check."""
     for check, group in _grouped(findings):
-        rows = [(f.subject, f.claim, f.measurement, f.confidence, f.verdict) for f in group]
+        rows = [(f.verdict, f.subject, f.claim, f.measurement, f.confidence) for f in group]
         heading = check[0].upper() + check[1:] if check[0].isascii() else check
-        yield f"## {heading}\n\n{CHECKS[check]}\n\n{_table(rows)}"
+        yield f"## {heading}\n\n{CHECKS[check]}\n\n{_table(COLUMNS, rows)}"
 
 
 def plainly(text: str) -> str:
@@ -192,7 +197,15 @@ def _grouped(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
     return [(check, list(group)) for check, group in groupby(placed, key=lambda f: f.check)]
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    cells = [[plainly(cell) for cell in row] for row in (COLUMNS, *rows)]
+def _described(audit: Audit) -> list[tuple[str, ...]]:
+    """What each plan is, and by which digest it is known again."""
+    return [
+        (name, repr(plan.decay), plan.guarantee.sentence(), records(plan), plan.digest.hex())
+        for name, plan in audit.plans.items()
+    ]
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    cells = [[plainly(cell) for cell in row] for row in (columns, *rows)]
     listed = ["| " + " | ".join(row) + " |" for row in cells]
-    return "\n".join([listed[0], "|" + "---|" * len(COLUMNS), *listed[1:]])
+    return "\n".join([listed[0], "|" + "---|" * len(columns), *listed[1:]])

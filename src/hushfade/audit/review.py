@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -41,9 +42,10 @@ class Audit:
 
     size: Size
     seed: int
-    plans: Sequence[str]
+    plans: Mapping[str, Plan]
     findings: Sequence[Finding]
     seconds: float
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def failed(self) -> list[Finding]:
@@ -51,8 +53,13 @@ class Audit:
         return [finding for finding in self.findings if finding.passed is False]
 
     @property
+    def broken(self) -> bool:
+        """Whether all that failed are checks that broke down: nobody is accused."""
+        return bool(self.failed) and all(finding.check == BROKEN for finding in self.failed)
+
+    @property
     def false_alarm(self) -> float:
-        """How often, at most, the right implementation fails such a run."""
+        """How often the right implementation fails such a run: the sum of all levels."""
         return sum(finding.level for finding in self.findings)
 
     @property
@@ -70,7 +77,7 @@ def audit(
     watch: Watch = lambda done, of, doing: None,
 ) -> Audit:
     """Every check on the plans; where none are given on a few, and in full on all kinds."""
-    before = perf_counter()
+    began, before = datetime.now(UTC), perf_counter()
     chance = Chance(seed)
     if plans is not None and not plans:
         raise InvalidValue("plans must not be empty")
@@ -80,11 +87,11 @@ def audit(
     findings = list(
         checked(subject or Subject(), chosen, size, chance, more=more, sampled=sampled, watch=watch)
     )
-    names = (*chosen, *more)
-    found = Audit(size, chance.seed, names, findings, perf_counter() - before)
+    all_plans = {**chosen, **more}
+    found = Audit(size, chance.seed, all_plans, findings, perf_counter() - before, began)
     if not found.false_alarm <= FALSE_ALARM:
         raise InvalidValue(
-            f"plans must be fewer for a false-alarm rate of {FALSE_ALARM:g}, got {len(names)}"
+            f"plans must be fewer for a false-alarm rate of {FALSE_ALARM:g}, got {len(all_plans)}"
         )
     return found
 

@@ -64,7 +64,7 @@ def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
         exact(
             RECORDS,
             f"{name}, {what}",
-            f"moves its total by at most {largest} units",
+            f"moves its total by at most {_units(largest)}",
             _told(moves),
             passed=all(moved.right and moved.size <= largest * (1.0 + _CLOSE) for moved in moves),
         )
@@ -240,7 +240,11 @@ def _moved(subject: Subject, plan: Plan, source: Any, steps: int, offer: Offer) 
 def _told(moves: list[_Moved]) -> str:
     """The worst of them."""
     worst = max(moves, key=lambda moved: (not moved.right, moved.size))
-    return f"{worst.size:.6g} units" + worst.fault + f"; {len(moves)} tried"
+    return _units(worst.size) + worst.fault + f"; {len(moves)} tried"
+
+
+def _units(size: float) -> str:
+    return "1 unit" if size == 1 else f"{size:.6g} units"
 
 
 def _refusals(subject: Subject, plan: Plan, source: Any) -> tuple[int, int]:

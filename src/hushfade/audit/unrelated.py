@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushfade.audit.finding import Finding, by_chance, exact
+from hushfade.audit.finding import COINCIDENCE, Finding, by_chance, distinct
 from hushfade.check import Column, Matrix, Signed
 
 _PAIRED = 64  # lanes of which every pair is looked at
@@ -38,7 +38,6 @@ def independence(check: str, name: str, parts: list[Signed]) -> Iterator[Finding
 def repeated(check: str, name: str, sigma: float, parts: list[Signed]) -> Finding:
     """No run of draws comes twice, at whatever distance: as long as chance would not repeat it."""
     count = sum(part.size for part in parts)
-    # P[two draws alike] is 1/(2σ√π); so many in a row are alike by chance in 1 of 10^12 audits
     length = unlikely(sigma, count)
     rows = [
         np.lib.stride_tricks.sliding_window_view(column, length)
@@ -47,18 +46,22 @@ def repeated(check: str, name: str, sigma: float, parts: list[Signed]) -> Findin
         if len(column) >= length
     ]
     if not rows:
-        return exact(check, f"{name}, repeats", "none", "too few steps", passed=True)
+        return distinct(check, f"{name}, repeats", "none", "too few steps", passed=True)
     windows = np.concatenate(rows)
     again = _equal_rows(windows)
     measured = f"{again} of {len(windows):,} runs of {length} draws come again"
-    return exact(
+    return distinct(
         check, f"{name}, repeats", "no run of draws comes twice", measured, passed=not again
     )
 
 
 def unlikely(sigma: float, count: int) -> int:
-    """How many draws in a row no two of so many places share, but for 1 of 10^12 audits."""
-    return math.ceil(math.log(count**2 * 1e12) / math.log(2.0 * sigma * math.sqrt(math.pi)))
+    """How many draws in a row no two of so many places share, but for 1 of 10^12 audits.
+
+    Two draws are alike with probability 1/(2σ√π), about.
+    """
+    alike = math.log(2.0 * sigma * math.sqrt(math.pi))
+    return math.ceil(math.log(count**2 / COINCIDENCE) / alike)
 
 
 def correlation(a: Column, b: Column) -> float:

@@ -2,7 +2,7 @@
 
     exit code   0 done   1 internal error   2 wrong options   3 refused content of a file
                 4 refused because it would break a promise   5 a file cannot be read or written
-                130 interrupted
+                6 a check of the audit failed   130 interrupted
 
 An error is one line, never a traceback, unless HUSHFADE_DEBUG=1 asks for it: a traceback may show
 what the data are.
@@ -43,6 +43,7 @@ class Exit(IntEnum):
     DATA = 3
     REFUSED = 4
     FILE = 5
+    AUDIT = 6
     INTERRUPTED = 130
 
 
