@@ -528,12 +528,25 @@ def test_changed_bytes_are_refused():
         CorrelatedNoise.load("text", noise=SEEDED)
 
 
-def test_forged_numbers_that_overflow_are_refused_without_a_warning():
+def test_the_end_of_a_very_long_horizon_does_not_matter():
+    window = SlidingWindow(length=3)
+    near = start(window, horizon=10**6).sensitivity
+    assert start(window, horizon=10**12).sensitivity == pytest.approx(near, rel=1e-9)
+    twice = Guarantee(1, 1e-6, participations=2, separation=10)
+    bands = factor.square_root(Exponential(half_life=5)).rounded(12)
+    endless = start(bands, guarantee=twice).sensitivity
+    assert start(bands, horizon=10**15, guarantee=twice).sensitivity == endless
+    with pytest.raises(InvalidValue, match="n must be given for repeated"):
+        start(window, horizon=10**12, guarantee=twice)
+
+
+@pytest.mark.parametrize("forged", [b"1e308", b"5e-324"])
+def test_forged_numbers_that_overflow_are_refused_without_a_warning(forged):
     pair = plan(NoDecay(), ONE, horizon=8, method="normalized").pair
     data = start(pair, 1).save()
     body = data[data.index(b"{") : -32]  # the state, of no steps yet, is zeros
     gain = json.loads(body.rstrip(b"\0"))["series"]["gain"]
-    text = body.replace(repr(gain[2]).encode(), b"1e308", 1)
+    text = body.replace(repr(gain[2]).encode(), forged, 1)
     head = data[: data.index(b"\n") + 1] + (text.rindex(b"}") + 1).to_bytes(8, "little")
     forged = head + text + hashlib.sha256(head + text).digest()
     with pytest.raises(InvalidValue, match="norm must give noise that"):

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import CustomDecay, InvalidValue, NoDecay, PowerLaw, SlidingWindow, factor
-from hushfade.participation import once, repeated
+from hushfade.participation import forever, once, repeated
 from tests.decays import ALL_DECAYS
 
 STABLE = [decay for decay in ALL_DECAYS if not repr(decay).startswith("CustomDecay(values=(0.99")]
@@ -48,6 +48,31 @@ def test_repeated_participation_is_bounded_for_other_taps(decay, k, b):
     assert not found.exact
     assert truth <= found.value * (1 + 1e-12)
     assert found.value <= k * pair.sensitivity(9).value * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("r", [[1.0, 0.5, 0.5, 0.25, 0.125], [1.0], [3.0, 1.0], [1.0, 0.2, 0.9]])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("b", [1, 2, 3, 5, 7])
+def test_for_ever_is_long_enough_a_horizon(r, k, b):
+    taps = np.array(r)
+    value, exact = forever(taps, k, b)
+    columns = np.zeros((len(r) + (k - 1) * b, k))
+    for i in range(k):
+        columns[i * b : i * b + len(r), i] = taps
+    together = np.linalg.norm(columns.sum(axis=1))
+    if exact:
+        assert_allclose(value, together, rtol=1e-14)
+    else:
+        assert value >= together * (1 - 1e-14)
+    longer = np.concatenate([taps, np.zeros(k * b)])
+    assert_allclose(repeated(longer, k, b)[0], value, rtol=1e-14)
+
+
+def test_a_person_may_appear_for_ever():
+    taps = np.array([1.0, 0.5, 0.25])  # endlessly many, each step: 1.75 at each
+    assert_allclose(forever(taps, 10**12, 1)[0], 1.75e6, rtol=1e-11)
+    assert_allclose(forever(taps, 10**12, 10**15)[0], 1e6 * np.linalg.norm(taps), rtol=1e-15)
+    assert repeated(taps, 10**12, 10**15)[0] == np.linalg.norm(taps)
 
 
 def test_repeated_participation_with_a_gain_is_bounded():

@@ -290,6 +290,9 @@ def test_wrong_shapes_and_keys_are_refused():
     for bad in (np.zeros((2, 2)), np.zeros(2), [[1, 2, float("inf")]], 5):
         with pytest.raises(HushfadeError):
             vectors.step(bad)
+    for bad in ([1e308, 0.25, 0.0], [float("-inf"), 1e308, 0.0]):  # nor do they overflow
+        with pytest.raises(HushfadeError):
+            vectors.step_total(bad)
 
 
 def test_totals_that_int64_could_not_carry_are_refused():

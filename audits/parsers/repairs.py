@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 
 # A document whose digest is right is as costly as it says: larger ones stay damaged.
-_TAPS, _TIMES, _SPAN = 1 << 20, 1000, 1 << 16
+_TAPS = 1 << 20
 _SLOT = 256
 _SUM = 32
 
@@ -27,13 +27,10 @@ def plan(data: bytes) -> bytes:
 
 
 def _cheap(document: object) -> bool:
-    """Does it say that it has few taps, and of a person few participations?"""
+    """Does it say that it has few taps?"""
     match document:
-        case {"taps": {"support": int(support)}} if support > _TAPS:
-            return False
-    match document:
-        case {"guarantee": {"participations": int(times), "separation": int(apart)}}:
-            return times <= _TIMES and (times - 1) * apart <= _SPAN
+        case {"taps": {"support": int(support)}}:
+            return support <= _TAPS
     return True
 
 

@@ -43,11 +43,13 @@ class Correlation:
     sensitivity: float
 
     def __post_init__(self) -> None:
-        limits = np.finfo(self.dtype)
-        if not float(limits.tiny) * _ROOM <= self.stddev <= float(limits.max) / _ROOM:
-            raise InvalidValue(
-                f"norm must give noise that {self.dtype} can hold, got stddev {self.stddev:.3g}"
-            )
+        limits, gain = np.finfo(self.dtype), self.pair.gain
+        for level in (1.0,) if gain is None else (float(np.min(gain)), float(np.max(gain))):
+            stddev = self.stddev / level
+            if not float(limits.tiny) * _ROOM <= stddev <= float(limits.max) / _ROOM:
+                raise InvalidValue(
+                    f"norm must give noise that {self.dtype} can hold, got stddev {stddev:.3g}"
+                )
 
     @property
     def stddev(self) -> float:

@@ -29,6 +29,7 @@ from hushfade.exponentials import CompactTaps
 from hushfade.quotient import quotient
 from hushfade.taps import CountingTaps, IntegerTaps, ListedTaps, RootTaps, Taps
 
+_ADDED_UP = 1 << 24  # steps whose taps are added up one by one
 LONGEST = 1 << 20  # taps kept by `rounded` and `stepped` when no horizon ends them sooner
 
 
@@ -106,11 +107,22 @@ class Factorization:
             exact = not isinstance(self.taps, CountingTaps)
             return Sensitivity(math.sqrt(self.taps.energy()), exact)
         if steps is None:
-            if support is None:
-                raise InvalidValue("n must be given for repeated participation with endless taps")
-            b = min(b, support)  # farther apart they do not meet either
-            steps = support + (k - 1) * b
+            return self._endless(k, b)
+        if steps > _ADDED_UP and not isinstance(self.taps, RootTaps):
+            return Sensitivity(self._endless(k, b).value, exact=False)
         return Sensitivity(*participation.repeated(self.taps.first(steps), k, b))
+
+    def _endless(self, k: int, b: int) -> Sensitivity:
+        """The sensitivity of a stream without end, and from above of one that ends."""
+        support = self.taps.support
+        if support is None and k == 1:
+            return Sensitivity(math.sqrt(self.taps.energy()), exact=False)
+        if support is None:
+            raise InvalidValue(
+                "n must be given for repeated participation with endless taps, and be at most "
+                f"{_ADDED_UP}"
+            )
+        return Sensitivity(*participation.forever(self.taps.first(support), k, b))
 
     def error_factor(self, n: int) -> float:
         """‖L‖₂→∞ · ‖R‖₁→₂ of the first n steps: worst standard deviation for unit noise multiplier

@@ -119,9 +119,10 @@ class Intake:
         if totals.dtype.kind in "iu":  # in integers throughout: float64 would round beyond 2^53
             return self._integers(totals)
         per_unit, most = self._scale
-        units = totals * per_unit
-        if not (units.min() >= -most and units.max() <= most):  # nan is not
+        limit = most * self.resolution  # compared before they are scaled, which may overflow
+        if not (float(totals.min()) >= -limit and float(totals.max()) <= limit):  # nan is not
             raise InvalidValue(_TOO_LARGE)
+        units = totals * per_unit
         found = units.astype(np.int64, order="C")
         same = np.array_equal(found, units)
         if per_unit < 1.0:  # what is too small for its own scale is not 0

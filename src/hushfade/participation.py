@@ -28,21 +28,51 @@ def repeated(r: Column, k: int, b: int) -> tuple[float, bool]:
 
     And whether it is exact.  For r ≥ 0 that does not increase it is ‖Σ_{i<k} r shifted by ib‖
     (Kalinin & Lampert 2024).  Otherwise it is bounded by Σ_{i,j} of the largest correlation of |r|
-    at lags ≥ |i-j| b.
+    at lags ≥ |i-j| b.  Cost: O(len(r)), or one FFT product.
 
     >>> repeated(np.array([1.0, 0.5, 0.0]), 2, 1)  # ‖(1, 1.5, 0.5)‖
     (1.8708286933869707, True)
     """
     if k == 1:
         return float(np.linalg.norm(r)), True
+    if not disk.falls(r):
+        return _bound(r, k, b), False
+    b = min(b, len(r))
+    total = _endless(r, b)
+    total[k * b :] -= total[: max(len(r) - k * b, 0)].copy()
+    return float(np.linalg.norm(total)), True
+
+
+def forever(r: Column, k: int, b: int) -> tuple[float, bool]:
+    """The same in a stream without end, for taps that are r, then zeros.
+
+    Where q columns overlap, each beyond the q-th adds what one period of endlessly many has.
+
+    >>> forever(np.array([1.0, 0.5]), 2, 1), forever(np.array([1.0, 0.5]), 10**18, 1)[0]
+    ((1.8708286933869707, True), 1500000000.0)
+    """
+    b = min(b, len(r))  # farther apart they do not meet either
+    if not disk.falls(r):
+        return _bound(r, k, b), False
+    q = min(k, -(-len(r) // b))
+    first = repeated(np.concatenate([r, np.zeros((q - 1) * b)]), q, b)[0]
+    period = _endless(r, b)[-b:]
+    return math.hypot(first, math.sqrt(k - q) * float(np.linalg.norm(period))), True
+
+
+def _endless(r: Column, b: int) -> Column:
+    """Σ_{i≥0} r shifted by ib, within len(r) steps: exact where r is whole, in whatever unit."""
     n = len(r)
-    if disk.falls(r):
-        total = np.zeros(n)
-        for i in range(k):
-            total[i * b :] += r[: n - i * b]
-        return float(np.linalg.norm(total)), True
-    size = np.abs(r)
+    padded = np.zeros((-(-n // b), b))
+    padded.ravel()[:n] = r
+    return np.cumsum(padded, axis=0).ravel()[:n]
+
+
+def _bound(r: Column, k: int, b: int) -> float:
+    """√(Σ_{i,j<k} of the largest correlation of |r| at lags ≥ |i-j| b)."""
+    n, size = len(r), np.abs(r)
     correlation = fourier.plain_product(size[::-1], size, slice(0, n))[::-1]  # Σ_i |r_i| |r_{i+d}|
     beyond = np.maximum.accumulate(correlation[::-1])[::-1]  # the largest at lags ≥ d
-    pairs = sum(2 * (k - m) * float(beyond[m * b]) for m in range(1, k) if m * b < n)
-    return math.sqrt(k * float(correlation[0]) + pairs), False
+    meeting = beyond[b::b][: k - 1]
+    times = 2.0 * (float(k) - np.arange(1, len(meeting) + 1))
+    return math.sqrt(k * float(correlation[0]) + float(times @ meeting))

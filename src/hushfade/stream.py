@@ -213,7 +213,8 @@ class Stream:
 
         Refused: another format or version, changed bytes, another plan than `plan`, noise of
         another kind, key, stream or epoch, and a state older than what this process has released,
-        since its steps would be drawn twice.  That a later state exists elsewhere cannot be seen from here: a store keeps that.
+        since its steps would be drawn twice.  That a later state exists elsewhere cannot be seen
+        from here: a store keeps that.
         """
         from hushfade import savefile
 

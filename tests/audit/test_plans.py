@@ -17,6 +17,7 @@ from hushfade.audit.review import checked
 from tests.audit.bugs import Seeded
 
 ONE = Guarantee(1, 1e-6)
+FINE = Guarantee(20, 1e-6)
 SWAP = Guarantee(1, 1e-6, neighbours="replace")
 TWICE = Guarantee(1, 1e-6, participations=2, separation=2)
 APART = Guarantee(1, 1e-6, participations=10, separation=168)
@@ -37,6 +38,10 @@ PLANS = {
     "a window, weekly": plan(SlidingWindow(length=7), WEEKS, low=-1, high=1),
     "a week of minutes": plan(Exponential(half_life=10_080), ONE),
     "taps longer than what is run": plan(Exponential(half_life=5000), ONE),
+    "a gain on a long run": plan(NoDecay(), FINE, horizon=30_000, method="normalized"),
+    "a long run on a fine grid": plan(NoDecay(), ONE, horizon=100_000, resolution=2.0**-17),
+    "the finest grid, for ever": plan(PowerLaw(power=0.1), FINE, resolution=2.0**-20),
+    "hardly any noise": plan(Exponential(half_life=8), Guarantee(700, 1e-6), resolution=2.0**-16),
 }
 
 
