@@ -85,7 +85,7 @@ def _listed(done: Audit) -> Iterator[Part]:
     """What concerns no single plan, in full."""
     titles = {
         "sampler": "Sampler",
-        "precision attack": "Float attack",
+        "precision attack": "Precision attack",
         "fresh keys": "Fresh keys",
         "timing": "Timing",
     }

@@ -30,21 +30,29 @@ def sentences(plan: Plan) -> list[str]:
     return [plan.guarantee.sentence(), accuracy, plan.certificate(n).sentence()]
 
 
-def rows(plan: Plan) -> list[tuple[str, str]]:
-    """The numbers, each with its name."""
-    n = plan.horizon or 1000
-    deviations = plan.stddevs(n)
+def facts(plan: Plan) -> list[tuple[str, str]]:
+    """What was chosen."""
     intake = plan.intake
-    bound = plan.error_bound(n)
-    each = "" if intake.lanes == 1 else ", for any one of them"
     largest = intake.largest_total * intake.resolution
-    cost = plan.cost
+    ends = ", for ever" if plan.horizon is None else f", {plan.horizon} steps"
     return [
         ("decay", repr(plan.decay)),
-        ("method", plan.method + (", for ever" if plan.horizon is None else f", {n} steps")),
+        ("method", plan.method + ends),
         ("released", _lanes(plan)),
-        ("records", records(plan)),
+        ("records", _records(plan)),
         ("grid", f"{intake.resolution:g}; a step's total up to {largest:.3g}"),
+    ]
+
+
+def rows(plan: Plan) -> list[tuple[str, str]]:
+    """What was chosen, and the numbers, each with its name."""
+    n = plan.horizon or 1000
+    deviations = plan.stddevs(n)
+    bound = plan.error_bound(n)
+    each = "" if plan.intake.lanes == 1 else ", for any one of them"
+    cost = plan.cost
+    return [
+        *facts(plan),
         ("sensitivity", f"{plan.sensitivity:.6g}"),
         ("noise", f"standard deviation {plan.noise_stddev:.6g} at each step"),
         ("error", f"standard deviation {deviations[0]:.4g} at step 1, {deviations[-1]:.4g} at {n}"),
@@ -65,8 +73,7 @@ def _lanes(plan: Plan) -> str:
     return "one decayed sum"
 
 
-def records(plan: Plan) -> str:
-    """What a record may be."""
+def _records(plan: Plan) -> str:
     intake = plan.intake
     if intake.norm is not None:
         return f"vectors clipped to norm {intake.norm:g}"

@@ -50,7 +50,9 @@ def distinguish(
         b = _statistic(many, change, loud, known)
         d = _direction(many, change, steps)
         expected = norm(d) / math.sqrt(many.sigma**2 + 1.0 / 12.0)
-        found.append(_mu(f"{name}, {change.name}", a, b, expected, claimed.guarantee.mu))
+        claim = f"at most μ = {claimed.guarantee.mu:.4f}; by R̃ Δx {expected:.4f} in {steps} steps"
+        said = f"{name}, {change.name}"
+        found.append(_mu(said, claim, shift_of(a, b), expected, claimed.guarantee.mu))
         found.append(_epsilon(f"{name}, {change.name}", a, b, claimed))
     return found
 
@@ -119,17 +121,17 @@ def _statistic(plan: Plan, change: Change, released: Column, known: Signed) -> C
     return total / (norm(d) * plan.sigma)
 
 
-def _mu(subject: str, a: Column, b: Column, expected: float, claimed: float) -> Finding:
+def _mu(subject: str, claim: str, found: Shift, expected: float, claimed: float) -> Finding:
     from scipy.stats import t
 
-    found = shift_of(a, b)
     p = 2.0 * float(t.sf(abs(found.mu - expected) / found.error, found.freedom))
     reach = float(t.isf(LEVEL, found.freedom)) * found.error
     return by_chance(
         MU,
         subject,
-        f"at most μ = {claimed:.4f}, here {expected:.4f}",
-        f"{found.mu:.4f} ± {found.error:.4f} from {len(a):,} copies",
+        claim,
+        f"{found.mu:.4f} ± {found.error:.4f} from {found.freedom // 2 + 1:,} copies, "
+        f"{(found.mu - expected) / found.error:+.1f} standard errors",
         p,
         within=found.mu - reach <= claimed * (1.0 + 1e-9),
     )

@@ -13,11 +13,19 @@ from typing import Any
 from hushfade.audit.finding import COINCIDENCE, LEVEL, Finding
 from hushfade.audit.review import Audit
 from hushfade.paper.web import web
-from hushfade.plantext import records
+from hushfade.plan import Plan
+from hushfade.plantext import facts
 
-TITLE = "Audit"
+LETTERS = """\
+- A record is put on a grid, and so is what crosses from the private to the public half: a *unit*
+  is one step of it.
+- x are the totals of the steps. y = R̃ x + z is what crosses, in whole units; z is its noise, with
+  standard deviation σ. s = L y is released.
+- Δx is how one person's records may change x, and R̃ Δx by how much that moves y. The guarantee is
+  ‖R̃ Δx‖ ≤ σ μ.
+- *told*: a number without a claim and a verdict.
+- What each check shows, and what none can show: The audit, in hushfade's documentation."""
 COLUMNS = ("verdict", "check", "claim", "measurement", "confidence")
-_PLANS = ("plan", "decay", "guarantee", "records", "digest")
 
 # what is in each check, in the order of the report
 CHECKS = {
@@ -90,11 +98,12 @@ def confidence(audit: Audit) -> str:
     """The false-alarm rate, said with what it is made of."""
     statistical = sum(finding.level > COINCIDENCE for finding in audit.findings)
     draws = sum(finding.level == COINCIDENCE for finding in audit.findings)
+    smallest = f"{audit.smallest:.2g}" if audit.smallest >= 1e-300 else "below 1e-300"
     return (
-        f"{statistical} of the checks are statistical. Each fails below p = {LEVEL:g}, so that a "
-        f"right implementation fails such a run with a probability of about "
-        f"{audit.false_alarm:.1g}; the smallest p was {audit.smallest:.2g}. {draws} compare draws, "
-        f"which chance makes alike in {COINCIDENCE:g}. The others have no chance in them."
+        f"{statistical} of the checks are statistical. Each fails below p = {LEVEL:g}, some on two "
+        "conditions, so that a right implementation fails such a run with a probability of about "
+        f"{audit.false_alarm:.1g}; the smallest p was {smallest}. {draws} look for draws that come "
+        f"again, by chance in {COINCIDENCE:g} each. The others have no chance in them."
     )
 
 
@@ -115,8 +124,9 @@ def statement(audit: Audit) -> str:
     return (
         "Shown, on this machine and for these plans: what is released has the noise that the plan "
         "states, no change that was tried moves it farther than the guarantee allows, and no step "
-        "is drawn twice. Not shown: that nothing else can go wrong, and that the operating "
-        "system's random numbers cannot be guessed."
+        "is drawn twice within one process. Not shown: that nothing else can go wrong, that the "
+        "operating system's random numbers cannot be guessed, and what a new process does with an "
+        "old state, which only a store knows."
     )
 
 
@@ -126,7 +136,7 @@ def document(audit: Audit) -> dict[str, Any]:
         "size": asdict(audit.size),
         "began": audit.began.isoformat(timespec="seconds"),
         "seed": audit.seed,
-        "plans": [dict(zip(_PLANS, row, strict=True)) for row in _described(audit)],
+        "plans": [{"plan": name} | _described(plan) for name, plan in audit.plans.items()],
         "seconds": round(audit.seconds, 3),
         "passed": not audit.failed,
         "summary": summary(audit),
@@ -155,16 +165,26 @@ def machine() -> str:
 
 def markdown(audit: Audit) -> str:
     """The whole audit as a page."""
+    failures = [_failures(audit)] if audit.failed else []
     parts = [
-        f"# {TITLE}",
+        f"# {plainly(_title(audit))}",
         f"Written by `hushfade audit`, the {audit.size.name} form, {audit.began:%Y-%m-%d %H:%M} "
         f"UTC, seed {audit.seed}, {audit.seconds:.0f} s. {machine()}.",
         f"**{summary(audit)}**",
-        f"{plainly(statement(audit))}\n\n{confidence(audit)}",
-        f"## Plans\n\n{_table(_PLANS, _described(audit))}",
+        *failures,
+        plainly(statement(audit)),
+        confidence(audit),
+        f"## {'Plan' if len(audit.plans) == 1 else 'Plans'}",
+        *(_listed(name, plan) for name, plan in audit.plans.items()),
+        f"## Letters and words\n\n{LETTERS}",
         *sections(audit.findings),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _title(audit: Audit) -> str:
+    names = list(audit.plans)
+    return f"Audit of {names[0] if len(names) == 1 else f'{len(names)} plans'}"
 
 
 def sections(findings: Sequence[Finding]) -> Iterator[str]:
@@ -186,7 +206,11 @@ def plainly(text: str) -> str:
 
 def html(audit: Audit) -> str:
     """The page as one file that needs no other, light and dark."""
-    page = web(TITLE, markdown(audit), Path())
+    page = web(_title(audit), markdown(audit), Path())
+    contents = re.search(r"<nav .*?</nav>", page, re.DOTALL)
+    if contents is not None:  # the verdict first
+        page = page.replace(contents[0], "", 1).replace("<h2", contents[0] + "<h2", 1)
+    page = page.replace("</style>", "li { overflow-wrap: anywhere; }\n</style>", 1)
     page = page.replace("<td>passed</td>", '<td class="holds">passed</td>')
     return page.replace("<td>FAILED</td>", '<td class="false">FAILED</td>')
 
@@ -197,12 +221,28 @@ def _grouped(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
     return [(check, list(group)) for check, group in groupby(placed, key=lambda f: f.check)]
 
 
-def _described(audit: Audit) -> list[tuple[str, ...]]:
-    """What each plan is, and by which digest it is known again."""
-    return [
-        (name, repr(plan.decay), plan.guarantee.sentence(), records(plan), plan.digest.hex())
-        for name, plan in audit.plans.items()
-    ]
+def _described(plan: Plan) -> dict[str, str]:
+    """What the plan is, and the digest by which it is known again."""
+    return {
+        **dict(facts(plan)),
+        "guarantee": plan.guarantee.sentence(),
+        "digest": plan.digest.hex(),
+    }
+
+
+def _listed(name: str, plan: Plan) -> str:
+    """The same as a list."""
+    told = [f"- {what}: {plainly(text)}" for what, text in _described(plan).items()]
+    return "\n".join([f"**{plainly(name)}**", "", *told])
+
+
+def _failures(audit: Audit) -> str:
+    """What failed, before all that did not."""
+    return "\n".join(
+        f"- **FAILED**, {f.check}, {plainly(f.subject)}: {plainly(f.claim)}; found: "
+        f"{plainly(f.measurement)} ({plainly(f.confidence)})"
+        for f in audit.failed
+    )
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

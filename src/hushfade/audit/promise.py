@@ -28,6 +28,7 @@ CHECK = "certificates"
 _DIGITS, _MOST_DIGITS = 60, 1000  # of what is left, and at most in all
 _CLOSE = 1e-9
 _ROWS = 48  # steps of what is computed by dense matrices, or with exact sums
+_MATRIX = 400  # steps of a horizon that is looked at whole
 _COLUMNS = 400  # of a gain, looked at one by one
 
 
@@ -121,7 +122,7 @@ def _mu(plan: Plan, name: str) -> Finding:
         CHECK,
         subject,
         claim,
-        f"{ratio:.12g} times that",
+        f"{found:.12g}",
         passed=1.0 - 1e-6 <= ratio <= 1.0 + 1e-12,
     )
 
@@ -136,7 +137,7 @@ def _sigma(plan: Plan, name: str) -> Finding:
     close = _CLOSE if plan.pair.gain is None else 1e-6
     passed = ratio >= 1.0 - 1e-15 and (ratio <= 1.0 + close or not whole)
     claim = "σ μ is the largest ‖R̃ Δx‖" if whole else "σ μ is at least the largest ‖R̃ Δx‖ found"
-    return exact(CHECK, f"{name}, sigma", claim, f"{ratio:.15g} times it", passed=passed)
+    return exact(CHECK, f"{name}, sigma", claim, f"{ratio:.15g} of it", passed=passed)
 
 
 def _stddevs(plan: Plan, name: str) -> Finding:
@@ -165,8 +166,9 @@ def _stddevs(plan: Plan, name: str) -> Finding:
 
 def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
     """The certificate's lower bound must be below what any factorization reaches."""
-    n = min(_ROWS, plan.horizon or _ROWS)
-    subject, claim = f"{name}, optimum", "the lower bound is below every factorization tried"
+    n = plan.horizon if plan.horizon is not None and plan.horizon <= _MATRIX else _ROWS
+    subject = f"{name}, optimum"
+    claim = f"the lower bound of the error in {n} steps is below every factorization tried"
     try:
         found = plan.certificate(n)
     except InvalidValue:  # an error below what is possible
@@ -177,11 +179,13 @@ def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
     if plan.guarantee.participations == 1:
         rivals |= _factorizations(plan, n)
     least = min(rivals, key=lambda rival: rivals[rival])
+    made_for = f", {achieved:.6g} by this plan" if least != "this plan" else ""
+    made_for += f", which is for {plan.horizon:,} steps" if (plan.horizon or 0) > n else ""
     yield exact(
         CHECK,
         subject,
         claim,
-        f"{found.lower:.6g}, against {rivals[least]:.6g} of {least}; this plan {achieved:.6g}",
+        f"{found.lower:.6g}; {rivals[least]:.6g} by {least}" + made_for,
         passed=found.lower <= rivals[least] * (1.0 + 1e-12) and found.ratio >= 1.0 - 1e-12,
     )
 

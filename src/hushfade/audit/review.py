@@ -133,13 +133,15 @@ def _jobs(
     """What is done, in order, each with a word for those who wait."""
     for name, plan in plans.items():
         yield from _of_plan(subject, plan, name, size, chance)
-    name, plan = next(iter(plans.items()))
-    for sigma in sampled or (subject.plan(plan).sigma,):
+    first = next(iter(plans.items()))
+    for sigma in sampled or sorted({subject.plan(plan).sigma for plan in plans.values()}):
         yield f"sampler, σ = {sigma:.4g}", partial(sampler, subject, sigma, size.draws, chance)
-    yield "precision attack", partial(precision, subject, plan, name, size, chance)
-    yield "second process", partial(twice, subject, plan, name, chance)
+    for name, plan in [first] if sampled else plans.items():  # all of those that were asked for
+        yield f"{name}: precision attack", partial(precision, subject, plan, name, size, chance)
+        yield f"{name}: second process", partial(twice, subject, plan, name, chance)
+        yield f"{name}: near bindings", partial(bindings, subject, plan, name, chance)
+    name, plan = first
     yield "far positions", partial(positions, subject, plan, chance)
-    yield "near bindings", partial(bindings, subject, plan, name, chance)
     yield "fresh keys", partial(starts, subject, plan, size)
     yield "timing", partial(timing, subject, plan, name, size, chance)
 
@@ -158,7 +160,7 @@ def _of_plan(
     yield f"{name}: fork", partial(fork, subject, plan, name)
     yield f"{name}: noise apart", partial(apart, subject, plan, name, chance)
     yield f"{name}: noise in releases", partial(noise, subject, plan, name, size, chance)
-    yield f"{name}: every source", partial(sources, subject, plan, name, size, chance)
+    yield f"{name}: noise of every source", partial(sources, subject, plan, name, size, chance)
     yield f"{name}: released error", partial(accuracy, subject, plan, name, size, chance)
     yield f"{name}: μ-test", partial(distinguish, subject, plan, name, size, chance)
 

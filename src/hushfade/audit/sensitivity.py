@@ -16,7 +16,7 @@ import numpy as np
 from hushfade.audit.accuracy import inputs
 from hushfade.audit.chance import Chance
 from hushfade.audit.changes import Change, changes, falls, heaviest_column, kinds, needed
-from hushfade.audit.finding import Finding, exact
+from hushfade.audit.finding import Finding, exact, told
 from hushfade.audit.observed import crossed, in_use, legible, private
 from hushfade.audit.offered import Offer, bad, offered, quiet
 from hushfade.audit.subject import Subject, doors, taken
@@ -27,6 +27,7 @@ from hushfade.plan import Plan
 CHECK, RECORDS, ENDS = "sensitivity", "records", "horizon"
 
 _LONGEST = 1 << 18  # values of a run
+_TO_THE_END = 1 << 23  # values of a run to the horizon
 _FEW = 8  # steps of a run from records
 _CLOSE = 1e-9
 _LAST_BITS = 16 * float(np.finfo(np.float64).eps)
@@ -84,13 +85,16 @@ def ends(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findin
     """A plan for so many steps gives no more."""
     plan = subject.plan(plan)
     lanes = plan.intake.lanes
-    if plan.horizon is None or plan.horizon * lanes > _LONGEST:
+    if plan.horizon is None:
         return []
+    claim = f"no step after the {plan.horizon:,} that the noise is made for"
+    if plan.horizon * lanes > _TO_THE_END:
+        shown = f"not looked at: more than {_TO_THE_END:,} steps and keys"
+        return [told(ENDS, name, claim, shown, "none")]
     stream = subject.start(plan, chance.noise())
     stream.run(np.zeros((plan.horizon, lanes)))
     after = taken(doors(plan, stream))
-    shown = f"step {plan.horizon + 1} is " + (f"released by {after}" if after else "refused")
-    claim = f"no step after the {plan.horizon} that the noise is made for"
+    shown = f"step {plan.horizon + 1:,} is " + (f"released by {after}" if after else "refused")
     return [exact(ENDS, name, claim, shown, passed=not after)]
 
 
@@ -117,11 +121,14 @@ def _compared(
     )
     ratio = largest / plan.sigma / plan.guarantee.mu
     as_told = not reached or ratio >= 1.0 - _CLOSE
+    where = f"{steps:,} steps" if steps == plan.horizon else f"the first {steps:,} steps"
+    where += f" of {plan.horizon:,}" if steps < (plan.horizon or 0) else ""
+    where += f", in each of {lanes:,} keys" if plan.intake.keys is not None else ""
     return exact(
         CHECK,
         f"{name}, {change.name}",
         "R̃ Δx, " + ("μ exactly" if reached else "at most μ"),
-        f"‖R̃ Δx‖/σ = {ratio:.12g} μ in {steps} steps" + ("" if off < _OFF_GRID else "; not R̃ Δx"),
+        f"‖R̃ Δx‖/σ = {ratio:.12g} μ in {where}" + ("" if off < _OFF_GRID else "; not R̃ Δx"),
         passed=off < _OFF_GRID and ratio <= 1.0 + _CLOSE and as_told,
     )
 
@@ -159,7 +166,8 @@ def _largest(subject: Subject, plan: Plan, name: str, source: Any, sign: int) ->
     row = np.zeros((1, intake.lanes))
     row[0, 0] = total + sign * max(intake.resolution, np.spacing(abs(total)))
     refused = _refuses(lambda: subject.start(plan, source).run(row))
-    shown = f"counts {counted:.9g} times, a larger one is " + ("refused" if refused else "taken")
+    shown = f"{counted:.9g} of it is counted, a larger one is "
+    shown += "refused" if refused else "taken"
     claim = "counts in full, a larger one is refused"
     passed = abs(counted - 1.0) < _CLOSE and refused
     what = "the largest total" if sign > 0 else "the largest negative total"
@@ -176,7 +184,8 @@ def _every_size(subject: Subject, plan: Plan, name: str, source: Any) -> Finding
         counted, rounding = _counts(subject, plan, source, units * intake.resolution)
         wrong += not abs(counted - 1.0) <= rounding
         worst = max(worst, counted, key=lambda times: abs(times - 1.0))
-    shown = f"{wrong} of {2 * len(sizes)} do not; farthest {worst:.9g} times"
+    shown = f"{2 * len(sizes) - wrong} of {2 * len(sizes)} do"
+    shown += f"; {worst:.9g} of one is counted" if wrong else ""
     return exact(
         RECORDS, f"{name}, totals of every size", "count in full", shown, passed=wrong == 0
     )

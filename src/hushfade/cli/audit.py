@@ -100,6 +100,7 @@ def audit(
 
 
 _STEPS = 1000  # of the bar
+_NARROW = 70  # columns of a terminal in which examples have no room
 
 
 def _named(files: list[Path]) -> dict[str, Path]:
@@ -137,15 +138,17 @@ def _table(found: Audit) -> Table:
 
     from hushfade.audit import page
 
+    narrow = console.out().width < _NARROW
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("check", no_wrap=True)
+    table.add_column("check", no_wrap=not narrow)
     table.add_column("passed", justify="right", no_wrap=True)
     table.add_column("smallest p", justify="right", no_wrap=True)
-    table.add_column("the worst of them")
+    if not narrow:
+        table.add_column("the worst of them, or the first")
     for line in page.lines(found.findings):
         told = line.example.passed is None
         passed = "told" if told else f"{line.count - line.failed} of {line.count}"
         p = "" if line.smallest is None else f"{line.smallest:.2g}"
-        example = f"{line.example.subject}: {line.example.measurement}"
-        table.add_row(line.check, passed, p, example, style="bold red" if line.failed else None)
+        example = [] if narrow else [f"{line.example.subject}: {line.example.measurement}"]
+        table.add_row(line.check, passed, p, *example, style="bold red" if line.failed else None)
     return table
