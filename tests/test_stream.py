@@ -295,6 +295,13 @@ def test_wrong_shapes_and_keys_are_refused():
             vectors.step_total(bad)
 
 
+def test_whole_totals_on_a_grid_beyond_integers():
+    stream = plan(Exponential(half_life=5), ONE, low=-1e200, high=1e200).start()
+    assert stream.run(np.array([0])).shape == (1,)
+    with pytest.raises(InvalidValue, match="multiples of the resolution"):
+        stream.run(np.array([1]))
+
+
 def test_totals_that_int64_could_not_carry_are_refused():
     found = plan(Exponential(half_life=5), ONE)
     largest = found.intake.largest_total * found.intake.resolution

@@ -139,7 +139,10 @@ class Intake:
             return np.zeros(array.shape, dtype=np.int64)
         if self.resolution <= 1.0:
             return np.ascontiguousarray(array.astype(np.int64) * round(1.0 / self.resolution))
-        units, beyond = np.divmod(array.astype(np.int64), round(self.resolution))
+        if self.resolution > 2.0**62:  # beyond any of them, so that only 0 is a multiple
+            units, beyond = np.zeros(array.shape, dtype=np.int64), array
+        else:
+            units, beyond = np.divmod(array.astype(np.int64), round(self.resolution))
         if np.any(beyond):
             raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
         return np.ascontiguousarray(units)

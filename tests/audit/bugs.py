@@ -67,8 +67,8 @@ class Seeded(Subject):
     def start(self, plan, noise):
         return self.wrong(plan.start(noise), plan, noise)
 
-    def load(self, data, noise):
-        stream = super().load(data, noise)
+    def load(self, data, noise, traces=()):
+        stream = super().load(data, noise, traces)
         return self.wrong(stream, stream.plan, noise)
 
     def elsewhere(self, plan, key, stream, totals):
@@ -417,7 +417,7 @@ class Redrawing(Seeded):
 class Rolling(Seeded):
     """An older state is taken back, and its steps are drawn again."""
 
-    def load(self, data, noise):
+    def load(self, data, noise, traces=()):
         found = read(data)
         return Stream(found.plan, noise, os.urandom(16), found.steps, found.state)
 

@@ -152,9 +152,9 @@ def also_in_children(method):
 class TakenByStep(Seeded):
     """An older state is refused by run and by step_total, and taken by step."""
 
-    def load(self, data, noise):
+    def load(self, data, noise, traces=()):
         try:
-            return super().load(data, noise)
+            return super().load(data, noise, traces)
         except Refused:
             found = read(data)
             stream = Stream(found.plan, noise, os.urandom(16), found.steps, found.state)

@@ -72,7 +72,7 @@ def test_a_check_that_breaks_down_ends_with_1_and_accuses_nobody(plan_file, monk
     monkeypatch.setattr(review, "Subject", Broken)
     shown = run("audit --seed 2 --plan", plan_file)
     assert shown.exit_code == 1
-    assert "Nothing is shown of what broke down (second process)" in shown.stdout
+    assert "Nothing is shown of what broke down (plan.json: second process)" in shown.stdout
     assert "does not keep its promise" not in shown.stdout
 
 

@@ -14,7 +14,16 @@ import numpy as np
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.observed import copies_of, crossed, decayed, in_use, legible, private, wide
-from hushfade.audit.sampler import binned, edges_of, followed, low_bits, probabilities, uniform
+from hushfade.audit.sampler import (
+    binned,
+    edges_of,
+    far,
+    followed,
+    low_bits,
+    probabilities,
+    tails,
+    uniform,
+)
 from hushfade.audit.size import Size
 from hushfade.audit.sizes import largest_tried, one_record
 from hushfade.audit.subject import Subject
@@ -59,7 +68,7 @@ def accuracy(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
     return [
         _unbiased(name, error / stated[:, None]),
         _deviations(name, error / stated[:, None]),
-        _covariance(name, plan, error),
+        _covariance(name, plan, error / stated[:, None]),
     ]
 
 
@@ -70,7 +79,7 @@ def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -
     """
     found = _recovered(subject, plan, _started(subject, chance.noise), size.work, 1, _RUNS, chance)
     judged = _judged(name, found)
-    return [*judged, *_law(f"{name}, empty steps", found.sigma, found.empty)[:1]]
+    return [*judged, *_law(f"{name}, empty steps", found.sigma, found.empty)[:2]]
 
 
 def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
@@ -264,7 +273,10 @@ def _law(name: str, sigma: float, z: Signed) -> list[Finding]:
     if len(z) < 200:
         return []
     edges, bits = edges_of(sigma, len(z)), low_bits(sigma)
-    found = [followed(NOISE, name, binned(z, edges), probabilities(sigma, edges))]
+    found = [
+        followed(NOISE, name, binned(z, edges), probabilities(sigma, edges)),
+        tails(NOISE, name, sigma, far(sigma, z), len(z)),
+    ]
     if bits:
         low = np.bincount(z & ((1 << bits) - 1), minlength=1 << bits)
         found.append(uniform(NOISE, name, low))

@@ -126,13 +126,13 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     for stream in streams:
         stream.run(np.zeros((min(1, (plan.horizon or 2) - 1), plan.intake.lanes)))
     drawer = subject.bound(FreshNoise(), plan.digest)
+    own = drawer.draws(law, 0, 1, 64).tobytes()  # before the fork: what is kept of it goes along
     step = _child(
         lambda: (
             ", ".join(chain(*(taken(doors(plan, each)) for each in streams))).encode() or b"refused"
         )
     )
     noise = _child(lambda: drawer.draws(law, 0, 1, 64).tobytes())
-    own = drawer.draws(law, 0, 1, 64).tobytes()
     other = noise is not None and noise != own
     return [
         exact(

@@ -7,8 +7,9 @@ here from the bounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ from hushfade.audit.sizes import largest_tried, one_record
 from hushfade.check import Column
 from hushfade.plan import Plan
 
-Record: TypeAlias = float | list[float]
+Record: TypeAlias = float | list[float] | list[int]  # an int too, which is a float for types
 
 _KEYS = 16  # up to so many all are tried, of more the first, a middle and the last
 _DIRECTIONS = 4  # of vectors, at random
@@ -26,6 +27,10 @@ _SOME = 8  # records that are tried in every form
 _MANY = 1000
 _VALUES = 1 << 16  # of a step
 _FAR = 1e300
+_WHOLE = (0, 1, -1, 3, 100, -100, 1000, 2**40, -(2**40))
+TYPES: dict[str, type[np.generic]] = {
+    "int64": np.int64, "int8": np.int8, "uint8": np.uint8, "float32": np.float32,
+}  # fmt: skip
 FORMS: dict[str, Callable[[list[Record]], Any]] = {
     "a list": list,
     "a tuple": tuple,
@@ -60,6 +65,7 @@ def offered(plan: Plan, steps: int, chance: Chance) -> list[Offer]:
         found += [
             _offer(plan, form, usual, record, key, made) for record in tried.values() for key in few
         ]
+    found += [offer for key in few for offer in _typed(plan, key)]
     room = largest_tried(plan, steps) // one_record(plan)
     count = min(_MANY, room, _VALUES // plan.intake.width)
     crowd = (_usual(plan) * count)[:count]
@@ -70,6 +76,26 @@ def offered(plan: Plan, steps: int, chance: Chance) -> list[Offer]:
         for made in (list, np.array)
     ]
     return found
+
+
+def _typed(plan: Plan, key: int) -> Iterator[Offer]:
+    """Whole numbers as Python's integers, and in arrays of other types than float64."""
+    usual, records = _whole(plan, 1), [_whole(plan, number) for number in _WHOLE]
+    for record in records:
+        yield _offer(plan, "integers in a list", [usual], record, key, list)
+        yield _offer(plan, "an integer alone", [], record, key, FORMS["one alone"])
+    for name, kind in TYPES.items():
+        for record in records:
+            if np.array_equal(np.array(record).astype(kind).astype(np.int64), record):
+                made = partial(np.array, dtype=kind)
+                yield _offer(plan, f"an array of {name}", [usual], record, key, made)
+
+
+def _whole(plan: Plan, number: int) -> Record:
+    """The number as a record: itself, or along the last axis."""
+    if plan.intake.norm is None:
+        return number
+    return [0] * (plan.intake.width - 1) + [number]
 
 
 def bad(plan: Plan) -> list[Any]:
@@ -156,7 +182,12 @@ def _counted(plan: Plan, record: Record, key: int) -> Column:
         assert not isinstance(record, list)
         found[key] = min(max(record, intake.low), intake.high) / intake.resolution
         return found
-    row = np.asarray(record)
+    row = np.asarray(record, dtype=np.float64)
     largest = float(np.max(np.abs(row)))
-    length = largest * float(np.linalg.norm(row / largest))
-    return np.asarray(row / intake.resolution * min(1.0, intake.norm / length))
+    if largest == 0.0:
+        return found
+    unit = row / largest
+    scale = intake.norm_unit / float(np.linalg.norm(unit))
+    if largest < intake.norm:  # else it is clipped, and its size in units may overflow
+        scale = min(scale, largest / intake.resolution)
+    return np.asarray(unit * scale)

@@ -1,6 +1,6 @@
 """What the plan says of itself, computed anew by other means: integers, fractions, decimals.
 
-mu            δ(ε) of Gaussian noise by a series with 150 digits        Balle and Wang 2018
+mu            δ(ε) of Gaussian noise by a series with digits enough   Balle and Wang 2018
 sensitivity   squares of the integer taps, added up as integers
 stddevs       l = g / r̃ term by term, with exact sums
 certificate   its lower bound against factorizations made by linear algebra

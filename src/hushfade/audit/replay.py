@@ -6,12 +6,12 @@ The same bytes by run, step_total and step: what is found of the noise in one ho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hushfade.audit.accuracy import inputs
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, exact
 from hushfade.audit.second import single
@@ -22,17 +22,23 @@ from hushfade.plan import Plan
 
 KEYED, FRESH = "replay", "no second draw"
 
-_STEPS = 600
+_STEPS = 4500  # of a stream: noise is drawn ahead, and sums are renewed, several times
 _VALUES = 1 << 16
+_TRACED = 40
+_TURN = 90  # steps by one door, at most, before the next
 _STREAM = "audit"
 _DOORS = ("run", "step_total", "step")
+_SECOND = ("an older state", "a copy left behind", "a copy with noise in hand")
 _CLOSE = 1e-9
 
 
 def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """One input under one key: in one go, by single steps, and restored in the middle."""
+    """One input under one key: in one go, by every door, in turn, and restored in the middle.
+
+    Long enough that noise is drawn ahead several times, and sums are renewed.
+    """
     plan = subject.plan(plan)
-    key, totals = chance.key(), _totals(plan, chance)
+    key, given = chance.key(), _given(plan, chance)
 
     def source() -> KeyedNoise:
         return KeyedNoise(key, stream=_STREAM)
@@ -40,50 +46,91 @@ def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
     def started() -> Live:
         return subject.start(plan, source())
 
-    first = started().run(totals)
+    first = started().run(given.totals)
+    restored = partial(_restored, subject, plan, source, given)
     ways: dict[str, Callable[[], Matrix]] = {
-        "again": lambda: started().run(totals),
-        "by single steps": lambda: single(plan, started(), totals),
-        "restored in the middle": lambda: _restored(subject, plan, source, totals),
+        "again": lambda: started().run(given.totals),
+        "all doors in turn": lambda: _in_turn(plan, started(), given, chance),
+        **{f"restored, then by {door}": partial(restored, door) for door in _DOORS},
     }
     found = [_same(f"{name}, {way}", first, work()) for way, work in ways.items()]
-    return [*found, *_doors(plan, name, started, chance)]
+    return [*found, *_doors(plan, name, started, given, first)]
+
+
+def traced(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
+    """A state and the traces of the steps since make the stream, as a store does it."""
+    plan = subject.plan(plan)
+    source, given = KeyedNoise(chance.key(), stream=_STREAM), _given(plan, chance)
+    first = subject.start(plan, source).run(given.totals)
+    stream = subject.start(plan, source)
+    half = len(given.totals) // 2
+    released = [stream.run(given.totals[:half])]
+    state, traces = stream.save(), []
+    until = min(half + _TRACED, len(given.totals))
+    for step in range(half, until):
+        released.append(_by(plan, stream, "step_total", given, slice(step, step + 1)))
+        traces.append(stream.trace())
+    again = subject.load(state, source, traces)
+    released.append(_by(plan, again, "step_total", given, slice(until, None)))
+    parts = [np.reshape(part, (-1, plan.intake.lanes)) for part in released]
+    return [_same(f"{name}, restored by {len(traces)} traces", first, np.concatenate(parts))]
 
 
 def twice(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
     """The same in a second process."""
     plan = subject.plan(plan)
-    key, totals = chance.key(), _totals(plan, chance)
+    key, totals = chance.key(), _given(plan, chance).totals
     first = subject.start(plan, KeyedNoise(key, stream=_STREAM)).run(totals)
     again = subject.elsewhere(plan, key, _STREAM, totals)
     return [_same(f"{name}, in a second process", first, again)]
 
 
 def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """A state that is older than what was published is refused, and so is a second copy."""
+    """A state that is older than what was published is refused, and so is a second copy.
+
+    Whichever door the stream went on by, and whether the copy has noise in hand or not.
+    """
     plan = subject.plan(plan)
-    totals = _totals(plan, chance)[:2]
-    first, next_one = totals[:-1], totals[-1:]
+    totals = _given(plan, chance).totals[:3]
     found = []
     for kind, source in {"": FreshNoise(), ", default noise": None}.items():
-        stream = subject.start(plan, source)
-        stream.run(first)
-        state = stream.save()
-        copies = [subject.load(state, source) for _ in _DOORS]
-        stream.run(next_one)
-        attempts: dict[str, dict[str, Callable[[], Any]]] = {
-            "an older state": {
-                door: partial(_again, subject, plan, state, source, door) for door in _DOORS
-            },
-            "a copy left behind": {
-                door: doors(plan, copy)[door] for door, copy in zip(_DOORS, copies, strict=True)
-            },
-        }
-        for what, ways in attempts.items():
-            drawn = taken(ways)
-            shown = f"the published step was drawn again by {drawn}" if drawn else "refused"
-            found.append(exact(FRESH, f"{name}, {what}{kind}", "refused", shown, passed=not drawn))
+        drawn: dict[str, list[str]] = {what: [] for what in _SECOND}
+        for onward in _DOORS:
+            for what, ways in _attempts(subject, plan, source, totals, onward).items():
+                drawn[what] += [f"{way} after {onward}" for way in taken(ways)]
+        for what, doors_taken in drawn.items():
+            again = ", ".join(doors_taken)
+            shown = f"the published step was drawn again by {again}" if again else "refused"
+            claim = "refused"
+            found.append(exact(FRESH, f"{name}, {what}{kind}", claim, shown, passed=not again))
     return found
+
+
+def _attempts(
+    subject: Subject, plan: Plan, source: NoiseSource | None, totals: Matrix, onward: str
+) -> dict[str, dict[str, Callable[[], Any]]]:
+    """Ways to draw a step again that was published by that door.
+
+    The last step before it is closed alone, so that the stream has drawn noise for later ones.
+    """
+    ahead = subject.start(plan, source)
+    ahead.run(totals[:-2])
+    for row in totals[-2:-1]:
+        ahead.step_total(float(row[0]) if plan.intake.scalar else row)
+    state = ahead.save()
+    copies = {door: subject.load(state, source) for door in _DOORS}
+    doors(plan, subject.load(state, source))[onward]()
+    return dict(
+        zip(
+            _SECOND,
+            (
+                {door: partial(_again, subject, plan, state, source, door) for door in _DOORS},
+                {door: doors(plan, copy)[door] for door, copy in copies.items()},
+                doors(plan, ahead),
+            ),
+            strict=True,
+        )
+    )
 
 
 def _again(
@@ -92,23 +139,31 @@ def _again(
     doors(plan, subject.load(state, source))[door]()
 
 
-def _doors(plan: Plan, name: str, started: Callable[[], Live], chance: Chance) -> Iterator[Finding]:
+@dataclass(frozen=True)
+class _Given:
+    """Records of some steps, a few of each key, and what they sum to."""
+
+    records: list[Any]
+    totals: Matrix
+
+
+def _doors(
+    plan: Plan, name: str, started: Callable[[], Live], given: _Given, first: Matrix
+) -> Iterator[Finding]:
     """The same steps from records and from totals, each with its own standard deviation."""
-    records, totals = _records(plan, chance)
-    first = started().run(totals)
     scalar = plan.intake.scalar
     stream, other = started(), started()
     ways = {
-        "step": [stream.step(each) for each in records],
-        "step_total": [other.step_total(float(row[0]) if scalar else row) for row in totals],
+        "step": [stream.step(each) for each in given.records],
+        "step_total": [other.step_total(float(row[0]) if scalar else row) for row in given.totals],
     }
-    stated = plan.stddevs(len(totals))
+    stated = plan.stddevs(len(given.totals))
     for way, releases in ways.items():
         values = np.array([release.value for release in releases]).reshape(first.shape)
-        yield _same(f"{name}, records by {way}", first, values)
+        yield _same(f"{name}, by {way}", first, values)
         told = np.array([release.stddev for release in releases])
         off = float(np.max(np.abs(told / stated - 1.0)))
-        steps = [release.step for release in releases] == list(range(1, len(totals) + 1))
+        steps = [release.step for release in releases] == list(range(1, len(stated) + 1))
         yield exact(
             KEYED, f"{name}, stddev told by {way}", "plan.stddevs at every step",
             f"at most {off:.1g} off in {len(told)} steps" + ("" if steps else ", wrong steps"),
@@ -116,10 +171,11 @@ def _doors(plan: Plan, name: str, started: Callable[[], Live], chance: Chance) -
         )  # fmt: skip
 
 
-def _records(plan: Plan, chance: Chance) -> tuple[list[Any], Matrix]:
-    """Records of some steps, a few of each key, and what they sum to."""
+def _given(plan: Plan, chance: Chance) -> _Given:
+    """Records on the grid, none beyond its bounds."""
     rng, intake = chance.inputs(), plan.intake
-    steps = len(_totals(plan, chance))
+    steps = max(4, min(_STEPS, _VALUES // intake.lanes))
+    steps = min(steps, plan.horizon or steps)
     if intake.norm is not None:
         low, high = -intake.norm_unit, intake.norm_unit
     else:
@@ -139,7 +195,29 @@ def _records(plan: Plan, chance: Chance) -> tuple[list[Any], Matrix]:
             records.append(dict(zip(intake.keys, each, strict=True)))
         else:
             records.append(each[0])
-    return records, totals
+    return _Given(records, totals)
+
+
+def _by(plan: Plan, stream: Live, door: str, given: _Given, steps: slice) -> Matrix:
+    """The releases of some steps by that door."""
+    if door == "run":
+        found = stream.run(given.totals[steps])
+    elif door == "step_total":
+        found = single(plan, stream, given.totals[steps])
+    else:
+        found = np.array([stream.step(each).value for each in given.records[steps]])
+    return found.reshape(-1, plan.intake.lanes)
+
+
+def _in_turn(plan: Plan, stream: Live, given: _Given, chance: Chance) -> Matrix:
+    """Some steps by one door, some by the next, and so on."""
+    rng, found, step = chance.inputs(), [], 0
+    while step < len(given.totals):
+        for door in _DOORS:
+            until = step + int(rng.integers(1, _TURN))
+            found.append(_by(plan, stream, door, given, slice(step, until)))
+            step = until
+    return np.concatenate(found)
 
 
 def _same(subject: str, first: Matrix, again: Matrix) -> Finding:
@@ -149,16 +227,12 @@ def _same(subject: str, first: Matrix, again: Matrix) -> Finding:
     return exact(KEYED, subject, "the same bytes", measured, passed=same)
 
 
-def _totals(plan: Plan, chance: Chance) -> Matrix:
-    lanes = plan.intake.lanes
-    steps = max(4, min(_STEPS, _VALUES // lanes))
-    steps = min(steps, plan.horizon or steps)
-    return np.asarray(inputs(plan, steps, chance) * plan.intake.resolution)
-
-
-def _restored(subject: Subject, plan: Plan, source: Any, totals: Matrix) -> Matrix:
-    """The first half, saved; the second by the stream that was loaded."""
-    half = len(totals) // 2
+def _restored(
+    subject: Subject, plan: Plan, source: Callable[[], KeyedNoise], given: _Given, door: str
+) -> Matrix:
+    """The first half live, saved; the second by a door of the stream that was loaded."""
+    half = len(given.totals) // 2
     stream = subject.start(plan, source())
-    first = stream.run(totals[:half])
-    return np.concatenate([first, subject.load(stream.save(), source()).run(totals[half:])])
+    first = _by(plan, stream, "step_total", given, slice(0, half))
+    again = subject.load(stream.save(), source())
+    return np.concatenate([first, _by(plan, again, door, given, slice(half, None))])

@@ -20,12 +20,13 @@ from hushfade.audit.distinguish import distinguish
 from hushfade.audit.finding import FALSE_ALARM, Finding, exact
 from hushfade.audit.precision import precision
 from hushfade.audit.promise import promise
-from hushfade.audit.replay import fresh, keyed, twice
+from hushfade.audit.replay import fresh, keyed, traced, twice
 from hushfade.audit.sampler import SIGMAS, sampler
 from hushfade.audit.sensitivity import ends, records, sensitivity
 from hushfade.audit.size import FULL, MANY, QUICK, Size
 from hushfade.audit.subject import Subject
 from hushfade.audit.timing import timing
+from hushfade.audit.totals import totals
 from hushfade.errors import InvalidValue
 from hushfade.plan import Plan
 
@@ -154,9 +155,11 @@ def _of_plan(
     yield f"{name}: weights", partial(weights, subject, plan, name, chance)
     yield f"{name}: sensitivity", partial(sensitivity, subject, plan, name, chance)
     yield f"{name}: records", partial(records, subject, plan, name, chance)
+    yield f"{name}: totals", partial(totals, subject, plan, name, chance)
     yield f"{name}: horizon", partial(ends, subject, plan, name, chance)
     yield f"{name}: no second draw", partial(fresh, subject, plan, name, chance)
     yield f"{name}: replay", partial(keyed, subject, plan, name, chance)
+    yield f"{name}: traces", partial(traced, subject, plan, name, chance)
     yield f"{name}: fork", partial(fork, subject, plan, name)
     yield f"{name}: noise apart", partial(apart, subject, plan, name, chance)
     yield f"{name}: noise in releases", partial(noise, subject, plan, name, size, chance)

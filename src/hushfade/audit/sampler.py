@@ -1,4 +1,7 @@
-"""The sampler: χ² of its draws against round(N(0, σ²)), computed without its table."""
+"""The sampler: its table, and its draws against round(N(0, σ²)), computed without the table.
+
+χ² for the bulk, which ends at 3 σ, and counts beyond some distances for the tails.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 
 from hushfade import gaussian
 from hushfade.audit.chance import Chance
-from hushfade.audit.finding import Finding, by_chance
+from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Signed
 
@@ -19,21 +22,73 @@ _BINS = 1000
 _LEAST = 50.0  # draws expected in a bin
 _CHUNK = 1 << 18
 _LOW_BITS = 6
+_FAR = (3.0, 3.5, 4.0, 4.5, 5.0, 5.5)  # in σ
+_CLOSE = 1e-11
 
 
 def sampler(subject: Subject, sigma: float, draws: int, chance: Chance) -> list[Finding]:
-    """The law of the draws in bins, and their low bits."""
+    """The table, the law of the draws in bins and in the tails, and their low bits."""
     edges, bits = edges_of(sigma, draws), low_bits(sigma)
     counts = np.zeros(len(edges) + 1, dtype=np.int64)
     low = np.zeros(1 << bits, dtype=np.int64)
+    beyond = np.zeros(len(_FAR), dtype=np.int64)
     drawer, law = subject.bound(chance.noise(), b""), gaussian.table(sigma)
     for start in range(0, draws, _CHUNK):
         z = drawer.draws(law, start, min(_CHUNK, draws - start), 1)[:, 0]
         counts += binned(z, edges)
+        beyond += far(sigma, z)
         low += np.bincount(z & ((1 << bits) - 1), minlength=len(low))
     name = f"σ = {sigma:.6g}"
-    found = [followed(CHECK, name, counts, probabilities(sigma, edges))]
+    found = [
+        _tabled(name, law),
+        followed(CHECK, name, counts, probabilities(sigma, edges)),
+        tails(CHECK, name, sigma, beyond, draws),
+    ]
     return [*found, uniform(CHECK, name, low)] if bits else found
+
+
+def _tabled(name: str, law: gaussian.Table) -> Finding:
+    """P[|z| ≥ m] of every entry, and that the table does not end before 2^-126 is left."""
+    from scipy.special import erfc
+
+    m = np.ldexp(np.arange(1.0, len(law.above)), law.k)
+    left = np.array([((1 << 127) - above) / 2.0**127 for above in law.above[:-1]])
+    exactly = erfc((m - 0.5) / (law.sigma * math.sqrt(2.0)))
+    off = np.abs(left - exactly) - 2.0**-126
+    passed = bool(np.all(off <= _CLOSE * exactly) and exactly[-1] < 2.0**-120)
+    worst = float(np.max(np.maximum(off, 0.0) / exactly, initial=0.0, where=exactly > 2.0**-100))
+    measured = f"{len(m):,} entries to {m[-1] / law.sigma:.1f} σ, at most {worst:.1g} off"
+    return exact(
+        CHECK, f"{name}, table", "the probabilities of round(N(0, σ²))", measured, passed=passed
+    )
+
+
+def far(sigma: float, z: Signed) -> Signed:
+    """How many draws are at least so many σ from zero, for each of some distances."""
+    size = np.abs(z.ravel())
+    return np.array([np.count_nonzero(size >= limit) for limit in _limits(sigma)])
+
+
+def tails(check: str, subject: str, sigma: float, beyond: Signed, draws: int) -> Finding:
+    """Are there as many draws far out as there should be?  Each count is binomial."""
+    from scipy.special import erfc
+    from scipy.stats import binom
+
+    share = erfc((_limits(sigma) - 0.5) / (sigma * math.sqrt(2.0)))
+    below, above = binom.cdf(beyond, draws, share), binom.sf(beyond - 1, draws, share)
+    p = min(1.0, 2.0 * float(min(np.min(below), np.min(above))) * len(_FAR))
+    expected = draws * share
+    shown = ", ".join(
+        f"{count:,} beyond {limit:g} σ ({mean:,.0f})"
+        for limit, count, mean in zip(_FAR, beyond, expected, strict=True)
+        if mean >= 1.0
+    )
+    measured = f"{shown} of {draws:,}" if shown else f"none is expected in {draws:,} draws"
+    return by_chance(check, f"{subject}, tails", "as many far out as the law has", measured, p)
+
+
+def _limits(sigma: float) -> Column:
+    return np.ceil(np.array(_FAR) * sigma)
 
 
 def followed(check: str, subject: str, counts: Signed, exact: Column) -> Finding:

@@ -17,7 +17,7 @@ from hushfade.audit.accuracy import inputs
 from hushfade.audit.chance import Chance
 from hushfade.audit.changes import Change, changes, falls, heaviest_column, kinds, needed
 from hushfade.audit.finding import Finding, exact, told
-from hushfade.audit.observed import crossed, in_use, legible, private
+from hushfade.audit.observed import crossed, legible, private
 from hushfade.audit.offered import Offer, bad, offered, quiet
 from hushfade.audit.subject import Subject, doors, taken
 from hushfade.check import Matrix, Signed
@@ -30,7 +30,6 @@ _LONGEST = 1 << 18  # values of a run
 _TO_THE_END = 1 << 23  # values of a run to the horizon
 _FEW = 8  # steps of a run from records
 _CLOSE = 1e-9
-_LAST_BITS = 16 * float(np.finfo(np.float64).eps)
 _OFF_GRID = 0.05
 
 
@@ -75,10 +74,7 @@ def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
     claim = "refused, the state as before"
     shown = f"{refused} of {left} refused with the state as before"
     bounded.append(exact(RECORDS, f"{name}, nan and inf", claim, shown, passed=refused == left))
-    every = _every_size(subject, plan, name, source)
-    if not math.isfinite(2.0 * plan.intake.largest_total * plan.intake.resolution):
-        return [*bounded, every]  # float64 has no such total
-    return [*bounded, every, *(_largest(subject, plan, name, source, sign) for sign in (1, -1))]
+    return bounded
 
 
 def ends(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
@@ -156,52 +152,6 @@ def _claimed(plan: Plan) -> float:
     if intake.norm is not None:
         return guarantee.vector_change(float(intake.norm_unit))
     return guarantee.change(intake.low_unit, intake.high_unit, keyed=intake.keys is not None)
-
-
-def _largest(subject: Subject, plan: Plan, name: str, source: Any, sign: int) -> Finding:
-    """The largest total counts in full, and a larger one is refused: nothing saturates."""
-    intake = plan.intake
-    total = sign * intake.largest_total * intake.resolution
-    counted, _ = _counts(subject, plan, source, total)
-    row = np.zeros((1, intake.lanes))
-    row[0, 0] = total + sign * max(intake.resolution, np.spacing(abs(total)))
-    refused = _refuses(lambda: subject.start(plan, source).run(row))
-    shown = f"{counted:.9g} of it is counted, a larger one is "
-    shown += "refused" if refused else "taken"
-    claim = "counts in full, a larger one is refused"
-    passed = abs(counted - 1.0) < _CLOSE and refused
-    what = "the largest total" if sign > 0 else "the largest negative total"
-    return exact(RECORDS, f"{name}, {what}", claim, shown, passed=passed)
-
-
-def _every_size(subject: Subject, plan: Plan, name: str, source: Any) -> Finding:
-    """Totals of either sign, each four times the one before, under the same noise: no more."""
-    intake = plan.intake
-    most = min(intake.largest_total, 1e300 / intake.resolution)
-    sizes = [4**power for power in range(32) if 4**power <= most]
-    worst, wrong = 1.0, 0
-    for units in [sign * size for size in sizes for sign in (1, -1)]:
-        counted, rounding = _counts(subject, plan, source, units * intake.resolution)
-        wrong += not abs(counted - 1.0) <= rounding
-        worst = max(worst, counted, key=lambda times: abs(times - 1.0))
-    shown = f"{2 * len(sizes) - wrong} of {2 * len(sizes)} do"
-    shown += f"; {worst:.9g} of one is counted" if wrong else ""
-    return exact(
-        RECORDS, f"{name}, totals of every size", "count in full", shown, passed=wrong == 0
-    )
-
-
-def _counts(subject: Subject, plan: Plan, source: Any, total: float) -> tuple[float, float]:
-    """How many times a total counts in the first release, and what rounding may do to that."""
-    lanes, weight = plan.intake.lanes, float(in_use(plan, 1)[0])
-    rows = np.zeros((2, 1, lanes))
-    rows[1, 0, 0] = total
-    try:
-        without, loud = (float(np.ravel(subject.start(plan, source).run(row))[0]) for row in rows)
-    except HushfadeError:
-        return 0.0, 0.0  # refused
-    rounding = _LAST_BITS * (abs(without) + abs(loud)) / abs(weight * total)
-    return (loud - without) / weight / total, rounding
 
 
 def _added(plan: Plan) -> dict[str, tuple[int, ...]]:

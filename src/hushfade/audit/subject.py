@@ -6,7 +6,7 @@ doors, to show that the audit would notice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,6 +36,9 @@ class Live(Protocol):
     def save(self) -> bytes:
         """The state."""
 
+    def trace(self) -> bytes:
+        """What the last step added to the state."""
+
 
 class Subject:
     """hushfade."""
@@ -50,9 +53,9 @@ class Subject:
         """A stream at step 0; fresh noise for None."""
         return plan.start(noise)
 
-    def load(self, data: bytes, noise: NoiseSource | None) -> Live:
-        """The stream of a saved state."""
-        return Stream.load(data, noise=noise)
+    def load(self, data: bytes, noise: NoiseSource | None, traces: Sequence[bytes] = ()) -> Live:
+        """The stream of a saved state, after the steps whose traces are given."""
+        return Stream.load(data, noise=noise, traces=traces)
 
     def bound(self, noise: NoiseSource, digest: bytes) -> Drawer:
         """The noise of one plan."""

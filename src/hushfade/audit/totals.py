@@ -1,0 +1,194 @@
+"""Totals of every size and type, by every door: each counts once, in full, or is refused.
+
+All under the same noise, so that what differs is what the total counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hushfade.audit.chance import Chance
+from hushfade.audit.finding import Finding, exact
+from hushfade.audit.observed import in_use
+from hushfade.audit.subject import Subject
+from hushfade.check import Column, Matrix
+from hushfade.errors import HushfadeError
+from hushfade.noise import NoiseSource
+from hushfade.plan import Plan
+
+CHECK = "records"
+
+_CLOSE = 1e-9
+_LAST_BITS = 16 * float(np.finfo(np.float64).eps)
+_SMALL = 50  # whole totals that are tried in every type
+_QUANTISED = 40
+
+
+def totals(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
+    """What totals count."""
+    plan, source = subject.plan(plan), chance.noise()
+    found = [
+        _every_size(subject, plan, name, source),
+        _every_type(subject, plan, name, source, chance),
+        _quantised(subject, plan, name, source, chance),
+    ]
+    if np.isfinite(2.0 * plan.intake.largest_total * plan.intake.resolution):
+        found += [_largest(subject, plan, name, source, sign) for sign in (1, -1)]
+    return found
+
+
+def _every_size(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Finding:
+    """Totals of either sign, each four times the one before: in full, and no more."""
+    intake = plan.intake
+    most = min(intake.largest_total, 1e300 / intake.resolution)
+    sizes = [4**power for power in range(32) if 4**power <= most]
+    worst, wrong = 1.0, 0
+    for units in [sign * size for size in sizes for sign in (1, -1)]:
+        counted, rounding = _counts(subject, plan, source, units * intake.resolution)
+        wrong += not abs(counted - 1.0) <= rounding
+        worst = max(worst, counted, key=lambda times: abs(times - 1.0))
+    shown = f"{2 * len(sizes) - wrong} of {2 * len(sizes)} do"
+    shown += f"; {worst:.9g} of one is counted" if wrong else ""
+    return exact(CHECK, f"{name}, totals of every size", "count in full", shown, passed=wrong == 0)
+
+
+def _every_type(
+    subject: Subject, plan: Plan, name: str, source: NoiseSource, chance: Chance
+) -> Finding:
+    """Whole totals as floats, integers and mappings, by both doors: the same bytes."""
+    whole = chance.inputs().integers(-_SMALL, _SMALL, size=plan.intake.lanes, endpoint=True)
+    unit = max(1.0, plan.intake.resolution)
+    fits = _SMALL * unit <= min(plan.intake.largest_total * plan.intake.resolution, 2.0**53)
+    whole *= round(unit) if fits else 0
+    expected = _first(subject, plan, source, "run", whole[None, :].astype(np.float64))
+    other = []
+    for said, (door, total) in _types(plan, whole).items():
+        try:
+            same = _first(subject, plan, source, door, total).tobytes() == expected.tobytes()
+        except HushfadeError:
+            same = False
+        other += [] if same else [said]
+    count = len(_types(plan, whole))
+    shown = f"{count - len(other)} of {count} do" + (f", not {', '.join(other)}" if other else "")
+    claim = "count the same in every type, by every door"
+    return exact(CHECK, f"{name}, whole totals", claim, shown, passed=not other)
+
+
+def _types(plan: Plan, whole: Any) -> dict[str, tuple[str, Any]]:
+    """The same total in every type that a door may be given."""
+    intake = plan.intake
+    found: dict[str, tuple[str, Any]] = {
+        "integers by run": ("run", whole[None, :].astype(np.int64)),
+        "short integers by run": ("run", whole[None, :].astype(np.int16)),
+    }
+    if np.any(np.abs(whole) >= 2**15):
+        del found["short integers by run"]
+    if intake.scalar:
+        number = int(whole[0])
+        kinds: tuple[Callable[[int], Any], ...] = (int, float, np.int64, np.float64)
+        found["a list by run"] = ("run", [number])
+        return found | {
+            f"{kind.__name__} by step_total": ("step_total", kind(number))
+            for kind in kinds
+            if isinstance(kind, type)
+        }
+    found["integers by step_total"] = ("step_total", whole.astype(np.int64))
+    found["floats by step_total"] = ("step_total", whole.astype(np.float64))
+    if intake.keys is not None:
+        for kind in (int, float):
+            row = {key: kind(value) for key, value in zip(intake.keys, whole, strict=True)}
+            found[f"a mapping to {kind.__name__} by step_total"] = ("step_total", row)
+    return found
+
+
+def _quantised(
+    subject: Subject, plan: Plan, name: str, source: NoiseSource, chance: Chance
+) -> Finding:
+    """What `plan.quantise` leaves of records, summed by the caller, is what `step` counts."""
+    intake, rng = plan.intake, chance.inputs()
+    values: Any
+    if intake.norm is not None:
+        values = rng.normal(size=(_QUANTISED, intake.width)) * intake.norm
+    else:
+        span = min(intake.high - intake.low, 1e300) or abs(intake.high)
+        values = intake.low + span * rng.uniform(-1.0, 2.0, size=_QUANTISED)
+    records, total = values, np.sum(plan.quantise(values), axis=0)
+    if intake.keys is not None:
+        records = {intake.keys[-1]: values}
+        total = np.append(np.zeros(intake.lanes - 1), total)
+    by_records = _first(subject, plan, source, "step", records)
+    by_total = _first(subject, plan, source, "run", np.reshape(total, (1, -1)))
+    same = by_records.tobytes() == by_total.tobytes()
+    shown = f"{len(values)} records, some beyond their bounds: " + (
+        "it is" if same else "it is not"
+    )
+    claim = "the sum of quantised records is what step counts"
+    return exact(CHECK, f"{name}, quantise", claim, shown, passed=same)
+
+
+def _largest(subject: Subject, plan: Plan, name: str, source: NoiseSource, sign: int) -> Finding:
+    """The largest total counts in full, and a larger one is refused: nothing saturates."""
+    intake = plan.intake
+    total = sign * intake.largest_total * intake.resolution
+    counted, _ = _counts(subject, plan, source, total)
+    beyond = total + sign * max(intake.resolution, float(np.spacing(abs(total))))
+    taken = [
+        said
+        for said, (door, row) in _beyond(plan, beyond)
+        if not _refuses(partial(_first, subject, plan, source, door, row))
+    ]
+    shown = f"{counted:.9g} of it is counted, a larger one is "
+    shown += f"taken as {', '.join(taken)}" if taken else "refused"
+    claim = "counts in full, a larger one is refused"
+    passed = abs(counted - 1.0) < _CLOSE and not taken
+    what = "the largest total" if sign > 0 else "the largest negative total"
+    return exact(CHECK, f"{name}, {what}", claim, shown, passed=passed)
+
+
+def _beyond(plan: Plan, beyond: float) -> Iterator[tuple[str, tuple[str, Any]]]:
+    """Totals that are too large, in the first lane, or in all."""
+    row = np.zeros(plan.intake.lanes)
+    row[0] = beyond
+    yield "floats by run", ("run", row[None, :])
+    yield "floats by step_total", ("step_total", beyond if plan.intake.scalar else row)
+    sizes = [round(beyond)] if abs(beyond) < 2.0**62 else []
+    for size in [*sizes, 2**62, -(2**62)]:
+        if abs(size) < abs(beyond):
+            continue
+        whole = np.full((1, plan.intake.lanes), size)
+        yield f"integers of {size:.3g} by run", ("run", whole)
+        by_total = size if plan.intake.scalar else whole[0]
+        yield f"integers of {size:.3g} by step_total", ("step_total", by_total)
+
+
+def _counts(subject: Subject, plan: Plan, source: NoiseSource, total: float) -> tuple[float, float]:
+    """How many times a total counts in the first release, and what rounding may do to that."""
+    weight = float(in_use(plan, 1)[0])
+    rows: Matrix = np.zeros((2, 1, plan.intake.lanes))
+    rows[1, 0, 0] = total
+    try:
+        without, loud = (float(_first(subject, plan, source, "run", row)[0]) for row in rows)
+    except HushfadeError:
+        return 0.0, 0.0  # refused
+    rounding = _LAST_BITS * (abs(without) + abs(loud)) / abs(weight * total)
+    return (loud - without) / weight / total, rounding
+
+
+def _first(subject: Subject, plan: Plan, source: NoiseSource, door: str, given: Any) -> Column:
+    """The release of a first step, by that door, flat."""
+    stream = subject.start(plan, source)
+    if door == "run":
+        return np.ravel(stream.run(given))
+    return np.ravel(getattr(stream, door)(given).value)
+
+
+def _refuses(work: Callable[[], Any]) -> bool:
+    try:
+        work()
+    except HushfadeError:
+        return True
+    return False
