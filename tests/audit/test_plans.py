@@ -41,6 +41,11 @@ PLANS = {
     "a gain on a long run": plan(NoDecay(), FINE, horizon=30_000, method="normalized"),
     "a long run on a fine grid": plan(NoDecay(), ONE, horizon=100_000, resolution=2.0**-17),
     "the finest grid, for ever": plan(PowerLaw(power=0.1), FINE, resolution=2.0**-20),
+    "a norm off the grid": plan(Exponential(half_life=5), ONE, norm=0.7, width=3),
+    "vectors, replaced": plan(Exponential(half_life=5), SWAP, norm=33.3, width=4),
+    "huge records": plan(Exponential(half_life=5), ONE, low=-1e200, high=1e200),
+    "tiny records": plan(Exponential(half_life=5), ONE, high=1e-200),
+    "a grid beyond one": plan(Exponential(half_life=5), ONE, high=1e6, resolution=1024.0),
     "hardly any noise": plan(Exponential(half_life=8), Guarantee(700, 1e-6), resolution=2.0**-16),
 }
 

@@ -54,6 +54,7 @@ def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
         **{f"restored, then by {door}": partial(restored, door) for door in _DOORS},
     }
     found = [_same(f"{name}, {way}", first, work()) for way, work in ways.items()]
+    found.append(_other_noise(subject, name, started(), chance))
     return [*found, *_doors(plan, name, started, given, first)]
 
 
@@ -137,6 +138,19 @@ def _again(
     subject: Subject, plan: Plan, state: bytes, source: NoiseSource | None, door: str
 ) -> None:
     doors(plan, subject.load(state, source))[door]()
+
+
+def _other_noise(subject: Subject, name: str, stream: Live, chance: Chance) -> Finding:
+    """A saved stream does not go on with another key, name, epoch or kind of noise."""
+    state, key = stream.save(), chance.key()
+    others: dict[str, NoiseSource | None] = {
+        "another key": KeyedNoise(key, stream=_STREAM),
+        "default noise": None,
+        "noise from a seed": chance.noise(),
+    }
+    went_on = taken({what: partial(subject.load, state, noise) for what, noise in others.items()})
+    shown = f"taken with {', '.join(went_on)}" if went_on else "refused"
+    return exact(KEYED, f"{name}, loaded with other noise", "refused", shown, passed=not went_on)
 
 
 @dataclass(frozen=True)

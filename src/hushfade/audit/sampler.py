@@ -40,14 +40,14 @@ def sampler(subject: Subject, sigma: float, draws: int, chance: Chance) -> list[
         low += np.bincount(z & ((1 << bits) - 1), minlength=len(low))
     name = f"σ = {sigma:.6g}"
     found = [
-        _tabled(name, law),
+        tabled(name, law),
         followed(CHECK, name, counts, probabilities(sigma, edges)),
         tails(CHECK, name, sigma, beyond, draws),
     ]
     return [*found, uniform(CHECK, name, low)] if bits else found
 
 
-def _tabled(name: str, law: gaussian.Table) -> Finding:
+def tabled(name: str, law: gaussian.Table) -> Finding:
     """P[|z| ≥ m] of every entry, and that the table does not end before 2^-126 is left."""
     from scipy.special import erfc
 

@@ -1,0 +1,68 @@
+"""Totals of every size and type count once, and the audit notices those that do not."""
+
+from dataclasses import replace
+
+import pytest
+
+from hushfade import Exponential, Guarantee, UnsafeSeededNoise, gaussian, plan
+from hushfade.audit.chance import Chance
+from hushfade.audit.sampler import SIGMAS, far, sampler, tabled, tails
+from hushfade.audit.subject import Subject
+from hushfade.audit.totals import totals
+from tests.audit.bugs import ENDING, KEYED, SINGLE, SWAPPED, Proxy, Seeded
+
+VECTORS = plan(Exponential(half_life=5), Guarantee(1, 1e-6), norm=0.7, width=3)
+
+
+@pytest.mark.parametrize("found", [SINGLE, KEYED, SWAPPED, ENDING, VECTORS], ids=repr)
+def test_right_totals_are_not_accused(found):
+    findings = totals(Subject(), found, "a plan", Chance(3))
+    assert len(findings) == 5
+    assert all(finding.passed for finding in findings)
+
+
+class Twice(Proxy):
+    """Integers count twice."""
+
+    def run(self, given):
+        whole = getattr(given, "dtype", None) is not None and given.dtype.kind in "iu"
+        return self.stream.run(2 * given if whole else given)
+
+    def step_total(self, given):
+        return self.stream.step_total(2 * given if type(given) is int else given)
+
+
+class TwiceSubject(Seeded):
+    def wrong(self, stream, plan, noise):
+        return Twice(stream, plan)
+
+
+def test_integers_that_count_twice_are_noticed():
+    findings = totals(TwiceSubject(), SINGLE, "a plan", Chance(3))
+    (failed,) = [finding for finding in findings if not finding.passed]
+    assert "not integers by run, short integers by run, int by step_total" in failed.measurement
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_the_table_and_the_tails_of_the_sampler_are_right(sigma):
+    table, _, out, *_ = sampler(Subject(), sigma, 300_000, Chance(4))
+    assert table.passed
+    assert "σ" in table.measurement
+    assert out.passed
+
+
+def test_tails_that_end_early_are_noticed():
+    sigma = 700.0
+    z = UnsafeSeededNoise(3).bound(b"").draws(gaussian.table(sigma), 0, 600_000, 1)
+    assert tails("sampler", "σ", sigma, far(sigma, z), z.size).passed
+    cut = z.clip(-4 * 700 + 1, 4 * 700 - 1)
+    assert not tails("sampler", "σ", sigma, far(sigma, cut), cut.size).passed
+
+
+def test_a_table_that_ends_early_is_noticed():
+    law = gaussian.table(700.0)
+    assert tabled("σ", law).passed
+    assert not tabled("σ", replace(law, above=[*law.above[: len(law.above) // 2], 1 << 127])).passed
+    changed = list(law.above)
+    changed[len(changed) // 2] += 1 << 100
+    assert not tabled("σ", replace(law, above=changed)).passed
