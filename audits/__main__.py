@@ -11,7 +11,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 
-from audits import bugs, own, parsers, peers, report, seeds
+from audits import bugs, mutants, own, parsers, peers, report, seeds
 from audits.finding import FULL, QUICK, Part, Size
 from benchmarks.timing import progress
 
@@ -20,6 +20,7 @@ def ours(size: Size) -> Iterator[Part]:
     """The audit, the bugs that it must notice, and the seeds with which it must not."""
     yield from own.parts(size)
     yield bugs.part(size)
+    yield mutants.part(size)
     yield seeds.part(size)
 
 

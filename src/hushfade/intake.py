@@ -132,7 +132,7 @@ class Intake:
         return found
 
     def _integers(self, array: NDArray[Any]) -> Signed:
-        limit = min(math.floor(self.largest_total * self.resolution), 2**62)
+        limit = math.floor(min(self.largest_total * self.resolution, 2.0**62))
         if array.size and (int(array.max()) > limit or int(array.min()) < -limit):
             raise InvalidValue(_TOO_LARGE)
         if limit == 0:  # only zeros are left, and 1/resolution may exceed int64

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from hushfade import Exponential, Guarantee, UnsafeSeededNoise, gaussian, plan
 from hushfade.audit.chance import Chance
-from hushfade.audit.sampler import SIGMAS, far, sampler, tabled, tails
+from hushfade.audit.sampler import SIGMAS, Bits, far, p_value, sampler, tabled, tails
 from hushfade.audit.subject import Subject
 from hushfade.audit.totals import totals
 from tests.audit.bugs import ENDING, KEYED, SINGLE, SWAPPED, Proxy, Seeded
@@ -17,7 +18,7 @@ VECTORS = plan(Exponential(half_life=5), Guarantee(1, 1e-6), norm=0.7, width=3)
 @pytest.mark.parametrize("found", [SINGLE, KEYED, SWAPPED, ENDING, VECTORS], ids=repr)
 def test_right_totals_are_not_accused(found):
     findings = totals(Subject(), found, "a plan", Chance(3))
-    assert len(findings) == 5
+    assert len(findings) >= 6
     assert all(finding.passed for finding in findings)
 
 
@@ -57,6 +58,29 @@ def test_tails_that_end_early_are_noticed():
     assert tails("sampler", "σ", sigma, far(sigma, z), z.size).passed
     cut = z.clip(-4 * 700 + 1, 4 * 700 - 1)
     assert not tails("sampler", "σ", sigma, far(sigma, cut), cut.size).passed
+
+
+@pytest.mark.parametrize("sigma", [3.0, 700.0, 65_536.0])
+def test_signs_and_bits_of_all_places_are_looked_at(sigma):
+    z = UnsafeSeededNoise(3).bound(b"").draws(gaussian.table(sigma), 0, 100_000, 1)[:, 0]
+
+    def failed(draws):
+        bits = Bits(sigma)
+        bits.add(draws)
+        return [finding.subject for finding in bits.judged("sampler", "σ") if not finding.passed]
+
+    assert failed(z) == []
+    if sigma < 100:
+        return
+    assert "σ, low bits" in failed(z & ~np.int64(1 << 7))
+    signed = np.where(np.abs(z) & 1, np.abs(z), -np.abs(z))  # uniform as they are
+    assert "σ, signs" in failed(signed)
+
+
+def test_few_counts_that_meet_their_means_are_no_failure():
+    assert p_value(np.array([3125, 3125]), np.array([0.5, 0.5])) == 1.0
+    assert p_value(np.full(4, 1000), np.full(4, 0.25)) == 1.0
+    assert p_value(np.full(64, 1000), np.full(64, 1 / 64)) < 1e-10
 
 
 def test_a_table_that_ends_early_is_noticed():

@@ -15,14 +15,13 @@ from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.observed import copies_of, crossed, decayed, in_use, legible, private, wide
 from hushfade.audit.sampler import (
+    Bits,
     binned,
     edges_of,
     far,
     followed,
-    low_bits,
     probabilities,
     tails,
-    uniform,
 )
 from hushfade.audit.size import Size
 from hushfade.audit.sizes import largest_tried, one_record
@@ -272,12 +271,10 @@ def _variance(name: str, sigma: float, z: Signed) -> Finding:
 def _law(name: str, sigma: float, z: Signed) -> list[Finding]:
     if len(z) < 200:
         return []
-    edges, bits = edges_of(sigma, len(z)), low_bits(sigma)
+    edges, bits = edges_of(sigma, len(z)), Bits(sigma)
+    bits.add(z)
     found = [
         followed(NOISE, name, binned(z, edges), probabilities(sigma, edges)),
         tails(NOISE, name, sigma, far(sigma, z), len(z)),
     ]
-    if bits:
-        low = np.bincount(z & ((1 << bits) - 1), minlength=1 << bits)
-        found.append(uniform(NOISE, name, low))
-    return found
+    return [*found, *bits.judged(NOISE, name)]

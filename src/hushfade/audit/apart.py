@@ -9,6 +9,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -125,6 +126,9 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     streams = [subject.start(plan, source) for source in (FreshNoise(), None)]
     for stream in streams:
         stream.run(np.zeros((min(1, (plan.horizon or 2) - 1), plan.intake.lanes)))
+    gone = subject.start(plan, FreshNoise())  # a step that the child was not told of
+    before = gone.save()
+    gone.run(np.zeros((1, plan.intake.lanes)))
     drawer = subject.bound(FreshNoise(), plan.digest)
     own = drawer.draws(law, 0, 1, 64).tobytes()  # before the fork: what is kept of it goes along
     step = _child(
@@ -134,7 +138,13 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     )
     noise = _child(lambda: drawer.draws(law, 0, 1, 64).tobytes())
     other = noise is not None and noise != own
+    older = _child(lambda: ", ".join(_drawn_again(subject, plan, before)).encode() or b"refused")
     return [
+        exact(
+            FORK, f"{name}, a state older than the parent's stream", "refused in the child",
+            "refused" if older == b"refused" else f"the child took the step by {older!r}",
+            passed=older == b"refused",
+        ),
         exact(
             FORK, f"{name}, the parent's stream", "refused in the child",
             "refused" if step == b"refused" else f"the child took the step by {step!r}",
@@ -145,6 +155,15 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
             "other draws" if other else "the same draws", passed=other,
         ),
     ]  # fmt: skip
+
+
+def _drawn_again(subject: Subject, plan: Plan, state: bytes) -> list[str]:
+    """The doors by which a step of the state is drawn."""
+
+    def again(door: str) -> None:
+        doors(plan, subject.load(state, None))[door]()
+
+    return taken({door: partial(again, door) for door in ("run", "step_total", "step")})
 
 
 def _noise(subject: Subject, plan: Plan, source: NoiseSource) -> Column:

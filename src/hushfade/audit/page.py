@@ -184,7 +184,7 @@ def markdown(audit: Audit) -> str:
 
 def _title(audit: Audit) -> str:
     names = list(audit.plans)
-    return f"Audit of {names[0] if len(names) == 1 else f'{len(names)} plans'}"
+    return f"Audit of {' '.join(names[0].split()) if len(names) == 1 else f'{len(names)} plans'}"
 
 
 def sections(findings: Sequence[Finding]) -> Iterator[str]:

@@ -24,6 +24,7 @@ CHECK = "precision attack"
 _BATCH = 100_000  # releases that are compared with each other
 _RINGS = 1 << 25  # numbers that the memory of one run may have: a quarter of a gibibyte
 _OFF_GRID = 0.05
+_LOW_BITS = 6
 
 
 def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
@@ -33,7 +34,7 @@ def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chanc
     many = subject.plan(wide(plan, max(1, lanes // plan.intake.lanes)))
     lanes = many.intake.lanes
     most = next(iter(kinds(plan).values()))[-1]
-    bits = low_bits(many.sigma)
+    bits = min(_LOW_BITS, low_bits(many.sigma))
     patterns = np.zeros((2, 1 << bits), dtype=np.int64)
     grid: list[Column] = []
     values: list[Column] = []

@@ -22,9 +22,10 @@ from hushfade.plan import Plan
 
 KEYED, FRESH = "replay", "no second draw"
 
-_STEPS = 4500  # of a stream: noise is drawn ahead, and sums are renewed, several times
+_STEPS = 8700  # of a stream: noise is drawn ahead, and sums are renewed, several times
 _VALUES = 1 << 16
 _TRACED = 40
+_DAMAGED = 20
 _TURN = 90  # steps by one door, at most, before the next
 _STREAM = "audit"
 _DOORS = ("run", "step_total", "step")
@@ -54,7 +55,10 @@ def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
         **{f"restored, then by {door}": partial(restored, door) for door in _DOORS},
     }
     found = [_same(f"{name}, {way}", first, work()) for way, work in ways.items()]
-    found.append(_other_noise(subject, name, started(), chance))
+    found += [
+        _other_noise(subject, name, started(), chance),
+        _damaged(subject, name, started(), source(), chance),
+    ]
     return [*found, *_doors(plan, name, started, given, first)]
 
 
@@ -74,7 +78,18 @@ def traced(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
     again = subject.load(state, source, traces)
     released.append(_by(plan, again, "step_total", given, slice(until, None)))
     parts = [np.reshape(part, (-1, plan.intake.lanes)) for part in released]
-    return [_same(f"{name}, restored by {len(traces)} traces", first, np.concatenate(parts))]
+    other = subject.start(plan, source)
+    other.run(given.totals[:half])
+    foreign = (
+        taken({"traces": partial(subject.load, other.save(), source, traces)}) if traces else []
+    )
+    return [
+        _same(f"{name}, restored by {len(traces)} traces", first, np.concatenate(parts)),
+        exact(
+            KEYED, f"{name}, traces of another stream", "refused",
+            "taken" if foreign else "refused", passed=not foreign,
+        ),
+    ]  # fmt: skip
 
 
 def twice(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
@@ -151,6 +166,20 @@ def _other_noise(subject: Subject, name: str, stream: Live, chance: Chance) -> F
     went_on = taken({what: partial(subject.load, state, noise) for what, noise in others.items()})
     shown = f"taken with {', '.join(went_on)}" if went_on else "refused"
     return exact(KEYED, f"{name}, loaded with other noise", "refused", shown, passed=not went_on)
+
+
+def _damaged(
+    subject: Subject, name: str, stream: Live, source: NoiseSource, chance: Chance
+) -> Finding:
+    """A state with one bit changed, or cut, is refused."""
+    state, rng = stream.save(), chance.inputs()
+    damaged = [state[:at] for at in rng.integers(0, len(state), size=_DAMAGED)]
+    for at in rng.integers(0, len(state), size=_DAMAGED).tolist():
+        damaged.append(state[:at] + bytes([state[at] ^ 1 << at % 8]) + state[at + 1 :])
+    ways = {str(k): partial(subject.load, data, source) for k, data in enumerate(damaged)}
+    went_on = taken(ways)
+    shown = f"{len(damaged) - len(went_on)} of {len(damaged)} refused"
+    return exact(KEYED, f"{name}, a damaged state", "refused", shown, passed=not went_on)
 
 
 @dataclass(frozen=True)

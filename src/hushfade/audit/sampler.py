@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -21,30 +22,31 @@ CHECK = "sampler"
 _BINS = 1000
 _LEAST = 50.0  # draws expected in a bin
 _CHUNK = 1 << 18
-_LOW_BITS = 6
+_BITS = 6  # looked at together
+_MANY = 31  # degrees of freedom from which a fit may be too good
 _FAR = (3.0, 3.5, 4.0, 4.5, 5.0, 5.5)  # in σ
 _CLOSE = 1e-11
 
 
 def sampler(subject: Subject, sigma: float, draws: int, chance: Chance) -> list[Finding]:
     """The table, the law of the draws in bins and in the tails, and their low bits."""
-    edges, bits = edges_of(sigma, draws), low_bits(sigma)
+    edges = edges_of(sigma, draws)
     counts = np.zeros(len(edges) + 1, dtype=np.int64)
-    low = np.zeros(1 << bits, dtype=np.int64)
+    bits = Bits(sigma)
     beyond = np.zeros(len(_FAR), dtype=np.int64)
     drawer, law = subject.bound(chance.noise(), b""), gaussian.table(sigma)
     for start in range(0, draws, _CHUNK):
         z = drawer.draws(law, start, min(_CHUNK, draws - start), 1)[:, 0]
         counts += binned(z, edges)
         beyond += far(sigma, z)
-        low += np.bincount(z & ((1 << bits) - 1), minlength=len(low))
+        bits.add(z)
     name = f"σ = {sigma:.6g}"
     found = [
         tabled(name, law),
         followed(CHECK, name, counts, probabilities(sigma, edges)),
         tails(CHECK, name, sigma, beyond, draws),
     ]
-    return [*found, uniform(CHECK, name, low)] if bits else found
+    return [*found, *bits.judged(CHECK, name)]
 
 
 def tabled(name: str, law: gaussian.Table) -> Finding:
@@ -97,13 +99,56 @@ def followed(check: str, subject: str, counts: Signed, exact: Column) -> Finding
     return by_chance(check, subject, "the law round(N(0, σ²))", measured, p_value(counts, exact))
 
 
-def uniform(check: str, subject: str, low: Signed) -> Finding:
-    """Are the patterns of low bits equally frequent?"""
-    exact = np.full(len(low), 1.0 / len(low))
-    bits = len(low).bit_length() - 1
-    measured = f"{low.sum():,} draws, χ² = {chi_square(low, exact):.4g} for {len(low)} patterns"
-    claim = f"the low {bits} bits are uniform"
-    return by_chance(check, f"{subject}, low bits", claim, measured, p_value(low, exact))
+class Bits:
+    """The bits of draws, six at a time: uniform, and the sign is a fair coin whatever they are.
+
+    The lowest bits of z are uniform to within 1e-21 as long as 2^bits ≤ σ/1.6 (Poisson summation);
+    sign and magnitude are independent, but for 0.
+    """
+
+    def __init__(self, sigma: float) -> None:
+        total = low_bits(sigma)
+        width = min(_BITS, total)
+        starts = {*range(0, total - width, _BITS), total - width} if total else ()
+        self.windows = [(k, width) for k in sorted(starts)]
+        self.uniform = [np.zeros(1 << width, dtype=np.int64) for _, width in self.windows]
+        self.signs = np.zeros((len(self.windows), 2, 1 << _BITS), dtype=np.int64)
+
+    def add(self, z: Signed) -> None:
+        """Count some draws."""
+        z = z.ravel()
+        size, side = np.abs(z[z != 0]), (z[z != 0] > 0) << _BITS
+        for place, (k, width) in enumerate(self.windows):
+            mask = (1 << width) - 1
+            self.uniform[place] += np.bincount((z >> k) & mask, minlength=mask + 1)
+            both = np.bincount(((size >> k) & mask) + side, minlength=2 << _BITS)
+            self.signs[place] += both.reshape(2, -1)
+
+    def judged(self, check: str, subject: str) -> Iterator[Finding]:
+        """The findings, none where σ is too small to have uniform bits."""
+        if not self.windows:
+            return
+        total = sum(self.windows[-1])
+        even = [p_value(seen, np.full(len(seen), 1.0 / len(seen))) for seen in self.uniform]
+        draws = int(self.uniform[0].sum())
+        measured = f"{draws:,} draws, {self.windows[0][1]} bits at {len(even)} places"
+        yield by_chance(
+            check, f"{subject}, low bits", f"the low {total} bits are uniform", measured,
+            min(1.0, min(even) * len(even)),
+        )  # fmt: skip
+        coins = [_fair(seen) for seen in self.signs]
+        yield by_chance(
+            check, f"{subject}, signs", "a fair coin whatever the bits of the magnitude", measured,
+            min(1.0, min(coins) * len(coins)),
+        )  # fmt: skip
+
+
+def _fair(seen: Signed) -> float:
+    """χ² of the signs under each pattern of bits: of n draws half are above zero."""
+    seen = seen[:, seen.sum(axis=0) >= _LEAST]
+    if not seen.size:
+        return 1.0
+    return _unlike(float(np.sum((seen[1] - seen[0]) ** 2 / seen.sum(axis=0))), seen.shape[1])
 
 
 def binned(z: Signed, edges: Signed) -> Signed:
@@ -142,7 +187,7 @@ def edges_of(sigma: float, draws: int) -> Signed:
 
 def low_bits(sigma: float) -> int:
     """How many low bits are uniform to within 1e-21: 2^bits ≤ σ / 1.6 (Poisson summation)."""
-    return max(0, min(_LOW_BITS, math.floor(math.log2(sigma / 1.6))))
+    return max(0, math.floor(math.log2(sigma / 1.6)))
 
 
 def chi_square(counts: Signed, exact: Column) -> float:
@@ -152,11 +197,19 @@ def chi_square(counts: Signed, exact: Column) -> float:
 
 
 def p_value(counts: Signed, exact: Column) -> float:
-    """How often a χ² lies at least so far out, on either side: a fit may be too good."""
-    from scipy.stats import chi2
-
+    """How often a χ² lies at least so far out."""
     if len(counts) < 2:
         return 1.0
-    statistic, freedom = chi_square(counts, exact), len(counts) - 1
-    tails = float(chi2.sf(statistic, freedom)), float(chi2.cdf(statistic, freedom))
-    return min(1.0, 2.0 * min(tails))
+    return _unlike(chi_square(counts, exact), len(counts) - 1)
+
+
+def _unlike(square: float, freedom: int) -> float:
+    """How often a χ² is at least so large, or, as a fit may be too good, so small.
+
+    Counts are whole: a few of them meet their means exactly far more often than χ² says, so that
+    only of many too good a fit counts.
+    """
+    from scipy.stats import chi2
+
+    large, small = float(chi2.sf(square, freedom)), float(chi2.cdf(square, freedom))
+    return min(1.0, 2.0 * min(large, small)) if freedom >= _MANY else large

@@ -6,7 +6,7 @@ doors, to show that the audit would notice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -76,7 +76,7 @@ def doors(plan: Plan, stream: Live) -> dict[str, Callable[[], Any]]:
     }
 
 
-def taken(ways: dict[str, Callable[[], Any]]) -> list[str]:
+def taken(ways: Mapping[str, Callable[[], Any]]) -> list[str]:
     """The ways that released something.  What breaks down has released nothing."""
     return [name for name, work in ways.items() if _released(work)]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, exact
-from hushfade.audit.observed import in_use
+from hushfade.audit.observed import in_use, taps_of
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Matrix
 from hushfade.errors import HushfadeError
@@ -26,6 +26,8 @@ _CLOSE = 1e-9
 _LAST_BITS = 16 * float(np.finfo(np.float64).eps)
 _SMALL = 50  # whole totals that are tried in every type
 _QUANTISED = 40
+_VALUES = 1 << 18
+_CROWD = 1 << 20
 
 
 def totals(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
@@ -38,7 +40,8 @@ def totals(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
     ]
     if np.isfinite(2.0 * plan.intake.largest_total * plan.intake.resolution):
         found += [_largest(subject, plan, name, source, sign) for sign in (1, -1)]
-    return found
+        found.append(_sustained(subject, plan, name, source))
+    return [*found, *_crowd(subject, plan, name, source)]
 
 
 def _every_size(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Finding:
@@ -147,6 +150,44 @@ def _largest(subject: Subject, plan: Plan, name: str, source: NoiseSource, sign:
     passed = abs(counted - 1.0) < _CLOSE and not taken
     what = "the largest total" if sign > 0 else "the largest negative total"
     return exact(CHECK, f"{name}, {what}", claim, shown, passed=passed)
+
+
+def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Finding:
+    """The largest total at every step, as long as the memory is: no sum overflows."""
+    lanes = plan.intake.lanes
+    steps = min(plan.horizon or taps_of(plan).support, max(1, _VALUES // lanes))
+    total = plan.intake.largest_total * plan.intake.resolution
+    released = [
+        subject.start(plan, source).run(np.full((steps, lanes), size)).reshape(steps, lanes)
+        for size in (0.0, total, -total)
+    ]
+    sums = np.cumsum(in_use(plan, steps))[:, None]
+    scale = np.max(np.abs(sums))
+    off = max(
+        float(np.max(np.abs((loud - released[0]) / total - sign * sums))) / scale
+        for loud, sign in zip(released[1:], (1, -1), strict=True)
+    )
+    shown = f"at most {off:.1g} of the largest sum off in {steps:,} steps"
+    what = f"{name}, the largest total at every step"
+    return exact(CHECK, what, "every sum in full", shown, passed=off < _CLOSE)
+
+
+def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iterator[Finding]:
+    """More records than the largest total has room for are refused, where so many can be made."""
+    intake = plan.intake
+    each = intake.norm_unit if intake.norm is not None else max(intake.high_unit, -intake.low_unit)
+    count = intake.largest_total // max(each, 1) + 2
+    if not (each > 0 and count * intake.width <= _CROWD):
+        return
+    record: Any = intake.high if intake.high_unit == each else intake.low
+    if intake.norm is not None:
+        record = np.eye(intake.width)[0] * intake.norm
+    records: Any = np.array([record] * count)
+    if intake.keys is not None:
+        records = {intake.keys[0]: records}
+    refused = _refuses(partial(_first, subject, plan, source, "step", records))
+    shown = f"{count:,} records are " + ("refused" if refused else "taken")
+    yield exact(CHECK, f"{name}, too many records", "refused", shown, passed=refused)
 
 
 def _beyond(plan: Plan, beyond: float) -> Iterator[tuple[str, tuple[str, Any]]]:
