@@ -9,9 +9,14 @@ from tests.audit.bugs import BUGS, CROWDED, ENDING, KEYED, OFTEN, SINGLE, SWAPPE
 from tests.audit.bugs_noise import NOISE_BUGS, TEN
 
 ALL = BUGS | NOISE_BUGS
-# the bugs of noise are many, and 400,000 streams must be started for two of them to meet
-LONG = {*NOISE_BUGS, "seeds of 32 bits"}
-NAMED = [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in ALL]
+# one of each kind; all of them take minutes, and some 400,000 streams until two meet
+SOON = {
+    "half noise", "forgotten norm of R", "clip after sum", "wrong neighbours",
+    "redraw on replay: an older state", "off by one: totals enter a step late",
+    "key reuse across streams", "fork sharing noise", "float noise", "noise skipped on empty steps",
+    "sensitivity from unrounded taps", "participation ignored", "horizon ignored: steps after it",
+}  # fmt: skip
+NAMED = [pytest.param(name, marks=() if name in SOON else pytest.mark.long) for name in ALL]
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -23,8 +28,13 @@ def test_the_audit_notices(name):
 
 
 @pytest.mark.parametrize(
-    "plan", [SINGLE, KEYED, SWAPPED, OFTEN, CROWDED, ENDING, TEN], ids=lambda plan: repr(plan)[:60]
-)
+    "plan",
+    [
+        SINGLE, KEYED, ENDING,
+        *(pytest.param(plan, marks=pytest.mark.long) for plan in (SWAPPED, OFTEN, CROWDED, TEN)),
+    ],
+    ids=lambda plan: repr(plan)[:60],
+)  # fmt: skip
 def test_the_right_implementation_is_not_accused(plan):
     findings = list(checked(Seeded(), {"a plan": plan}, TINY, Chance(5)))
     assert [found for found in findings if found.passed is False] == []
@@ -32,4 +42,5 @@ def test_the_right_implementation_is_not_accused(plan):
 
 
 def test_there_are_as_many_bugs_as_promised():
+    assert set(ALL) > SOON
     assert len(ALL) == len(BUGS) + len(NOISE_BUGS) >= 60
