@@ -2,7 +2,8 @@
 
 import pytest
 
-from audits.mutants import MUTANTS, PLANS, RIGHT, Answer, Mutant, audited, edited, one, sought
+from audits.mutants import RIGHT, Answer, audited, edited, sought
+from audits.mutations import MUTANTS, PLANS, Mutant, one
 from hushfade.audit import QUICK, TINY
 from hushfade.audit.review import BROKEN
 
