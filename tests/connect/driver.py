@@ -1,11 +1,13 @@
 """A stream's driver, in a process of its own that can be killed: python -m tests.connect.driver."""
 
+import os
 import sys
 from pathlib import Path
 
 from hushfade.connect.spark import KeyFile, local_session, private_decaying_sums
 from tests.connect.cases import COLUMNS, HOW, PLAN, QUIET, STEPS
 from tests.connect.conftest import read, written
+from tests.connect.tries import RELEASED, waiting
 
 LOGGING = """
 rootLogger.level = info
@@ -21,7 +23,10 @@ appender.console.layout.pattern = %p %c %m%n
 
 
 def main(place: Path) -> None:
-    """All files of the place, each in a batch, from the place's checkpoint on."""
+    """All files of the place, each in a batch, from the place's checkpoint on.
+
+    What its tasks draw is written down in a directory of its own, and the first that draws waits.
+    """
     java, told = QUIET["spark_driver_extraJavaOptions"], place / "log4j2.properties"
     told.write_text(LOGGING)
     session = local_session(
@@ -37,7 +42,10 @@ def main(place: Path) -> None:
         noise=KeyFile(place / "key", stream="visits"), **HOW,
     )  # fmt: skip
     released.explain(extended=True)
-    written(released, place).explain(extended=True)
+    run = str(os.getpid())
+    (place / "drawn" / run).mkdir(parents=True)
+    again = released.mapInPandas(waiting(str(place / "drawn"), run), RELEASED)
+    written(again, place).explain(extended=True)
     session.stop()
 
 

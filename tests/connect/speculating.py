@@ -1,19 +1,16 @@
 """A driver whose slow tasks are run twice: python -m tests.connect.speculating place master."""
 
 import sys
-import time
 from pathlib import Path
 
-from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from hushfade.connect.spark import KeyFile, local_session, private_decaying_sums
 from tests.connect.cases import COLUMNS, HOW, PLAN, STEPS
 from tests.connect.cluster import JAVA
 from tests.connect.conftest import read, written
+from tests.connect.tries import RELEASED, waiting
 
-RELEASED = "step bigint, time timestamp, key string, value double, stddev double"
-SLOW = 15.0  # seconds; a copy is started long before
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "700m",
@@ -54,31 +51,6 @@ def main(place: Path, master: str) -> None:
     )  # fmt: skip
     written(stream.mapInPandas(waiting(str(place / "stream")), RELEASED), place)
     session.stop()
-
-
-def waiting(place: str):
-    """A stage that writes down what each try of a task saw; the first one is slow."""
-
-    def passed(frames):
-        task, rows = TaskContext.get(), 0
-        name = f"{task.stageId()}-{task.partitionId()}-{task.attemptNumber()}"
-        for number, frame in enumerate(frames):
-            rows += len(frame)
-            frame.to_parquet(Path(place) / f"{name}-{number}.parquet")
-            yield frame
-        if rows and task.attemptNumber() == 0 and first(place, task.stageId()):
-            time.sleep(SLOW)
-
-    return passed
-
-
-def first(place: str, stage: int) -> bool:
-    """Is this the first task of its stage to ask?"""
-    try:
-        (Path(place) / f"slow-{stage}").touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    return True
 
 
 if __name__ == "__main__":

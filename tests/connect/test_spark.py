@@ -2,12 +2,10 @@
 
 import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Observation
 from pyspark.sql import functions as sql
@@ -28,26 +26,10 @@ from tests.connect.cases import (
     matrix,
     on_one_machine,
 )
-from tests.connect.conftest import Files, written
+from tests.connect.conftest import Files, read, written
+from tests.connect.tries import RELEASED, failing_once
 
 SEEDED = UnsafeSeededNoise(1)
-
-
-def failing_once(place):
-    """A stage that fails after its work is done, the first time that each task is tried."""
-
-    def passed(batches):
-        yield from batches
-        found = TaskContext.get()
-        if found.attemptNumber() == 0:
-            number = f"{found.stageId()}-{found.partitionId()}"
-            (Path(place) / f"failed-{number}").touch()
-            raise RuntimeError("this task fails when it is done")
-
-    return passed
-
-
-RELEASED = "step bigint, time timestamp, key string, value double, stddev double"
 
 
 # Tables --------------------------------------------------------------------------------------
@@ -285,7 +267,7 @@ def test_a_watermark_that_records_would_move_is_refused_however_deep_it_is(spark
     for number in range(20):
         deep = deep.withColumn(f"more{number}", sql.lit(number))
     spark.conf.set("spark.sql.maxPlanStringLength", "200")  # a plan's text may be cut
-    for frame in (marked, hidden, deep, marked.dropDuplicatesWithinWatermark(["amount"])):
+    for frame in (marked, hidden, deep, marked.dropDuplicatesWithinWatermark()):
         with pytest.raises(HushfadeError, match="must have no watermark of its own"):
             private_decaying_sums(frame, WITHOUT_KEYS, lateness="1h", **ASKED)
     spark.conf.unset("spark.sql.maxPlanStringLength")
@@ -296,14 +278,35 @@ def test_a_watermark_that_records_would_move_is_refused_however_deep_it_is(spark
 
 def test_a_frame_that_is_another_each_time_is_refused(spark):
     frame = spark.createDataFrame([], COLUMNS)
+    frame.createOrReplaceTempView("visits")
+    by_key, rest = frame.groupBy("key"), ["at", "amount", "person"]
     for odd in (
         frame.where("rand() < 0.5"),
         frame.withColumn("key", sql.uuid()),
         frame.limit(2),
         frame.sample(0.5, seed=1).where("amount > 0"),
+        frame.where("person = (select person from visits limit 1)"),
+        frame.where("exists (select 1 from visits tablesample (50 percent))"),
+        frame.dropDuplicates(["person"]),
+        by_key.agg(*(sql.first(name).alias(name) for name in rest)),
+        by_key.agg(*(sql.max_by(name, "at").alias(name) for name in rest)),
+        by_key.agg(*(sql.element_at(sql.collect_list(name), 1).alias(name) for name in rest)),
     ):
         with pytest.raises(HushfadeError, match="must be the same each time"):
             private_decaying_sums(odd, PLAN, steps=STEPS, noise=SEEDED, **HOW)
+    same = frame.dropDuplicates().where("person in (select person from visits)")
+    assert private_decaying_sums(same, PLAN, steps=STEPS, noise=SEEDED, **HOW).columns
+
+
+@pytest.mark.parametrize("now", ["now()", "current_date()", "timestamp_seconds(unix_timestamp())"])
+def test_a_table_that_changes_with_the_time_is_refused_and_a_stream_is_not(spark, now):
+    frame = spark.createDataFrame([], COLUMNS)
+    frame.createOrReplaceTempView("visits")
+    for where in (f"at < {now}", f"person in (select person from visits where at < {now})"):
+        with pytest.raises(HushfadeError, match="Write the time as a literal"):
+            private_decaying_sums(frame.where(where), PLAN, steps=STEPS, noise=SEEDED, **HOW)
+    recent = rate(spark).where(f"at < {now}")  # a batch's own time, which Spark writes down
+    assert private_decaying_sums(recent, WITHOUT_KEYS, lateness="1h", **ASKED).isStreaming
 
 
 def test_a_clock_that_is_no_stream_of_times_or_made_of_the_records_is_refused(spark, tmp_path):
@@ -315,10 +318,20 @@ def test_a_clock_that_is_no_stream_of_times_or_made_of_the_records_is_refused(sp
     odd = clock.withColumnRenamed("timestamp", "at")
     with pytest.raises(HushfadeError, match="clock must have a column 'timestamp'"):
         private_decaying_sums(records, WITHOUT_KEYS, clock=odd, **asked)
-    for again in (records, files.stream(spark)):
+    reader, place = spark.readStream.schema("at timestamp"), tmp_path / "events"
+    for again in (
+        records,
+        files.stream(spark),
+        read(spark, place, "at timestamp"),
+        reader.parquet(f"{place}/"),
+        reader.json(place.as_uri()),
+        reader.parquet(str(place / "*.parquet")),
+        reader.parquet(str(tmp_path)),
+    ):
         own = again.selectExpr("at timestamp")
         with pytest.raises(HushfadeError, match="clock must not be made from the records"):
             private_decaying_sums(records, WITHOUT_KEYS, clock=own, **asked)
+    assert private_decaying_sums(records, WITHOUT_KEYS, clock=clock, **asked).isStreaming
 
 
 def test_batches_only_where_there_are_records_are_refused(spark):

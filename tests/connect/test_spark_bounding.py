@@ -12,6 +12,7 @@ from hushfade.connect.spark.bounding import first_of_each, taken
 from hushfade.events.bounding import Bounding, Limits
 from tests.connect.cases import COLUMNS, HOW, KEYS, START, STEPS, events, matrix
 from tests.connect.conftest import Files, written
+from tests.connect.tries import RELEASED, failing_once
 
 assert _frames  # pandas frames have an accessor from here on
 
@@ -49,7 +50,7 @@ def test_a_table_keeps_what_a_sorted_file_keeps(spark, expected):
 
 @pytest.fixture(scope="module")
 def stream(spark, tmp_path_factory):
-    """A stream of two files, in a session whose clock is Tokyo's."""
+    """A stream of two files, in a session whose clock is Tokyo's; every task failed once."""
     place = tmp_path_factory.mktemp("limits")
     files, found = Files(place), events()
     halves = found["at"] < START + pd.Timedelta("6h")
@@ -58,7 +59,8 @@ def stream(spark, tmp_path_factory):
     files.add(found.head(0), START + pd.Timedelta("18h1s"))
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
-    written(limited(session, files), place)
+    again = limited(session, files).mapInPandas(failing_once(str(place)), RELEASED)
+    written(again, place)
     return place, files
 
 
@@ -69,10 +71,11 @@ def limited(session, files, **changed):
     )
 
 
-def test_a_stream_keeps_what_a_sorted_file_keeps_in_any_zone_of_the_session(
+def test_a_stream_keeps_what_a_sorted_file_keeps_in_any_zone_though_every_task_failed_once(
     spark, stream, expected
 ):
     place, _ = stream
+    assert list(place.glob("failed-*"))
     found = spark.read.parquet(str(place / "released")).toPandas()
     np.testing.assert_array_equal(matrix(found), expected)
 

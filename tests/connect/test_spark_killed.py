@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A place in which a driver was killed in the middle of two batches, and started again."""
+    """A place in which a driver was killed when a batch had begun, and again when one had drawn."""
     need_java()
     found = tmp_path_factory.mktemp("killed")
     key_file(found)
@@ -45,21 +45,24 @@ def place(tmp_path_factory):
         clock = START + pd.Timedelta("4h") * (hour + 1)
         files.add(records[hours == hour].sample(frac=1, random_state=hour), clock)
     files.add(records.head(0), START + pd.Timedelta("16h1s"))
-    for batch in (1, 2):
-        killed_in(found, batch)
+    killed_when(found, (found / "kept" / "offsets" / "1").exists)
+    killed_when(found, lambda: any(found.glob("drawn/*/*.parquet")))
     with start(found) as last:
         assert last.wait(timeout=300) == 0
     return found
 
 
-def killed_in(place, batch):
-    """The driver runs until this batch has begun, and is killed before it is committed."""
+def killed_when(place, reached):
+    """The driver runs until then, and is killed before the batch in hand is committed."""
     with start(place) as driver:
-        wait_for(place / "kept" / "offsets" / str(batch), driver)
+        wait_until(reached, driver)
         os.killpg(driver.pid, signal.SIGSTOP)  # so that nothing goes on while we look
-        begun = not (place / "kept" / "commits" / str(batch)).exists()
+        begun, done = (
+            max(int(path.name) for path in (place / "kept" / log).glob("[0-9]*"))
+            for log in ("offsets", "commits")
+        )
         os.killpg(driver.pid, signal.SIGKILL)
-    assert begun
+    assert begun == done + 1
     assert driver.returncode == -signal.SIGKILL
 
 
@@ -71,9 +74,9 @@ def start(place):
         )  # fmt: skip
 
 
-def wait_for(path, driver):
+def wait_until(reached, driver):
     until = time.monotonic() + 300
-    while not path.exists():
+    while not reached():
         assert driver.poll() is None
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -94,6 +97,20 @@ def test_a_killed_driver_that_starts_again_publishes_each_value_once_and_as_if_n
     found = published(place)
     assert len(found) == STEPS * len(KEYS)
     np.testing.assert_array_equal(matrix(found), on_one_machine(events(), keyed()))
+
+
+def test_what_was_drawn_before_the_kill_and_what_was_drawn_after_it_are_the_same(place):
+    runs = sorted((place / "drawn").glob("[0-9]*"), key=lambda run: run.stat().st_mtime)
+    drawn = [
+        pd.concat(map(pd.read_parquet, files))
+        for files in (sorted(run.glob("*.parquet")) for run in runs)
+        if files
+    ]
+    assert len(drawn) == 2
+    cells = [set(zip(found["step"], found["key"], strict=True)) for found in drawn]
+    assert cells[0] & cells[1]  # the killed driver had drawn some that were drawn again
+    seen = pd.concat(drawn).drop_duplicates(["step", "key", "value"])
+    np.testing.assert_array_equal(matrix(seen), on_one_machine(events(), keyed()))
 
 
 def test_the_key_is_in_no_log_plan_or_checkpoint(place):

@@ -14,15 +14,28 @@ from pyspark.sql import DataFrame
 from hushfade.errors import InvalidType, InvalidValue
 
 _CHOSEN = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample"}  # any rows, by chance
+_BY_ORDER = {  # of rows, which is another when a task runs again
+    "AnyValue", "CollectList", "First", "Last", "ListAgg", "MaxBy", "MinBy", "Mode",
+}  # fmt: skip
+_READ = ("path", "subscribe", "subscribePattern", "assign", "topic", "streamName")
+_PATTERN = set("*?[{")
 
 
 def check_repeatable(df: DataFrame, name: str) -> None:
-    """Refuse a frame that is, or may be, another each time it is computed."""
+    """Refuse a frame that is, or may be, another each time it is computed.
+
+    A stream may ask for the current time: it is that of the batch, which Spark writes down.
+    """
     plan = _analyzed(df, name)
-    if not plan.deterministic() or any(node.nodeName() in _CHOSEN for node in _nodes(plan)):
+    if not df.isStreaming and plan.containsPattern(_current(df)):
         raise InvalidValue(
-            f"{name} must be the same each time it is computed, without rand(), limit, sample and "
-            "the like: what runs again has the same noise"
+            f"{name} must be the same each time it is computed, without current_timestamp(), now() "
+            "and the like: what runs later has the same noise. Write the time as a literal"
+        )
+    if not plan.deterministic() or any(map(_picks, _nodes(plan))):
+        raise InvalidValue(
+            f"{name} must be the same each time it is computed, without rand(), limit, sample, "
+            "first, dropDuplicates of some columns and the like: what runs again has the same noise"
         )
 
 
@@ -38,10 +51,15 @@ def check_unmarked(df: DataFrame, name: str) -> None:
 
 
 def check_apart(clock: DataFrame, df: DataFrame) -> None:
-    """Refuse a clock that is made of the records."""
-    sources = [node for node in _nodes(_analyzed(df, "df")) if _is_leaf(node)]
-    for node in _nodes(_analyzed(clock, "clock")):
-        if _is_leaf(node) and any(node.sameResult(source) for source in sources):
+    """Refuse a clock that reads what the records are read from, in whatever way."""
+    sources, others = (
+        [node for node in _nodes(_analyzed(frame, name)) if _is_leaf(node)]
+        for frame, name in ((df, "df"), (clock, "clock"))
+    )
+    read = {place for source in sources for place in _places(source, df)}
+    for node in others:
+        again = any(_overlap(place, other) for place in _places(node, clock) for other in read)
+        if again or any(node.sameResult(source) for source in sources):
             raise InvalidValue(
                 "clock must not be made from the records: one of them would close steps for all"
             )
@@ -55,12 +73,72 @@ def _analyzed(df: DataFrame, name: str) -> Any:
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
-    """The plan and all below it.  They are not looked for in its text, which Spark may cut."""
+    """The plan, all below it, and subqueries.  Not looked for in its text, which Spark may cut."""
     yield plan
-    children = plan.children()
-    for place in range(children.size()):
-        yield from _nodes(children.apply(place))
+    for below in (*_each(plan.children()), *_each(plan.subqueries())):
+        yield from _nodes(below)
+
+
+def _each(found: Any) -> Iterator[Any]:
+    """The items of a sequence of Scala's."""
+    return (found.apply(place) for place in range(found.size()))
 
 
 def _is_leaf(plan: Any) -> bool:
     return bool(plan.children().isEmpty())
+
+
+def _current(df: DataFrame) -> Any:
+    """Spark's mark of expressions that stand for the time, the user and so on of a query."""
+    jvm: Any = df.sparkSession._jvm
+    return jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
+
+
+def _picks(node: Any) -> bool:
+    """Does it choose among rows by chance, or by the order in which they come?"""
+    name = node.nodeName()
+    if name.startswith("Deduplicate"):
+        return bool(node.keys().size() < node.output().size())
+    return name in _CHOSEN or any(map(_by_order, _each(node.expressions())))
+
+
+def _by_order(expression: Any) -> bool:
+    name = expression.getClass().getSimpleName()
+    return name in _BY_ORDER or any(map(_by_order, _each(expression.children())))
+
+
+def _places(node: Any, df: DataFrame) -> Iterator[tuple[str, str]]:
+    """What a streaming source reads: directories, topics, a table."""
+    kind = node.nodeName()
+    if kind == "StreamingRelation":
+        options = node.dataSource().options()
+        found = {name: options.get(name) for name in _READ}
+        said = {name: each.get() for name, each in found.items() if each.isDefined()}
+    elif kind == "StreamingRelationV2":
+        said = {name: node.extraOptions().get(name) for name in _READ}
+        if node.identifier().isDefined():
+            yield "table", node.identifier().get().toString()
+    else:
+        return
+    for name, text in said.items():
+        if name == "path" and text is not None:
+            yield name, _directory(text, df)
+        elif text is not None:
+            yield from (("topic", each.strip()) for each in text.split(","))
+
+
+def _directory(text: str, df: DataFrame) -> str:
+    """The whole path, up to the first pattern in it, with a slash at its end."""
+    session: Any = df.sparkSession
+    path = session._jvm.org.apache.hadoop.fs.Path(text)
+    qualified = path.getFileSystem(session._jsc.hadoopConfiguration()).makeQualified(path)
+    parts = qualified.toString().split("/")
+    plain = next((at for at, part in enumerate(parts) if _PATTERN & set(part)), len(parts))
+    return "/".join(parts[:plain]) + "/"
+
+
+def _overlap(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """The same topic or table, or a directory and one in it."""
+    if one[0] != "path" or other[0] != "path":
+        return one == other
+    return one[1].startswith(other[1]) or other[1].startswith(one[1])

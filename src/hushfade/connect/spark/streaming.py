@@ -79,7 +79,8 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | No
     """A digest of all that a checkpoint belongs to; no secret.
 
     A batch may run again after a restart, with the noise that it had.  So whatever would make
-    other totals of the same records is in here.
+    other totals of the same records is in here.  `skip_empty` would not: without it a batch that
+    has empty values fails before anything is drawn, and one that has none has the same totals.
     """
     noise, calendar, named = buckets.noise, request.calendar, request.columns.roles()
     if isinstance(noise, KeyFile):  # its path may change
@@ -92,7 +93,6 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | No
         "steps": (calendar.start, calendar.every, calendar.steps),
         "columns": {role: (name, str(df.schema[name].dataType)) for role, name in named.items()},
         "settings": {name: df.sparkSession.conf.get(name, None) for name in _SETTINGS},
-        "skip_empty": request.skip_empty,
         "buckets": (request.buckets, request.size, request.filled),
         "limits": limits and (limits.records_per_step, limits.steps, limits.separation),
     }
