@@ -1,5 +1,7 @@
+import json
 import os
 import shutil
+from urllib.parse import unquote, urlparse
 
 import pandas as pd
 import pytest
@@ -64,6 +66,17 @@ def written(released, place, name="released"):
     query = sink.trigger(availableNow=True).start(str(place / name), format="parquet")
     query.awaitTermination()
     return query
+
+
+def published(place):
+    """The files that the sink has committed, as a reader of it sees them."""
+    lines = [
+        json.loads(line)
+        for log in (place / "released" / "_spark_metadata").glob("[0-9]*")
+        for line in log.read_text().splitlines()[1:]
+    ]
+    paths = [unquote(urlparse(line["path"]).path) for line in lines if line["action"] == "add"]
+    return pd.concat([pd.read_parquet(path) for path in paths])
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,14 @@
 """A driver whose slow tasks are run twice: python -m tests.connect.speculating place master."""
 
+import os
 import sys
 from pathlib import Path
 
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from hushfade.connect.spark import KeyFile, local_session, private_decaying_sums
+from tests.connect import tries
 from tests.connect.cases import COLUMNS, HOW, PLAN, STEPS
 from tests.connect.cluster import JAVA
 from tests.connect.conftest import read, written
@@ -29,6 +32,8 @@ SETTINGS = {
 
 def main(place: Path, master: str) -> None:
     """A table and a stream, in which the first try of partition 0 tells its rows and then waits."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # as a user of a cluster must
+    cloudpickle.register_pickle_by_value(tries)  # workers have no tests
     builder = SparkSession.builder.master(master)
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)

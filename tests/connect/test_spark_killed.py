@@ -1,7 +1,6 @@
 """A driver killed in the middle, and where its secret may not be found."""
 
 import base64
-import json
 import os
 import signal
 import subprocess
@@ -9,7 +8,6 @@ import sys
 import time
 import zipfile
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import numpy as np
 import pandas as pd
@@ -26,7 +24,7 @@ from tests.connect.cases import (
     matrix,
     on_one_machine,
 )
-from tests.connect.conftest import Files, need_java
+from tests.connect.conftest import Files, need_java, published
 
 pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
@@ -80,17 +78,6 @@ def wait_until(reached, driver):
         assert driver.poll() is None
         assert time.monotonic() < until
         time.sleep(0.02)
-
-
-def published(place):
-    """The files that the sink has committed, as a reader of it sees them."""
-    lines = [
-        json.loads(line)
-        for log in (place / "released" / "_spark_metadata").glob("[0-9]*")
-        for line in log.read_text().splitlines()[1:]
-    ]
-    paths = [unquote(urlparse(line["path"]).path) for line in lines if line["action"] == "add"]
-    return pd.concat([pd.read_parquet(path) for path in paths])
 
 
 def test_a_killed_driver_that_starts_again_publishes_each_value_once_and_as_if_never_killed(place):
