@@ -23,6 +23,7 @@ from hushfade.audit.sampler import (
     probabilities,
     tails,
 )
+from hushfade.audit.second import single
 from hushfade.audit.size import Size
 from hushfade.audit.sizes import largest_tried, one_record
 from hushfade.audit.subject import Subject
@@ -82,7 +83,7 @@ def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -
 
 
 def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
-    """The same of every source that a stream may have, also of what is loaded half way."""
+    """The same of every source that a stream may have, also of what is loaded half way, or live."""
     kinds: dict[str, Callable[[], NoiseSource | None]] = {
         "default noise": lambda: None,
         "fresh noise": FreshNoise,
@@ -90,7 +91,11 @@ def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance)
     }
     work, judged = size.work // _SHARE, []
     for kind, source in kinds.items():
-        ways = {kind: _started(subject, source), f"{kind}, loaded": _loaded(subject, source)}
+        ways = {
+            kind: _started(subject, source),
+            f"{kind}, loaded": _loaded(subject, source),
+            f"{kind}, live": _live(subject, source),
+        }
         for said, way in ways.items():
             found = _recovered(subject, plan, way, work, 2, _FEW, chance)
             judged += _judged(f"{name}, {said}", found)
@@ -158,6 +163,17 @@ def _loaded(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
         first = stream.run(totals[:half])
         again = subject.load(stream.save(), noise).run(totals[half:])
         return np.concatenate([first, again]).reshape(units.shape)
+
+    return released
+
+
+def _live(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
+    """Step by step, for which noise is drawn ahead."""
+
+    def released(plan: Plan, units: Signed) -> Matrix:
+        stream = subject.start(plan, source())
+        totals = np.asarray(units * plan.intake.resolution)
+        return single(plan, stream, totals).reshape(units.shape)
 
     return released
 

@@ -22,6 +22,7 @@ from hushfade.audit.size import Size
 from hushfade.audit.subject import Subject, doors, taken
 from hushfade.audit.unrelated import correlation, repeated, unlikely
 from hushfade.check import Column
+from hushfade.decay import Exponential
 from hushfade.errors import Refused
 from hushfade.noise import FreshNoise, KeyedNoise, NoiseSource
 from hushfade.plan import Plan, sized
@@ -75,7 +76,22 @@ def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fi
     return [
         distinct(CHECK, f"{name}, keyed noise", "all different", measured, passed=not alike),
         repeated(CHECK, f"{name}, keyed noise", plans[0].sigma, found),
+        _plans_apart(subject, plan, name, chance),
     ]
+
+
+def _plans_apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> Finding:
+    """Plans that differ in one thing do not share a key's noise: what it is bound to tells them.
+
+    All draw by one law, as noise of another size would hide that it is the same.
+    """
+    source, law = KeyedNoise(chance.key(), stream="n"), gaussian.table(plan.sigma)
+    near = list(map(subject.plan, _near_plans(plan)))
+    draws = unlikely(plan.sigma, len(near))
+    drawn = {subject.bound(source, each.digest).draws(law, 0, 1, draws).tobytes() for each in near}
+    alike = len(near) - len(drawn)
+    measured = f"{alike} of {len(near)} alike: other bounds, guarantee, decay, horizon, keys"
+    return distinct(CHECK, f"{name}, near plans", "all different", measured, passed=not alike)
 
 
 def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
@@ -212,6 +228,21 @@ def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
         yield 0, KeyedNoise(other, stream="n")
     yield 1, KeyedNoise(key, stream="n")
     yield 1, KeyedNoise(key, stream="n", epoch=1)
+
+
+def _near_plans(plan: Plan) -> Iterator[Plan]:
+    """The plan, and others that differ from it in one thing; told apart, not run."""
+    guarantee, intake = plan.guarantee, plan.intake
+    yield plan
+    yield _larger(plan)
+    for factor in (0.5, 0.75):
+        yield replace(plan, guarantee=replace(guarantee, delta=factor + guarantee.delta / 4))
+    for half_life in (12.25, 12.5):
+        yield replace(plan, decay=Exponential(half_life=half_life))
+    for more in (1, 2):
+        yield replace(plan, horizon=(plan.horizon or 0) + more)
+    for keys in (("a", "b"), ("a", "c"), ("b", "a")):
+        yield replace(plan, intake=replace(intake, keys=keys, width=1, norm=None))
 
 
 def _larger(plan: Plan) -> Plan:

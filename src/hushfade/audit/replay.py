@@ -56,7 +56,7 @@ def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
     }
     found = [_same(f"{name}, {way}", first, work()) for way, work in ways.items()]
     found += [
-        _other_noise(subject, name, started(), chance),
+        _other_noise(subject, name, started(), key, chance),
         _damaged(subject, name, started(), source(), chance),
     ]
     return [*found, *_doors(plan, name, started, given, first)]
@@ -155,11 +155,13 @@ def _again(
     doors(plan, subject.load(state, source))[door]()
 
 
-def _other_noise(subject: Subject, name: str, stream: Live, chance: Chance) -> Finding:
+def _other_noise(subject: Subject, name: str, stream: Live, key: bytes, chance: Chance) -> Finding:
     """A saved stream does not go on with another key, name, epoch or kind of noise."""
-    state, key = stream.save(), chance.key()
+    state = stream.save()
     others: dict[str, NoiseSource | None] = {
-        "another key": KeyedNoise(key, stream=_STREAM),
+        "another key": KeyedNoise(chance.key(), stream=_STREAM),
+        "another name": KeyedNoise(key, stream=f"{_STREAM} "),
+        "another epoch": KeyedNoise(key, stream=_STREAM, epoch=1),
         "default noise": None,
         "noise from a seed": chance.noise(),
     }
