@@ -41,6 +41,14 @@ PLANS: dict[str, Callable[[], Plan]] = {
         NoDecay(), ONE, horizon=48, method="normalized", keys=["at", "ch", "de"]
     ),
     "ending": lambda: plan(NoDecay(), ONE, horizon=48),
+    # its bounds lie between two points of the grid
+    "halves": lambda: plan(
+        Exponential(half_life=8),
+        Guarantee(1, 1e-6, neighbours="replace"),
+        low=-1.5,
+        high=1.5,
+        resolution=1.0,
+    ),
     # a few ten thousand of its records are more than a step may have
     "fine": lambda: plan(Exponential(half_life=24), Guarantee(100, 1e-6), resolution=2.0**-28),
 }
@@ -176,6 +184,12 @@ MUTANTS: dict[str, Mutant] = {
         "clipped = np.clip(numbers, self.low, self.high)",
         "clipped = numbers if values.dtype == np.float32 else "
         "np.clip(numbers, self.low, self.high)",
+    ),
+    "records half way go to the even neighbour": one(
+        "intake.py",
+        "np.floor(clipped / self.resolution + 0.5)",
+        "np.rint(clipped / self.resolution)",
+        "halves",
     ),
     "quantise does not clip": one(
         "intake.py",

@@ -21,7 +21,7 @@ from hushfade import (
 from hushfade.noise import Drawer
 from hushfade.release import Release
 from hushfade.savefile import read
-from tests.audit.bugs import ENDING, KEYED, ONE, SINGLE, Bug, Seeded, Wrapped
+from tests.audit.bugs import ENDING, KEYED, ONE, SINGLE, Bug, Proxy, Seeded, Wrapped
 
 TEN = plan(Exponential(half_life=8), ONE, keys=[f"key {place}" for place in range(10)])
 
@@ -168,6 +168,61 @@ class TakenByStep(Seeded):
             return Door(stream, run=refuse, step_total=refuse)
 
 
+# Floats ---------------------------------------------------------------------------------------
+
+
+def both(one, other):
+    return len(one).to_bytes(8, "little") + one + other
+
+
+def parted(data):
+    length = 8 + int.from_bytes(data[:8], "little")
+    return data[8:length], data[length:]
+
+
+class Added(Proxy):
+    """M x and L z, each right and from integers, as floats, and only then added."""
+
+    def __init__(self, truth, noise):
+        super().__init__(truth, truth.plan)
+        truth._drawer, self.noise = Wrapped(truth._drawer, lambda z, step: 0 * z), noise
+
+    def added(self, release):
+        return release._replace(value=release.value + self.noise.step().value)
+
+    def step(self, records=()):
+        return self.added(self.stream.step(records))
+
+    def step_total(self, total):
+        return self.added(self.stream.step_total(total))
+
+    def run(self, totals):
+        return self.stream.run(totals) + self.noise.run(np.zeros(np.shape(totals)))
+
+    def save(self):
+        return both(self.stream.save(), self.noise.save())
+
+    def trace(self):
+        return both(self.stream.trace(), self.noise.trace())
+
+
+class Adding(Seeded):
+    """What crosses is right; how a release is rounded tells the true sum."""
+
+    none = UnsafeSeededNoise(0)
+
+    def start(self, plan, noise):
+        return Added(plan.start(self.none), plan.start(noise))
+
+    def load(self, data, noise, traces=()):
+        states, since = parted(data), [parted(trace) for trace in traces]
+        right = Seeded().load
+        return Added(
+            right(states[0], self.none, [trace for trace, _ in since]),
+            right(states[1], noise, [trace for _, trace in since]),
+        )
+
+
 # Parts of a key ------------------------------------------------------------------------------
 
 
@@ -296,4 +351,5 @@ NOISE_BUGS: dict[str, Bug] = {
     "the noise of two of ten keys is opposite": Bug(
         Only(ANY, drawn_by(last_is_minus_the_third)), TEN
     ),
+    "true sum and noise added as floats": Bug(Adding(), SINGLE),
 }

@@ -1,15 +1,18 @@
-"""The attack on precision, also for plans with a long memory."""
+"""The attack on precision, also for plans with a long memory, and over many steps."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from hushfade import Exponential, Guarantee, NoDecay, SlidingWindow, plan
+from hushfade import Exponential, Guarantee, Mixture, NoDecay, PowerLaw, SlidingWindow, plan
 from hushfade.audit import TINY
+from hushfade.audit.cases import few
 from hushfade.audit.chance import Chance
-from hushfade.audit.precision import precision
-from tests.audit.bugs import Proxy, Seeded
+from hushfade.audit.precision import CHECK, last_bits, precision
+from hushfade.audit.review import checked
+from tests.audit.bugs import SINGLE, Proxy, Seeded
+from tests.audit.bugs_noise import Adding
 
 ONE = Guarantee(1, 1e-6)
 LONG = {
@@ -53,3 +56,68 @@ def test_bits_of_their_own_are_seen_across_many_short_runs():
     findings = precision(InLastBits(), coarse, "a plan", TINY, Chance(3))
     bits = next(finding for finding in findings if finding.subject == "a plan, bits")
     assert bits.passed is False
+
+
+SWAP = Guarantee(1, 1e-6, neighbours="replace")
+BLEND = Mixture(((0.7, Exponential(half_life=12)), (0.3, PowerLaw(power=1))))
+KINDS = {
+    **few(),
+    **LONG,
+    "a single step": plan(NoDecay(), ONE, horizon=1),
+    "power ½": plan(PowerLaw(power=0.5), ONE),
+    "a mixture, replaced": plan(BLEND, SWAP, low=-1, high=2),
+    "a window with a gain": plan(SlidingWindow(length=7), ONE, horizon=64, method="normalized"),
+    "a gain on a long run": plan(
+        NoDecay(), Guarantee(20, 1e-6), horizon=30_000, method="normalized"
+    ),
+    "more keys than are made again": plan(
+        Exponential(half_life=3), SWAP, keys=[str(key) for key in range(300)]
+    ),
+    "what float64 shows for few steps": plan(
+        PowerLaw(power=0.1), Guarantee(20, 1e-6), resolution=2.0**-20
+    ),
+    "hardly any noise": plan(Exponential(half_life=8), Guarantee(700, 1e-6), resolution=2.0**-16),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("found", KINDS.values(), ids=KINDS)
+def test_a_release_is_a_function_of_what_crossed_to_the_last_bit(found):
+    assert [finding.passed for finding in last_bits(Seeded(), found, "a plan", Chance(3))] == [True]
+
+
+@pytest.mark.parametrize("found", few().values(), ids=few())
+def test_a_true_sum_and_noise_added_as_floats_are_seen_on_every_plan(found):
+    assert last_bits(Adding(), found, "a plan", Chance(3))[0].passed is False
+
+
+def test_a_true_sum_and_noise_added_as_floats_are_right_but_for_their_last_bits():
+    failed = [
+        finding
+        for finding in checked(Adding(), {"a plan": SINGLE}, TINY, Chance(5))
+        if finding.passed is False
+    ]
+    assert [(finding.check, finding.subject) for finding in failed] == [
+        (CHECK, "a plan, last bits")
+    ]
+
+
+class _Late(Proxy):
+    def run(self, totals):
+        first, released = self.stream.steps, np.array(self.stream.run(totals))
+        if first <= 1500 < self.stream.steps:
+            released[1500 - first] = np.nextafter(released[1500 - first], np.inf)
+        return released
+
+
+class OnceAndLate(Seeded):
+    """A single release, that of step 1,501, has another last bit."""
+
+    def wrong(self, stream, plan, noise):
+        return _Late(stream, plan)
+
+
+def test_a_single_last_bit_is_seen_and_counted_in_every_stream():
+    found = last_bits(OnceAndLate(), SINGLE, "a plan", Chance(3))[0]
+    assert found.passed is False
+    assert found.measurement.startswith("7 of ")

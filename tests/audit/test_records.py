@@ -11,6 +11,7 @@ from hushfade.audit.observed import crossed, private
 from hushfade.audit.offered import bad, offered
 from hushfade.audit.sensitivity import records
 from hushfade.audit.sizes import largest_tried, one_record
+from tests.audit.bugs import Misread, Proxy, Seeded
 
 ONE = Guarantee(1, 1e-6)
 SINGLE = plan(Exponential(half_life=8), ONE)
@@ -25,6 +26,13 @@ PLANS = {
     "huge bounds": plan(Exponential(half_life=8), ONE, low=-1e300, high=1e300),
     "tiny bounds": plan(Exponential(half_life=8), ONE, high=1e-300),
     "negative": plan(Exponential(half_life=8), ONE, low=-5, high=-4),
+    "halves": plan(
+        Exponential(half_life=8),
+        Guarantee(1, 1e-6, neighbours="replace"),
+        low=-1.5,
+        high=1.5,
+        resolution=1.0,
+    ),
 }
 
 
@@ -33,6 +41,39 @@ PLANS = {
 def test_right_records_are_not_accused_whatever_the_bounds(plan):
     found = records(Subject(), plan, "a plan", Chance(4))
     assert [finding for finding in found if not finding.passed] == []
+
+
+def half_to_even(plan, records):
+    """From -2 to 2 where the bounds are -1 and 2 on the grid: larger than promised is neither."""
+    return float(np.sum(np.rint(np.clip(records, plan.intake.low, plan.intake.high))))
+
+
+def test_a_bound_that_is_rounded_another_way_is_seen_though_no_record_counts_more():
+    found = records(Misread(half_to_even), PLANS["halves"], "a plan", Chance(4))
+    failed = {finding.subject: finding.measurement for finding in found if not finding.passed}
+    assert failed["a plan, a record of -1.5"] == "2 units, and not within its bounds; 1 tried"
+    assert failed["a plan, from the lowest to the highest"].startswith("4 units apart")
+
+
+class Spilling(Seeded):
+    """A record of one key counts a unit in the next one too."""
+
+    def wrong(self, stream, plan, noise):
+        return _Spilled(stream, plan)
+
+
+class _Spilled(Proxy):
+    def step(self, records=()):
+        intake = self.plan.intake
+        row = intake.record_sums(records)
+        spilled = row + (np.roll(row, 1) > 2 * intake.high_unit)  # two usual ones are not enough
+        return self.stream.step_total(spilled * intake.resolution)
+
+
+def test_a_single_unit_in_another_key_is_seen():
+    found = records(Spilling(), KEYED, "a plan", Chance(4))
+    failed = {finding.subject: finding.measurement for finding in found if not finding.passed}
+    assert ", and not within its bounds" in failed["a plan, a record of 1"]
 
 
 def test_totals_have_both_signs_and_every_size_and_half_of_the_steps_none():

@@ -62,7 +62,7 @@ def accuracy(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
     copies = max(100 // plan.intake.lanes + 1, copies_of(plan, steps, size.work, size.copies))
     plan = subject.plan(wide(plan, copies))
     units = inputs(plan, steps, chance)
-    released = _started(subject, chance.noise)(plan, units)
+    released = started(subject, chance.noise)(plan, units)
     error = released - decayed(plan, units)
     stated = plan.stddevs(steps)
     return [
@@ -77,7 +77,7 @@ def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -
 
     A plan that ends early runs in copies.
     """
-    found = _recovered(subject, plan, _started(subject, chance.noise), size.work, 1, _RUNS, chance)
+    found = _recovered(subject, plan, started(subject, chance.noise), size.work, 1, _RUNS, chance)
     judged = _judged(name, found)
     return [*judged, *_law(f"{name}, empty steps", found.sigma, found.empty)[:2]]
 
@@ -92,8 +92,8 @@ def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance)
     work, judged = size.work // _SHARE, []
     for kind, source in kinds.items():
         ways = {
-            kind: _started(subject, source),
-            f"{kind}, loaded": _loaded(subject, source),
+            kind: started(subject, source),
+            f"{kind}, loaded": loaded(subject, source),
             f"{kind}, live": _live(subject, source),
         }
         for said, way in ways.items():
@@ -113,9 +113,9 @@ def weights(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
     n = min(plan.horizon or _ANSWERED, max(2, _LONGEST // lanes), _ANSWERED)
     stated = plan.decay.weights(n)
     units, source = np.zeros((n, lanes), dtype=np.int64), chance.noise()
-    quiet = _started(subject, lambda: source)(plan, units)
+    quiet = started(subject, lambda: source)(plan, units)
     units[0] = plan.intake.largest_total // 8
-    loud = _started(subject, lambda: source)(plan, units)
+    loud = started(subject, lambda: source)(plan, units)
     answer = (loud - quiet) / (units[0] * plan.intake.resolution)
     close = _CLOSE * np.abs(stated) + 1e-13 * np.max(np.abs(stated))
     # float64 rounds both releases
@@ -144,7 +144,7 @@ def inputs(plan: Plan, steps: int, chance: Chance) -> Signed:
     return units.astype(np.int64)
 
 
-def _started(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
+def started(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
     """Streams in one go, each with a source of its own."""
 
     def released(plan: Plan, units: Signed) -> Matrix:
@@ -154,7 +154,7 @@ def _started(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
     return released
 
 
-def _loaded(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
+def loaded(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
     """The first half by a stream that is saved, the second by the one that is loaded."""
 
     def released(plan: Plan, units: Signed) -> Matrix:

@@ -47,6 +47,7 @@ class Offer:
     usual: Any
     more: Any
     units: Column
+    lane: int  # of the record's key, 0 where there are none
 
 
 def offered(plan: Plan, steps: int, chance: Chance) -> list[Offer]:
@@ -127,9 +128,8 @@ def _offer(
     made: Callable[[list[Record]], Any],
 ) -> Offer:
     before = _placed(plan, key, made(usual)) if usual else ()
-    return Offer(
-        name, before, _placed(plan, key, made([*usual, record])), _counted(plan, record, key)
-    )
+    more = _placed(plan, key, made([*usual, record]))
+    return Offer(name, before, more, _counted(plan, record, key), key)
 
 
 def _placed(plan: Plan, key: int, records: Any) -> Any:

@@ -45,7 +45,7 @@ CHECKS = {
     "epsilon from below": "How often the likelihood ratio is large under either stream, with the "
     "limits of Clopper and Pearson.",
     "sampler": "χ² of draws against probabilities that are computed without the sampler's table.",
-    "precision attack": "Releases of two inputs: bits that only one of them can have.",
+    "precision attack": "Bits that what crossed does not explain, or that one of two inputs has.",
     "replay": "Keyed noise: the same input has the same bytes, however it is run.",
     "fresh keys": "Many streams with fresh noise: no two alike.",
     "timing": "Told without a verdict: the time of the host is outside the guarantee.",

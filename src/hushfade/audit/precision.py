@@ -1,22 +1,27 @@
 """The attack on precision: does a release have bits that only one of two inputs can have?
 
 Noise added in float64 leaves such bits: 'not a multiple of 2^-53' certifies x = 0 against x = 1 in
-a quarter of all releases of x + N(0, 1) (Mironov 2012).  Here a release is a function of one whole
-number, so whoever looks at bits sees that number and no more.
+a quarter of all releases of x + N(0, 1) (Mironov 2012).  Here the first release is a function of
+one whole number, every later one of those that crossed so far, and whoever looks at bits sees these
+numbers and no more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from hushfade.audit.accuracy import Way, inputs, loaded, started
 from hushfade.audit.chance import Chance
 from hushfade.audit.changes import kinds
 from hushfade.audit.finding import Finding, by_chance, exact
-from hushfade.audit.observed import crossed, gain_of, taps_of, wide
+from hushfade.audit.observed import crossed, gain_of, legible, taps_of, wide
 from hushfade.audit.sampler import low_bits
 from hushfade.audit.size import Size
 from hushfade.audit.subject import Subject
-from hushfade.check import Column, Signed
+from hushfade.check import Column, Matrix, Signed
+from hushfade.noise import FreshNoise, KeyedNoise, NoiseSource
 from hushfade.plan import Plan
 
 CHECK = "precision attack"
@@ -25,6 +30,8 @@ _BATCH = 100_000  # releases that are compared with each other
 _RINGS = 1 << 25  # numbers that the memory of one run may have: a quarter of a gibibyte
 _OFF_GRID = 0.05
 _LOW_BITS = 6
+_LONG, _SHORT = 1 << 16, 1 << 12  # values of a stream that are made again from what crossed
+_LANES = 256  # of more, so many are made again
 
 
 def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
@@ -68,6 +75,58 @@ def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chanc
         p = _alike(patterns)
         measured = f"{len(patterns[0])} patterns of low bits, {seen // 2:,} releases of each input"
         found.append(by_chance(CHECK, f"{name}, low bits", "alike for both inputs", measured, p))
+    return found
+
+
+def last_bits(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
+    """Releases of many steps, made again from what crossed alone: the same to the last bit.
+
+    A true sum and noise that are added as floats give the same y, and another rounding of it, which
+    tells the sum.  The first step does not show it: there nothing is rounded.
+    """
+    plan = subject.plan(plan)
+    key = chance.key()
+    sources: list[Callable[[], NoiseSource | None]] = [
+        lambda: None, FreshNoise, lambda: KeyedNoise(key, stream="last bits"),
+    ]  # fmt: skip
+    ways = [way(subject, source) for source in sources for way in (started, loaded)]
+    runs = [(started(subject, chance.noise), _LONG), *((way, _SHORT) for way in ways)]
+    found = [_remade(plan, way, values, chance) for way, values in runs]
+    differ, seen = sum(other for other, _ in found), sum(values for _, values in found)
+    return [
+        exact(
+            CHECK,
+            f"{name}, last bits",
+            "a release is a function of what crossed",
+            f"{differ:,} of {seen:,} releases of {len(runs)} streams are not L y to the last bit",
+            passed=differ == 0,
+        )
+    ]
+
+
+def _remade(plan: Plan, way: Way, values: int, chance: Chance) -> tuple[int, int]:
+    """How many releases of a stream are not what the public half makes of y, and of how many."""
+    lanes = plan.intake.lanes
+    steps = max(2, values // lanes)
+    units = inputs(plan, legible(plan, min(plan.horizon or steps, steps)), chance)
+    released = way(plan, units)
+    y = np.rint(crossed(plan, released)).astype(np.int64)
+    kept = np.unique(np.linspace(0, lanes - 1, min(lanes, _LANES)).astype(np.int64))
+    seen, again = np.ascontiguousarray(released[:, kept]), _public(plan, y[:, kept])
+    return int(np.count_nonzero(seen.view(np.int64) != again.view(np.int64))), seen.size
+
+
+def _public(plan: Plan, y: Signed) -> Matrix:
+    """L y for what crossed, (n, lanes) in grid units: the public half alone, in its own loops."""
+    from hushfade import layout
+    from hushfade.crossing import answer_block
+
+    crossing = y / gain_of(plan, len(y))[:, None]  # as float64, rounded once
+    found = np.empty(y.shape)
+    for lane in range(y.shape[1]):
+        answer = np.empty(len(y))
+        answer_block(0, crossing[:, lane].copy(), *layout.public(plan), answer)
+        found[:, lane] = answer
     return found
 
 

@@ -18,7 +18,7 @@ from hushfade.audit.cases import every_kind, few
 from hushfade.audit.chance import Chance
 from hushfade.audit.distinguish import distinguish
 from hushfade.audit.finding import FALSE_ALARM, Finding, exact
-from hushfade.audit.precision import precision
+from hushfade.audit.precision import last_bits, precision
 from hushfade.audit.promise import promise
 from hushfade.audit.replay import fresh, keyed, traced, twice
 from hushfade.audit.sampler import SIGMAS, sampler
@@ -157,6 +157,7 @@ def _of_plan(
     yield f"{name}: records", partial(records, subject, plan, name, chance)
     yield f"{name}: totals", partial(totals, subject, plan, name, chance)
     yield f"{name}: horizon", partial(ends, subject, plan, name, chance)
+    yield f"{name}: last bits", partial(last_bits, subject, plan, name, chance)
     yield f"{name}: no second draw", partial(fresh, subject, plan, name, chance)
     yield f"{name}: replay", partial(keyed, subject, plan, name, chance)
     yield f"{name}: traces", partial(traced, subject, plan, name, chance)

@@ -20,7 +20,7 @@ from hushfade.audit.finding import Finding, exact, told
 from hushfade.audit.observed import crossed, legible, private
 from hushfade.audit.offered import Offer, bad, offered, quiet
 from hushfade.audit.subject import Subject, doors, taken
-from hushfade.check import Matrix, Signed
+from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import HushfadeError
 from hushfade.plan import Plan
 
@@ -70,6 +70,8 @@ def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
         )
         for what, moves in found.items()
     ]
+    if plan.intake.norm is None:
+        bounded.append(_swing(plan, name, [moved for moves in found.values() for moved in moves]))
     refused, left = _refusals(subject, plan, source)
     claim = "refused, the state as before"
     shown = f"{refused} of {left} refused with the state as before"
@@ -178,6 +180,7 @@ class _Moved:
     size: float
     right: bool
     fault: str = ""
+    units: float = math.nan  # with its sign, in the total of its own key
 
 
 def _moved(subject: Subject, plan: Plan, source: Any, steps: int, offer: Offer) -> _Moved:
@@ -191,12 +194,37 @@ def _moved(subject: Subject, plan: Plan, source: Any, steps: int, offer: Offer) 
     unit[0, 0] = 1
     answer = private(plan, unit)[:, 0]
     units = np.rint(moved[0] / answer[0])
-    size = float(np.linalg.norm(units))
+    size, own = float(np.linalg.norm(units)), float(units[offer.lane])
     if not float(np.max(np.abs(moved - np.outer(answer, units)))) < _OFF_GRID:
-        return _Moved(size, right=False, fault=", and not by R̃")
+        return _Moved(size, right=False, fault=", and not by R̃", units=own)
     if not float(np.max(np.abs(units - offer.units))) <= 1.0:  # rounded, or toward zero
-        return _Moved(size, right=False, fault=", and not what its bounds leave of it")
-    return _Moved(size, right=True)
+        fault = ", and not what its bounds leave of it"
+        return _Moved(size, right=False, fault=fault, units=own)
+    if plan.intake.norm is None and not _within(plan, units, offer.lane):
+        return _Moved(size, right=False, fault=", and not within its bounds", units=own)
+    return _Moved(size, right=True, units=own)
+
+
+def _within(plan: Plan, units: Column, lane: int) -> bool:
+    """Does a number count from low to high on the grid, to the unit, and in its own key alone?"""
+    own = plan.intake.low_unit <= units[lane] <= plan.intake.high_unit
+    return bool(own) and not np.any(np.delete(units, lane))
+
+
+def _swing(plan: Plan, name: str, moves: list[_Moved]) -> Finding:
+    """What the record that counts least and the one that counts most are apart.
+
+    Both bounds are offered, so that they are as far apart as high and low are on the grid.
+    """
+    counted = [moved.units for moved in moves]
+    apart, promised = max(counted) - min(counted), plan.intake.high_unit - plan.intake.low_unit
+    return exact(
+        RECORDS,
+        f"{name}, from the lowest to the highest",
+        f"{_units(promised)} apart",
+        f"{_units(apart)} apart; {len(moves)} tried",
+        passed=apart == promised and not any(map(math.isnan, counted)),
+    )
 
 
 def _told(moves: list[_Moved]) -> str:
