@@ -80,6 +80,11 @@ MUTANTS: dict[str, Mutant] = {
     "live noise is always drawn from step 0": one(
         "stream.py", "draws(self._law, self.steps, n, lanes)", "draws(self._law, 0, n, lanes)"
     ),
+    "live noise is always drawn from step 0, if it is fresh": one(
+        "stream.py",
+        "draws(self._law, self.steps, n, lanes)",
+        "draws(self._law, 0 if self._drawer._fresh else self.steps, n, lanes)",
+    ),
     "live noise is counted from where this copy began": one(
         "stream.py",
         "draws(self._law, self.steps, n, lanes)",
@@ -287,6 +292,17 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "mu is for a delta a thousandth larger": one(
         "guarantee.py", "delta *= 1.0 - 1e-9", "delta *= 1.0 + 1e-3"
+    ),
+    # Keys ------------------------------------------------------------------------------------
+    "keyed noise is not bound to decay, guarantee and horizon": one(
+        "planfile.py",
+        "    text = json.dumps(document, sort",
+        "    left_out = {'decay', 'guarantee', 'horizon'}\n"
+        "    document = {k: v for k, v in document.items() if k not in left_out}\n"
+        "    text = json.dumps(document, sort",
+    ),
+    "a saved stream does not know its epoch": one(
+        "noise.py", "stream={self.stream!r}, epoch={self.epoch}, ", "stream={self.stream!r}, "
     ),
     # Copies, children and saved states -------------------------------------------------------
     "copies of a stream do not share their turn": one(

@@ -16,6 +16,7 @@ from hushfade import (
     delta_of,
     epsilon_of,
 )
+from hushfade.audit.promise import delta as audited_delta
 
 EPSILONS = [1e-3, 0.01, 0.1, 0.5, 1, 3, 10, 50]
 DELTAS = [1e-30, 1e-12, 1e-6, 1e-3, 0.1]
@@ -208,6 +209,19 @@ def test_delta_is_never_exceeded_however_small_epsilon_and_delta_are(epsilon):
             shift, half = mpmath.mpf(epsilon) / mpmath.mpf(mu), mpmath.mpf(mu) / 2
             true = mpmath.ncdf(half - shift) - mpmath.exp(epsilon) * mpmath.ncdf(-half - shift)
             assert 1 - 1e-6 < true / mpmath.mpf(delta) <= 1
+
+
+def test_a_guarantee_from_mu_or_rho_never_exceeds_its_delta():
+    mus = [4.658487201686465e-05, *np.geomspace(1.01e-5, 1e-3, 60), *np.geomspace(2e-3, 20.0, 20)]
+    for mu in mus:
+        for delta in (1e-12, 1e-6):
+            made = [
+                Guarantee.from_mu(float(mu), delta=delta),
+                Guarantee.from_rho(float(mu) ** 2 / 2, delta=delta),
+            ]
+            for found in made:
+                true = audited_delta(found.mu, found.epsilon)
+                assert 1 - 1e-8 < true / delta <= 1, (mu, delta)
 
 
 def test_a_guarantee_too_small_to_calibrate_is_refused():

@@ -21,6 +21,7 @@ from hushfade.errors import InvalidType, InvalidValue
 
 Neighbours = Literal["add_remove", "replace"]
 _LEAST = 1e-5  # mu below which δ loses digits to cancellation
+_SAFE = 1.0 - 1e-9  # of delta: what is left for the rounding of `delta_of`
 
 
 @dataclass(frozen=True)
@@ -188,10 +189,14 @@ def delta_of(mu: float, epsilon: float) -> float:
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """The smallest epsilon ≥ 0 with δ(epsilon) ≤ delta for Gaussian privacy mu."""
+    """The smallest epsilon ≥ 0 with δ(epsilon) ≤ delta for Gaussian privacy mu.
+
+    Rounded up by more than `delta_of` can err.
+    """
     from scipy.optimize import brentq
 
     mu, delta = check.positive(mu=mu), _probability(delta=delta)
+    delta *= _SAFE
     if delta_of(mu, 0.0) <= delta:
         return 0.0
     high = 1.0
@@ -211,7 +216,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     from scipy.optimize import brentq
 
     epsilon, delta = check.positive(epsilon=epsilon), _probability(delta=delta)
-    delta *= 1.0 - 1e-9
+    delta *= _SAFE
     low, high = 1e-12, 1.0
     while delta_of(high, epsilon) <= delta:
         high *= 2.0

@@ -20,7 +20,7 @@ PLANS = {"single": SINGLE, "keys": KEYED, "ending": ENDING, "vectors": VECTORS, 
 
 
 def failed(findings):
-    return [finding.subject for finding in findings if not finding.passed]
+    return [finding.subject for finding in findings if finding.passed is False]
 
 
 @pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
@@ -108,3 +108,10 @@ def test_a_run_that_comes_again_is_seen_at_any_distance_and_in_another_part():
     two[1234:1244] = one[77:87]
     assert unlikely(900.0, 6000) <= 10
     assert not repeated("noise", "z", 900.0, [one, two]).passed
+
+
+def test_too_few_steps_for_a_run_of_draws_have_no_verdict():
+    found = repeated("noise", "z", 900.0, draws(3, 1000))
+    assert found.passed is None
+    assert found.measurement == "not looked at: too few steps"
+    assert found.level == 0.0

@@ -4,8 +4,19 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from hushfade.audit.distinguish import epsilon_below, shift_of
+from hushfade import Exponential, Guarantee, plan
+from hushfade.audit import TINY
+from hushfade.audit.chance import Chance
+from hushfade.audit.distinguish import (
+    EPSILON,
+    distinguish,
+    epsilon_below,
+    largest_bound,
+    shift_of,
+)
+from hushfade.audit.finding import LEVEL
 from hushfade.guarantee import delta_of
+from tests.audit.bugs import Seeded
 
 
 def test_the_bound_of_epsilon_is_that_of_clopper_and_pearson():
@@ -45,3 +56,22 @@ def test_the_shift_of_two_samples_is_found_within_its_error():
 
 def test_samples_without_spread_are_infinitely_far_apart():
     assert shift_of(np.zeros(9), np.ones(9)).mu == math.inf
+
+
+def test_no_counts_give_more_than_those_without_noise():
+    most = largest_bound(1000, 2000, 1e-6, LEVEL)
+    rng = np.random.default_rng(8)
+    for mu in (1.0, 3.0, 8.0, 40.0):
+        a, b = rng.normal(size=1000), rng.normal(mu, size=2000)
+        assert epsilon_below(a, b, 1e-6, LEVEL) <= most
+    assert most == epsilon_below(np.full(1000, -9.0), np.full(2000, 9.0), 1e-6, LEVEL)
+
+
+@pytest.mark.parametrize(("epsilon", "judged"), [(1, True), (8, False)])
+def test_an_epsilon_that_so_few_copies_cannot_exceed_is_told(epsilon, judged):
+    found = plan(Exponential(half_life=3), Guarantee(epsilon, 1e-6))
+    findings = distinguish(Seeded(), found, "a plan", TINY, Chance(3))
+    below = [finding for finding in findings if finding.check == EPSILON]
+    assert {finding.passed for finding in below} == {True if judged else None}
+    assert all(("cannot show more than" in f.measurement) is not judged for f in below)
+    assert {finding.level for finding in below} == {LEVEL if judged else 0.0}

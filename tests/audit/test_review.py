@@ -1,9 +1,10 @@
 import pytest
 
-from hushfade import Exponential, Guarantee, InvalidValue, plan
+from hushfade import Exponential, Guarantee, InvalidValue, NoDecay, plan
 from hushfade.audit import TINY, audit, page
 from hushfade.audit.chance import Chance
-from hushfade.audit.review import BROKEN, checked
+from hushfade.audit.finding import FALSE_ALARM
+from hushfade.audit.review import BROKEN, MOST, checked
 from tests.audit.bugs import Seeded
 
 PLAN = {"a plan": plan(Exponential(half_life=3), Guarantee(1, 1e-6))}
@@ -57,6 +58,22 @@ def test_a_check_that_breaks_down_has_failed_and_its_message_is_not_told():
 def test_every_check_has_a_place_in_the_report():
     found = audit(PLAN, size=TINY, seed=3, subject=Seeded())
     assert {finding.check for finding in found.findings} < set(page.CHECKS)
+
+
+def test_the_levels_of_one_plan_are_below_its_share():
+    # every kind of change: two kinds, at four places
+    swapped = Guarantee(1, 1e-6, neighbours="replace")
+    most = plan(NoDecay(), swapped, horizon=200, method="normalized", keys=["a", "b", "c"])
+    found = audit({"a plan": most}, size=TINY, seed=3, subject=Seeded())
+    assert FALSE_ALARM / MOST / 2 < found.false_alarm <= FALSE_ALARM / MOST
+
+
+def test_too_many_plans_are_refused_before_anything_runs():
+    seen = []
+    many = {str(number): PLAN["a plan"] for number in range(MOST + 1)}
+    with pytest.raises(InvalidValue, match=r"plans must be at most 100 .* got 101"):
+        audit(many, size=TINY, watch=lambda *told: seen.append(told))
+    assert seen == []
 
 
 def test_no_plan_is_refused():

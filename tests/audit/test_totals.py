@@ -5,8 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hushfade import Exponential, Guarantee, UnsafeSeededNoise, gaussian, plan
+from hushfade import (
+    Exponential,
+    Guarantee,
+    InvalidValue,
+    NoDecay,
+    UnsafeSeededNoise,
+    gaussian,
+    plan,
+)
 from hushfade.audit.chance import Chance
+from hushfade.audit.offered import quiet
 from hushfade.audit.sampler import SIGMAS, Bits, far, p_value, sampler, tabled, tails
 from hushfade.audit.subject import Subject
 from hushfade.audit.totals import totals
@@ -20,6 +29,32 @@ def test_right_totals_are_not_accused(found):
     findings = totals(Subject(), found, "a plan", Chance(3))
     assert len(findings) >= 6
     assert all(finding.passed for finding in findings)
+
+
+def crowded(low):
+    fine = Guarantee(1e6, 1e-6)
+    return plan(NoDecay(), fine, horizon=10**5, method="normalized", low=low, resolution=2.0**-19)
+
+
+def test_usual_records_leave_room_for_one_more():
+    found = crowded(0.875)
+    assert 0 < found.intake.record_sum([*quiet(found), found.intake.high])
+    with pytest.raises(InvalidValue, match="largest_total"):
+        found.intake.record_sum([0.875, 1.0, 1.0, 1.0])
+
+
+def test_a_step_with_room_for_few_records_is_given_few():
+    found = crowded(0)
+    intake = found.intake
+    room = intake.largest_total // intake.high_unit
+    assert 0 < room < 40
+    (quantised,) = [
+        finding
+        for finding in totals(Subject(), found, "a plan", Chance(3))
+        if finding.subject.endswith("quantise")
+    ]
+    assert quantised.passed
+    assert quantised.measurement.startswith(f"{room} records")
 
 
 class Twice(Proxy):

@@ -16,7 +16,7 @@ import numpy as np
 from hushfade.audit.accuracy import inputs
 from hushfade.audit.chance import Chance
 from hushfade.audit.changes import Change, changes, needed
-from hushfade.audit.finding import LEVEL, Finding, by_chance
+from hushfade.audit.finding import LEVEL, Finding, by_chance, told
 from hushfade.audit.observed import along, copies_of, private, wide
 from hushfade.audit.sensitivity import norm
 from hushfade.audit.size import Size
@@ -100,6 +100,11 @@ def epsilon_below(
     return best
 
 
+def largest_bound(without: int, loud: int, delta: float, level: float) -> float:
+    """What `epsilon_below` says at most of so many copies: those of streams without any noise."""
+    return epsilon_below(np.zeros(without), np.full(loud, np.inf), delta, level)
+
+
 def _direction(plan: Plan, change: Change, steps: int) -> Signed:
     """R̃ Δx of one group of lanes."""
     group = len(change.lanes)
@@ -141,11 +146,19 @@ def _epsilon(subject: str, a: Column, b: Column, plan: Plan) -> Finding:
     guarantee = plan.guarantee
     sure = epsilon_below(a, b, guarantee.delta, LEVEL)
     shown = epsilon_below(a, b, guarantee.delta, SHOWN)
+    claim = f"at most epsilon = {guarantee.epsilon:.4g}"
+    measured = (
+        f"at least {shown:.3f} ({100 * (1 - SHOWN):g} %), {sure:.3f} at the level of the audit"
+    )
+    most = largest_bound(len(a), len(b), guarantee.delta, LEVEL)
+    if not most > guarantee.epsilon:
+        measured += f"; so few copies cannot show more than {most:.3f}"
+        return told(EPSILON, subject, claim, measured, "none")
     return Finding(
         EPSILON,
         subject,
-        f"at most epsilon = {guarantee.epsilon:.4g}",
-        f"at least {shown:.3f} ({100 * (1 - SHOWN):g} %), {sure:.3f} at the level of the audit",
+        claim,
+        measured,
         f"Clopper and Pearson, {LEVEL:g}",
         sure <= guarantee.epsilon,
         LEVEL,

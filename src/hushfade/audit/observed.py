@@ -76,7 +76,10 @@ def legible(plan: Plan, steps: int, records: float = 3.0) -> int:
     standard deviations of noise.  The mean square is at most a quarter of such a peak.
     """
     intake = plan.intake
-    each = intake.norm_unit if intake.norm is not None else abs(intake.high_unit)
+    if intake.norm is not None:
+        each = intake.norm_unit
+    else:
+        each = max(abs(intake.low_unit), abs(intake.high_unit))
     counts = np.arange(1, steps + 1)
     undo, weights = np.abs(_undone(plan, steps)), in_use(plan, steps)
     totals = records * max(each, 1) * intake.resolution

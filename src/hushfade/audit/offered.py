@@ -149,7 +149,8 @@ def _usual(plan: Plan) -> list[Record]:
     intake = plan.intake
     if intake.norm is not None:
         return [[intake.norm / 2.0] + [0.0] * (intake.width - 1)]
-    return [intake.low, intake.high, intake.high]
+    room = intake.largest_total // max(abs(intake.low_unit), abs(intake.high_unit), 1)
+    return [intake.low, intake.high, intake.high][: max(0, room - 1)]  # and one more
 
 
 def _tried(plan: Plan, chance: Chance) -> dict[str, Record]:
@@ -161,7 +162,8 @@ def _tried(plan: Plan, chance: Chance) -> dict[str, Record]:
         inside = low + 0.37 * span
         beyond = min(high + 40.0 * span, _FAR), max(low - 40.0 * span, -_FAR)
         return {f"{value:g}": value for value in (low, high, inside, *beyond, _FAR, -_FAR)}
-    first = np.eye(intake.width)[0]
+    first = np.zeros(intake.width)
+    first[0] = 1.0
     directions = {"along the first axis": first, "with equal coordinates": np.ones(intake.width)}
     rng = chance.inputs()
     for number in range(_DIRECTIONS):

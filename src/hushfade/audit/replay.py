@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, exact
 from hushfade.audit.second import single
 from hushfade.audit.subject import Live, Subject, doors, taken
-from hushfade.check import Matrix
+from hushfade.check import Matrix, Signed
 from hushfade.noise import FreshNoise, KeyedNoise, NoiseSource
 from hushfade.plan import Plan
 
@@ -31,6 +32,7 @@ _STREAM = "audit"
 _DOORS = ("run", "step_total", "step")
 _SECOND = ("an older state", "a copy left behind", "a copy with noise in hand")
 _CLOSE = 1e-9
+_DENSE = 1 << 22  # numbers in the vectors of all steps: of wide ones a few axes in each step
 
 
 def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
@@ -95,7 +97,7 @@ def traced(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
 def twice(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
     """The same in a second process."""
     plan = subject.plan(plan)
-    key, totals = chance.key(), _given(plan, chance).totals
+    key, totals = chance.key(), _totals(plan, chance)
     first = subject.start(plan, KeyedNoise(key, stream=_STREAM)).run(totals)
     again = subject.elsewhere(plan, key, _STREAM, totals)
     return [_same(f"{name}, in a second process", first, again)]
@@ -107,7 +109,7 @@ def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
     Whichever door the stream went on by, and whether the copy has noise in hand or not.
     """
     plan = subject.plan(plan)
-    totals = _given(plan, chance).totals[:3]
+    totals = _totals(plan, chance)[:3]
     found = []
     for kind, source in {"": FreshNoise(), ", default noise": None}.items():
         drawn: dict[str, list[str]] = {what: [] for what in _SECOND}
@@ -217,7 +219,38 @@ def _doors(
 
 
 def _given(plan: Plan, chance: Chance) -> _Given:
-    """Records on the grid, none beyond its bounds."""
+    """Records on the grid, none beyond its bounds; vectors along the axes, of many axes a few."""
+    intake = plan.intake
+    units, there = _drawn(plan, chance)
+    steps, lanes, _ = units.shape
+    axes = max(1, _DENSE // (steps * lanes))
+    if intake.norm is not None and axes < lanes:
+        rank = np.argsort(chance.inputs().random((steps, lanes)), axis=1)
+        there &= rank[:, :, None] < axes
+    records: list[Any] = []
+    for row, some in zip(units * intake.resolution, there, strict=True):
+        if intake.norm is not None:
+            axis, _ = np.nonzero(some)
+            vectors = np.zeros((len(axis), lanes))
+            vectors[np.arange(len(axis)), axis] = row[some]
+            records.append(vectors)
+            continue
+        each = [values[chosen].tolist() for values, chosen in zip(row, some, strict=True)]
+        if intake.keys is not None:
+            records.append(dict(zip(intake.keys, each, strict=True)))
+        else:
+            records.append(each[0])
+    return _Given(records, np.sum(units * there, axis=2) * intake.resolution)
+
+
+def _totals(plan: Plan, chance: Chance) -> Matrix:
+    """Totals of records on the grid, without the records."""
+    units, there = _drawn(plan, chance)
+    return np.asarray(np.sum(units * there, axis=2) * plan.intake.resolution)
+
+
+def _drawn(plan: Plan, chance: Chance) -> tuple[Signed, NDArray[np.bool_]]:
+    """Sizes of up to three records for each step and lane, in units, and which are there."""
     rng, intake = chance.inputs(), plan.intake
     steps = max(4, min(_STEPS, _VALUES // intake.lanes))
     steps = min(steps, plan.horizon or steps)
@@ -227,20 +260,7 @@ def _given(plan: Plan, chance: Chance) -> _Given:
         low, high = intake.low_unit, intake.high_unit
     most = min(3, intake.largest_total // max(abs(low), abs(high), 1))
     units = rng.integers(low, high, size=(steps, intake.lanes, most), endpoint=True)
-    there = rng.integers(0, 2, size=units.shape)
-    totals = np.sum(units * there, axis=2) * intake.resolution
-    records: list[Any] = []
-    for row, some in zip(units * intake.resolution, there.astype(bool), strict=True):
-        each = [values[chosen].tolist() for values, chosen in zip(row, some, strict=True)]
-        if intake.norm is not None:  # vectors along the axes: on the grid, none longer than allowed
-            axes = np.eye(intake.lanes)
-            rows = [value * axes[k] for k, values in enumerate(each) for value in values]
-            records.append(np.reshape(rows, (-1, intake.lanes)))
-        elif intake.keys is not None:
-            records.append(dict(zip(intake.keys, each, strict=True)))
-        else:
-            records.append(each[0])
-    return _Given(records, totals)
+    return units, rng.integers(0, 2, size=units.shape).astype(bool)
 
 
 def _by(plan: Plan, stream: Live, door: str, given: _Given, steps: slice) -> Matrix:

@@ -20,7 +20,10 @@ _EIGHTH = 8  # of the largest total: room for what is added
 def one_record(plan: Plan) -> int:
     """A record at its bound, in units, or less where a total has no room for a few."""
     intake = plan.intake
-    each = intake.norm_unit if intake.norm is not None else max(abs(intake.high_unit), 1)
+    if intake.norm is not None:
+        each = intake.norm_unit
+    else:
+        each = max(abs(intake.low_unit), abs(intake.high_unit))
     return max(1, min(each, intake.largest_total // _EIGHTH))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hushfade.audit.chance import Chance
-from hushfade.audit.finding import Finding, exact
+from hushfade.audit.finding import Finding, exact, told
 from hushfade.audit.observed import in_use, taps_of
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Matrix
@@ -113,12 +113,17 @@ def _quantised(
 ) -> Finding:
     """What `plan.quantise` leaves of records, summed by the caller, is what `step` counts."""
     intake, rng = plan.intake, chance.inputs()
+    claim = "the sum of quantised records is what step counts"
+    count = min(_QUANTISED, intake.largest_total // max(_each(plan), 1))
+    if not count:
+        shown = "not looked at: a step has no room for a record"
+        return told(CHECK, f"{name}, quantise", claim, shown, "none")
     values: Any
     if intake.norm is not None:
-        values = rng.normal(size=(_QUANTISED, intake.width)) * intake.norm
+        values = rng.normal(size=(count, intake.width)) * intake.norm
     else:
         span = min(intake.high - intake.low, 1e300) or abs(intake.high)
-        values = intake.low + span * rng.uniform(-1.0, 2.0, size=_QUANTISED)
+        values = intake.low + span * rng.uniform(-1.0, 2.0, size=count)
     records, total = values, np.sum(plan.quantise(values), axis=0)
     if intake.keys is not None:
         records = {intake.keys[-1]: values}
@@ -129,7 +134,6 @@ def _quantised(
     shown = f"{len(values)} records, some beyond their bounds: " + (
         "it is" if same else "it is not"
     )
-    claim = "the sum of quantised records is what step counts"
     return exact(CHECK, f"{name}, quantise", claim, shown, passed=same)
 
 
@@ -175,19 +179,27 @@ def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> 
 def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iterator[Finding]:
     """More records than the largest total has room for are refused, where so many can be made."""
     intake = plan.intake
-    each = intake.norm_unit if intake.norm is not None else max(intake.high_unit, -intake.low_unit)
+    each = _each(plan)
     count = intake.largest_total // max(each, 1) + 2
     if not (each > 0 and count * intake.width <= _CROWD):
         return
     record: Any = intake.high if intake.high_unit == each else intake.low
     if intake.norm is not None:
-        record = np.eye(intake.width)[0] * intake.norm
+        record = [intake.norm] + [0.0] * (intake.width - 1)
     records: Any = np.array([record] * count)
     if intake.keys is not None:
         records = {intake.keys[0]: records}
     refused = _refuses(partial(_first, subject, plan, source, "step", records))
     shown = f"{count:,} records are " + ("refused" if refused else "taken")
     yield exact(CHECK, f"{name}, too many records", "refused", shown, passed=refused)
+
+
+def _each(plan: Plan) -> int:
+    """The largest that one record counts, in units."""
+    intake = plan.intake
+    if intake.norm is not None:
+        return intake.norm_unit
+    return max(abs(intake.low_unit), abs(intake.high_unit))
 
 
 def _beyond(plan: Plan, beyond: float) -> Iterator[tuple[str, tuple[str, Any]]]:

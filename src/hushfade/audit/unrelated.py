@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushfade.audit.finding import COINCIDENCE, Finding, by_chance, distinct
+from hushfade.audit.finding import COINCIDENCE, Finding, by_chance, distinct, told
 from hushfade.check import Column, Matrix, Signed
 
 _PAIRED = 64  # lanes of which every pair is looked at
@@ -36,9 +36,12 @@ def independence(check: str, name: str, parts: list[Signed]) -> Iterator[Finding
 
 
 def repeated(check: str, name: str, sigma: float, parts: list[Signed]) -> Finding:
-    """No run of draws comes twice, at whatever distance: as long as chance would not repeat it."""
+    """No run of draws comes twice, at whatever distance: as long as chance would not repeat it.
+
+    Told, without a verdict, where no stream has so many steps.
+    """
     count = sum(part.size for part in parts)
-    length = unlikely(sigma, count)
+    length, claim = unlikely(sigma, count), "no run of draws comes twice"
     rows = [
         np.lib.stride_tricks.sliding_window_view(column, length)
         for part in parts
@@ -46,13 +49,11 @@ def repeated(check: str, name: str, sigma: float, parts: list[Signed]) -> Findin
         if len(column) >= length
     ]
     if not rows:
-        return distinct(check, f"{name}, repeats", "none", "too few steps", passed=True)
+        return told(check, f"{name}, repeats", claim, "not looked at: too few steps", "none")
     windows = np.concatenate(rows)
     again = _equal_rows(windows)
     measured = f"{again} of {len(windows):,} runs of {length} draws come again"
-    return distinct(
-        check, f"{name}, repeats", "no run of draws comes twice", measured, passed=not again
-    )
+    return distinct(check, f"{name}, repeats", claim, measured, passed=not again)
 
 
 def unlikely(sigma: float, count: int) -> int:

@@ -44,6 +44,10 @@ class Bound:
         return f"{self.quantity} {sign} {self.value:.6g} ({self.name}; {self.where})"
 
 
+class Contradiction(InvalidValue):
+    """A lower bound above the upper one: one of them is wrong."""
+
+
 @dataclass(frozen=True)
 class Bracket:
     """lower ≤ the number ≤ upper, both proven.
@@ -56,8 +60,10 @@ class Bracket:
     upper: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.lower) and self.lower <= self.upper):
-            raise InvalidValue(f"lower must be <= upper, got {self.lower!r} and {self.upper!r}")
+        if not math.isfinite(self.lower):
+            raise InvalidValue(f"lower must be finite, got {self.lower!r}")
+        if not self.lower <= self.upper:
+            raise Contradiction(f"lower must be <= upper, got {self.lower!r} and {self.upper!r}")
 
     @property
     def gap(self) -> float:
