@@ -37,10 +37,11 @@ def crowded(low):
 
 
 def test_usual_records_leave_room_for_one_more():
-    found = crowded(0.875)
-    assert 0 < found.intake.record_sum([*quiet(found), found.intake.high])
+    found = crowded(0.75)
+    few = replace(found.intake, largest_total=3 * found.intake.high_unit)
     with pytest.raises(InvalidValue, match="largest_total"):
-        found.intake.record_sum([0.875, 1.0, 1.0, 1.0])
+        few.record_sum([0.75, 1.0, 1.0, 1.0])
+    assert few.record_sum([*quiet(replace(found, intake=few)), 1.0]) > 0
 
 
 def test_a_step_with_room_for_few_records_is_given_few():

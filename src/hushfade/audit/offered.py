@@ -150,7 +150,8 @@ def _usual(plan: Plan) -> list[Record]:
     if intake.norm is not None:
         return [[intake.norm / 2.0] + [0.0] * (intake.width - 1)]
     room = intake.largest_total // max(abs(intake.low_unit), abs(intake.high_unit), 1)
-    return [intake.low, intake.high, intake.high][: max(0, room - 1)]  # and one more
+    usual: list[Record] = [intake.low, intake.high, intake.high]
+    return usual[: max(0, room - 1)]  # and one more
 
 
 def _tried(plan: Plan, chance: Chance) -> dict[str, Record]:
