@@ -161,10 +161,14 @@ def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> 
     lanes = plan.intake.lanes
     steps = min(plan.horizon or taps_of(plan).support, max(1, _VALUES // lanes))
     total = plan.intake.largest_total * plan.intake.resolution
-    released = [
-        subject.start(plan, source).run(np.full((steps, lanes), size)).reshape(steps, lanes)
-        for size in (0.0, total, -total)
-    ]
+    what, claim = f"{name}, the largest total at every step", "every sum in full"
+    try:
+        released = [
+            subject.start(plan, source).run(np.full((steps, lanes), size)).reshape(steps, lanes)
+            for size in (0.0, total, -total)
+        ]
+    except HushfadeError:
+        return exact(CHECK, what, claim, "refused", passed=False)
     sums = np.cumsum(in_use(plan, steps))[:, None]
     scale = np.max(np.abs(sums))
     off = max(
@@ -172,8 +176,7 @@ def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> 
         for loud, sign in zip(released[1:], (1, -1), strict=True)
     )
     shown = f"at most {off:.1g} of the largest sum off in {steps:,} steps"
-    what = f"{name}, the largest total at every step"
-    return exact(CHECK, what, "every sum in full", shown, passed=off < _CLOSE)
+    return exact(CHECK, what, claim, shown, passed=off < _CLOSE)
 
 
 def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iterator[Finding]:
