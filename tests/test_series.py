@@ -153,6 +153,11 @@ def window_root(w, n):
     return total
 
 
+def long(value):
+    """A case that make soak runs."""
+    return pytest.param(value, marks=pytest.mark.long)
+
+
 def worst(a, reference, sampled):
     tiny = float(np.finfo(float).tiny)
     with mpmath.workdps(60):
@@ -182,7 +187,7 @@ def test_every_coefficient_of_exponentials_is_right_at_a_million(alpha):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("power", [0.25, 0.5, 1, 2, 3, 5])
+@pytest.mark.parametrize("power", [long(0.25), 0.5, 1, long(2), long(3), 5])
 def test_every_coefficient_of_power_laws_is_right_at_a_million(power):
     a = series.square_root(PowerLaw(power=power).weights(N))
     assert np.all(a > 0)
@@ -196,7 +201,7 @@ def test_every_coefficient_of_power_laws_is_right_at_a_million(power):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("length", [2, 7, 64, 1000, 100_000])
+@pytest.mark.parametrize("length", [2, 7, long(64), 1000, 100_000])
 def test_every_coefficient_of_windows_is_right_at_a_million(length):
     # also at the coefficients next to a change of sign, where terms cancel most
     n = N if length != 7 else 1 << 17
@@ -210,7 +215,7 @@ def test_every_coefficient_of_windows_is_right_at_a_million(length):
         assert worst(a, lambda k: window_root(length, k), sampled + smallest) < 1e-14
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_four_million_coefficients_square_back():
     f = PowerLaw(power=3).weights(1 << 22)
     a = series.square_root(f)

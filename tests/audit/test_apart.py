@@ -1,11 +1,13 @@
 """Keyed noise near other keyed noise, streams that start, correlations: each check on its own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from hushfade import Exponential, Guarantee, NoDecay, plan
+from hushfade import Exponential, Guarantee, KeyedNoise, NoDecay, plan, planfile
 from hushfade.audit import TINY
-from hushfade.audit.apart import _larger, _near, bindings, fork, starts
+from hushfade.audit.apart import _larger, _near, _near_plans, bindings, fork, starts
 from hushfade.audit.chance import Chance
 from hushfade.audit.observed import wide
 from hushfade.audit.replay import fresh, keyed
@@ -48,6 +50,29 @@ def test_a_plan_twice_as_large_is_another_plan_with_the_same_noise_in_units(foun
         assert _larger(each).digest != each.digest
         assert _larger(each).sigma == each.sigma
         assert _larger(each).intake.lanes == each.intake.lanes
+
+
+@pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
+def test_near_plans_are_all_others(found):
+    digests = [each.digest for each in _near_plans(found)]
+    assert len(set(digests)) == len(digests) > 10
+
+
+def test_noise_that_is_bound_to_half_a_plan_is_noticed(monkeypatch):
+    def half(document, hashed=planfile._hashed):
+        return hashed({k: v for k, v in document.items() if k not in {"decay", "guarantee"}})
+
+    assert failed(bindings(Seeded(), SINGLE, "a plan", Chance(1))) == []
+    monkeypatch.setattr(planfile, "_hashed", half)
+    found = replace(SINGLE)  # its digest is not known yet
+    assert failed(bindings(Seeded(), found, "a plan", Chance(1))) == ["a plan, near plans"]
+
+
+def test_a_state_that_does_not_know_its_epoch_is_noticed(monkeypatch):
+    monkeypatch.setattr(KeyedNoise, "__repr__", lambda noise: f"KeyedNoise({noise.stream})")
+    assert failed(keyed(Seeded(), SINGLE, "a plan", Chance(1))) == [
+        "a plan, loaded with other noise"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
 """The page of results tells what the audit found."""
 
+import pytest
+
 from audits import own, report
-from audits.bugs import sought
+from audits.bugs import bugs, sought
+from audits.mutations import MUTANTS
 from audits.seeds import audited
 from hushfade.audit import TINY, Audit, audit
 from hushfade.audit.finding import by_chance, exact
@@ -34,6 +37,18 @@ def test_what_is_told_without_a_verdict_counts_for_nothing():
     judged = [f for part in parts for f in part.findings if f.passed is not None]
     assert f"{len(judged)} of {len(judged)} checks passed" in report.summary(parts)
     assert "| told |" in report.page(parts)
+
+
+@pytest.mark.parametrize(
+    ("title", "listed"),
+    [("Seeded bugs", set(bugs())), ("Mutants", set(MUTANTS))],
+    ids=["bugs", "mutants"],
+)
+def test_the_committed_page_has_every_bug_and_every_mutant_as_caught(title, listed):
+    text = (report.RESULTS / "audit.md").read_text(encoding="utf-8")
+    section = text.split(f"## {title}\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:1] == "|"]
+    assert {row[0] for row in rows if row[-1] == "caught"} == listed  # else run make audit
 
 
 def test_a_bug_that_no_check_notices_is_not_caught():

@@ -5,7 +5,7 @@ import pytest
 
 from hushfade import Plan
 from hushfade import audit as room
-from hushfade.audit import TINY, Subject
+from hushfade.audit import TINY, Audit, Subject
 from hushfade.audit.finding import FALSE_ALARM
 from tests.audit.bugs import BUGS
 from tests.cli.command import ONE, document, run
@@ -47,11 +47,10 @@ def test_a_plan_is_audited_and_the_page_written(plan_file, tmp_path):
     assert Plan.from_json(Path(plan_file).read_text()).digest.hex() in text
 
 
-@pytest.mark.usefixtures("_tiny")
 def test_a_failed_check_is_shown_and_ends_with_6(plan_file, monkeypatch):
-    from hushfade.audit import review
-
-    monkeypatch.setattr(review, "Subject", lambda: BUGS["half noise"].subject)
+    bug = BUGS["half noise"]
+    found = room.audit({"plan.json": bug.plan}, size=TINY, seed=2, subject=bug.subject)
+    monkeypatch.setattr(room, "audit", lambda plans, **_: found)
     shown = run("audit --seed 2 --plan", plan_file)
     assert shown.exit_code == 6
     assert "FAILED  noise in releases" in shown.stdout
@@ -89,13 +88,12 @@ def test_the_same_plan_twice_is_refused(plan_file):
     assert "--plan must name files that differ" in shown.stderr
 
 
-@pytest.mark.usefixtures("_tiny")
-def test_plans_with_the_same_name_in_two_places_are_told_apart(plan_file, tmp_path):
+def test_plans_with_the_same_name_in_two_places_are_told_apart(plan_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(room, "audit", lambda plans, **_: Audit(TINY, 3, plans, (), 0.1))
     other = tmp_path / "other" / "plan.json"
     other.parent.mkdir()
     assert run(f"plan --half-life 5 {ONE} -o", str(other)).exit_code == 0
-    found = document("audit --seed 3 --plan", plan_file, "--plan", str(other))
-    assert found["passed"], [f for f in found["findings"] if f["passed"] is False]
+    found = document("audit --plan", plan_file, "--plan", str(other))
     assert [plan["plan"] for plan in found["plans"]] == [plan_file, str(other)]
 
 
