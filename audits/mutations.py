@@ -291,7 +291,7 @@ MUTANTS: dict[str, Mutant] = {
         "guarantee.py", "self.records_per_step * (norm if", "(norm if", "vectors"
     ),
     "mu is for a delta a thousandth larger": one(
-        "guarantee.py", "delta *= 1.0 - 1e-9", "delta *= 1.0 + 1e-3"
+        "guarantee.py", "_SAFE = 1.0 - 1e-9", "_SAFE = 1.0 + 1e-3"
     ),
     # Keys ------------------------------------------------------------------------------------
     "keyed noise is not bound to decay, guarantee and horizon": one(

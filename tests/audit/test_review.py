@@ -71,7 +71,7 @@ def test_the_levels_of_one_plan_are_below_its_share():
 def test_too_many_plans_are_refused_before_anything_runs():
     seen = []
     many = {str(number): PLAN["a plan"] for number in range(MOST + 1)}
-    with pytest.raises(InvalidValue, match=r"plans must be at most 100 .* got 101"):
+    with pytest.raises(InvalidValue, match=r"plans must be at most 80 .* got 81"):
         audit(many, size=TINY, watch=lambda *told: seen.append(told))
     assert seen == []
 

@@ -35,7 +35,7 @@ Watch: TypeAlias = Callable[[int, int, str], None]
 """Told how many jobs are done, of how many, and what is next."""
 
 BROKEN = "audit"  # the check of a check that broke down
-MOST = 100  # plans in one run: the levels of each add up to 1e-8, at most
+MOST = 80  # plans in one run: the levels of each add up to 1.25e-8, at most
 
 
 @dataclass(frozen=True)
