@@ -35,6 +35,7 @@ from hushfade.audit.second import single
 from hushfade.noise import Drawer
 from hushfade.release import Release
 from hushfade.savefile import read
+from hushfade.stream import Errors
 
 ONE = Guarantee(1, 1e-6)
 KEYED = plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"])
@@ -80,6 +81,7 @@ class Proxy:
 
     def __init__(self, stream, plan):
         self.stream, self.plan = stream, plan
+        self._errors = Errors(plan)
 
     def __getattr__(self, name):
         return getattr(self.stream, name)
@@ -89,7 +91,7 @@ class Proxy:
         return Release(
             self.stream.steps,
             row if len(row) > 1 else float(row[0]),
-            self.plan.stddevs(self.stream.steps)[-1],
+            self._errors.of(self.stream.steps - 1, 1)[0],
         )
 
 
