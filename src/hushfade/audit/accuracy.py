@@ -37,6 +37,7 @@ ERROR, NOISE = "released error", "noise in releases"
 _CORRELATED = 40  # steps of the covariance
 _RUNS, _FEW = 100, 8  # streams of one plan, at most
 _SHARE = 16  # of the work, for every source
+_LIVE = 1 << 13  # values by single steps: noise is drawn ahead for a thousand
 _LONGEST = 1 << 16
 _ANSWERED = 1 << 12  # lags of the answer to a single total
 _CLOSE = 1e-9
@@ -83,7 +84,10 @@ def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -
 
 
 def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
-    """The same of every source that a stream may have, also of what is loaded half way, or live."""
+    """The same of every source that a stream may have, also of what is loaded half way, or live.
+
+    Live steps under keyed noise are compared with others by `replay`, so default noise is left.
+    """
     kinds: dict[str, Callable[[], NoiseSource | None]] = {
         "default noise": lambda: None,
         "fresh noise": FreshNoise,
@@ -91,15 +95,12 @@ def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance)
     }
     work, judged = size.work // _SHARE, []
     for kind, source in kinds.items():
-        ways = {
-            kind: started(subject, source),
-            f"{kind}, loaded": loaded(subject, source),
-            f"{kind}, live": _live(subject, source),
-        }
+        ways = {kind: started(subject, source), f"{kind}, loaded": loaded(subject, source)}
         for said, way in ways.items():
             found = _recovered(subject, plan, way, work, 2, _FEW, chance)
             judged += _judged(f"{name}, {said}", found)
-    return judged
+    live = _recovered(subject, plan, _live(subject), min(work, _LIVE), 2, _FEW, chance)
+    return [*judged, *_judged(f"{name}, default noise, live", live)]
 
 
 def weights(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
@@ -167,11 +168,11 @@ def loaded(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
     return released
 
 
-def _live(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
-    """Step by step, for which noise is drawn ahead."""
+def _live(subject: Subject) -> Way:
+    """Step by step, with default noise, which is drawn ahead."""
 
     def released(plan: Plan, units: Signed) -> Matrix:
-        stream = subject.start(plan, source())
+        stream = subject.start(plan, None)
         totals = np.asarray(units * plan.intake.resolution)
         return single(plan, stream, totals).reshape(units.shape)
 
