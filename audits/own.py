@@ -34,10 +34,10 @@ def _checks(done: Audit) -> Part:
     """One line for each check."""
     findings = []
     for line in page.lines(done.findings):
-        if line.example.passed is None:
+        if not line.count:
             continue
         p = "" if line.smallest is None else f"; smallest p = {line.smallest:.2g}"
-        shown = f"{line.count - line.failed} of {line.count}{p}"
+        shown = f"{line.passed}{p}"
         findings.append(Finding(line.check, page.CHECKS[line.check], shown, line.failed == 0))
     sentence = (
         f"`hushfade audit --{done.size.name}` on {len(done.plans)} plans, seed {done.seed}, "

@@ -184,7 +184,9 @@ class KeyedNoise:
                 raise InvalidValue("the key file must be a regular file")
             mode = stat.S_IMODE(status)
             if mode & 0o077:
-                raise InvalidValue(f"the key file must have mode 0600, got {mode:04o}")
+                raise InvalidValue(
+                    f"the key file must have mode 0600, got {mode:04o}: chmod 600 {path}"
+                )
             return cls(os.read(descriptor, 64), stream=stream, epoch=epoch)
         finally:
             os.close(descriptor)

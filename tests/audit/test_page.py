@@ -59,6 +59,13 @@ def test_a_line_has_the_worst_of_its_check():
     assert found["timing"].smallest is None
 
 
+def test_what_is_told_does_not_count_as_passed():
+    few = told("replay", "a plan", "the same bytes", "not looked at", "none")
+    assert [line.passed for line in page.lines((SAME, few))] == ["1 of 1, 1 told"]
+    assert [line.passed for line in page.lines((few,))] == ["told"]
+    assert [line.passed for line in page.lines((SAME, OTHER))] == ["1 of 2"]
+
+
 def test_the_document_is_json_with_every_finding():
     found = json.loads(json.dumps(page.document(BAD), allow_nan=False))
     assert found["passed"] is False

@@ -108,3 +108,26 @@ def test_a_page_that_exists_is_not_replaced(plan_file, tmp_path):
     page.write_text("mine")
     assert run("audit --plan", plan_file, "--html", str(page)).exit_code == 5
     assert page.read_text() == "mine"
+
+
+def test_a_directory_and_releases_that_are_not_there_are_refused(plan_file, tmp_path):
+    for wrong in (str(tmp_path), ".", str(tmp_path / "gone.csv")):
+        assert run("audit --plan", wrong).exit_code == 5
+    (tmp_path / "gone.csv.plan.json").write_text(Path(plan_file).read_text())
+    assert run("audit --plan", str(tmp_path / "gone.csv")).exit_code == 5
+
+
+def test_the_page_does_not_replace_a_plan(plan_file):
+    before = Path(plan_file).read_text()
+    shown = run("audit --force --plan", plan_file, "--html", plan_file)
+    assert shown.exit_code == 2
+    assert "--html must not be one of the plans" in shown.stderr
+    assert Path(plan_file).read_text() == before
+
+
+def test_the_plan_beside_releases_is_named_as_what_is_audited(plan_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(room, "audit", lambda plans, **_: Audit(TINY, 3, plans, (), 0.1))
+    (tmp_path / "releases.csv").write_text("step,value\n")
+    (tmp_path / "releases.csv.plan.json").write_text(Path(plan_file).read_text())
+    found = document("audit --plan", str(tmp_path / "releases.csv"))
+    assert [plan["plan"] for plan in found["plans"]] == ["releases.csv.plan.json"]

@@ -89,6 +89,17 @@ def test_records_without_a_time_are_refused_or_left_out_and_counted(spark):
     assert counts.get["empty"] == 1
 
 
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_what_was_left_out_is_told_where_nothing_is_left(spark, adaptive):
+    found = events(count=6).assign(key="other")
+    session = spark.newSession()
+    session.conf.set("spark.sql.adaptive.enabled", adaptive)
+    counts, asked = Observation(), {"steps": STEPS, "noise": SEEDED, **HOW}
+    released = private_decaying_sums(session.createDataFrame(found), PLAN, counts=counts, **asked)
+    np.testing.assert_array_equal(matrix(released.toPandas()), on_one_machine(found, SEEDED))
+    assert counts.get["other_keys"] == counts.get["records"] == 6
+
+
 # Streams -------------------------------------------------------------------------------------
 
 

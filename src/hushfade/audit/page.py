@@ -23,7 +23,7 @@ LETTERS = """\
   standard deviation σ. s = L y is released.
 - Δx is how one person's records may change x, and R̃ Δx by how much that moves y. The guarantee is
   ‖R̃ Δx‖ ≤ σ μ.
-- *told*: a number without a claim and a verdict.
+- *told*: said without a verdict, because nothing is claimed, or too little could be looked at.
 - What each check shows, and what none can show: The audit, in hushfade's documentation."""
 COLUMNS = ("verdict", "check", "claim", "measurement", "confidence")
 
@@ -58,10 +58,18 @@ class Line:
     """All findings of one check in one line."""
 
     check: str
-    count: int
+    count: int  # with a verdict
     failed: int
+    told: int  # without one
     smallest: float | None  # p-value
     example: Finding  # the worst of them
+
+    @property
+    def passed(self) -> str:
+        """How many passed, of those that have a verdict, and how many are told."""
+        shown = [f"{self.count - self.failed} of {self.count}"] if self.count else []
+        told = [f"{self.told} told" if self.count else "told"] if self.told else []
+        return ", ".join(shown + told)
 
 
 def lines(findings: Sequence[Finding]) -> list[Line]:
@@ -71,7 +79,9 @@ def lines(findings: Sequence[Finding]) -> list[Line]:
         ps = [finding.p for finding in group if finding.p is not None]
         worst = min(group, key=lambda f: (f.passed is not False, 1.0 if f.p is None else f.p))
         failed = sum(finding.passed is False for finding in group)
-        found.append(Line(check, len(group), failed, min(ps, default=None), worst))
+        told = sum(finding.passed is None for finding in group)
+        count = len(group) - told
+        found.append(Line(check, count, failed, told, min(ps, default=None), worst))
     return found
 
 
@@ -124,9 +134,9 @@ def statement(audit: Audit) -> str:
     return (
         "Shown, on this machine and for these plans: what is released has the noise that the plan "
         "states, no change that was tried moves it farther than the guarantee allows, and no step "
-        "is drawn twice within one process. Not shown: that nothing else can go wrong, that the "
-        "operating system's random numbers cannot be guessed, and what a new process does with an "
-        "old state, which only a store knows."
+        "is drawn twice within one process. Not shown: that nothing else can go wrong, how values "
+        "that were published before were made, that the operating system's random numbers cannot "
+        "be guessed, and what a new process does with an old state, which only a store knows."
     )
 
 

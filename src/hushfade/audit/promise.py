@@ -151,7 +151,7 @@ def _mu(plan: Plan, name: str) -> Finding:
         CHECK,
         subject,
         claim,
-        f"{found:.12g}",
+        f"delta {found:.12g}",
         passed=1.0 - 1e-6 <= ratio <= 1.0 + 1e-12,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hushfade.cli import console, options
-from hushfade.cli.explain import described_in
+from hushfade.cli.explain import described_in, plan_file
 from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -77,7 +77,13 @@ def audit(
     from hushfade.audit import audit as audited
 
     console.writable(html, force=force, option="--html")
-    plans = {name: described_in(path).plan for name, path in _named(plan or []).items()} or None
+    for path in plan or []:
+        with console.reading(path):
+            path.stat()
+    files = [plan_file(path) for path in plan or []]
+    if html is not None and html.resolve() in {path.resolve() for path in files}:
+        raise InvalidValue("--html must not be one of the plans: it would replace it")
+    plans = {name: described_in(path).plan for name, path in _named(files).items()} or None
     with console.progress("auditing", _STEPS) as advance:
         shown = 0
 
@@ -146,9 +152,9 @@ def _table(found: Audit) -> Table:
     if not narrow:
         table.add_column("the worst of them, or the first")
     for line in page.lines(found.findings):
-        told = line.example.passed is None
-        passed = "told" if told else f"{line.count - line.failed} of {line.count}"
         p = "" if line.smallest is None else f"{line.smallest:.2g}"
         example = [] if narrow else [f"{line.example.subject}: {line.example.measurement}"]
-        table.add_row(line.check, passed, p, *example, style="bold red" if line.failed else None)
+        table.add_row(
+            line.check, line.passed, p, *example, style="bold red" if line.failed else None
+        )
     return table

@@ -84,20 +84,30 @@ def explain(
     _tell(found, json)
 
 
+def plan_file(path: Path) -> Path:
+    """The file itself, or the one beside it that has the plan of its releases."""
+    from hushfade import published
+
+    if path.is_dir():
+        raise console.Failure(f"cannot read {path}: it is a directory", console.Exit.FILE)
+    beside = published.companion(path)
+    return beside if beside.exists() else path
+
+
 def described_in(path: Path) -> Described:
     """The plan in a plan's file, in what stands beside a file of releases, or in that itself."""
     from hushfade import published
 
-    beside = published.companion(path)
-    source = beside if beside.exists() else path
+    source = plan_file(path)
     with console.reading(source):
         with source.open("rb") as file:
             text = file.read(_LIMIT)
         try:
             document = json_format.loads(text)
         except (ValueError, RecursionError):
+            beside = published.companion(path).name
             raise InvalidValue(
-                f"the file must be a plan, or have one beside it, named {beside.name}"
+                f"the file must be a plan, or have one beside it, named {beside}"
             ) from None
         if not (isinstance(document, dict) and document.get("format") == published.FORMAT):
             return Described(Plan.from_json(text))

@@ -24,15 +24,18 @@ def releases(cells: DataFrame, buckets: Buckets, filled: int, steps: int) -> Dat
     """Columns step, lane, value, stddev, of steps 1 to `steps`, from columns step, lane, units."""
     session = cells.sparkSession
     # null where the sum exceeds 64 bits, whatever the session's arithmetic does with others
-    totals = cells.groupBy("step", "lane").agg(sql.try_sum("units").alias("units"))
-    totals = totals.select(sql.expr(f"lane div {buckets.size}").alias("bucket"), "*")
-    silent = session.range(filled).select(  # a bucket without records is released too
-        sql.col("id").alias("bucket"),
-        *(sql.lit(-1).cast("bigint").alias(name) for name in ("step", "lane", "units")),
+    # a bucket without records is released too; and where there are none at all Spark would forget
+    # what it observed of them
+    silent = session.range(filled).select(
+        sql.lit(-1).cast("bigint").alias("step"),
+        sql.expr(f"id * {buckets.size}").alias("lane"),
+        sql.lit(0).cast("bigint").alias("units"),
     )
+    every = cells.select("step", "lane", "units").unionByName(silent)
+    totals = every.groupBy("step", "lane").agg(sql.try_sum("units").alias("units"))
     tasks = min(filled, int(session.conf.get("spark.sql.shuffle.partitions", "200") or 200))
     return (
-        totals.unionByName(silent)
+        totals.select(sql.expr(f"lane div {buckets.size}").alias("bucket"), "*")
         .repartitionById(tasks, sql.expr(f"cast(bucket % {tasks} as int)"))
         .sortWithinPartitions("bucket", "step")
         .mapInArrow(Run(buckets, steps), RELEASED)

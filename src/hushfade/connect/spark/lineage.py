@@ -32,16 +32,19 @@ def check_repeatable(df: DataFrame, name: str) -> None:
             f"{name} must be the same each time it is computed, without current_timestamp(), now() "
             "and the like: what runs later has the same noise. Write the time as a literal"
         )
-    if not plan.deterministic() or any(map(_picks, _nodes(plan))):
+    found = next((node.nodeName() for node in _nodes(plan) if _picks(node)), None)
+    if found is not None or not plan.deterministic():
         raise InvalidValue(
             f"{name} must be the same each time it is computed, without rand(), limit, sample, "
-            "first, dropDuplicates of some columns and the like: what runs again has the same noise"
+            "first, dropDuplicates of some columns and the like: what runs again has the same "
+            f"noise. Found: {found or 'an expression that is not deterministic'}. To limit what a "
+            "person counts, name the column by user"
         )
 
 
 def check_unmarked(df: DataFrame, name: str) -> None:
     """Refuse a frame whose watermark would have a say in when steps close."""
-    if not df.isStreaming:
+    if not (isinstance(df, DataFrame) and df.isStreaming):
         raise InvalidType(f"{name} must be a streaming frame")
     if any(node.nodeName() == "EventTimeWatermark" for node in _nodes(_analyzed(df, name))):
         raise InvalidValue(

@@ -50,8 +50,9 @@ class Steps:
         found = self._begun.get()
         if found is None or found[0] != self._bond:
             raise Refused(
-                "the checkpoint must be of the same plan, noise, steps, columns, limits, buckets, "
-                "skip_empty and session: something of them has changed since"
+                "the checkpoint must be of the same plan, noise, steps, columns, limits, buckets "
+                "and session: something of them has changed since. Restore it, or begin anew with "
+                "another directory and a higher epoch, and count the guarantee again"
             )
 
     @property
