@@ -117,7 +117,7 @@ def test_a_service_that_is_gone_is_said_to_be(browser: Browser, service: Service
             offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1,
         )  # fmt: skip
         page.until("document.querySelector('#state-text').textContent === 'no connection'")
-        assert "may be old" in page.text("#live-alert")
+        page.until("document.querySelector('#live-alert').textContent.includes('may be old')")
         assert page.value("document.querySelectorAll('.stream .value').length") > 0
 
 
