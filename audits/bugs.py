@@ -11,7 +11,7 @@ from typing import Any
 from audits.finding import Finding, Part, Size
 from benchmarks.timing import progress
 from hushfade.audit import QUICK
-from hushfade.audit.chance import Chance
+from hushfade.audit.randomness import Chance
 from hushfade.audit.review import BROKEN, checked
 
 _WORKERS = 2

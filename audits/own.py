@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from audits.finding import FULL, Finding, Part, Size
 from benchmarks.timing import progress
 from hushfade import audit as room
-from hushfade.audit import Audit, page
+from hushfade.audit import Audit, report
 from hushfade.audit.finding import Finding as Found
 
 _LARGEST = ("heaviest", "another key", "first")  # words for the change with the largest effect
@@ -16,7 +16,7 @@ _LARGEST = ("heaviest", "another key", "first")  # words for the change with the
 def parts(size: Size) -> list[Part]:
     """Every check on plans of all kinds."""
     done: Audit = room.audit(size=room.FULL if size == FULL else room.QUICK, watch=_watch)
-    progress(f"{page.summary(done)} {done.seconds:.0f} s")
+    progress(f"{report.summary(done)} {done.seconds:.0f} s")
     return told(done)
 
 
@@ -33,15 +33,16 @@ def _watch(done: int, of: int, doing: str) -> None:
 def _checks(done: Audit) -> Part:
     """One line for each check."""
     findings = []
-    for line in page.lines(done.findings):
+    for line in report.lines(done.findings):
         if not line.count:
             continue
         p = "" if line.smallest is None else f"; smallest p = {line.smallest:.2g}"
         shown = f"{line.passed}{p}"
-        findings.append(Finding(line.check, page.CHECKS[line.check], shown, line.failed == 0))
+        findings.append(Finding(line.check, report.CHECKS[line.check], shown, line.failed == 0))
     sentence = (
         f"`hushfade audit --{done.size.name}` on {len(done.plans)} plans, seed {done.seed}, "
-        f"{done.seconds:.0f} s. {page.summary(done)} {page.confidence(done)} {page.statement(done)}"
+        f"{done.seconds:.0f} s. {report.summary(done)} {report.confidence(done)} "
+        f"{report.statement(done)}"
     )
     return Part("Checks", sentence, findings)
 
@@ -95,4 +96,4 @@ def _listed(done: Audit) -> Iterator[Part]:
             Finding(each.subject, each.claim, f"{each.measurement}; {each.confidence}", each.passed)
             for each in found
         ]
-        yield Part(title, page.CHECKS[check], rows)
+        yield Part(title, report.CHECKS[check], rows)

@@ -10,13 +10,13 @@ from audits.finding import Finding, Part, Size
 from benchmarks.timing import progress
 from hushfade.audit import TINY, Subject
 from hushfade.audit.cases import few
-from hushfade.audit.chance import Chance
 from hushfade.audit.finding import LEVEL
+from hushfade.audit.randomness import Chance
 from hushfade.audit.review import checked
-from hushfade.audit.second import single
+from hushfade.audit.second_process import single
 from hushfade.check import Column, Matrix
-from hushfade.noise import KeyedNoise
-from hushfade.plan import Plan
+from hushfade.crossing.noise_sources import KeyedNoise
+from hushfade.planning.plan import Plan
 
 WORKERS = 2
 FIRST = 1000  # the first seed

@@ -26,8 +26,9 @@ from benchmarks.stream import (
 )
 from benchmarks.timing import each
 from benchmarks.turns import Ours, Peers, Theirs, compared, in_turn, section
-from hushfade import NoDecay, UnsafeSeededNoise, gaussian
-from hushfade.correlated import CorrelatedNoise
+from hushfade import NoDecay, UnsafeSeededNoise
+from hushfade.crossing.laws import gaussian
+from hushfade.training.correlated_noise import CorrelatedNoise
 
 WIDE, WIDE_STEPS = 10**6, 256
 LIVE_GOAL = 0.1  # of the live BLT step of JAX Privacy

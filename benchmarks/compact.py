@@ -7,8 +7,9 @@ from time import perf_counter
 
 from benchmarks.report import GOAL_COLUMNS, Section, goal_cells
 from benchmarks.timing import progress
-from hushfade import Decay, Exponential, NoDecay, PowerLaw, factor
-from hushfade.compact import _goal, compact
+from hushfade import Decay, Exponential, NoDecay, PowerLaw
+from hushfade.factors import factorization
+from hushfade.factors.compact_taps import _goal, compact
 
 N = 1 << 20
 # the largest loss wanted for 4, 8 and 12 exponentials
@@ -29,7 +30,7 @@ def fits(rounds: int) -> Section:
     """Each fit made anew, best of the rounds."""
     rows = []
     for name, (decay, wanted) in WANTED.items():
-        exact = factor.square_root(decay, N).error_factor(N)
+        exact = factorization.square_root(decay, N).error_factor(N)
         for order, most in zip((4, 8, 12), wanted, strict=True):
             times = []
             for _ in range(rounds):

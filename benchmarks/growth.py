@@ -23,7 +23,7 @@ from benchmarks.stream import (
 )
 from benchmarks.timing import Job, each, interleaved, progress, ratio, repeated
 from hushfade import Decay, NoDecay, Plan, Stream, UnsafeSeededNoise, plan
-from hushfade.correlated import CorrelatedNoise
+from hushfade.training.correlated_noise import CorrelatedNoise
 
 BLOCK, BEFORE = 1 << 12, 1 << 10  # steps that are timed, and as many before them that are not
 MARKS = [*(1 << bits for bits in range(10, 20)), HORIZON - BLOCK]

@@ -9,7 +9,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from benchmarks.report import Section, ratio_section
 from benchmarks.timing import Job, interleaved, ratio, repeated
-from hushfade import UnsafeSeededNoise, gaussian
+from hushfade import UnsafeSeededNoise
+from hushfade.crossing.laws import gaussian
 
 DRAWS, LANES = 10**6, 10**5
 SIGMAS = {"σ = 300, a table": 300.0, "σ = 1.5e6, cells": 1.5e6}

@@ -1,4 +1,4 @@
-"""Power series: the cost of `hushfade.series` in FFT products, and the error of its roots."""
+"""`numerics.power_series`: its cost in FFT products, and the error of its square roots."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from scipy import fft
 
 from benchmarks.report import GOAL_COLUMNS, Section, goal_cells, ratio_cells, ratio_section
 from benchmarks.timing import Job, interleaved, progress, ratio, repeated
-from hushfade import series
 from hushfade.check import Column
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.numerics import power_series
 
 N = 1 << 20
 HALF_LIFE = LENGTH = 1000
@@ -46,9 +46,9 @@ def cost(rounds: int) -> Section:
     jobs: dict[str, Job] = {ONE_PRODUCT: fft_product(N)}
     for name, decay in DECAYS.items():
         jobs[f"square_root, {name}"] = _root_of(decay.weights(N))
-    jobs["multiply, power 1"] = lambda: series.multiply(f, f)
-    jobs["inverse, power 1"] = lambda: series.inverse(f)
-    jobs["power to 1/3, power 1"] = lambda: series.power(f, 1 / 3)
+    jobs["multiply, power 1"] = lambda: power_series.multiply(f, f)
+    jobs["inverse, power 1"] = lambda: power_series.inverse(f)
+    jobs["power to 1/3, power 1"] = lambda: power_series.power(f, 1 / 3)
     times = interleaved(jobs, rounds)
     unit = times.pop(ONE_PRODUCT)
     goals = {name: 40.0 for name in times if name.startswith("square_root")}
@@ -62,7 +62,9 @@ def cost(rounds: int) -> Section:
 
 def accuracy() -> Section:
     """The largest relative error of square_root at sampled coefficients up to 2^20."""
-    laws: Any = import_module("tests.test_series")  # the references of the tests, untyped
+    laws: Any = import_module(
+        "tests.numerics.test_power_series"
+    )  # the references of the tests, untyped
     sampled: list[int] = laws.SAMPLED
 
     def exponential(n: int) -> Any:
@@ -77,7 +79,7 @@ def accuracy() -> Section:
     }
     rows = []
     for name, decay in DECAYS.items():
-        a = series.square_root(decay.weights(N))
+        a = power_series.square_root(decay.weights(N))
         places = sorted({*sampled, *_smallest(a)})
         error = laws.worst(a, references[name], places)
         least = np.min(np.abs(a[places]), where=a[places] != 0, initial=np.inf)
@@ -119,7 +121,7 @@ def growth(rounds: int) -> Section:
 
 
 def _root_of(f: Column) -> Job:
-    return lambda: series.square_root(f)
+    return lambda: power_series.square_root(f)
 
 
 def _smallest(a: Column) -> list[int]:

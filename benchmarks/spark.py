@@ -32,9 +32,9 @@ from hushfade import (
     UnsafeSeededNoise,
     plan,
 )
-from hushfade.connect.part import Mechanism, Part
-from hushfade.connect.spark import local_session, private_decaying_sums
-from hushfade.events.arrow import pa, part
+from hushfade.records.arrow import pa, part
+from hushfade.spark import local_session, private_decaying_sums
+from hushfade.stream.partition import Mechanism, Part
 
 EVENTS, KEYS, MANY, PEOPLE, STEPS, FILES, CORES = 10**6, 10**4, 10**5, 10**5, 48, 8, 2
 LANES, AFTER = 1000, 1024  # for the memory of a key

@@ -40,7 +40,7 @@ from hushfade import *
 guarantee = Guarantee(epsilon=1, delta=1e-6)
 """
 _ANOTHER = """
-from hushfade.compact import compact
+from hushfade.factors.compact_taps import compact
 plan(Exponential(half_life=3), guarantee)
 compact(Exponential(half_life=3))
 """

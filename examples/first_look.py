@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import hushfade as hf
-from hushfade.taps import IntegerTaps
+from hushfade.factors.taps import IntegerTaps
 from hushfade.theory import gamma2_limit
 
 STEPS = 1024
@@ -40,14 +40,14 @@ class Row:
 
 def measured(decay: hf.Decay) -> Row:
     """The figures of one decay; without a horizon where it needs none."""
-    pair = hf.factor.square_root(decay, None if decay.horizon_free else STEPS)
+    pair = hf.factors.square_root(decay, None if decay.horizon_free else STEPS)
     stepped = pair.stepped(BITS, TOLERANCE)
     assert isinstance(stepped.taps, IntegerTaps)
     root = pair.error_factor(STEPS)
     return Row(
         for_ever=gamma2_limit(decay).value if decay.horizon_free else None,
         square_root=root,
-        normalized=hf.factor.normalized(decay, STEPS).error_factor(STEPS),
+        normalized=hf.factors.normalized(decay, STEPS).error_factor(STEPS),
         output_noise=float(np.linalg.norm(decay.weights(STEPS))),
         jumps=len(stepped.taps.jumps),
         memory=stepped.taps.support,

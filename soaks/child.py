@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.store import Batch, Store, live, points
+from hushfade.store import Batch, Store, fail_points, live_streams
 from hushfade.store.database import Database
 
 STREAM = "late"
@@ -60,17 +60,17 @@ def kill_at(point: str, count: int) -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    patch.object(points, "reached", reached).start()
+    patch.object(fail_points, "reached", reached).start()
 
 
 def publish_before_commit(told: IO[str]) -> None:
     """The control: a build that publishes what it has drawn, and commits afterwards."""
 
-    class Early(live.Live):
+    class Early(live_streams.Live):
         def close(self, database: Database, closed: int) -> tuple[Column, float]:
             values, stddev = super().close(database, closed)
             told.write(f"pub {self.steps} {values.tobytes().hex()}\n")
             told.flush()
             return values, stddev
 
-    patch("hushfade.store.keeper.Live", Early).start()
+    patch("hushfade.store.store.Live", Early).start()

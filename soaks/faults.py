@@ -21,7 +21,7 @@ import numpy as np
 import hushfade as hf
 from hushfade.errors import Failed, HushfadeError
 from hushfade.store import Batch, Published, Store
-from hushfade.store.mark import MarkFile
+from hushfade.store.high_water_mark import MarkFile
 from hushfade.store.sqlite import SQLite
 from soaks.disks import Disk, failing, mounted
 from soaks.kills import SEED, noise_by_step
@@ -102,7 +102,7 @@ def _trial(template: Path, disk: Disk, kind: str, at: int, setting: str) -> str:
 
 def _new_process() -> AbstractContextManager[object]:
     """This process forgets which steps it has drawn, as a new one does not know them."""
-    return patch("hushfade.turn._turns", {})
+    return patch("hushfade.stream.ownership._turns", {})
 
 
 @dataclass

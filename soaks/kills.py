@@ -138,7 +138,7 @@ def noise_by_step(*, seeded: bool) -> AbstractContextManager[object]:
     """Noise that depends on the step alone, where it is to be seeded."""
     if not seeded:
         return nullcontext()
-    return patch("hushfade.stream.FreshNoise", lambda: hf.UnsafeSeededNoise(SEED))
+    return patch("hushfade.stream.stream.FreshNoise", lambda: hf.UnsafeSeededNoise(SEED))
 
 
 def _soaked(

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from audits.finding import Finding, Part
 from benchmarks.timing import progress
 from hushfade.store import schema
-from hushfade.store.opening import Settled
+from hushfade.store.open_store import Settled
 from soaks import disks, faults, kills, logs, served, service, writers
 from soaks.servers import Server, server
 
@@ -120,7 +120,7 @@ def damaged(stride: int) -> Part:
                 passed=found.wrong == 0 and found.prefixes == found.tried and found.opened > 0,
             )
         )
-    name = "hushfade.store.keeper.settle"
+    name = "hushfade.store.store.settle"
     with patch(name, lambda database, *_, new_epoch: Settled(schema.name(database))):
         control = logs.damaged(max(stride, 499))["cut"]
     progress(f"control: {control}")
@@ -192,7 +192,7 @@ _FAULTS = {
 def contested(rounds: int) -> Part:
     """Processes that open one store at once."""
     findings = [_contest(writers.contest(rounds, processes=number), number) for number in (2, 4)]
-    with patch("hushfade.store.lock.locked", lambda path: os.open(os.devnull, os.O_RDONLY)):
+    with patch("hushfade.store.process_lock.locked", lambda path: os.open(os.devnull, os.O_RDONLY)):
         control = writers.contest(10)
     progress(f"control: {control}")
     findings.append(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hushfade.serve.document import openapi
+from hushfade.serve.openapi import openapi
 from soaks.answers import Answer, Request
 from soaks.cases import Marked, broken, made
 from soaks.target import PLANS, Target, served

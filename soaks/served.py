@@ -17,7 +17,7 @@ from hushfade.serve import Service
 from hushfade.serve.guard import Guard
 from hushfade.serve.process import serve
 from hushfade.serve.writer import Writer, _Job
-from hushfade.store import Published, Store, live
+from hushfade.store import Published, Store, live_streams
 from hushfade.store.database import Database
 from hushfade.store.sqlite import SQLite
 from soaks import child
@@ -67,7 +67,7 @@ def publishing_before_commit(store: Store) -> Service:
             self.registry.published(release)
             self.hub.tell(release.stream)
 
-    class EarlyLive(live.Live):
+    class EarlyLive(live_streams.Live):
         def close(self, database: Database, closed: int) -> tuple[Column, float]:
             values, stddev = super().close(database, closed)
             release = Published(self.name, self.steps, closed, values, stddev)
@@ -75,7 +75,7 @@ def publishing_before_commit(store: Store) -> Service:
             time.sleep(PAUSE)
             return values, stddev
 
-    patch("hushfade.store.keeper.Live", EarlyLive).start()
+    patch("hushfade.store.store.Live", EarlyLive).start()
     service = Early(store, _guard())
     return service
 

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 
 import hushfade as hf
 from hushfade.serve import Service, application
-from hushfade.serve.document import openapi
 from hushfade.serve.guard import Guard
+from hushfade.serve.openapi import openapi
 from hushfade.store import Store, tokens
 from soaks.answers import Answer, Declared, Request, ask
 

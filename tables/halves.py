@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hushfade.report import look, write
+from hushfade.plots import style, write
 from tables.page import DOCS, progress
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def main() -> None:
 
 def drawn() -> Figure:
     """The drawing: 900 pixels wide, light, in colours that everybody tells apart."""
-    figure = look.figure(WIDTH / 100, HEIGHT / 100)
+    figure = style.figure(WIDTH / 100, HEIGHT / 100)
     figure.set_layout_engine("none")
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set(xlim=(0.0, WIDTH), ylim=(0.0, HEIGHT))
@@ -41,10 +41,10 @@ def drawn() -> Figure:
 
 def _private(axes: Axes) -> None:
     _room(axes, 12.0, WALL[0], PRIVATE)
-    _title(axes, 26.0, "Private half", "integers: exact, nothing to round", look.VERMILLION)
-    _box(axes, 66.0, "records", look.VERMILLION)
-    _box(axes, 204.0, "totals\n$x_t$", look.VERMILLION)
-    _box(axes, 336.0, "$v = R\\,x$", look.VERMILLION)
+    _title(axes, 26.0, "Private half", "integers: exact, nothing to round", style.VERMILLION)
+    _box(axes, 66.0, "records", style.VERMILLION)
+    _box(axes, 204.0, "totals\n$x_t$", style.VERMILLION)
+    _box(axes, 336.0, "$v = R\\,x$", style.VERMILLION)
     _arrow(axes, 108.0, 162.0)
     _arrow(axes, 246.0, 294.0)
     _note(axes, 135.0, MIDDLE + 62.0, "clip, put on\nthe grid, sum")
@@ -59,10 +59,10 @@ def _private(axes: Axes) -> None:
 
 def _public(axes: Axes) -> None:
     _room(axes, WALL[1], WIDTH - 12.0, PUBLIC)
-    _title(axes, 524.0, "Public half", "floats: rounding here is harmless", look.BLUE)
-    _box(axes, 564.0, "$s = L\\,y$", look.BLUE)
-    _box(axes, 696.0, "release", look.BLUE)
-    _box(axes, 834.0, "page,\nfile", look.BLUE)
+    _title(axes, 524.0, "Public half", "floats: rounding here is harmless", style.BLUE)
+    _box(axes, 564.0, "$s = L\\,y$", style.BLUE)
+    _box(axes, 696.0, "release", style.BLUE)
+    _box(axes, 834.0, "page,\nfile", style.BLUE)
     _arrow(axes, 606.0, 654.0)
     _arrow(axes, 738.0, 792.0)
     _note(axes, 630.0, MIDDLE + 62.0, "left taps,\n$L\\,R$ = the decay")
@@ -126,7 +126,7 @@ def _room(axes: Axes, left: float, right: float, colour: str) -> None:
 
 def _title(axes: Axes, x: float, name: str, below: str, colour: str) -> None:
     axes.text(x, 350.0, name, fontsize=13.0, weight="bold", color=colour, va="center")
-    axes.text(x, 327.0, below, fontsize=NOTE + 0.5, color=look.BLACK, va="center")
+    axes.text(x, 327.0, below, fontsize=NOTE + 0.5, color=style.BLACK, va="center")
 
 
 def _box(axes: Axes, centre: float, words: str, colour: str) -> None:
@@ -150,7 +150,7 @@ def _arrow(axes: Axes, start: float, end: float) -> None:
 
 
 def _pointed(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    how = {"arrowstyle": "-|>", "lw": 1.6, "color": look.BLACK, "shrinkA": 0.0, "shrinkB": 1.0}
+    how = {"arrowstyle": "-|>", "lw": 1.6, "color": style.BLACK, "shrinkA": 0.0, "shrinkB": 1.0}
     axes.annotate("", xy=end, xytext=start, arrowprops=how)
 
 

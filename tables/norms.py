@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hushfade import factor, theory
+from hushfade import theory
 from hushfade.decay import Decay
 from hushfade.errors import Diverges
+from hushfade.factors import factorization
 from hushfade.paper.decays import DECAYS
 from hushfade.theory import certificates
 from tables.page import progress, table, write
@@ -64,7 +65,7 @@ def _gamma2() -> list[Sequence[str]]:
     for name, decay in DECAYS.items():
         cells = [_shared(theory.gamma2(decay, n, gap=2e-5)) for n in STEPS]
         progress(f"γ2, {name}: {', '.join(cells)}")
-        root = factor.square_root(decay).error_factor(STEPS[-1])
+        root = factorization.square_root(decay).error_factor(STEPS[-1])
         rows.append((name, *cells, f"{root:.5f}", _limit(decay)))
     return rows
 
@@ -89,7 +90,7 @@ def _certified() -> list[Sequence[str]]:
         for n in MANY:
             f = decay.weights(n)
             below = certificates.lower(f).value
-            pairs = factor.square_root(decay), factor.normalized(decay, n)
+            pairs = factorization.square_root(decay), factorization.normalized(decay, n)
             above = min(certificates.upper(f).value, *(pair.error_factor(n) for pair in pairs))
             cells.append(f"{below:.5f}, {above:.5f}, {above / below:.6f}")
         progress(f"certificates, {name}: {'; '.join(cells)}")

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 import hushfade as hf
-from hushfade import demo, report
-from hushfade.events import Columns, Reader, batches, tally
-from hushfade.events.calendar import calendar
-from hushfade.runs import released
+from hushfade import demo, plots
+from hushfade.records import Columns, Reader, batches, tally
+from hushfade.records.calendar import calendar
+from hushfade.releases.rows import released
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SEED = hf.UnsafeSeededNoise(2013)
@@ -28,23 +28,23 @@ def main() -> None:
     draw_flights(late, slice(23, None, 24), "flights-year.png")
     draw_delays()
     plan = hf.plan(DAY, ONE)
-    report.write(report.overview(plan), IMAGES / "plan-overview.png")
-    report.write(report.weights(plan), IMAGES / "plan-weights.png")
-    report.write(report.privacy(ONE), IMAGES / "privacy.png")
+    plots.write(plots.overview(plan), IMAGES / "plan-overview.png")
+    plots.write(plots.weights(plan), IMAGES / "plan-weights.png")
+    plots.write(plots.privacy(ONE), IMAGES / "privacy.png")
     plans = {
         "an hour's memory of a day": plan,
         "the last week": hf.plan(hf.SlidingWindow(168), ONE),
         "a long memory": hf.plan(hf.PowerLaw(1), ONE),
         "twice the budget": hf.plan(DAY, hf.Guarantee(epsilon=2, delta=1e-6)),
     }
-    report.write(report.plans(plans), IMAGES / "plans.png")
+    plots.write(plots.plans(plans), IMAGES / "plans.png")
     print(f"written: pictures in {IMAGES.name}")
 
 
 def draw_flights(late: demo.Series, which: slice, name: str) -> None:
     """Late departures, beside the truth."""
     assert late.rows.ends is not None
-    figure = report.series(
+    figure = plots.series(
         late.rows.ends[which].astype("datetime64[ns]").astype("datetime64[s]").tolist(),
         late.rows.values[which],
         late.rows.stddevs[which],
@@ -55,7 +55,7 @@ def draw_flights(late: demo.Series, which: slice, name: str) -> None:
         truth=late.truth[which],
         time_label="2013, local time",
     )
-    report.write(figure, IMAGES / name)
+    plots.write(figure, IMAGES / name)
 
 
 def draw_delays() -> None:
@@ -67,7 +67,7 @@ def draw_delays() -> None:
     totals = tally(batches(demo.flights.PACKED, columns), reader).totals
     pieces = list(released(plan.start(SEED), totals, year))
     ends = np.concatenate([piece.ends for piece in pieces if piece.ends is not None])
-    figure = report.series(
+    figure = plots.series(
         ends.astype("datetime64[ns]").astype("datetime64[s]").tolist(),
         np.concatenate([piece.values for piece in pieces]),
         np.concatenate([piece.stddevs for piece in pieces]),
@@ -77,4 +77,4 @@ def draw_delays() -> None:
         label="minutes of delay",
         time_label="2013, local time",
     )
-    report.write(figure, IMAGES / "delays.png")
+    plots.write(figure, IMAGES / "delays.png")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hushfade import Guarantee, compare
+from hushfade.baselines.comparison import Comparison, Row
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
-from hushfade.rivals.comparison import Comparison, Row
 from tables.page import DOCS, progress, table, write
 
 HORIZON = 1024
@@ -60,13 +60,13 @@ What the tables say:
   binary and Honaker's trees are better.
 - `compare` is about one stream and one participation; keys and repeated records are not in it.
 
-The rivals are in `hushfade.rivals`.  `simulate` draws float noise and is for comparison only:
+The rivals are in `hushfade.baselines`.  `simulate` draws float noise and is for comparison only:
 trees, dense optima and all mechanisms with Laplace noise have no other release here.  A rival that
 is a Toeplitz pair can be published with hushfade's own integers and noise:
 
 ```python
 >>> import numpy as np
->>> from hushfade.rivals.plain import input_noise
+>>> from hushfade.baselines.independent_noise import input_noise
 >>> rival = input_noise(hf.SlidingWindow(length=7), 100)
 >>> simulated = rival.simulate(np.ones(100), guarantee, generator=np.random.default_rng(1))
 >>> plan = hf.plan(rival.decay, guarantee, method=rival.pair(), horizon=100)

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushfade import UnsafeSeededNoise, factor, plan, series
-from hushfade.plan import sized
+from hushfade import UnsafeSeededNoise, plan
+from hushfade.factors import factorization
+from hushfade.numerics import power_series
+from hushfade.planning.plan import sized
 
 COPIES = 60_000
 
@@ -36,7 +38,7 @@ def many(decay, guarantee, copies=COPIES, **arguments):
     """
     found = plan(decay, guarantee, keys=[str(k) for k in range(copies)], **arguments)
     if arguments.get("method") == "unbounded":
-        pair = factor.unbounded_counting().stepped(12, 0.06, longest=128)
+        pair = factorization.unbounded_counting().stepped(12, 0.06, longest=128)
         found = sized(replace(found, pair=pair))
     return found
 
@@ -44,7 +46,7 @@ def many(decay, guarantee, copies=COPIES, **arguments):
 def crossed(found, released):
     """y from s: u = s / g, y = u r̃, both triangular, so nothing is lost."""
     n = len(released)
-    to_y = series.multiply(series.inverse(found.decay.weights(n)), found.pair.right(n))
+    to_y = power_series.multiply(power_series.inverse(found.decay.weights(n)), found.pair.right(n))
     gain = np.ones(n) if found.pair.gain is None else found.pair.gain[:n]
     out = np.zeros_like(released)
     for k in range(n):

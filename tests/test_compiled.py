@@ -1,8 +1,9 @@
 from pathlib import Path
 
 import hushfade
-from hushfade import compiled, crossing, kernels
+from hushfade import compiled
 from hushfade.convolve import stepped
+from hushfade.crossing import sampling, step
 
 HOME = Path(hushfade.__file__).parent
 
@@ -14,7 +15,7 @@ def test_kept_code_is_known_by_all_the_files_it_is_made_of():
         if "hushfade.compiled import" in source.read_text(encoding="utf-8")
     }
     assert makers <= set(compiled._SOURCES)
-    for loop in (crossing.advance_block, kernels.decode, stepped.product_block):
+    for loop in (step.advance_block, sampling.decode, stepped.product_block):
         assert compiled.DIGEST in loop.py_func.__qualname__
 
 

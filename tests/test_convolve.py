@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade import InvalidType, InvalidValue, Unstable, factor
+from hushfade import InvalidType, InvalidValue, Unstable
 from hushfade.convolve import PERIOD, period_of
 from hushfade.convolve.online import Online, OnlineInverse
 from hushfade.convolve.recursive import Recursive
 from hushfade.convolve.stepped import Stepped, SteppedInverse
-from hushfade.taps import IntegerTaps
+from hushfade.factors import factorization
+from hushfade.factors.taps import IntegerTaps
 from tests.decays import ALL_DECAYS
 
 RNG = np.random.default_rng(5)
@@ -17,9 +18,9 @@ RNG = np.random.default_rng(5)
 
 def taps_of(decay):
     try:
-        return factor.square_root(decay, horizon=400).rounded(10).taps
+        return factorization.square_root(decay, horizon=400).rounded(10).taps
     except Unstable:  # a cut momentum, whose root grows: a few steps of it
-        return factor.square_root(decay, horizon=12).rounded(10).taps
+        return factorization.square_root(decay, horizon=12).rounded(10).taps
 
 
 STEPPED = {repr(decay): taps_of(decay) for decay in ALL_DECAYS}
@@ -116,7 +117,7 @@ def test_the_inverse_undoes_the_product(name):
 
 
 def test_quotients_do_not_drift_over_renewals():
-    taps = factor.square_root(ALL_DECAYS[2]).stepped(8).taps
+    taps = factorization.square_root(ALL_DECAYS[2]).stepped(8).taps
     assert period_of(taps.support) == PERIOD
     n = 6 * PERIOD
     y = np.random.default_rng(3).normal(size=n)

@@ -10,14 +10,14 @@ from pathlib import Path
 import hushfade as hf
 from audits.parsers import repairs
 from audits.parsers.law import Target
-from hushfade import published
 from hushfade.cli.console import Failure
 from hushfade.cli.explain import described_in
-from hushfade.correlated import CorrelatedNoise
-from hushfade.correlation import MAGIC as SERIES
-from hushfade.ledger import Account
-from hushfade.savefile import MAGIC
-from hushfade.store.mark import Mark, MarkFile
+from hushfade.privacy.ledger import Account
+from hushfade.releases import files
+from hushfade.store.high_water_mark import Mark, MarkFile
+from hushfade.stream.saved_state import MAGIC
+from hushfade.training.correlated_noise import CorrelatedNoise
+from hushfade.training.noise_series import MAGIC as SERIES
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWICE = hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace", participations=2, separation=3)
@@ -54,11 +54,10 @@ def companions(directory: Path) -> Iterator[Target]:
         described_in(path)
 
     meanings = [
-        published.Meaning(plan.keys, zoned)
-        for plan, zoned in zip(PLANS, (None, True) * 3, strict=True)
+        files.Meaning(plan.keys, zoned) for plan, zoned in zip(PLANS, (None, True) * 3, strict=True)
     ]
     seeds = tuple(
-        published.document(plan, meaning, steps={"count": 8}, noise="fresh").encode()
+        files.document(plan, meaning, steps={"count": 8}, noise="fresh").encode()
         for plan, meaning in zip(PLANS, meanings, strict=True)
     )
 

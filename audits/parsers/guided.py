@@ -11,19 +11,23 @@ from typing import Any
 
 # Loaded here in any case, so that also what is loaded late, when it is used, is traced.
 TRACED = (
-    "hushfade.planfile", "hushfade.savefile", "hushfade.stream", "hushfade.layout",
-    "hushfade.correlated", "hushfade.cli.choices", "hushfade.cli.explain", "hushfade.store",
-    "hushfade.events.live", "hushfade.events.jsonlines", "hushfade.serve.app", "hushfade.published",
+    "hushfade.planning.plan_file", "hushfade.stream.saved_state", "hushfade.stream.stream",
+    "hushfade.crossing.memory", "hushfade.training.correlated_noise", "hushfade.cli.choices",
+    "hushfade.cli.explain", "hushfade.store", "hushfade.records.live_lines",
+    "hushfade.records.json_lines", "hushfade.serve.app", "hushfade.releases.files",
     "audits.parsers.planted",
 )  # fmt: skip
 # Compiled loops cannot be traced; numerical work need not be; nor what feeds and judges.
 UNTRACED = (
-    "hushfade.compiled", "hushfade.crossing", "hushfade.kernels", "hushfade.mixing",
-    "hushfade.recursion", "hushfade.convolve", "hushfade.convolve.online",
-    "hushfade.convolve.recursive", "hushfade.convolve.stepped", "hushfade.events.blocks",
-    "hushfade.events.bounding", "hushfade.gaussian", "hushfade.series", "hushfade.fourier",
-    "hushfade.root", "hushfade.disk", "hushfade.pieces", "hushfade.quotient", "hushfade.tilt",
-    "hushfade.limit", "hushfade.compact", "audits.parsers.law", "audits.parsers.changes",
+    "hushfade.compiled", "hushfade.crossing.step", "hushfade.crossing.sampling",
+    "hushfade.training.right_inverse", "hushfade.public.recursion", "hushfade.convolve",
+    "hushfade.convolve.online", "hushfade.convolve.recursive", "hushfade.convolve.stepped",
+    "hushfade.records.line_blocks", "hushfade.records.limits", "hushfade.crossing.laws.gaussian",
+    "hushfade.numerics.power_series", "hushfade.numerics.fft_products",
+    "hushfade.factors.root_series", "hushfade.numerics.unit_disk",
+    "hushfade.planning.piecewise_taps", "hushfade.numerics.fast_division",
+    "hushfade.numerics.geometric_scaling", "hushfade.factors.limits",
+    "hushfade.factors.compact_taps", "audits.parsers.law", "audits.parsers.changes",
     "audits.parsers.repairs", "audits.parsers.grammar", "audits.parsers.documents",
     "audits.parsers.rows", "audits.parsers.words", "audits.parsers.live", "audits.parsers.targets",
 )  # fmt: skip

@@ -12,11 +12,11 @@ from typing import Any
 
 import hushfade as hf
 from audits.parsers.law import Target, repeats
-from hushfade.events import Batch, Calendar, Columns, Reader, RowOrder, batches, tables, tally
-from hushfade.events.arrow import pa, part
-from hushfade.events.calendar import calendar
-from hushfade.events.live import OpenSteps
-from hushfade.events.readers import line_reader
+from hushfade.records import Batch, Calendar, Columns, Reader, RowOrder, batches, tables, tally
+from hushfade.records.arrow import pa, part
+from hushfade.records.calendar import calendar
+from hushfade.records.files import line_reader
+from hushfade.records.live_lines import OpenSteps
 
 HOUR = 3600 * 10**9
 ONE = hf.Guarantee(epsilon=1, delta=1e-6, participations=2)

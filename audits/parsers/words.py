@@ -12,10 +12,10 @@ import numpy as np
 
 import hushfade as hf
 from audits.parsers.law import Target
-from hushfade import duration
 from hushfade.cli import choices
 from hushfade.cli.console import Failure
-from hushfade.events.calendar import calendar
+from hushfade.records import duration
+from hushfade.records.calendar import calendar
 
 HOUR = 3600 * 10**9
 # what no number of ours is made of, though Python's float reads it

@@ -13,7 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hushfade import factor, series
+from hushfade import factors, numerics
+from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, UnsafeSeededNoise
 from hushfade.decay import (
     CustomDecay,
     Decay,
@@ -32,23 +33,22 @@ from hushfade.errors import (
     Refused,
     Unstable,
 )
-from hushfade.factor import Factorization, Sensitivity
-from hushfade.guarantee import (
+from hushfade.factors import Factorization, Sensitivity
+from hushfade.planning.plan import Plan, plan
+from hushfade.privacy.guarantee import (
     Guarantee,
     classical_noise_multiplier,
     composed_mu,
     delta_of,
     epsilon_of,
 )
-from hushfade.noise import FreshNoise, KeyedNoise, UnsafeSeededNoise
-from hushfade.plan import Plan, plan
-from hushfade.release import Release
-from hushfade.stream import Stream
+from hushfade.public.release import Release
+from hushfade.stream.stream import Stream
 
 if TYPE_CHECKING:
-    from hushfade import compact, convolve, events, report, rivals, theory
-    from hushfade.correlated import CorrelatedNoise
-    from hushfade.rivals import Comparison, compare
+    from hushfade import plots, theory
+    from hushfade.baselines import Comparison, compare
+    from hushfade.training.correlated_noise import CorrelatedNoise
 
 __version__ = "0.1.0"
 
@@ -79,32 +79,28 @@ __all__ = [
     "UnsafeSeededNoise",
     "Unstable",
     "classical_noise_multiplier",
-    "compact",
     "compare",
     "composed_mu",
-    "convolve",
     "delta_of",
     "epsilon_of",
-    "events",
-    "factor",
+    "factors",
+    "numerics",
     "plan",
-    "report",
-    "rivals",
-    "series",
+    "plots",
     "theory",
 ]
 
 _LATER = {  # loaded when first asked for: importing the package stays quick
-    "Comparison": "hushfade.rivals",
-    "CorrelatedNoise": "hushfade.correlated",
-    "compare": "hushfade.rivals",
+    "Comparison": "hushfade.baselines",
+    "CorrelatedNoise": "hushfade.training.correlated_noise",
+    "compare": "hushfade.baselines",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
-    if name in ("compact", "convolve", "events", "report", "rivals", "theory"):
+    if name in ("plots", "theory"):
         return import_module(f"hushfade.{name}")
     raise AttributeError(f"module 'hushfade' has no attribute {name!r}")
 

@@ -1,30 +1,25 @@
-"""How loops are compiled: once, kept on disk, floats in the order written.  Loads numba.
+"""Compile loops once and keep the machine code on disk.  Importing this module loads numba.
 
-numba knows kept code by the file of the function alone.  A loop calls others, of other files, and
-old loops on a new layout of memory would read anywhere.  So every kept function's name has a digest
-of all files that loops are made of: when one changes, nothing that was kept is found again.
+numba recognises cached code by the file of the function alone.  But a loop calls loops of other
+files, and an old loop on a new memory layout would read the wrong places.  Each cached function's
+name therefore ends with a digest of its own module and of every hushfade module that it imports.
+When one of them changes, numba compiles again, and the old files are removed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numba
 
-_HOME = Path(__file__).parent
-_SOURCES = sorted(
-    [
-        *(_HOME / name for name in ("compiled.py", "crossing.py", "kernels.py", "mixing.py")),
-        _HOME / "recursion.py",
-        *(_HOME / "convolve").glob("*.py"),
-        *(_HOME / "events" / name for name in ("blocks.py", "bounding.py")),
-    ]
-)
-DIGEST = hashlib.sha256(b"".join(source.read_bytes() for source in _SOURCES)).hexdigest()[:16]
+_PACKAGE = Path(__file__).parent
+_IMPORT = re.compile(r"^from (hushfade[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 inlined = numba.njit(inline="always", error_model="numpy")  # into the loops that use it
 
@@ -40,24 +35,44 @@ def short(signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
     def compile_it(function: Callable[..., Any]) -> Callable[..., Any]:
         dispatcher = numba.njit([signature], cache=True, error_model="numpy")(_named(function))
-        (found,) = dispatcher.overloads.values()
-        entry: Callable[..., Any] = getattr(found, "entry_point", dispatcher)
+        (overload,) = dispatcher.overloads.values()
+        entry: Callable[..., Any] = getattr(overload, "entry_point", dispatcher)
         return entry
 
     return compile_it
 
 
 def _named(function: Callable[..., Any]) -> Callable[..., Any]:
-    function.__qualname__ = f"{function.__name__}-{DIGEST}"
+    """The function under a name that changes with the sources it is compiled from."""
+    name, digest = function.__name__, sources_digest(function.__module__)
+    function.__qualname__ = f"{name}-{digest}"
+    with suppress(OSError):  # a read-only installation keeps what it has
+        folder = Path(function.__code__.co_filename).parent / "__pycache__"
+        for cached in folder.glob(f"*.{name}-*.nb[ic]"):
+            if digest not in cached.name:
+                cached.unlink(missing_ok=True)
     return function
 
 
-def _forget() -> None:
-    """Remove what was kept beside the sources for other digests."""
-    for kept in _HOME.rglob("__pycache__/*.nb[ic]"):
-        if DIGEST not in kept.name:
-            kept.unlink(missing_ok=True)
+@lru_cache(maxsize=256)
+def sources_digest(module: str) -> str:
+    """16 hexadecimal digits: the sources of a module and of all hushfade modules it imports."""
+    sources: dict[str, bytes] = {}
+    pending = [module, __name__]
+    while pending:
+        name = pending.pop()
+        path = _source(name)
+        if name in sources or path is None:
+            continue
+        sources[name] = path.read_bytes()
+        for package, names in _IMPORT.findall(sources[name].decode()):
+            pending += [package, *(f"{package}.{part}" for part in re.findall(r"\w+", names))]
+    joined = b"".join(name.encode() + sources[name] for name in sorted(sources))
+    return hashlib.sha256(joined).hexdigest()[:16]
 
 
-with suppress(OSError):  # a read-only installation keeps what it has
-    _forget()
+def _source(module: str) -> Path | None:
+    """The file of a hushfade module, or None if there is no such module."""
+    place = _PACKAGE.joinpath(*module.split(".")[1:])
+    files = (place.with_suffix(".py"), place / "__init__.py")
+    return next((file for file in files if file.is_file() and module != "hushfade"), None)

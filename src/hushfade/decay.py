@@ -20,9 +20,10 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hushfade import check, disk
+from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.numerics import unit_disk
 
 ComplexColumn: TypeAlias = NDArray[np.complex128]
 
@@ -243,7 +244,7 @@ class CustomDecay(Mixable):
 
     @property
     def monotone(self) -> bool:
-        return disk.falls(np.array(self.values))
+        return unit_disk.falls(np.array(self.values))
 
     @property
     def log_convex(self) -> bool:
@@ -256,7 +257,7 @@ class CustomDecay(Mixable):
     @property
     def horizon_free(self) -> bool:
         """√g of a polynomial is bounded in the disk unless g has a zero inside it."""
-        return disk.zeros_inside(np.array(self.values)) == 0
+        return unit_disk.zeros_inside(np.array(self.values)) == 0
 
     def weights(self, n: int) -> Column:
         out = np.zeros(check.count(n=n))

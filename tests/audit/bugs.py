@@ -25,17 +25,17 @@ from hushfade import (
     Plan,
     PowerLaw,
     Stream,
-    factor,
-    gaussian,
     plan,
 )
 from hushfade.audit import FULL, QUICK, TINY, Size, Subject
-from hushfade.audit.observed import gain_of, taps_of
-from hushfade.audit.second import single
-from hushfade.noise import Drawer
-from hushfade.release import Release
-from hushfade.savefile import read
-from hushfade.stream import Errors
+from hushfade.audit.observer import gain_of, taps_of
+from hushfade.audit.second_process import single
+from hushfade.crossing.laws import gaussian
+from hushfade.crossing.noise_sources import Drawer
+from hushfade.factors import factorization as factor
+from hushfade.public.release import Release
+from hushfade.stream.saved_state import read
+from hushfade.stream.stream import Errors
 
 ONE = Guarantee(1, 1e-6)
 KEYED = plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"])

@@ -8,19 +8,11 @@ import os
 
 import numpy as np
 
-from hushfade import (
-    Exponential,
-    FreshNoise,
-    KeyedNoise,
-    Refused,
-    Stream,
-    UnsafeSeededNoise,
-    gaussian,
-    plan,
-)
-from hushfade.noise import Drawer
-from hushfade.release import Release
-from hushfade.savefile import read
+from hushfade import Exponential, FreshNoise, KeyedNoise, Refused, Stream, UnsafeSeededNoise, plan
+from hushfade.crossing.laws import gaussian
+from hushfade.crossing.noise_sources import Drawer
+from hushfade.public.release import Release
+from hushfade.stream.saved_state import read
 from tests.audit.bugs import ENDING, KEYED, ONE, SINGLE, Bug, Proxy, Seeded, Wrapped
 
 TEN = plan(Exponential(half_life=8), ONE, keys=[f"key {place}" for place in range(10)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushfade import Exponential, InvalidValue, plan
-from hushfade.release import Release
+from hushfade.public.release import Release
 from tests.audit.bugs import KEYED, ONE, SINGLE, SWAPPED, Bug, Proxy, Seeded
 
 VECTORS = plan(Exponential(half_life=3), ONE, width=3, norm=1.0)

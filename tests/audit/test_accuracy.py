@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hushfade import Guarantee, PowerLaw, SlidingWindow, layout, plan
-from hushfade.audit import TINY, observed
+from hushfade import Guarantee, PowerLaw, SlidingWindow, plan
+from hushfade.audit import TINY, observer
 from hushfade.audit.accuracy import sources, weights
 from hushfade.audit.cases import few
-from hushfade.audit.chance import Chance
-from hushfade.recursion import recursion
+from hushfade.audit.randomness import Chance
+from hushfade.crossing import memory
+from hushfade.public.recursion import recursion
 from tests.audit.bugs import ENDING, KEYED, SINGLE, Seeded
 from tests.audit.bugs_noise import NOISE_BUGS
 
@@ -70,8 +71,8 @@ def test_a_recursion_that_stream_and_audit_have_in_common_is_not_checked_against
         fades = [min(1.0, fade * (1.0 + 1e-6)) for fade in found.fades]
         return replace(found, fades=fades, windows=[length + 1 for length in found.windows])
 
-    monkeypatch.setattr(layout, "recursion", wrong)
-    monkeypatch.setattr(observed, "recursion", wrong)
+    monkeypatch.setattr(memory, "recursion", wrong)
+    monkeypatch.setattr(observer, "recursion", wrong)
     anew = replace(PLANS[name])  # without what was computed of it
     assert failed(weights(Seeded(), anew, "a plan", Chance(3))) == {"a plan, weights"}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hushfade.audit import TINY
-from hushfade.audit.chance import Chance
+from hushfade.audit.randomness import Chance
 from hushfade.audit.review import BROKEN, checked
 from tests.audit.bugs import BUGS, CROWDED, ENDING, KEYED, OFTEN, SINGLE, SWAPPED, Seeded
 from tests.audit.bugs_noise import NOISE_BUGS, TEN

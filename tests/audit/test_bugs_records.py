@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushfade.audit.chance import Chance
+from hushfade.audit.randomness import Chance
 from hushfade.audit.review import BROKEN, checked
 from hushfade.audit.sensitivity import RECORDS
 from tests.audit.bugs_records import BUGS, SYMMETRIC, VECTORS

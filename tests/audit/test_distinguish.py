@@ -6,7 +6,6 @@ from scipy.stats import binomtest
 
 from hushfade import Exponential, Guarantee, plan
 from hushfade.audit import TINY
-from hushfade.audit.chance import Chance
 from hushfade.audit.distinguish import (
     EPSILON,
     distinguish,
@@ -15,7 +14,8 @@ from hushfade.audit.distinguish import (
     shift_of,
 )
 from hushfade.audit.finding import LEVEL
-from hushfade.guarantee import delta_of
+from hushfade.audit.randomness import Chance
+from hushfade.privacy.guarantee import delta_of
 from tests.audit.bugs import Seeded
 
 

@@ -12,7 +12,7 @@ from hushfade import (
     plan,
 )
 from hushfade.audit import TINY
-from hushfade.audit.chance import Chance
+from hushfade.audit.randomness import Chance
 from hushfade.audit.review import checked
 from tests.audit.bugs import Seeded
 

@@ -8,8 +8,8 @@ import pytest
 from hushfade import Exponential, Guarantee, Mixture, NoDecay, PowerLaw, SlidingWindow, plan
 from hushfade.audit import TINY
 from hushfade.audit.cases import few
-from hushfade.audit.chance import Chance
 from hushfade.audit.precision import CHECK, last_bits, precision
+from hushfade.audit.randomness import Chance
 from hushfade.audit.review import checked
 from tests.audit.bugs import SINGLE, Proxy, Seeded
 from tests.audit.bugs_noise import Adding

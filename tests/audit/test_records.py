@@ -6,11 +6,11 @@ import pytest
 from hushfade import Exponential, Guarantee, NoDecay, SlidingWindow, plan
 from hushfade.audit import Subject
 from hushfade.audit.accuracy import inputs
-from hushfade.audit.chance import Chance
-from hushfade.audit.observed import crossed, private
-from hushfade.audit.offered import bad, offered
+from hushfade.audit.observer import crossed, private
+from hushfade.audit.randomness import Chance
+from hushfade.audit.sample_records import bad, offered
 from hushfade.audit.sensitivity import records
-from hushfade.audit.sizes import largest_tried, one_record
+from hushfade.audit.total_sizes import largest_tried, one_record
 from tests.audit.bugs import Misread, Proxy, Seeded
 
 ONE = Guarantee(1, 1e-6)

@@ -5,7 +5,7 @@ import pytest
 
 from hushfade import Exponential, Guarantee, plan
 from hushfade.audit import replay
-from hushfade.audit.chance import Chance
+from hushfade.audit.randomness import Chance
 from hushfade.audit.replay import fresh, keyed, twice
 from tests.audit.bugs import KEYED, SINGLE, Seeded
 

@@ -1,9 +1,9 @@
 import pytest
 
 from hushfade import Exponential, Guarantee, InvalidValue, NoDecay, plan
-from hushfade.audit import TINY, audit, page
-from hushfade.audit.chance import Chance
+from hushfade.audit import TINY, audit, report
 from hushfade.audit.finding import FALSE_ALARM
+from hushfade.audit.randomness import Chance
 from hushfade.audit.review import BROKEN, MOST, checked
 from tests.audit.bugs import Seeded
 
@@ -57,7 +57,7 @@ def test_a_check_that_breaks_down_has_failed_and_its_message_is_not_told():
 
 def test_every_check_has_a_place_in_the_report():
     found = audit(PLAN, size=TINY, seed=3, subject=Seeded())
-    assert {finding.check for finding in found.findings} < set(page.CHECKS)
+    assert {finding.check for finding in found.findings} < set(report.CHECKS)
 
 
 def test_the_levels_of_one_plan_are_below_its_share():

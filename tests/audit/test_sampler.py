@@ -4,9 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from hushfade import gaussian
 from hushfade.audit import Subject
-from hushfade.audit.chance import Chance
+from hushfade.audit.randomness import Chance
 from hushfade.audit.sampler import (
     binned,
     edges_of,
@@ -15,6 +14,7 @@ from hushfade.audit.sampler import (
     probabilities,
     sampler,
 )
+from hushfade.crossing.laws import gaussian
 
 
 @pytest.mark.parametrize("sigma", [1.0, 3.0, 300.0, 65_536.0])

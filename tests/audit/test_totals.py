@@ -5,20 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hushfade import (
-    Exponential,
-    Guarantee,
-    InvalidValue,
-    NoDecay,
-    UnsafeSeededNoise,
-    gaussian,
-    plan,
-)
-from hushfade.audit.chance import Chance
-from hushfade.audit.offered import quiet
+from hushfade import Exponential, Guarantee, InvalidValue, NoDecay, UnsafeSeededNoise, plan
+from hushfade.audit.randomness import Chance
+from hushfade.audit.sample_records import quiet
 from hushfade.audit.sampler import SIGMAS, Bits, far, p_value, sampler, tabled, tails
 from hushfade.audit.subject import Subject
 from hushfade.audit.totals import totals
+from hushfade.crossing.laws import gaussian
 from tests.audit.bugs import ENDING, KEYED, SINGLE, SWAPPED, Proxy, Seeded
 
 VECTORS = plan(Exponential(half_life=5), Guarantee(1, 1e-6), norm=0.7, width=3)

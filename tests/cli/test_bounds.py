@@ -30,8 +30,8 @@ def test_the_document_has_the_library_s_numbers():
     few, many = found["rows"]
     exact = hf.theory.gamma2(decay, 20)
     assert (few["lower"], few["upper"]) == (exact.lower, exact.upper)
-    assert many["square_root"] == hf.factor.square_root(decay).error_factor(300)
-    assert many["normalized"] == hf.factor.normalized(decay, 300).error_factor(300)
+    assert many["square_root"] == hf.factors.square_root(decay).error_factor(300)
+    assert many["normalized"] == hf.factors.normalized(decay, 300).error_factor(300)
     assert few["mean_lower"] == hf.theory.gamma_f(decay, 20).lower / math.sqrt(20)
     assert many["mean_lower"] is None
     assert [bound["value"] for bound in many["bounds"]] == [b.value for b in bounds(decay, 300)]

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from hushfade import demo
 from hushfade.cli import app
-from hushfade.noise import UnsafeSeededNoise
+from hushfade.crossing.noise_sources import UnsafeSeededNoise
 
 
 @pytest.fixture(scope="module")

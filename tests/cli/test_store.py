@@ -65,14 +65,14 @@ def wreck(tmp_path_factory):
 @pytest.fixture
 def killed(wreck, tmp_path, monkeypatch):
     """A store of five steps, most of them in its log, and a backup of two."""
-    monkeypatch.setattr("hushfade.turn._turns", {})  # as in a new process
+    monkeypatch.setattr("hushfade.stream.ownership._turns", {})  # as in a new process
     shutil.copytree(wreck, tmp_path, dirs_exist_ok=True)
     return tmp_path / "releases.db", tmp_path / "backup.db"
 
 
 def steps(path):
     """The steps of a store that is whole, as a new process sees it."""
-    with patch("hushfade.turn._turns", {}), closing(Reader.beside(path)) as found:
+    with patch("hushfade.stream.ownership._turns", {}), closing(Reader.beside(path)) as found:
         found.check()
         found.verify()
         return [release.step for release in found.releases("late")]

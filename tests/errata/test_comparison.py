@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.special import erf
 
-from hushfade import Exponential, NoDecay, PowerLaw, factor
-from hushfade.rivals.plain import input_noise
+from hushfade import Exponential, NoDecay, PowerLaw
+from hushfade.baselines.independent_noise import input_noise
+from hushfade.factors import factorization
 from hushfade.theory.accuracy import least_bolot_sensitivity
 from hushfade.theory.bounds import half_weights, output_noise, root
 from hushfade.theory.families import (
@@ -175,7 +176,7 @@ def test_sensitivity_alone_does_not_order_mechanisms():
     # is compared; noise on the inputs has the least sensitivity there is, and more error than ours
     decay, T = PowerLaw(power=1), 200
     plain = input_noise(decay, T)
-    ours = factor.square_root(decay)
+    ours = factorization.square_root(decay)
     assert plain.sensitivity == 1 < ours.sensitivity(T).value
     assert plain.error_factor > 1.15 * ours.error_factor(T)
 

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.special import erf
 
-from hushfade import Exponential, NoDecay, PowerLaw, factor
+from hushfade import Exponential, NoDecay, PowerLaw
+from hushfade.factors import factorization
 from hushfade.theory import gamma_f
 from hushfade.theory.accuracy import (
     exact_mean_squared_error,
@@ -34,8 +35,8 @@ def test_the_expected_maximum_exceeds_root_log_t(T):
 @pytest.mark.parametrize("T", [2, 16, 256])
 def test_algorithm_1_itself_exceeds_root_log_t(decay, T):
     # the same for weights > 0, by 20000 simulated streams; the sum one term too far, as printed
-    a = factor.square_root(decay).right(T + 1)
-    L = factor.square_root(decay).matrices(T)[0]
+    a = factorization.square_root(decay).right(T + 1)
+    L = factorization.square_root(decay).matrices(T)[0]
     z = np.random.default_rng(5).normal(size=(T, 20000)) * np.linalg.norm(a[:T])
     largest = np.max(np.abs(L @ z), axis=0)
     printed = float(a @ a) * math.sqrt(math.log(T))
@@ -59,7 +60,7 @@ def test_the_errors_are_those_of_the_optimal_pair_and_not_of_any_pair():
     # Section 3.4: 'for any factorization', mean square ≤ σ² Δ² γ_F²/T; and so for the square root
     T = 2
     printed = gamma_f(NoDecay(), T).upper ** 2 / T
-    pair = factor.square_root(NoDecay())
+    pair = factorization.square_root(NoDecay())
     exact = exact_mean_squared_error(pair, T, noise_multiplier=1, change=1)
     assert_allclose([exact, printed], [45 / 32, (3 + math.sqrt(5)) / 4], rtol=1e-4)
     assert exact > 1.07 * printed
@@ -70,7 +71,7 @@ def test_the_errors_are_those_of_the_optimal_pair_and_not_of_any_pair():
 @pytest.mark.parametrize("decay", [PowerLaw(power=1), Exponential(alpha=1.1)], ids=repr)
 def test_the_sums_of_theorems_5_and_6_run_one_term_too_far_and_are_weak(decay, T):
     # Theorem 5: 1 + Σ_{n=1}^{T} a_n²; Theorem 6: 1 + Σ_{n=1}^{T} f(n + 1)²/4
-    pair = factor.square_root(decay)
+    pair = factorization.square_root(decay)
     exact = exact_mean_squared_error(pair, T, noise_multiplier=1, change=1)
     for bound in (root, half_weights):
         printed = bound(decay, T + 1).value
@@ -83,14 +84,16 @@ def test_the_mean_square_of_theorem_6_fails_for_few_steps(T):
     # Theorem 6: σ² Δ² (1 + (H - 1)/4)² with H = Σ_{n=1}^{T-1} n^-2c
     decay = PowerLaw(power=1)
     printed = power_sum(decay, T - 1).value ** 2
-    pair = factor.square_root(decay)
+    pair = factorization.square_root(decay)
     exact = exact_mean_squared_error(pair, T, noise_multiplier=1, change=1)
     bound = mean_squared_error(power_sum(decay, T).value, noise_multiplier=1, change=1)
     assert printed < exact <= bound.value
     if T == 2:  # and no other pair can save it
         assert gamma_f(decay, T).lower ** 2 / T > 1 == printed
     faster = Exponential(alpha=2)  # the second part of the theorem holds
-    exact = exact_mean_squared_error(factor.square_root(faster), T, noise_multiplier=1, change=1)
+    exact = exact_mean_squared_error(
+        factorization.square_root(faster), T, noise_multiplier=1, change=1
+    )
     assert exact <= exponential_sum(faster, T).value ** 2
 
 

@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 
-from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow, series
-from hushfade.guarantee import classical_noise_multiplier, delta_of, mu_of
-from hushfade.rivals.plain import input_noise, output_noise
+from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow
+from hushfade.baselines.independent_noise import input_noise, output_noise
+from hushfade.numerics import power_series
+from hushfade.privacy.guarantee import classical_noise_multiplier, delta_of, mu_of
 from hushfade.theory import gamma2
 from hushfade.theory.bounds import for_ever, root
 from tests.theory import brute
@@ -109,7 +110,9 @@ def test_fading_weights_need_no_length_of_the_stream_and_asking_for_it_is_weak()
         assert root(decay, 1000).value <= for_ever(decay).value < 1.0001 * root(decay, 1000).value
     # where Σ a_n² is infinite T is needed: for the count, and for weights that level off
     assert root(NoDecay(), 1 << 20).value > 2 * root(NoDecay(), 64).value
-    level = [series.square_root((1 + 0.5 ** np.arange(T)) / 2) for T in (1 << 10, 1 << 14, 1 << 18)]
+    level = [
+        power_series.square_root((1 + 0.5 ** np.arange(T)) / 2) for T in (1 << 10, 1 << 14, 1 << 18)
+    ]
     assert [f"{a @ a:.2f}" for a in level] == ["2.07", "2.51", "2.96"]
     # and for a memory longer than the stream it saves noise: 15.4 % for a window of 4096
     long = SlidingWindow(length=4096)

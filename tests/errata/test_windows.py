@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade import NoDecay, SlidingWindow, factor
-from hushfade.rivals.bolot_window import bolot_window
-from hushfade.rivals.window_blocks import window_blocks as blocks
+from hushfade import NoDecay, SlidingWindow
+from hushfade.baselines.bolot_window import bolot_window
+from hushfade.baselines.window_blocks import window_blocks as blocks
+from hushfade.factors import factorization
 from hushfade.theory.bounds import for_ever, root
 from hushfade.theory.families import (
     counting_sum,
@@ -77,7 +78,7 @@ def test_windows_by_blocks_do_not_gain_four_and_ten_and_that_is_weak(w):
     # with Theorem 7's own factor the first ratio never reaches π/(√2 ln 2) = 3.2
     printed = math.sqrt(2) * (1 + math.log(w) / math.pi + 2 / w)
     assert tree.error_factor / printed < math.pi / math.sqrt(2) / math.log(2) < 3.21
-    plain = factor.square_root(decay)  # the square root of the window itself
+    plain = factorization.square_root(decay)  # the square root of the window itself
     assert tree.error_factor > 2.3 * plain.error_factor(4 * w)
 
 
@@ -90,4 +91,4 @@ def test_the_windows_by_blocks_are_not_tight_with_respect_to_constants(w):
     ).value  # the limit of γ2: nothing has less for ever, the square root this
     assert window_blocks(decay, 2 * w).value > 1.36 * least
     assert math.sqrt(2) * (1 + math.log(w) / math.pi + 2 / w) > 1.18 * least  # nor is it as printed
-    assert factor.square_root(decay).error_factor(64 * w) <= least * (1 + 1e-9)
+    assert factorization.square_root(decay).error_factor(64 * w) <= least * (1 + 1e-9)

@@ -68,7 +68,8 @@ def test_lazily_is_eagerly(engine):
     lazy = frame.lazy().with_columns(r=release()).collect(engine=engine)
     assert_frame_equal(eager, lazy, check_exact=True)
     assert_frame_equal(
-        frame["x"].hushfade.release(plan=PLAN, noise=keyed_noise()), eager["r"].struct.unnest()
+        frame["x"].hushfade.release(plan=PLAN, noise=keyed_noise()),
+        eager["r"].struct.unnest(),
     )
 
 

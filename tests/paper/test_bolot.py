@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from hushfade import NoDecay
+from hushfade.baselines.binary_tree import binary_tree
 from hushfade.paper import bolot
 from hushfade.paper.document import QUICK, Claim, Figure, Table
-from hushfade.rivals.binary_tree import binary_tree
 from tests.theory import brute
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from hushfade.paper import completion
 from hushfade.paper.document import QUICK, Claim, Figure, Table
 from hushfade.theory import families
-from hushfade.theory.bound import Bound
+from hushfade.theory.bound_values import Bound
 from tests.paper.reading import named
 
 

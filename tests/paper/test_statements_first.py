@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow, factor, series
-from hushfade.rivals.binary_tree import binary_tree
-from hushfade.rivals.bolot_exponential import bolot_exponential
-from hushfade.rivals.roots import square_root
+from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow
+from hushfade.baselines.binary_tree import binary_tree
+from hushfade.baselines.bolot_exponential import bolot_exponential
+from hushfade.baselines.square_roots import square_root
+from hushfade.factors import factorization
+from hushfade.numerics import power_series
 from hushfade.theory.bell import partial
 from tests.theory import brute
 
@@ -23,7 +25,7 @@ def test_the_symbol_of_a_product_is_the_product_of_the_symbols(one, two, n):
     """Theorem 11, for lower triangular operators; every n × n corner is exact."""
     f, g = one.weights(n), two.weights(n)
     A, B = brute.matrix(f), brute.matrix(g)
-    product = brute.matrix(series.multiply(f, g))
+    product = brute.matrix(power_series.multiply(f, g))
     assert_allclose(A @ B, product, rtol=1e-12, atol=1e-12)
     assert_allclose(B @ A, product, rtol=1e-12, atol=1e-12)
 
@@ -43,7 +45,7 @@ def test_algorithm_1_as_printed_has_our_mean_and_our_covariance(decay):
     sigma = guarantee.noise_multiplier * np.linalg.norm(L[:, 0])
     ours = square_root(decay, n).stddevs(guarantee)
     assert_allclose(np.sqrt(np.diag(sigma**2 * L @ L.T)), ours, rtol=1e-12)
-    left, right = factor.square_root(decay).matrices(n)
+    left, right = factorization.square_root(decay).matrices(n)
     assert_allclose([left, right], [L, L], atol=1e-12)
 
 

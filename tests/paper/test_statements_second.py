@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade.guarantee import delta_of
+from hushfade.privacy.guarantee import delta_of
 from hushfade.theory import optimum
 from hushfade.theory.bell import root_coefficients
 from tests.theory import brute

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import hushfade as hf
-from hushfade.guarantee import epsilon_of
-from hushfade.serve import app, document
+from hushfade.privacy.guarantee import epsilon_of
+from hushfade.serve import app, openapi
 from hushfade.store import Store
 from tests.serve.client import KEYED, ONE, PLAN, PLANS, UNIT
 
@@ -184,7 +184,7 @@ def test_the_newest_releases_are_read_by_their_number(five, monkeypatch):
         assert ([x["step"] for x in found["releases"]], found["newest"]) == (steps, 5)
     text = five.get(f"{path}?last=1", headers={"Accept": "text/csv"}).text
     assert [line.split(",")[0] for line in text.splitlines()] == ["step", "5", "5", "5"]
-    monkeypatch.setattr("hushfade.serve.published.NUMBERS", 6)  # of three keys two releases
+    monkeypatch.setattr("hushfade.serve.release_formats.NUMBERS", 6)  # of three keys two releases
     assert [x["step"] for x in five.get(f"{path}?last=4").json()["releases"]] == [4, 5]
     assert five.get("/v1/streams/wide/releases?last=3").json() | {"keys": 0} == {
         "stream": "wide", "keys": 0, "newest": 0, "releases": [],
@@ -311,7 +311,7 @@ def test_the_document_has_every_route_and_no_other(client):
 
 
 def test_the_document_names_only_schemas_that_it_has_and_every_parameter():
-    content = document.openapi()
+    content = openapi.openapi()
     text = json.dumps(content)
     named = {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}
     assert named <= content["components"]["schemas"].keys()
@@ -323,7 +323,7 @@ def test_the_document_names_only_schemas_that_it_has_and_every_parameter():
 
 
 def test_answers_have_the_fields_of_the_document(five):
-    schemas = document.openapi()["components"]["schemas"]
+    schemas = openapi.openapi()["components"]["schemas"]
 
     def same(content, name):
         assert content.keys() - {"not_for_publication"} == set(schemas[name]["required"])

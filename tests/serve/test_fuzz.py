@@ -14,14 +14,14 @@ from starlette.routing import Route
 
 import hushfade as hf
 from hushfade.errors import Malformed
-from hushfade.serve import app, document, handlers, refusals
+from hushfade.serve import app, error_responses, handlers, openapi
 from soaks.answers import Request
 from soaks.cases import LINES, Marked, broken, leaves_of, made
 from soaks.requests import Tally, examples, fuzzed
 from soaks.target import PLANS, served
 from tests.serve.client import PLAN
 
-DOCUMENT = document.openapi()
+DOCUMENT = openapi.openapi()
 KIND = (b"content-type", b"application/json")
 
 
@@ -241,11 +241,11 @@ BUGS = {
     "an answer has a field more": ("undeclared", lambda: patch.object(handlers, "budget", _more)),
     "a route forgets its scope": ("unguarded", lambda: _way("/v1/streams", scope=None)),
     "a route asks too little": ("unguarded", lambda: _way("/v1/datasets", "POST", scope="read")),
-    "a refusal repeats the value": ("leaks", lambda: patch.object(refusals, "rule", str)),
+    "a refusal repeats the value": ("leaks", lambda: patch.object(error_responses, "rule", str)),
     "a refusal comes late": ("changes", lambda: _way("/v1/datasets", "POST", handler=_half_done)),
     "a refusal has no code": (
         "undeclared",
-        lambda: patch.object(refusals, "_KINDS", refusals._KINDS | {Malformed: (400, "other")}),
+        lambda: patch.dict(error_responses._KINDS, {Malformed: (400, "other")}),
     ),
 }  # fmt: skip
 

@@ -6,8 +6,8 @@ import pytest
 
 from hushfade.errors import InvalidValue, Refused
 from hushfade.serve import app
+from hushfade.serve.error_responses import Refusal
 from hushfade.serve.guard import Caller, Guard, Rates, local
-from hushfade.serve.refusals import Refusal
 from hushfade.store import tokens
 from hushfade.store.tokens import SCOPES, Token
 from tests.serve.client import PLAN, Listener

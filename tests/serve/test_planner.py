@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hushfade as hf
-from hushfade import rivals
-from hushfade.serve import document, planner
+from hushfade import baselines
+from hushfade.serve import openapi, planner
 from tests.cli.command import run
 from tests.serve.client import ONE
 
@@ -38,15 +38,13 @@ def test_the_answer_is_that_of_the_plan(client, told, decay, horizon):
     assert found["curve"]["stddev"] == pytest.approx(plan.stddevs(late)[steps - 1], rel=1e-12)
     shown = found["shown"]
     assert shown["high"] - shown["low"] == pytest.approx(2 * 1.96 * plan.stddev(late), rel=1e-4)
-    assert found.keys() == set(
-        document.openapi()["components"]["schemas"]["PlanAnswer"]["required"]
-    )
+    assert found.keys() == set(openapi.openapi()["components"]["schemas"]["PlanAnswer"]["required"])
 
 
 @pytest.mark.parametrize(("told", "decay", "horizon"), DECAYS, ids=repr)
 def test_the_alternatives_are_those_of_the_comparison(told, decay, horizon):
     found = planner.answer(asked(told, horizon=64))["alternatives"]
-    table = rivals.compare(decay, ONE, 64)
+    table = baselines.compare(decay, ONE, 64)
     ours = hf.plan(decay, ONE, horizon=64).max_stddev(64)
     names = [row["name"] for row in found]
     assert names[:3] == ["output noise", "input noise", "input noise, Laplace noise"]

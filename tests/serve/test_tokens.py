@@ -4,7 +4,7 @@ import pytest
 
 from hushfade.errors import InvalidValue, Refused
 from hushfade.store import Reader, Store, tokens
-from hushfade.store.live import SENDERS
+from hushfade.store.live_streams import SENDERS
 from hushfade.store.tokens import SCOPES
 from tests.serve.client import Listener
 

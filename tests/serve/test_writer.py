@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hushfade.errors import Failed, Refused
-from hushfade.serve.refusals import Refusal
+from hushfade.serve.error_responses import Refusal
 from hushfade.serve.writer import Writer
 from hushfade.store import Batch
 from tests.serve.client import UNIT

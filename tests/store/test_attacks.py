@@ -10,8 +10,8 @@ import pytest
 import hushfade as hf
 from hushfade.errors import Failed, HushfadeError, Refused
 from hushfade.store import Batch, Store
-from hushfade.store.live import Live
-from tests.store.test_keeper import ONE, PLAN, TWO, batch, started
+from hushfade.store.live_streams import Live
+from tests.store.test_store import ONE, PLAN, TWO, batch, started
 
 
 def test_no_answer_to_a_sender_depends_on_what_others_have_sent(place):

@@ -4,8 +4,8 @@ from unittest.mock import patch
 import pytest
 
 from hushfade.store import schema
-from hushfade.store.live import Live
-from hushfade.store.opening import Settled
+from hushfade.store.live_streams import Live
+from hushfade.store.open_store import Settled
 from soaks import disks, faults, kills, logs, writers
 
 EXACT = (0, 0, 0)
@@ -73,7 +73,7 @@ def test_a_build_that_does_not_read_the_mark_is_caught():
     def unread(database, *_, new_epoch):
         return Settled(schema.name(database))
 
-    with patch("hushfade.store.keeper.settle", unread):
+    with patch("hushfade.store.store.settle", unread):
         found = logs.damaged(stride=2999)["cut"]
     assert found.wrong > 10
 
@@ -135,5 +135,7 @@ def test_so_it_is_for_one_database_on_postgresql(postgres_server):
 
 
 def test_a_build_without_a_lock_is_caught(monkeypatch):
-    monkeypatch.setattr("hushfade.store.lock.locked", lambda path: os.open(os.devnull, os.O_RDONLY))
+    monkeypatch.setattr(
+        "hushfade.store.process_lock.locked", lambda path: os.open(os.devnull, os.O_RDONLY)
+    )
     assert writers.contest(4).one_won < 4

@@ -9,7 +9,7 @@ import pytest
 import hushfade as hf
 from hushfade.errors import Failed, Refused
 from hushfade.store import Batch, Store
-from hushfade.store.mark import MarkFile
+from hushfade.store.high_water_mark import MarkFile
 from hushfade.store.sqlite import SQLite, replacing
 from soaks.disks import Disk, mounted
 
@@ -52,7 +52,7 @@ def test_a_full_disk_and_a_failed_sync_stop_the_store_and_nothing_is_published(
     with pytest.raises(Failed, match="has stopped"):
         store.close_step("late", 2, closed=0)
     store.close()
-    monkeypatch.setattr("hushfade.turn._turns", {})  # as in a new process
+    monkeypatch.setattr("hushfade.stream.ownership._turns", {})  # as in a new process
     again = Store(SQLite(path), MarkFile(path.with_name("mark")))
     assert [x.values.tobytes() for x in again.releases("late")] == [first.values.tobytes()]
     assert again.close_step("late", 2, closed=0).step == 2

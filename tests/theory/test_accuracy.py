@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from hushfade import Guarantee, NoDecay, PowerLaw, classical_noise_multiplier, delta_of
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.factor import normalized, square_root
+from hushfade.factors.factorization import normalized, square_root
 from hushfade.theory.accuracy import (
     accuracy,
     bolot_sensitivity,

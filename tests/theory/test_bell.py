@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade import InvalidType, InvalidValue, NoDecay, PowerLaw, SlidingWindow, series
+from hushfade import InvalidType, InvalidValue, NoDecay, PowerLaw, SlidingWindow
+from hushfade.numerics import power_series
 from hushfade.theory import bell
 from tests.decays import ALL_DECAYS
 
@@ -145,7 +146,7 @@ def test_the_window_of_two_has_a_negative_coefficient():
 def test_the_float_formula_errs_by_the_rounding_of_its_terms(decay):
     # 300 coefficients; the largest factor over 2^-53 t_n was 8.3, for the window of two
     f = decay.weights(300)
-    error = np.abs(bell.root_coefficients(f) - series.square_root(f))
+    error = np.abs(bell.root_coefficients(f) - power_series.square_root(f))
     assert np.all(error <= 10 * 2.0**-53 * bell.cancellation(f))
 
 
@@ -166,7 +167,7 @@ def test_the_terms_that_cancel_are_as_large_as_said():
 def test_counting_loses_a_bit_a_coefficient_and_steep_powers_none():
     def lost(decay, n):
         f = decay.weights(n + 1)
-        return bell.cancellation(f)[n] / series.square_root(f)[n]
+        return bell.cancellation(f)[n] / power_series.square_root(f)[n]
 
     # a factor ρ^-100 with u(ρ) = 1, and less by a power of n
     assert 2.0**95 < lost(NoDecay(), 200) / lost(NoDecay(), 100) < 2.0**100
@@ -176,7 +177,7 @@ def test_counting_loses_a_bit_a_coefficient_and_steep_powers_none():
 
     def wrong(decay, n):
         f = decay.weights(n + 1)
-        return np.max(np.abs(bell.root_coefficients(f) / series.square_root(f) - 1))
+        return np.max(np.abs(bell.root_coefficients(f) / power_series.square_root(f) - 1))
 
     assert wrong(NoDecay(), 25) < 1e-8
     assert wrong(NoDecay(), 80) > 1

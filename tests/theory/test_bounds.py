@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 from hushfade import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import Diverges, InvalidType, InvalidValue
-from hushfade.theory.bound import Bound
+from hushfade.theory.bound_values import Bound
 from hushfade.theory.bounds import (
     bounds,
     for_ever,

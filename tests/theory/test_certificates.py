@@ -17,11 +17,11 @@ from hushfade import (
     NoDecay,
     PowerLaw,
     SlidingWindow,
-    factor,
     plan,
     theory,
 )
-from hushfade.theory import certificates, dense, optimum
+from hushfade.factors import factorization
+from hushfade.theory import certificates, dense_pair, optimum
 from tests.decays import ALL_DECAYS
 
 GUARANTEE = Guarantee(epsilon=1, delta=1e-6)
@@ -139,7 +139,7 @@ def test_a_certificate_without_its_normalisation_would_be_caught():
 @pytest.mark.parametrize(("k", "b"), [(1, 1), (2, 1), (3, 7), (4, 20), (100, 11)])
 def test_no_pair_beats_the_certificate_under_repeated_participation(decay, k, b):
     for n in [60, 300]:
-        pairs = [factor.square_root(decay), factor.normalized(decay, n)]
+        pairs = [factorization.square_root(decay), factorization.normalized(decay, n)]
         for pair in pairs:
             found = pair.sensitivity(n, participations=k, separation=b).value
             error = float(np.max(pair.errors(n))) * found
@@ -182,7 +182,7 @@ def test_a_replaced_record_that_changes_its_key_is_compared_within_one_key():
     for the moves (±1, 0), (0, ±1) and (1, -1), and √(2/3) of the plan's error."""
     moving = Guarantee(epsilon=1, delta=1e-6, neighbours="replace")
     made = plan(Exponential(24), moving, keys=["a", "b"], horizon=100)
-    pair = factor.square_root(Exponential(24), 100)
+    pair = factorization.square_root(Exponential(24), 100)
     L, R = pair.matrices(100)
     A = np.linalg.cholesky(np.array([[1, 0.5], [0.5, 1]])).T
     L2, R2 = np.kron(L, np.linalg.inv(A)), np.kron(R, A)
@@ -249,7 +249,7 @@ def test_counting_at_many_steps_to_the_known_digits():
 def test_the_best_upper_bound_over_the_certificate_to_the_known_digits(decay, at_1024, at_65536):
     for n, known in [(1024, at_1024), (65536, at_65536)]:
         f = decay.weights(n)
-        pairs = factor.square_root(decay), factor.normalized(decay, n)
+        pairs = factorization.square_root(decay), factorization.normalized(decay, n)
         above = min(certificates.upper(f).value, *(pair.error_factor(n) for pair in pairs))
         digits = len(f"{known!r}".split(".")[1])
         assert round(above / certificates.lower(f).value, digits) <= known + 10.0**-digits / 2
@@ -259,7 +259,7 @@ def test_counting_within_six_and_four_percent():
     """Normalized square root over certificate.  With the left norm alone in place of the error
     factor it would read 1.054 and 1.036: the sensitivity of D⁻¹H is above one."""
     for n, known in [(1024, 1.0642), (65536, 1.0411)]:
-        found = factor.normalized(NoDecay(), n).error_factor(n)
+        found = factorization.normalized(NoDecay(), n).error_factor(n)
         assert_allclose(found / certificates.lower(np.ones(n)).value, known, atol=6e-5)
 
 
@@ -304,7 +304,7 @@ def test_records_far_apart_are_hidden_one_by_one():
 
 
 def test_a_dense_plan_of_few_steps_is_nearly_certified():
-    pair = dense.optimal(NoDecay(), 50)
+    pair = dense_pair.optimal(NoDecay(), 50)
     made = certificates.certificate(NoDecay(), 50, pair.error_factor(50))
     assert made.ratio < 1.0002
 

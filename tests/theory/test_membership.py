@@ -15,8 +15,8 @@ from hushfade import (
     NoDecay,
     PowerLaw,
     SlidingWindow,
-    series,
 )
+from hushfade.numerics import power_series
 from hushfade.theory import bell
 from hushfade.theory.membership import Membership, enclosed_root, membership
 from tests.decays import ALL_DECAYS, LOG_CONVEX
@@ -90,7 +90,7 @@ def test_in_the_class_the_root_is_at_most_half_the_weight(decay):
     # f_n = 2 a_0 a_n + Σ a_i a_{n-i}; 1e-15 for the rounding of a_n
     found = membership(decay, 400)
     f = decay.weights(400)
-    a = series.square_root(f)
+    a = power_series.square_root(f)
     if found.holds_up_to_n:
         assert np.all(2 * a[0] * a[1:] <= f[1:] * (1 + 1e-15))
     else:
@@ -212,7 +212,7 @@ def test_zeros_between_the_coefficients_are_not_taken_for_negative(decay, step):
 def test_a_dust_of_fft_would_refute_a_sparse_decay():
     # why the recurrence decides and not `series.square_root`
     f = sparse(Exponential(half_life=0.3), 3, 1000).weights(1000)
-    assert np.any(series.square_root(f) < 0)
+    assert np.any(power_series.square_root(f) < 0)
     assert np.all(enclosed_root(f)[0] >= 0)
 
 

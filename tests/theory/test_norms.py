@@ -13,11 +13,10 @@ from hushfade import (
     NoDecay,
     PowerLaw,
     SlidingWindow,
-    factor,
-    limit,
-    series,
     theory,
 )
+from hushfade.factors import factorization, limits
+from hushfade.numerics import power_series
 from tests.decays import ALL_DECAYS
 
 FADING = [decay for decay in ALL_DECAYS if "NoDecay" not in repr(decay)]
@@ -54,9 +53,9 @@ def test_the_limit_needs_no_square_root():
     assert_allclose(theory.gamma2_limit(decay).value, exact, rtol=1e-12)
     near = theory.gamma2(decay, 256)
     assert 0.999 * exact < near.lower <= near.upper < exact * (1 + 1e-9)
-    assert factor.square_root(decay).error_factor(50) > 1e6
+    assert factorization.square_root(decay).error_factor(50) > 1e6
     with pytest.raises(Diverges):
-        limit.energy(decay)
+        limits.energy(decay)
 
 
 @pytest.mark.parametrize("decay", [NoDecay(), PowerLaw(0.5), SlidingWindow(24)], ids=repr)
@@ -102,7 +101,7 @@ def test_exponentials_have_the_elliptic_integral(half_life):
         squared = mpmath.mpf(2) ** (-2 / mpmath.mpf(half_life))
         exact = float(2 / mpmath.pi * mpmath.ellipk(squared))
     assert_allclose(theory.gamma2_limit(decay).value, exact, rtol=1e-14)
-    assert_allclose(limit.mean_size(decay).value, exact, rtol=1e-11)
+    assert_allclose(limits.mean_size(decay).value, exact, rtol=1e-11)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 9])
@@ -118,10 +117,12 @@ def test_windows_of_odd_length_have_lebesgues_constants(length):
 
 @pytest.mark.parametrize("power", [4.1, 7.9, 8, 10, 20, 100, 1000, 1e5])
 def test_steep_powers_have_their_limit(power):
-    a = series.square_root(PowerLaw(power).weights(4096))
+    a = power_series.square_root(PowerLaw(power).weights(4096))
     found = theory.gamma2_limit(PowerLaw(power))
     assert abs(found.value - float(a @ a)) <= found.error + 1e-15
-    assert factor.square_root(PowerLaw(power)).sensitivity().value >= np.linalg.norm(a) - 1e-15
+    assert (
+        factorization.square_root(PowerLaw(power)).sensitivity().value >= np.linalg.norm(a) - 1e-15
+    )
 
 
 @pytest.mark.parametrize(("values", "exact"), [([1, -1], 4 / math.pi), ([1, -2, 1], 2.0)])

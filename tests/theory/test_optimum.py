@@ -20,7 +20,7 @@ from hushfade import (
     SlidingWindow,
     theory,
 )
-from hushfade.theory import dense, optimum
+from hushfade.theory import dense_pair, optimum
 from tests.decays import ALL_DECAYS
 
 RISING = CustomDecay([1, -2, 3, 4, -5])
@@ -156,7 +156,7 @@ def test_gamma2_never_falls_with_the_steps_and_bounds_gamma_f(decay):
 @pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
 def test_the_dense_pair_answers_like_a_factorization(decay):
     n = 40
-    pair = dense.optimal(decay, n)
+    pair = dense_pair.optimal(decay, n)
     L, R = pair.matrices(n)
     assert_allclose(pair.errors(n), np.linalg.norm(L, axis=1), rtol=1e-12)
     assert pair.sensitivity().exact
@@ -164,7 +164,7 @@ def test_the_dense_pair_answers_like_a_factorization(decay):
     assert_allclose(L[:7, :7] @ R[:7, :7], matrix(decay.weights(7)), atol=1e-10)
     assert pair.error_factor(n) <= theory.gamma2(decay, n).lower * (1 + 2e-4)
     assert pair.horizon == pair.memory == n
-    mean = dense.mean_optimal(decay, n)
+    mean = dense_pair.mean_optimal(decay, n)
     root = np.linalg.norm(mean.errors(n)) * mean.sensitivity().value
     assert root <= np.linalg.norm(pair.errors(n)) * pair.sensitivity().value * (1 + 2e-4)
     assert_allclose(root, theory.gamma_f(decay, n).upper, rtol=2e-4)
@@ -252,14 +252,14 @@ def test_a_gap_must_be_positive(gap):
 
 
 def test_a_dense_pair_must_be_lower_triangular_and_give_the_decay():
-    L, R = dense.optimal(NoDecay(), 5).matrices(5)
+    L, R = dense_pair.optimal(NoDecay(), 5).matrices(5)
     with pytest.raises(InvalidValue, match="lower triangular"):
-        dense.DenseFactorization(NoDecay(), L.T, R.T)
+        dense_pair.DenseFactorization(NoDecay(), L.T, R.T)
     with pytest.raises(InvalidValue, match="the decay's matrix"):
-        dense.DenseFactorization(PowerLaw(1), L, R)
+        dense_pair.DenseFactorization(PowerLaw(1), L, R)
     with pytest.raises(InvalidValue, match="square"):
-        dense.DenseFactorization(NoDecay(), L[:4], R[:4])
+        dense_pair.DenseFactorization(NoDecay(), L[:4], R[:4])
     with pytest.raises(InvalidValue, match="n must be"):
-        dense.optimal(NoDecay(), 5).errors(6)
+        dense_pair.optimal(NoDecay(), 5).errors(6)
     with pytest.raises(InvalidType):
         theory.gamma2(NoDecay(), 2.5)

@@ -6,9 +6,9 @@
 `hushfade audit` is the command.
 """
 
+from hushfade.audit.effort import FULL, QUICK, TINY, Size
 from hushfade.audit.finding import Finding
 from hushfade.audit.review import Audit, audit
-from hushfade.audit.size import FULL, QUICK, TINY, Size
 from hushfade.audit.subject import Subject
 
 __all__ = ["FULL", "QUICK", "TINY", "Audit", "Finding", "Size", "Subject", "audit"]

@@ -11,9 +11,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from hushfade.audit.chance import Chance
+from hushfade.audit.correlations import either_side, fisher, independence, repeated
+from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, by_chance, exact
-from hushfade.audit.observed import copies_of, crossed, decayed, in_use, legible, private, wide
+from hushfade.audit.observer import copies_of, crossed, decayed, in_use, legible, private, wide
+from hushfade.audit.randomness import Chance
 from hushfade.audit.sampler import (
     Bits,
     binned,
@@ -23,14 +25,12 @@ from hushfade.audit.sampler import (
     probabilities,
     tails,
 )
-from hushfade.audit.second import single
-from hushfade.audit.size import Size
-from hushfade.audit.sizes import largest_tried, one_record
+from hushfade.audit.second_process import single
 from hushfade.audit.subject import Subject
-from hushfade.audit.unrelated import either_side, fisher, independence, repeated
+from hushfade.audit.total_sizes import largest_tried, one_record
 from hushfade.check import Matrix, Signed
-from hushfade.noise import FreshNoise, KeyedNoise, NoiseSource
-from hushfade.plan import Plan
+from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
+from hushfade.planning.plan import Plan
 
 ERROR, NOISE = "released error", "noise in releases"
 

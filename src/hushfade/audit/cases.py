@@ -13,8 +13,8 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.guarantee import Guarantee, Neighbours
-from hushfade.plan import Plan, plan
+from hushfade.planning.plan import Plan, plan
+from hushfade.privacy.guarantee import Guarantee, Neighbours
 
 DECAYS: dict[str, Decay] = {
     "counting": NoDecay(),

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushfade.audit.accuracy import inputs
-from hushfade.audit.chance import Chance
-from hushfade.audit.changes import Change, changes, needed
+from hushfade.audit.effort import Size
 from hushfade.audit.finding import LEVEL, Finding, by_chance, told
-from hushfade.audit.observed import along, copies_of, private, wide
+from hushfade.audit.neighbouring_streams import Change, changes, needed
+from hushfade.audit.observer import along, copies_of, private, wide
+from hushfade.audit.randomness import Chance
 from hushfade.audit.sensitivity import norm
-from hushfade.audit.size import Size
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Signed
-from hushfade.plan import Plan
+from hushfade.planning.plan import Plan
 
 MU, EPSILON = "μ-test", "epsilon from below"
 

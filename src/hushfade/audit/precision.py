@@ -13,16 +13,16 @@ from collections.abc import Callable
 import numpy as np
 
 from hushfade.audit.accuracy import Way, inputs, loaded, started
-from hushfade.audit.chance import Chance
-from hushfade.audit.changes import kinds
+from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, by_chance, exact
-from hushfade.audit.observed import crossed, gain_of, legible, taps_of, wide
+from hushfade.audit.neighbouring_streams import kinds
+from hushfade.audit.observer import crossed, gain_of, legible, taps_of, wide
+from hushfade.audit.randomness import Chance
 from hushfade.audit.sampler import low_bits
-from hushfade.audit.size import Size
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Matrix, Signed
-from hushfade.noise import FreshNoise, KeyedNoise, NoiseSource
-from hushfade.plan import Plan
+from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
+from hushfade.planning.plan import Plan
 
 CHECK = "precision attack"
 
@@ -118,14 +118,14 @@ def _remade(plan: Plan, way: Way, values: int, chance: Chance) -> tuple[int, int
 
 def _public(plan: Plan, y: Signed) -> Matrix:
     """L y for what crossed, (n, lanes) in grid units: the public half alone, in its own loops."""
-    from hushfade import layout
-    from hushfade.crossing import answer_block
+    from hushfade.crossing import memory
+    from hushfade.crossing.step import answer_block
 
     crossing = y / gain_of(plan, len(y))[:, None]  # as float64, rounded once
     found = np.empty(y.shape)
     for lane in range(y.shape[1]):
         answer = np.empty(len(y))
-        answer_block(0, crossing[:, lane].copy(), *layout.public(plan), answer)
+        answer_block(0, crossing[:, lane].copy(), *memory.public(plan), answer)
         found[:, lane] = answer
     return found
 

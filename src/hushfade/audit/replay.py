@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, exact
-from hushfade.audit.second import single
+from hushfade.audit.randomness import Chance
+from hushfade.audit.second_process import single
 from hushfade.audit.subject import Live, Subject, doors, taken
 from hushfade.check import Matrix, Signed
-from hushfade.noise import FreshNoise, KeyedNoise, NoiseSource
-from hushfade.plan import Plan
+from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
+from hushfade.planning.plan import Plan
 
 KEYED, FRESH = "replay", "no second draw"
 

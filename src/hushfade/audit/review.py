@@ -13,22 +13,22 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from hushfade.audit.accuracy import accuracy, noise, sources, weights
-from hushfade.audit.apart import apart, bindings, fork, positions, starts
 from hushfade.audit.cases import every_kind, few
-from hushfade.audit.chance import Chance
 from hushfade.audit.distinguish import distinguish
+from hushfade.audit.effort import FULL, MANY, QUICK, Size
 from hushfade.audit.finding import FALSE_ALARM, Finding, exact
+from hushfade.audit.independence import apart, bindings, fork, positions, starts
+from hushfade.audit.plan_claims import promise
 from hushfade.audit.precision import last_bits, precision
-from hushfade.audit.promise import promise
+from hushfade.audit.randomness import Chance
 from hushfade.audit.replay import fresh, keyed, traced, twice
 from hushfade.audit.sampler import SIGMAS, sampler
 from hushfade.audit.sensitivity import ends, records, sensitivity
-from hushfade.audit.size import FULL, MANY, QUICK, Size
 from hushfade.audit.subject import Subject
 from hushfade.audit.timing import timing
 from hushfade.audit.totals import totals
 from hushfade.errors import InvalidValue
-from hushfade.plan import Plan
+from hushfade.planning.plan import Plan
 
 Job: TypeAlias = Callable[[], list[Finding]]
 Watch: TypeAlias = Callable[[int, int, str], None]

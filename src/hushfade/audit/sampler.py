@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushfade import gaussian
-from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, by_chance, exact
+from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Signed
+from hushfade.crossing.laws import gaussian
 
 SIGMAS = (3.0, 300.0, 700.0, 65_536.0, 1.5e6)  # by entries of a table, and by cells
 CHECK = "sampler"

@@ -14,15 +14,22 @@ from typing import Any
 import numpy as np
 
 from hushfade.audit.accuracy import inputs
-from hushfade.audit.chance import Chance
-from hushfade.audit.changes import Change, changes, falls, heaviest_column, kinds, needed
 from hushfade.audit.finding import Finding, exact, told
-from hushfade.audit.observed import crossed, legible, private
-from hushfade.audit.offered import Offer, bad, offered, quiet
+from hushfade.audit.neighbouring_streams import (
+    Change,
+    changes,
+    falls,
+    heaviest_column,
+    kinds,
+    needed,
+)
+from hushfade.audit.observer import crossed, legible, private
+from hushfade.audit.randomness import Chance
+from hushfade.audit.sample_records import Offer, bad, offered, quiet
 from hushfade.audit.subject import Subject, doors, taken
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import HushfadeError
-from hushfade.plan import Plan
+from hushfade.planning.plan import Plan
 
 CHECK, RECORDS, ENDS = "sensitivity", "records", "horizon"
 

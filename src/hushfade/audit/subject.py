@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hushfade.audit.second import elsewhere
+from hushfade.audit.second_process import elsewhere
 from hushfade.check import Column, Matrix
-from hushfade.noise import Drawer, NoiseSource
-from hushfade.plan import Plan
-from hushfade.release import Release
-from hushfade.stream import Stream
+from hushfade.crossing.noise_sources import Drawer, NoiseSource
+from hushfade.planning.plan import Plan
+from hushfade.public.release import Release
+from hushfade.stream.stream import Stream
 
 
 class Live(Protocol):

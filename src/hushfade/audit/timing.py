@@ -12,14 +12,14 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from hushfade import gaussian
-from hushfade.audit.chance import Chance
+from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, told
-from hushfade.audit.observed import crossed
-from hushfade.audit.size import Size
+from hushfade.audit.observer import crossed
+from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Signed
-from hushfade.plan import Plan
+from hushfade.crossing.laws import gaussian
+from hushfade.planning.plan import Plan
 
 CHECK = "timing"
 

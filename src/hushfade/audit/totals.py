@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hushfade.audit.chance import Chance
 from hushfade.audit.finding import Finding, exact, told
-from hushfade.audit.observed import in_use, taps_of
+from hushfade.audit.observer import in_use, taps_of
+from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Matrix
+from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.errors import HushfadeError
-from hushfade.noise import NoiseSource
-from hushfade.plan import Plan
+from hushfade.planning.plan import Plan
 
 CHECK = "records"
 

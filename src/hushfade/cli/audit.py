@@ -73,7 +73,7 @@ def audit(
 
     [cyan]hushfade audit --plan plan.json[/]
     """
-    from hushfade.audit import FULL, QUICK, page
+    from hushfade.audit import FULL, QUICK, report
     from hushfade.audit import audit as audited
 
     console.writable(html, force=force, option="--html")
@@ -96,9 +96,9 @@ def audit(
         found = audited(plans, size=FULL if full else QUICK, seed=seed, watch=watch)
     if html is not None:
         with console.written(html) as part:
-            part.write_text(page.html(found), encoding="utf-8")
+            part.write_text(report.html(found), encoding="utf-8")
     if json:
-        console.document(page.document(found))
+        console.document(report.document(found))
     else:
         _show(found, html)
     if found.failed:
@@ -118,7 +118,7 @@ def _named(files: list[Path]) -> dict[str, Path]:
 
 
 def _show(found: Audit, html: Path | None) -> None:
-    from hushfade.audit import page
+    from hushfade.audit import report
 
     out = console.out()
     plans = f"{len(found.plans)} plans" if len(found.plans) > 1 else next(iter(found.plans))
@@ -132,7 +132,7 @@ def _show(found: Audit, html: Path | None) -> None:
         out.print(f"        found: {finding.measurement} ({finding.confidence})")
     if found.failed:
         out.print()
-    for text in (page.summary(found), page.confidence(found), page.statement(found)):
+    for text in (report.summary(found), report.confidence(found), report.statement(found)):
         out.print(text)
     if html is not None:
         out.print(f"Written, with every check: {html}")
@@ -142,7 +142,7 @@ def _table(found: Audit) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from hushfade.audit import page
+    from hushfade.audit import report
 
     narrow = console.out().width < _NARROW
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
@@ -151,7 +151,7 @@ def _table(found: Audit) -> Table:
     table.add_column("smallest p", justify="right", no_wrap=True)
     if not narrow:
         table.add_column("the worst of them, or the first")
-    for line in page.lines(found.findings):
+    for line in report.lines(found.findings):
         p = "" if line.smallest is None else f"{line.smallest:.2g}"
         example = [] if narrow else [f"{line.example.subject}: {line.example.measurement}"]
         table.add_row(

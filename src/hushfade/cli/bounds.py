@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushfade import duration, factor, theory
+from hushfade import theory
 from hushfade.cli import choices, console, options
 from hushfade.cli.plan import in_time
 from hushfade.decay import Decay, PowerLaw
 from hushfade.errors import Diverges, InvalidValue
-from hushfade.planfile import decay_document
+from hushfade.factors import factorization
+from hushfade.planning.plan_file import decay_document
+from hushfade.records import duration
 from hushfade.theory.norms import DENSE
 
 if TYPE_CHECKING:
@@ -141,8 +143,8 @@ def row_of(decay: Decay, n: int) -> Row:
     listed = tuple(bounds(decay, n))
     root = normalized = None
     try:
-        root = factor.square_root(decay).error_factor(n)
-        normalized = factor.normalized(decay, n).error_factor(n)
+        root = factorization.square_root(decay).error_factor(n)
+        normalized = factorization.normalized(decay, n).error_factor(n)
     except InvalidValue:  # a square root that grows beyond float64; `_notes` says so
         pass
     pairs = [value for value in (root, normalized) if value is not None]

@@ -14,13 +14,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
-from hushfade import duration
 from hushfade.cli import console
 from hushfade.cli.options import DecayKind, MethodName
 from hushfade.decay import CustomDecay, Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidValue
-from hushfade.guarantee import Guarantee, Neighbours
-from hushfade.plan import Plan, plan
+from hushfade.planning.plan import Plan, plan
+from hushfade.privacy.guarantee import Guarantee, Neighbours
+from hushfade.records import duration
 
 Steps = TypeVar("Steps", int, Fraction)
 

@@ -12,7 +12,7 @@ from hushfade.errors import InvalidValue
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushfade.rivals import Comparison
+    from hushfade.baselines import Comparison
 
 OURS = "hushfade"
 
@@ -72,14 +72,14 @@ def compare(
         every=step,
     )
     steps = choices.whole(horizon, step, "--horizon")
-    from hushfade import rivals
+    from hushfade import baselines
 
     with console.progress("comparing"), choices.said_as_options():
-        found = rivals.compare(decaying, guarantee, steps, low=bottom, high=top)
+        found = baselines.compare(decaying, guarantee, steps, low=bottom, high=top)
     if plot is not None:
-        from hushfade import report
+        from hushfade import plots
 
-        report.write(report.errors(found), plot)
+        plots.write(plots.errors(found), plot)
     if json:
         console.document(json_format.loads(found.to_json()))
         return

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 from typer.exceptions import TyperException
 
+from hushfade.atomic_files import whole
 from hushfade.errors import Failed, HushfadeError, Malformed, Refused
-from hushfade.whole import whole
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -75,10 +75,11 @@ def _numbers(series: Series) -> dict[str, Any]:
 
 
 def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
-    from hushfade import demo, report
+    from hushfade import demo
+    from hushfade import plots as report
+    from hushfade.atomic_files import whole
     from hushfade.cli.job import steps_told
-    from hushfade.published import Meaning, document, whole_file
-    from hushfade.whole import whole
+    from hushfade.releases.files import Meaning, document, whole_file
 
     with whole(output / "flights.csv") as file:
         file.write_bytes(demo.events())
@@ -117,7 +118,7 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
 
 def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
     from hushfade import composed_mu, epsilon_of
-    from hushfade.plantext import sentences
+    from hushfade.planning.summary import sentences
 
     page = console.out()
     page.print("Departures from New York more than 15 minutes late, each hour of 2013.")

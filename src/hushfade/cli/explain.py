@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from hushfade.cli import console, options, words
+from hushfade.cli import console, options, plain_words
 from hushfade.errors import InvalidValue, Refused
-from hushfade.guarantee import composed_mu, epsilon_of
-from hushfade.plan import Plan
+from hushfade.planning.plan import Plan
+from hushfade.privacy.guarantee import composed_mu, epsilon_of
 
 _LIMIT = 1 << 27  # bytes
 
@@ -55,7 +55,7 @@ def explain(
     if not files:
         if plot is not None:
             raise InvalidValue("--plot needs a file to draw")
-        _tell({"drawing": words.DRAWING, "explanation": words.MECHANISM}, json)
+        _tell({"drawing": plain_words.DRAWING, "explanation": plain_words.MECHANISM}, json)
         return
     described = {str(path): described_in(path) for path in files}
     if len(described) < len(files):
@@ -66,7 +66,11 @@ def explain(
     if len(plans) == 1:
         ((name, plan),) = plans.items()
         person = described[name].person
-        found = {"file": name, **_numbers(plan), "explanation": words.explanation(plan, person)}
+        found = {
+            "file": name,
+            **_numbers(plan),
+            "explanation": plain_words.explanation(plan, person),
+        }
     else:
         if len({each.person for each in described.values()}) > 1:
             raise Refused(
@@ -77,16 +81,16 @@ def explain(
     if about:
         found["explanation"] = {"About these releases": about, **found["explanation"]}
     if plot is not None:
-        from hushfade import report
+        from hushfade import plots
 
-        drawn = report.overview(plan) if len(plans) == 1 else report.plans(plans)
-        report.write(drawn, plot)
+        drawn = plots.overview(plan) if len(plans) == 1 else plots.plans(plans)
+        plots.write(drawn, plot)
     _tell(found, json)
 
 
 def plan_file(path: Path) -> Path:
     """The file itself, or the one beside it that has the plan of its releases."""
-    from hushfade import published
+    from hushfade.releases import files as published
 
     if path.is_dir():
         raise console.Failure(f"cannot read {path}: it is a directory", console.Exit.FILE)
@@ -96,7 +100,7 @@ def plan_file(path: Path) -> Path:
 
 def described_in(path: Path) -> Described:
     """The plan in a plan's file, in what stands beside a file of releases, or in that itself."""
-    from hushfade import published
+    from hushfade.releases import files as published
 
     source = plan_file(path)
     with console.reading(source):
@@ -156,7 +160,7 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
                 f"If all {len(plans)} files tell of the same people, their privacy costs add up: "
                 f"mu = {mu:.4g}, the root of the sum of squares, which is epsilon = {epsilon:.4g} "
                 f"at delta = {delta:.3g}.",
-                *words.odds(mu, epsilon, neighbours),
+                *plain_words.odds(mu, epsilon, neighbours),
                 "This is exact, also if one release was planned after seeing another. If no person "
                 "has records in two of them, each promise stands for itself.",
             ]
@@ -165,7 +169,7 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
 
 
 def _numbers(plan: Plan) -> dict[str, Any]:
-    n = words.steps_told(plan)
+    n = plain_words.steps_told(plan)
     guarantee = plan.guarantee
     return {
         "decay": repr(plan.decay),
@@ -180,7 +184,7 @@ def _numbers(plan: Plan) -> dict[str, Any]:
         "stddev": plan.stddev(n),
         "max_stddev": plan.max_stddev(n),
         "ratio": plan.certificate(n).ratio,
-        "posterior": words.posterior(guarantee.epsilon),
+        "posterior": plain_words.posterior(guarantee.epsilon),
         "digest": plan.digest.hex(),
     }
 

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hushfade import duration
 from hushfade.cli.choices import said_as_options
 from hushfade.errors import InvalidValue
-from hushfade.events import Arrival, Batch, Calendar, Columns, Reader, RowOrder, batches
-from hushfade.events import columns as read
-from hushfade.events.calendar import Order, calendar
-from hushfade.events.live import (
+from hushfade.records import Arrival, Batch, Calendar, Columns, Reader, RowOrder, batches, duration
+from hushfade.records import parse_columns as read
+from hushfade.records.calendar import Order, calendar
+from hushfade.records.files import line_reader
+from hushfade.records.live_lines import (
     Clock,
     Lines,
     OpenSteps,
@@ -25,14 +25,13 @@ from hushfade.events.live import (
     check_start,
     current,
 )
-from hushfade.events.readers import line_reader
-from hushfade.published import times_written
+from hushfade.releases.files import times_written
 
 if TYPE_CHECKING:
     from hushfade.check import Signed
-    from hushfade.guarantee import Guarantee
-    from hushfade.noise import NoiseSource
-    from hushfade.plan import Plan
+    from hushfade.crossing.noise_sources import NoiseSource
+    from hushfade.planning.plan import Plan
+    from hushfade.privacy.guarantee import Guarantee
 
 _RANGE = (
     "--time needs --start, and --end or --steps: if they came from the data, the first and the "
@@ -222,7 +221,7 @@ class Noise:
         Keyed noise is a function of the job's digest too: the same job gives the same bytes, and
         any other job, with other records or other options, has other noise.
         """
-        from hushfade.noise import KeyedNoise, UnsafeSeededNoise
+        from hushfade.crossing.noise_sources import KeyedNoise, UnsafeSeededNoise
 
         if self.seed is not None:
             return UnsafeSeededNoise(self.seed)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from hushfade.guarantee import Neighbours
+from hushfade.privacy.guarantee import Neighbours
 
 DecayKind: TypeAlias = Literal["none", "exponential", "power", "window", "custom"]
 MethodName: TypeAlias = Literal["square_root", "normalized", "unbounded"]

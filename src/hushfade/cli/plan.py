@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from hushfade import duration
-from hushfade.cli import choices, console, options, words
-from hushfade.planfile import decay_document
-from hushfade.plantext import rows, sentences
+from hushfade.cli import choices, console, options, plain_words
+from hushfade.planning.plan_file import decay_document
+from hushfade.planning.summary import rows, sentences
+from hushfade.records import duration
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushfade.plan import Plan
+    from hushfade.planning.plan import Plan
 
 COUNTED = "Records are counted, as 1 each: no --low and --high were given."
 
@@ -95,9 +95,9 @@ def plan(
         with console.written(output) as part:
             part.write_text(made.to_json() + "\n", encoding="utf-8")
     if plot is not None:
-        from hushfade import report
+        from hushfade import plots
 
-        report.write(report.overview(made), plot)
+        plots.write(plots.overview(made), plot)
     if json:
         console.document(found)
     else:
@@ -106,7 +106,7 @@ def plan(
 
 def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
     """All that a plan promises, as plain data."""
-    n = words.steps_told(made)
+    n = plain_words.steps_told(made)
     guarantee, intake, certificate = made.guarantee, made.intake, made.certificate(n)
     deviations = made.stddevs(n)
     return {
@@ -183,7 +183,7 @@ def _show(made: Plan, found: dict[str, Any], every: int | None, *, counted: bool
     page.print()
     page.print(_errors(found, every))
     if page.is_terminal:
-        from hushfade.report import chart
+        from hushfade.plots import chart
 
         n = found["steps"]
         drawn = chart(

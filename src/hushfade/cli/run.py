@@ -7,18 +7,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hushfade import duration
 from hushfade.cli import choices, console, options
 from hushfade.cli import run_checks as checks
 from hushfade.cli import run_options as own
+from hushfade.records import duration
 
 if TYPE_CHECKING:
     from hushfade.check import Signed
     from hushfade.cli.job import Promise, Source
     from hushfade.decay import Decay
-    from hushfade.events import Counts, Reader
-    from hushfade.plan import Plan
-    from hushfade.published import Meaning, Writer
+    from hushfade.planning.plan import Plan
+    from hushfade.records import Counts, Reader
+    from hushfade.releases.files import Meaning, Writer
 
 DROPPED = {  # why a record did not count, in words
     "outside": "outside the steps",
@@ -92,11 +92,11 @@ def run(
     --delta 1e-6 -o releases.parquet[/]
     """
     from hushfade.cli import job
-    from hushfade.cli.watched import Watched
-    from hushfade.events import Calendar, Columns
-    from hushfade.events.live import steady_clock
-    from hushfade.published import Meaning, document, form_of
-    from hushfade.runs import released, released_live
+    from hushfade.cli.live_chart import Watched
+    from hushfade.records import Calendar, Columns
+    from hushfade.records.live_lines import steady_clock
+    from hushfade.releases.files import Meaning, document, form_of
+    from hushfade.releases.rows import released, released_live
 
     checks.check_files(files, live=live, as_json=json, output=output, lateness=lateness)
     if plan is None:
@@ -188,7 +188,7 @@ def run(
 
 def _kept(path: Path) -> Plan:
     """A plan that was written before."""
-    from hushfade.plan import Plan
+    from hushfade.planning.plan import Plan
 
     with console.reading(path):
         return Plan.from_json(path.read_bytes())
@@ -199,7 +199,7 @@ def _needs_horizon(decay: Decay, method: str) -> bool:
 
 
 def _tallied(source: Source, reader: Reader) -> Signed:
-    from hushfade.events import tally
+    from hushfade.records import tally
 
     size = sum(path.stat().st_size for path in source.paths if path is not None)
     with console.progress("reading", total=size or None) as advance:
@@ -215,7 +215,7 @@ def _tallied(source: Source, reader: Reader) -> Signed:
 def _file(
     path: Path | None, meaning: Meaning, form: str, told: str, *, live: bool, new: bool
 ) -> AbstractContextManager[Writer]:
-    from hushfade import published
+    from hushfade.releases import files as published
 
     if path is None:
         return published.standard_output(meaning, form)
@@ -243,7 +243,7 @@ class Done:
 
     def tell(self, steps: int, *, as_json: bool) -> None:
         """At the end."""
-        from hushfade.published import companion
+        from hushfade.releases.files import companion
 
         counts, plan = self.counts, self.plan
         if as_json:

@@ -63,7 +63,7 @@ def check_plan(said: tuple[object, ...]) -> None:
 
 def check_paths(inputs: list[Path], output: Path | None, plot: Path | None, *, force: bool) -> None:
     """Nothing that is read may be overwritten, and no two results may be one file."""
-    from hushfade.published import companion
+    from hushfade.releases.files import companion
 
     results = [] if output is None else [(output, "--output"), (companion(output), "--output")]
     results += [] if plot is None else [(plot, "--plot")]

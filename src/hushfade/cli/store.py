@@ -13,9 +13,9 @@ from hushfade.cli import console, options
 from hushfade.errors import HushfadeError, InvalidValue, Malformed, Refused
 
 if TYPE_CHECKING:
-    from hushfade.ledger import Account
+    from hushfade.privacy.ledger import Account
     from hushfade.store import Reader
-    from hushfade.store.mark import Mark
+    from hushfade.store.high_water_mark import Mark
 
 Action = Annotated[
     Literal["check", "verify", "ledger", "backup", "restore"],
@@ -116,7 +116,7 @@ def store(
 
 def shown(where: str) -> str:
     """The store's place as it may be shown: the address of a database has a password."""
-    from hushfade.store.opening import ELSEWHERE
+    from hushfade.store.open_store import ELSEWHERE
 
     if where.startswith(ELSEWHERE):
         return "the database"
@@ -194,7 +194,7 @@ def _done(action: str, reader: Reader, output: Path | None, kind: str | None) ->
 
 
 def _told(account: Account) -> dict[str, Any]:
-    from hushfade.guarantee import epsilon_of
+    from hushfade.privacy.guarantee import epsilon_of
 
     return {
         "dataset": account.name,
@@ -212,7 +212,7 @@ def _told(account: Account) -> dict[str, Any]:
 
 def _restored(where: str, source: str, mark: Path | None, *, force: bool) -> dict[str, Any]:
     """What opening the store will mean, now that the copy is in its place; the mark stays."""
-    from hushfade.store.opening import connected, mark_of
+    from hushfade.store.open_store import connected, mark_of
 
     if shown(where) != where:
         raise Refused(
@@ -254,7 +254,7 @@ def _restored(where: str, source: str, mark: Path | None, *, force: bool) -> dic
 def _whole(place: Path) -> bool:
     """Is there a store from which streams can go on?"""
     from hushfade.store import Reader
-    from hushfade.store.opening import connected
+    from hushfade.store.open_store import connected
 
     if not place.exists():
         return False
@@ -270,7 +270,7 @@ def _whole(place: Path) -> bool:
 def _examined(made: Path, mark: Mark | None) -> tuple[int, bool]:
     """The ledger's length and whether it has all that the mark knows, if the copy is a store."""
     from hushfade.store import Reader, schema
-    from hushfade.store.opening import connected
+    from hushfade.store.open_store import connected
 
     with closing(connected(made)) as database:
         if not {"meta", "ledger"} <= database.tables():

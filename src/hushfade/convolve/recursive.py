@@ -22,7 +22,7 @@ from hushfade.compiled import compiled
 from hushfade.convolve import BLOCK, Remembering, period_of
 from hushfade.convolve.stepped import add_past, write
 from hushfade.decay import Decay
-from hushfade.recursion import TOGETHER, Recursion, recursion
+from hushfade.public.recursion import TOGETHER, Recursion, recursion
 
 
 class Parts(NamedTuple):

@@ -22,7 +22,7 @@ import numpy as np
 from hushfade.check import Column, Matrix, Signed
 from hushfade.compiled import compiled, inlined
 from hushfade.convolve import BLOCK, Remembering, period_of
-from hushfade.taps import IntegerTaps
+from hushfade.factors.taps import IntegerTaps
 
 
 class Jumps(NamedTuple):

@@ -12,17 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from hushfade import duration
 from hushfade.check import Matrix
+from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.decay import Decay, Exponential, SlidingWindow
-from hushfade.events import Calendar, Columns, Reader, tables, tally
-from hushfade.events.arrow import Table, compute, pa, part
-from hushfade.events.calendar import calendar
-from hushfade.guarantee import Guarantee
-from hushfade.noise import NoiseSource
-from hushfade.plan import Plan, plan
-from hushfade.published import Rows
-from hushfade.runs import released
+from hushfade.planning.plan import Plan, plan
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.records import Calendar, Columns, Reader, duration, tables, tally
+from hushfade.records.arrow import Table, compute, pa, part
+from hushfade.records.calendar import calendar
+from hushfade.releases.files import Rows
+from hushfade.releases.rows import released
 
 PACKED = Path(__file__).parent / "flights.csv.gz"
 AIRPORTS = {"EWR": "Newark", "JFK": "Kennedy", "LGA": "LaGuardia"}

@@ -14,15 +14,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from hushfade.duration import step_length
 from hushfade.errors import InvalidType
-from hushfade.events import Columns, Reader, tables, tally
-from hushfade.events.arrow import Table, Values, pa
-from hushfade.events.calendar import calendar, written
 from hushfade.frames.request import declared
 from hushfade.frames.settings import TotalsArguments, planned
-from hushfade.published import Meaning
-from hushfade.runs import released
+from hushfade.records import Columns, Reader, tables, tally
+from hushfade.records.arrow import Table, Values, pa
+from hushfade.records.calendar import calendar, written
+from hushfade.records.duration import step_length
+from hushfade.releases.files import Meaning
+from hushfade.releases.rows import released
 
 _RANGE = (
     "start, and end or steps, must be given: if they came from the data, the first and the last "

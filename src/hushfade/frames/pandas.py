@@ -9,10 +9,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from hushfade.errors import InvalidType
-from hushfade.events.arrow import Values, pa
 from hushfade.frames.events import EventsArguments, released_events
 from hushfade.frames.request import Column, Request, check_kind, declared, of_records, of_totals
 from hushfade.frames.settings import Arguments, TotalsArguments
+from hushfade.records.arrow import Values, pa
 
 pd: Any = import_module("pandas")
 

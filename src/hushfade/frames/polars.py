@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from hushfade.crossing.noise_sources import FreshNoise
 from hushfade.errors import InvalidType, Refused
 from hushfade.frames.events import EventsArguments, released_events
 from hushfade.frames.request import (
@@ -24,7 +25,6 @@ from hushfade.frames.request import (
     of_totals,
 )
 from hushfade.frames.settings import Arguments, TotalsArguments
-from hushfade.noise import FreshNoise
 
 _NUMBERS = frozenset(
     f"{kind}{bits}" for kind in ("Int", "UInt", "Float") for bits in (8, 16, 32, 64)

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from hushfade import check
 from hushfade.check import Matrix, Signed
+from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.settings import Arguments, TotalsArguments, planned
-from hushfade.noise import NoiseSource
-from hushfade.plan import Plan
+from hushfade.planning.plan import Plan
 
 Totals = NDArray[Any]
 

@@ -18,15 +18,15 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any, TypedDict
 
-from hushfade import duration
+from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow
-from hushfade.draft import Method
-from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.factor import Factorization
-from hushfade.guarantee import Guarantee, Neighbours
-from hushfade.noise import NoiseSource
-from hushfade.plan import Plan, plan
+from hushfade.factors.factorization import Factorization
+from hushfade.planning.plan import Plan, plan
+from hushfade.planning.search_taps import Method
+from hushfade.privacy.guarantee import Guarantee, Neighbours
+from hushfade.records import duration
+from hushfade.records.duration import step_length
 
 _DECAYS = ("decay", "half_life", "halflife", "alpha", "power", "window", "weights")
 _GUARANTEE = (

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushfade import factor, series
-from hushfade.compact import compact
+from hushfade.baselines.circulant import circulant
+from hushfade.baselines.square_roots import column_normalized_root, normalized_root, square_root
 from hushfade.decay import NoDecay, PowerLaw
-from hushfade.exponentials import CompactTaps
-from hushfade.guarantee import mu_of
+from hushfade.factors import factorization
+from hushfade.factors.compact_taps import compact
+from hushfade.factors.exponentials import CompactTaps
+from hushfade.numerics import power_series
 from hushfade.paper.bolot import mean_square
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import (
@@ -24,8 +26,7 @@ from hushfade.paper.document import (
     holds,
 )
 from hushfade.paper.limit import QUICK, bracket
-from hushfade.rivals.circulant import circulant
-from hushfade.rivals.roots import column_normalized_root, normalized_root, square_root
+from hushfade.privacy.guarantee import mu_of
 from hushfade.theory import certificates
 from hushfade.theory.membership import enclosed_root, membership
 
@@ -50,8 +51,8 @@ def _normalized(extent: Extent) -> Iterator[Block]:
         if not (extent.full or name in QUICK):
             continue
         least = bracket(decay, n, n).lower
-        root = factor.square_root(decay).error_factor(n)
-        normalized = factor.normalized(decay, n).error_factor(n)
+        root = factorization.square_root(decay).error_factor(n)
+        normalized = factorization.normalized(decay, n).error_factor(n)
         rows.append((name, least, root, normalized, root / least, normalized / least))
         gains.append(root / normalized)
         rest.append(normalized / least)
@@ -129,12 +130,12 @@ def _since(extent: Extent) -> Iterator[Block]:
 
 def _endless(extent: Extent) -> Iterator[Block]:
     beta, counting, rows = 0.6, NoDecay(), []
-    pair = factor.unbounded_counting(beta)
+    pair = factorization.unbounded_counting(beta)
     noise = pair.sensitivity().value
     errors = pair.errors(extent.horizon)
     for k in range(4, extent.horizon.bit_length(), 2):
         n = 1 << k
-        known = factor.square_root(counting).error_factor(n)
+        known = factorization.square_root(counting).error_factor(n)
         endless = noise * float(errors[n - 1])
         least = certificates.lower(np.ones(n)).value
         rows.append((n, least, known, endless, endless / known))
@@ -170,7 +171,7 @@ def _class_f() -> Iterator[Block]:
         f = decay.weights(SIGNS)
         a, error = enclosed_root(f)
         judged = membership(decay, SIGNS)
-        largest = float(np.max(series.inverse(f)[1:]))
+        largest = float(np.max(power_series.inverse(f)[1:]))
         least = float(np.min(np.where(np.abs(a) <= error, 0.0, a)))
         rows.append((name, decay.log_convex, largest, least, judged.verdict))
         if decay.log_convex:
@@ -207,7 +208,7 @@ def _compact(extent: Extent) -> Iterator[Block]:
     names = "counting", "exponential, α = 1.01", "power 0.25", "power 0.5", "power 1"
     for name in names if extent.full else names[:3]:
         decay, cells = DECAYS[name], list[Cell]()
-        root = factor.square_root(decay).error_factor(n)
+        root = factorization.square_root(decay).error_factor(n)
         for order in (4, 8, 12):
             pair = compact(decay, horizon=n, order=order)
             assert isinstance(pair.taps, CompactTaps)

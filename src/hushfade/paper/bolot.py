@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from hushfade.baselines.bolot_exponential import bolot_exponential
+from hushfade.baselines.bolot_power import best_beta_for, bolot_power, worst_errors
+from hushfade.baselines.independent_noise import input_noise, output_noise
+from hushfade.baselines.mechanism import Mechanism
+from hushfade.baselines.square_roots import square_root
 from hushfade.decay import Exponential, PowerLaw
-from hushfade.guarantee import Guarantee
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Block, Claim, Extent, Prose, Table, holds
-from hushfade.rivals.bolot_exponential import bolot_exponential
-from hushfade.rivals.bolot_power import best_beta_for, bolot_power, worst_errors
-from hushfade.rivals.mechanism import Mechanism
-from hushfade.rivals.plain import input_noise, output_noise
-from hushfade.rivals.roots import square_root
+from hushfade.privacy.guarantee import Guarantee
 from hushfade.theory import accuracy, bounds, families, gamma2
 
 ROOT = "square root"

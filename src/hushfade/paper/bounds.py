@@ -13,7 +13,7 @@ from hushfade.decay import NoDecay, PowerLaw
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import certificates, gamma2, gamma2_limit, gamma_f
-from hushfade.theory.bound import Bracket
+from hushfade.theory.bound_values import Bracket
 from hushfade.theory.bounds import root, two_steps
 from hushfade.theory.optimum import matrix
 

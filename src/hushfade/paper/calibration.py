@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from hushfade.guarantee import delta_of, mu_of
 from hushfade.paper import samples
 from hushfade.paper.document import (
     Block,
@@ -22,6 +21,7 @@ from hushfade.paper.document import (
     level,
 )
 from hushfade.paper.samples import GUARANTEE, HEAD, Sample
+from hushfade.privacy.guarantee import delta_of, mu_of
 
 ALARM = 1e-7  # chance that a check below fails by bad luck, for all its steps and decays at once
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushfade import series
 from hushfade.check import Column
 from hushfade.decay import PowerLaw
+from hushfade.numerics import power_series
 from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 
 LAST = 2048  # the paper's last coefficient
@@ -63,7 +63,7 @@ def blocks(extent: Extent) -> Iterator[Block]:
 
 def _found(power: int, horizon: int) -> Found:
     f = PowerLaw(power).weights(horizon + 1)
-    return Found(power, f / 2.0, series.square_root(f))
+    return Found(power, f / 2.0, power_series.square_root(f))
 
 
 _OPENING = f"""\

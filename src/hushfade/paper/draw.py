@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from hushfade.report import look
+from hushfade.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ def draw(figure: Figure) -> Drawing:
     labels = list(dict.fromkeys(x.label for panel in panels for x in panel.lines))
     # matplotlib's legend takes room that grows with its lines
     room = 0.25 * -(-len(labels) // 3)
-    made = look.figure(max(WIDTH * columns, 8.0), HEIGHT * rows + room)
+    made = style.figure(max(WIDTH * columns, 8.0), HEIGHT * rows + room)
     for place, panel in enumerate(panels, start=1):
         axes = made.add_subplot(rows, columns, place)
         _panel(axes, panel, labels)
@@ -39,7 +39,7 @@ def draw(figure: Figure) -> Drawing:
         loc="outside lower center",
         ncols=min(3, len(labels)),
         frameon=False,
-        fontsize=look.SMALL,
+        fontsize=style.SMALL,
     )
     made.draw_without_rendering()  # so that the layout, half of the time, is made once
     made.set_layout_engine("none")
@@ -53,7 +53,7 @@ def _panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
         axes.set_yscale("log")
     for one in panel.lines:
         _line(axes, one, labels.index(one.label))
-    look.tidy(axes, x=panel.x, y=panel.y, title=panel.title)
+    style.tidy(axes, x=panel.x, y=panel.y, title=panel.title)
     _said(axes)
 
 
@@ -89,7 +89,7 @@ def decade(number: float) -> str:
 
 
 def _line(axes: Axes, one: Line, rank: int) -> None:
-    colour, dashes = look.line(rank)
+    colour, dashes = style.line(rank)
     match one.style:
         case "line":
             axes.plot(one.x, one.y, color=colour, linestyle=dashes, linewidth=1.4, label=one.label)

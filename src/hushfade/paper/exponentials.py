@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushfade import factor, series
 from hushfade.decay import Exponential, NoDecay
+from hushfade.factors import factorization
+from hushfade.numerics import power_series
 from hushfade.paper.document import (
     Block,
     Claim,
@@ -57,7 +58,7 @@ def _steps(extent: Extent) -> list[int]:
 
 def _weights() -> Iterator[Block]:
     alpha, n = 2.0, 8
-    symbol = series.inverse(np.array([1.0, -1.0 / alpha, *[0.0] * (n - 2)]))  # (1 - x/α)^-1
+    symbol = power_series.inverse(np.array([1.0, -1.0 / alpha, *[0.0] * (n - 2)]))  # (1 - x/α)^-1
     printed = alpha ** -np.arange(1.0, n + 1)
     yield Claim(
         "Section 1.1",
@@ -91,7 +92,7 @@ def _bounds(extent: Extent) -> Iterator[Block]:
         ),
     )  # fmt: skip
     n = np.arange(1.0, T)
-    share = factor.square_root(NoDecay()).right(T)[1:] * np.sqrt(np.pi * n)
+    share = factorization.square_root(NoDecay()).right(T)[1:] * np.sqrt(np.pi * n)
     yield Claim(
         "Section 3.3, (11)",
         "|C(-½, n)| ≤ 1/√(πn)",

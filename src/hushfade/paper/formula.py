@@ -10,9 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushfade import factor, series
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue
+from hushfade.factors import factorization
+from hushfade.numerics import power_series
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import bell
@@ -101,7 +102,7 @@ def _recurred(f: list[Fraction]) -> list[Fraction]:
 
 def _bell_error(decay: Decay, n: int) -> tuple[np.ndarray, np.ndarray]:
     f = decay.weights(n)
-    a = series.square_root(f)
+    a = power_series.square_root(f)
     size = np.maximum(np.abs(a), np.finfo(np.float64).tiny)
     predicted = 2.0**-53 * bell.cancellation(f) / size
     return np.abs(bell.root_coefficients(f) - a) / size, predicted
@@ -115,7 +116,7 @@ def _remark(n: int) -> Iterator[Block]:
     within, apart = [], {}
     for name, decay in DECAYS.items():
         a, bound = enclosed_root(decay.weights(n))
-        fast = factor.square_root(decay).right(n)
+        fast = factorization.square_root(decay).right(n)
         within.append(np.all(np.abs(a - fast) <= bound + 1e-11 * np.abs(a)))
         if np.all(a >= 0):  # of coefficients that change sign some are nearly 0
             apart[name] = float(np.max(np.abs(a - fast) / np.maximum(a, 1e-290)))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushfade import factor
 from hushfade.check import Column
 from hushfade.decay import PowerLaw
+from hushfade.factors import factorization
 from hushfade.paper.document import (
     Block,
     Claim,
@@ -98,7 +98,7 @@ def blocks(extent: Extent) -> Iterator[Block]:
 
 def _gap(c: int, horizon: int) -> Gap:
     decay = PowerLaw(c)
-    f, a = decay.weights(horizon), factor.square_root(decay).right(horizon)
+    f, a = decay.weights(horizon), factorization.square_root(decay).right(horizon)
     lower = two_steps(decay, 2).value
     return Gap(
         c,
@@ -214,7 +214,7 @@ def _true(gaps: list[Gap], extent: Extent) -> Iterator[Block]:
 
 def _left(c: int, T: int, exact: int) -> float:
     decay = PowerLaw(c)
-    a = factor.square_root(decay).right(T)
+    a = factorization.square_root(decay).right(T)
     if exact >= T:
         lower = gamma2(decay, T, gap=GAP).lower
     else:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from hushfade.atomic_files import whole
 from hushfade.errors import InvalidValue
 from hushfade.paper.document import Chapter, Extent, Written, from_json, to_json
-from hushfade.whole import whole
 
 PLACE = ".unfinished"  # in the report's directory, until the report is complete
 

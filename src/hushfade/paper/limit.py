@@ -7,9 +7,10 @@ from functools import cache
 
 import numpy as np
 
-from hushfade import factor, limit, series
 from hushfade.check import Column
 from hushfade.decay import Decay, Exponential
+from hushfade.factors import factorization, limits
+from hushfade.numerics import power_series
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import (
     Block,
@@ -25,7 +26,7 @@ from hushfade.paper.document import (
     line,
 )
 from hushfade.theory import certificates, families, norms
-from hushfade.theory.bound import Bracket
+from hushfade.theory.bound_values import Bracket
 
 SLOW = "counting", "power 0.1", "power 0.25"  # their γ2 still rises at a million steps
 SHOWN = "exponential, α = 1.01", "power 0.25", "power 1", "window 256"
@@ -59,12 +60,12 @@ def bracket(decay: Decay, n: int, exact: int) -> Bracket:
     lower = certificates.lower(f, weight_error=error).value
     upper = min(certificates.upper(f, weight_error=error).value, _root(decay, n))
     if upper > 1.0001 * lower:  # where there is something to win
-        upper = min(upper, factor.normalized(decay, n).error_factor(n))
+        upper = min(upper, factorization.normalized(decay, n).error_factor(n))
     return Bracket(lower, upper)
 
 
 def _root(decay: Decay, n: int) -> float:
-    return factor.square_root(decay).error_factor(n)
+    return factorization.square_root(decay).error_factor(n)
 
 
 # The limit -------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]])
         decay = DECAYS[name]
         if not decay.horizon_free:
             continue
-        found = limit.energy(decay)
+        found = limits.energy(decay)
         partial, whole = _summed(decay, extent.horizon)
         last = listed[-1]
         rows.append((name, found.value, partial, whole, whole / found.value - 1.0, last.lower))
@@ -140,7 +141,7 @@ def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]])
                 (
                     line("γ2 at most", _floats(steps), _floats([x.upper for x in brackets[name]])),
                     line("γ2 at least", _floats(steps), _floats([x.lower for x in brackets[name]])),
-                    level("limit, Σ a_n²", steps, limit.energy(DECAYS[name]).value),
+                    level("limit, Σ a_n²", steps, limits.energy(DECAYS[name]).value),
                 ),
                 x_log=True,
             )
@@ -162,13 +163,13 @@ def _logarithmic(k: Column) -> Column:
 
 def _listed(weights: Callable[[Column], Column]) -> str:
     """Σ a_n² of the weights' square root, over the first so many n."""
-    sums = np.cumsum(series.square_root(weights(np.arange(float(_ENDS[-1])))) ** 2)
+    sums = np.cumsum(power_series.square_root(weights(np.arange(float(_ENDS[-1])))) ** 2)
     return ", ".join(f"{sums[end - 1]:.3f}" for end in _ENDS)
 
 
 def _summed(decay: Decay, n: int) -> tuple[float, float]:
     """Σ_{k<n} a_k², and with the rest by Aitken's rule on n/4, n/2 and n terms."""
-    square = factor.square_root(decay).right(n) ** 2
+    square = factorization.square_root(decay).right(n) ** 2
     before, last = float(np.sum(square[n // 4 : n // 2])), float(np.sum(square[n // 2 :]))
     total = float(np.sum(square))
     rest = last * last / (before - last) if last > 1e-16 else 0.0

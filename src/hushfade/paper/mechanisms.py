@@ -7,6 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from hushfade.baselines.binary_tree import binary_tree
+from hushfade.baselines.bolot_exponential import bolot_exponential
+from hushfade.baselines.bolot_power import bolot_power
+from hushfade.baselines.bolot_window import bolot_window
+from hushfade.baselines.circulant import circulant
+from hushfade.baselines.honaker import honaker_online
+from hushfade.baselines.independent_noise import input_noise, output_noise
+from hushfade.baselines.mechanism import Mechanism
+from hushfade.baselines.smooth_binary import smooth_binary
+from hushfade.baselines.square_roots import column_normalized_root, normalized_root, square_root
+from hushfade.baselines.window_blocks import window_blocks
 from hushfade.decay import Decay, NoDecay, PowerLaw, SlidingWindow
 from hushfade.paper.bolot import ROOT, mean_square
 from hushfade.paper.decays import DECAYS
@@ -22,17 +33,6 @@ from hushfade.paper.document import (
     holds,
     line,
 )
-from hushfade.rivals.binary_tree import binary_tree
-from hushfade.rivals.bolot_exponential import bolot_exponential
-from hushfade.rivals.bolot_power import bolot_power
-from hushfade.rivals.bolot_window import bolot_window
-from hushfade.rivals.circulant import circulant
-from hushfade.rivals.honaker import honaker_online
-from hushfade.rivals.mechanism import Mechanism
-from hushfade.rivals.plain import input_noise, output_noise
-from hushfade.rivals.roots import column_normalized_root, normalized_root, square_root
-from hushfade.rivals.smooth_binary import smooth_binary
-from hushfade.rivals.window_blocks import window_blocks
 from hushfade.theory import certificates, gamma2, gamma_f
 
 Maker = Callable[[Decay, int], Mechanism]

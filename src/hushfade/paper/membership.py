@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushfade import factor
 from hushfade.decay import CustomDecay, Decay, PowerLaw, SlidingWindow
+from hushfade.factors import factorization
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Block, Claim, Extent, Prose, Table, holds
 from hushfade.theory import gamma_f
@@ -88,7 +88,7 @@ def _half_weights(extent: Extent) -> Iterator[Block]:
     T = extent.horizon
     rows, shares = [], {}
     for name, decay in members.items():
-        f, a = decay.weights(T), factor.square_root(decay).right(T)
+        f, a = decay.weights(T), factorization.square_root(decay).right(T)
         seen = f > 1e-290  # smaller ones are rounded to 0
         share = 2 * a[seen] / f[seen]
         shares[name] = float(np.max(share[1:]))

@@ -13,6 +13,7 @@ from typing import get_args
 
 import numpy as np
 
+from hushfade.atomic_files import whole
 from hushfade.paper.document import (
     Cell,
     Claim,
@@ -25,7 +26,6 @@ from hushfade.paper.document import (
 )
 from hushfade.paper.draw import draw
 from hushfade.paper.web import web
-from hushfade.whole import whole
 
 CLAIMS = ("where", "verdict", "says", "claimed", "computed", "instead")
 TITLE = "The paper, recomputed"
@@ -49,7 +49,7 @@ def write(
     watch: Callable[[str], None] = lambda doing: None,
 ) -> None:
     """All files of the report; the pages come last, when all that they point to is there."""
-    from hushfade.report import write as write_picture
+    from hushfade.plots import write as write_picture
 
     blocks = [block for chapter in chapters for block in chapter.blocks]
     figures = [block for block in blocks if isinstance(block, Figure)]

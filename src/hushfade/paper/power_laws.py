@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushfade import factor
 from hushfade.decay import CustomDecay, PowerLaw
+from hushfade.factors import factorization
 from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, holds, level, line
 from hushfade.paper.membership import LAST
 from hushfade.theory import gamma2, gamma_f
@@ -88,7 +88,7 @@ def _nineteen(extent: Extent) -> Iterator[Block]:
     from scipy.special import hyp2f1
 
     decay, steps = PowerLaw(1), _steps(extent)
-    a = factor.square_root(decay).right(extent.horizon + 1)
+    a = factorization.square_root(decay).right(extent.horizon + 1)
     late = float(a[1:] @ a[1:])
     yield Claim(
         "Theorem 19",
@@ -150,7 +150,7 @@ def _twenty(extent: Extent) -> Iterator[Block]:
     n = np.arange(1.0, extent.horizon)
     loose, tight, sums = [], [], []
     for c in POWERS[1:]:
-        a = factor.square_root(PowerLaw(c)).right(extent.horizon)[1:]
+        a = factorization.square_root(PowerLaw(c)).right(extent.horizon)[1:]
         loose.append(float(np.max(2 * a * (n + 1))))
         tight.append(float(np.max(2 * a * (n + 1) ** c)))
         sums.append(power_sum(PowerLaw(c), extent.horizon).value)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw
-from hushfade.factor import square_root
+from hushfade.factors.factorization import square_root
 from hushfade.paper import samples
 from hushfade.paper.document import (
     Block,

@@ -9,12 +9,12 @@ from functools import cache
 import numpy as np
 
 from hushfade.check import Column, Matrix
+from hushfade.crossing.noise_sources import UnsafeSeededNoise
 from hushfade.decay import Decay
-from hushfade.guarantee import Guarantee
-from hushfade.noise import UnsafeSeededNoise
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Extent
-from hushfade.plan import Plan, plan
+from hushfade.planning.plan import Plan, plan
+from hushfade.privacy.guarantee import Guarantee
 
 GUARANTEE = Guarantee(epsilon=0.5, delta=1e-6, neighbours="replace")  # and x_t in [-1, 1]: Δ = 1
 CHANGE = GUARANTEE.change(-1.0, 1.0)  # 2Δ

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from hushfade import factor
+from hushfade.baselines.window_blocks import window_blocks
 from hushfade.check import Column, Matrix
 from hushfade.decay import NoDecay, SlidingWindow
+from hushfade.factors import factorization
 from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
-from hushfade.rivals.window_blocks import window_blocks
 from hushfade.theory import families
 from hushfade.theory.bounds import for_ever
 
@@ -142,7 +142,7 @@ def steady_square(w: int) -> float:
 
 def _energy(extent: Extent) -> Iterator[Claim]:
     last = extent.horizon
-    r = factor.square_root(NoDecay()).right(last)
+    r = factorization.square_root(NoDecay()).right(last)
     S = np.cumsum(r * r)
     w = np.arange(1.0, last + 1)
     E = 1.0 + np.log(w) / math.pi + 2.0 / w
@@ -182,7 +182,7 @@ def _theorem(extent: Extent) -> Iterator[Claim]:
     E = np.array([promised(w) for w in sizes])
     largest = np.array([families.window_blocks(SlidingWindow(w), 2 * w).value for w in sizes])
     mean = np.array([steady_square(w) for w in sizes])
-    S = np.cumsum(factor.square_root(NoDecay()).right(last) ** 2)
+    S = np.cumsum(factorization.square_root(NoDecay()).right(last) ** 2)
     for what, found, bound in (
         ("largest standard deviation √2 E", largest, math.sqrt(2.0) * E),
         ("mean square 2E² as T goes on", mean, 2.0 * E**2),

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from hushfade.baselines.window_blocks import window_blocks
 from hushfade.decay import SlidingWindow
-from hushfade.guarantee import Guarantee
 from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.paper.window import MENDED, ROOT, mended_output, printed_output
-from hushfade.rivals.window_blocks import window_blocks
+from hushfade.privacy.guarantee import Guarantee
 
 WINDOW, BLOCKS, SEED = 256, 8, 7  # of the simulated stream
 PRINTED = "blocks, as printed"
@@ -31,8 +31,8 @@ number."""
 
 
 def _simulated(extent: Extent) -> Iterator[Block]:
-    from hushfade.noise import UnsafeSeededNoise
-    from hushfade.plan import plan
+    from hushfade.crossing.noise_sources import UnsafeSeededNoise
+    from hushfade.planning.plan import plan
 
     w, n, runs = WINDOW, WINDOW * BLOCKS, max(10, extent.releases // 20)
     decay, guarantee = SlidingWindow(w), Guarantee(epsilon=1.0, delta=1e-6)

@@ -16,8 +16,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hushfade.serve import guard, handlers
+from hushfade.serve.error_responses import LOG, answer_to
 from hushfade.serve.guard import Caller
-from hushfade.serve.refusals import LOG, answer_to
 from hushfade.serve.service import Service
 
 Handler = Callable[[Service, Request, Caller], Awaitable[Response]]
@@ -127,7 +127,7 @@ WAYS = (
     Way("POST", "/v1/plan", "read", handlers.make_plan),
     Way("GET", "/health", None, handlers.health),
     Way("GET", "/ready", None, handlers.ready),
-    Way("GET", "/openapi.json", None, handlers.openapi),
+    Way("GET", "/openapi.json", None, handlers.interface),
     Way("GET", "/metrics", "read", handlers.scrape),
     Way("GET", "/", None, handlers.page),
     Way("GET", _FILES, None, handlers.page),

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from hushfade import check
 from hushfade.errors import Refused
-from hushfade.serve.refusals import Refusal, busy
+from hushfade.serve.error_responses import Refusal, busy
 from hushfade.store.tokens import SCOPES, Token, bearer
 
 MAX_BODY = 8 << 20  # bytes

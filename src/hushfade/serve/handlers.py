@@ -13,10 +13,18 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from hushfade.errors import Failed, Malformed
-from hushfade.serve import document, events, intake, metrics, planner, published, strict
+from hushfade.serve import (
+    batches,
+    metrics,
+    openapi,
+    planner,
+    release_formats,
+    server_sent_events,
+    strict_json,
+)
+from hushfade.serve.error_responses import Refusal, answer, busy
 from hushfade.serve.guard import Caller
-from hushfade.serve.held import Held
-from hushfade.serve.refusals import Refusal, answer, busy
+from hushfade.serve.large_answers import Held
 from hushfade.serve.registry import Facts
 from hushfade.serve.service import Service, budget, guarantee_of, plan_of, step_times
 from hushfade.store.tokens import SCOPES
@@ -41,9 +49,9 @@ def _kind(request: Request, *kinds: str) -> str:
 
 
 async def _document(service: Service, request: Request, caller: Caller) -> Any:
-    _kind(request, intake.JSON)
+    _kind(request, batches.JSON)
     async with service.guard.body(request, caller) as body:
-        return await run_sync(strict.read, body, limiter=service.reading)
+        return await run_sync(strict_json.read, body, limiter=service.reading)
 
 
 def _query(request: Request, *names: str) -> dict[str, str]:
@@ -64,8 +72,8 @@ def _query(request: Request, *names: str) -> dict[str, str]:
 async def add_dataset(service: Service, request: Request, caller: Caller) -> Response:
     """A new dataset: its account."""
     content = await _document(service, request, caller)
-    asked = strict.fields(content, needed=("name", "epsilon", "delta"))
-    name = strict.name(name=asked["name"])
+    asked = strict_json.fields(content, needed=("name", "epsilon", "delta"))
+    name = strict_json.name(name=asked["name"])
     account = await service.add_dataset(name, guarantee_of(asked))
     return answer(budget(account), 201)
 
@@ -79,11 +87,11 @@ async def list_datasets(service: Service, request: Request, caller: Caller) -> R
 async def add_stream(service: Service, request: Request, caller: Caller) -> Response:
     """A new stream: what is public of it."""
     content = await _document(service, request, caller)
-    asked = strict.fields(content, needed=("name", "dataset", "plan"), more=("every", "start"))
-    name = strict.name(name=asked["name"])
+    asked = strict_json.fields(content, needed=("name", "dataset", "plan"), more=("every", "start"))
+    name = strict_json.name(name=asked["name"])
     if "/" in name or name in (".", ".."):
         raise Malformed("name must be without '/', and not '.' or '..': it is part of an address")
-    dataset = strict.name(dataset=asked["dataset"])
+    dataset = strict_json.name(dataset=asked["dataset"])
     every, start = step_times(asked.get("every"), asked.get("start"), service.clock())
     plan = await run_sync(plan_of, asked["plan"])
     facts = Facts(name, dataset, plan, every, start)
@@ -132,13 +140,13 @@ async def end_stream(service: Service, request: Request, caller: Caller) -> Resp
 async def take_records(service: Service, request: Request, caller: Caller) -> Response:
     """What became of the records, when they are on the disk."""
     facts = _facts(service, request)
-    kind = _kind(request, intake.JSON, intake.LINES)
-    asked = _query(request, *(("sender", "sequence", "step") if kind == intake.LINES else ()))
+    kind = _kind(request, batches.JSON, batches.LINES)
+    asked = _query(request, *(("sender", "sequence", "step") if kind == batches.LINES else ()))
     async with service.guard.body(request, caller) as body:
         if len(body) <= _SMALL:
-            batch = intake.batch(facts, kind, body, asked)
+            batch = batches.batch(facts, kind, body, asked)
         else:
-            read = partial(intake.batch, facts, kind, body, asked)
+            read = partial(batches.batch, facts, kind, body, asked)
             batch = await run_sync(read, limiter=service.reading)
     if caller.token is not None:
         batch = replace(batch, sender=caller.sending(batch.sender))
@@ -151,9 +159,9 @@ async def take_records(service: Service, request: Request, caller: Caller) -> Re
 async def close_step(service: Service, request: Request, caller: Caller) -> Response:
     """The release of the step, the same whenever it is asked for."""
     facts = _facts(service, request)
-    step = strict.digits(step=request.path_params["step"], least=1)
+    step = strict_json.digits(step=request.path_params["step"], least=1)
     release = await service.close_step(facts.name, step)
-    return answer({"stream": facts.name, **published.plain(facts, release)})
+    return answer({"stream": facts.name, **release_formats.plain(facts, release)})
 
 
 async def read_releases(service: Service, request: Request, caller: Caller) -> Response:
@@ -162,18 +170,18 @@ async def read_releases(service: Service, request: Request, caller: Caller) -> R
     asked = _query(request, "after", "limit", "last")
     if "last" in asked and len(asked) > 1:
         raise Malformed("last must be given without after and limit")
-    after = strict.digits(after=asked.get("after", "0"))
-    limit = strict.digits(limit=asked.get("limit", "1000"), least=1, most=published.MOST)
+    after = strict_json.digits(after=asked.get("after", "0"))
+    limit = strict_json.digits(limit=asked.get("limit", "1000"), least=1, most=release_formats.MOST)
     if "last" in asked:
-        limit = strict.digits(last=asked["last"], least=1, most=published.MOST)
-    kind = published.wanted(",".join(request.headers.getlist("accept")))
-    most = published.most(facts, limit)
+        limit = strict_json.digits(last=asked["last"], least=1, most=release_formats.MOST)
+    kind = release_formats.wanted(",".join(request.headers.getlist("accept")))
+    most = release_formats.most(facts, limit)
     if "last" in asked:
         after = max(0, service.registry.step(facts.name) - most)
 
     def read() -> Response:
         found = service.releases(facts.name, after=after, most=most)
-        return published.response(facts, found, service.registry.step(facts.name), kind)
+        return release_formats.response(facts, found, service.registry.step(facts.name), kind)
 
     return Held(service.guard.room(caller), partial(run_sync, read))
 
@@ -183,19 +191,19 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
     facts = _facts(service, request)
     asked = _query(request, "after")
     said = request.headers.get("last-event-id", asked.get("after"))
-    after = service.registry.step(facts.name) if said is None else strict.digits(after=said)
+    after = service.registry.step(facts.name) if said is None else strict_json.digits(after=said)
     if service.hub.full:
         raise busy()
 
     async def read(last: int) -> list[Any]:
-        most = published.most(facts, events.PIECE)
+        most = release_formats.most(facts, server_sent_events.PIECE)
         return await run_sync(partial(service.releases, facts.name, after=last, most=most))
 
     if request.method == "HEAD":
-        return Response(media_type=events.KIND)
+        return Response(media_type=server_sent_events.KIND)
     may = partial(service.guard.knows, caller)
-    lines = events.events(service.hub, service.registry, facts, after, read, may=may)
-    return StreamingResponse(lines, media_type=events.KIND)
+    lines = server_sent_events.events(service.hub, service.registry, facts, after, read, may=may)
+    return StreamingResponse(lines, media_type=server_sent_events.KIND)
 
 
 # Tokens -------------------------------------------------------------------------------------
@@ -204,8 +212,8 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
 async def add_token(service: Service, request: Request, caller: Caller) -> Response:
     """A new token, shown this once."""
     content = await _document(service, request, caller)
-    asked = strict.fields(content, needed=("name", "scopes"))
-    name, scopes = strict.name(name=asked["name"]), asked["scopes"]
+    asked = strict_json.fields(content, needed=("name", "scopes"))
+    name, scopes = strict_json.name(name=asked["name"]), asked["scopes"]
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
         raise Malformed("scopes must be a list of texts")
     text = await service.add_token(name, scopes)
@@ -220,7 +228,7 @@ async def list_tokens(service: Service, request: Request, caller: Caller) -> Res
 
 async def revoke_token(service: Service, request: Request, caller: Caller) -> Response:
     """The token that opens nothing more."""
-    name = strict.name(name=request.path_params["name"])
+    name = strict_json.name(name=request.path_params["name"])
     await service.revoke_token(name)
     return answer({"name": name, "revoked": True})
 
@@ -254,9 +262,9 @@ async def ready(service: Service, request: Request, caller: Caller) -> Response:
     raise Refusal(503, "stopped", "the service takes no changes", Retry_After="10")
 
 
-async def openapi(service: Service, request: Request, caller: Caller) -> Response:
+async def interface(service: Service, request: Request, caller: Caller) -> Response:
     """The interface for machines."""
-    return Response(document.text(), media_type="application/json")
+    return Response(openapi.text(), media_type="application/json")
 
 
 async def page(service: Service, request: Request, caller: Caller) -> Response:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hushfade.serve.published import labels
 from hushfade.serve.registry import Registry
+from hushfade.serve.release_formats import labels
 
 KIND = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 

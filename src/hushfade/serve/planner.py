@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from hushfade import check
+from hushfade.baselines.binary_tree import binary_tree
+from hushfade.baselines.bolot_exponential import bolot_exponential
+from hushfade.baselines.bolot_power import bolot_power
+from hushfade.baselines.bolot_window import bolot_window
+from hushfade.baselines.independent_noise import input_noise, output_noise
+from hushfade.baselines.mechanism import Mechanism
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
-from hushfade.draft import Method
 from hushfade.errors import HushfadeError, InvalidValue, Malformed
-from hushfade.guarantee import Guarantee
-from hushfade.plan import Plan, plan
-from hushfade.rivals.binary_tree import binary_tree
-from hushfade.rivals.bolot_exponential import bolot_exponential
-from hushfade.rivals.bolot_power import bolot_power
-from hushfade.rivals.bolot_window import bolot_window
-from hushfade.rivals.mechanism import Mechanism
-from hushfade.rivals.plain import input_noise, output_noise
-from hushfade.serve import strict
+from hushfade.planning.plan import Plan, plan
+from hushfade.planning.search_taps import Method
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.serve import strict_json
 from hushfade.serve.service import guarantee_of
 
 LONGEST = 1 << 16  # steps of a horizon
@@ -42,7 +42,7 @@ _TRUE = 100.0  # the true sum whose release is shown
 
 def answer(document: Any) -> dict[str, Any]:
     """All that the planner says of what is asked."""
-    asked = strict.fields(document, needed=NEED, more=MORE)
+    asked = strict_json.fields(document, needed=NEED, more=MORE)
     asked = {name: value for name, value in asked.items() if name in NEED or value is not None}
     decay = _decay(asked["decay"])
     horizon = asked.get("horizon")

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hushfade import duration
-from hushfade.serve.refusals import absent
+from hushfade.records import duration
+from hushfade.serve.error_responses import absent
 
 if TYPE_CHECKING:
-    from hushfade.plan import Plan
+    from hushfade.planning.plan import Plan
     from hushfade.store import Published, Store
 
 

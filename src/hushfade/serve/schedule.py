@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from hushfade.errors import Refused
-from hushfade.serve.refusals import LOG
+from hushfade.serve.error_responses import LOG
 
 if TYPE_CHECKING:
     from hushfade.serve.registry import Facts

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hushfade.serve.batches import MOST
 from hushfade.serve.guard import MAX_BODY
-from hushfade.serve.intake import MOST
 from hushfade.serve.planner import LONGEST, SLOWEST
-from hushfade.serve.strict import LARGEST
+from hushfade.serve.strict_json import LARGEST
 from hushfade.store.tokens import SCOPES
 
 Schema = dict[str, Any]

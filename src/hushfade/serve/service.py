@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from hushfade import check, duration
+from hushfade import check
 from hushfade.errors import InvalidValue, Malformed, Refused
-from hushfade.guarantee import Guarantee, epsilon_of
-from hushfade.plan import Plan
+from hushfade.planning.plan import Plan
+from hushfade.privacy.guarantee import Guarantee, epsilon_of
+from hushfade.records import duration
 from hushfade.serve import metrics
-from hushfade.serve.events import Hub
+from hushfade.serve.error_responses import LOG, absent
 from hushfade.serve.guard import Guard
-from hushfade.serve.pages import Pages
-from hushfade.serve.refusals import LOG, absent
+from hushfade.serve.page_files import Pages
 from hushfade.serve.registry import Facts, Registry
 from hushfade.serve.schedule import Schedule
+from hushfade.serve.server_sent_events import Hub
 from hushfade.serve.writer import Writer
 from hushfade.store import Batch, Published, Store, tokens
 
 if TYPE_CHECKING:
-    from hushfade.ledger import Account
+    from hushfade.privacy.ledger import Account
     from hushfade.store.tokens import Token
 
 SHORTEST = 10**9  # nanoseconds of a step that the clock closes

@@ -16,7 +16,7 @@ from threading import Condition, Thread
 from typing import Any, TypeVar
 
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
-from hushfade.serve.refusals import LOG, busy
+from hushfade.serve.error_responses import LOG, busy
 from hushfade.store import Batch, Store
 
 MOST = 1024  # changes that may wait

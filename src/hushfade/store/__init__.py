@@ -16,7 +16,7 @@ What was committed is published, and nothing else is; a step is drawn once.
 
 from __future__ import annotations
 
-from hushfade.store.keeper import Batch, Store
-from hushfade.store.reading import Published, Reader
+from hushfade.store.reader import Published, Reader
+from hushfade.store.store import Batch, Store
 
 __all__ = ["Batch", "Published", "Reader", "Store"]

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from hushfade.store import points
+from hushfade.store import fail_points
 
 
 class Database(Protocol):
@@ -47,9 +47,9 @@ def committed(database: Database, begin: str, rollback: Callable[[], None]) -> I
     database.write(begin)
     try:
         yield
-        points.reached("before commit")
+        fail_points.reached("before commit")
         database.write("COMMIT")
-        points.reached("after commit")
+        fail_points.reached("after commit")
     except BaseException:
         rollback()
         raise

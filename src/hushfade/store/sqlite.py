@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import apsw
 
+from hushfade.atomic_files import synced, whole
 from hushfade.errors import Failed, Refused
-from hushfade.store import lock
+from hushfade.store import process_lock
 from hushfade.store.database import committed
-from hushfade.whole import synced, whole
 
 _LOGS = ("-wal", "-journal", "-shm")  # SQLite's own files beside a database
 _FIRST = b"SQLite format 3\0"
@@ -42,7 +42,7 @@ class SQLite:
 
     def __init__(self, path: Path, *, only_read: bool = False, vfs: str | None = None) -> None:
         _refuse_others(path)
-        self._lock = None if only_read else lock.locked(path)
+        self._lock = None if only_read else process_lock.locked(path)
         self._closed = False
         target = path.resolve()  # where the log of a link is too
         log = target.with_name(target.name + "-wal")
@@ -133,7 +133,7 @@ def replacing(path: Path) -> Iterator[Path]:
         lock → new file on the disk → old log written back → old log removed → new file in place
     """
     _refuse_others(path, content=False)
-    held, target = lock.locked(path), path.resolve()
+    held, target = process_lock.locked(path), path.resolve()
     try:
         with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as hidden:
             made = Path(hidden) / target.name

@@ -13,7 +13,7 @@ completion     positive completions, and witnesses that there is none
 
 from __future__ import annotations
 
-from hushfade.theory.bound import Bound, Bracket
+from hushfade.theory.bound_values import Bound, Bracket
 from hushfade.theory.certificates import Certificate
 from hushfade.theory.norms import gamma2, gamma2_limit, gamma_f
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from hushfade import check
 from hushfade.errors import InvalidValue
-from hushfade.factor import Factorization
-from hushfade.guarantee import classical_noise_multiplier, mu_of
-from hushfade.theory.bound import Bound
+from hushfade.factors.factorization import Factorization
+from hushfade.privacy.guarantee import classical_noise_multiplier, mu_of
+from hushfade.theory.bound_values import Bound
 
 
 def accuracy(
@@ -109,7 +109,7 @@ def exact_mean_squared_error(
     """T⁻¹ E Σ_t error_t² = (noise_multiplier · change)² ‖L‖_F² ‖R‖²₁→₂ / T of the first n steps.
 
     >>> from hushfade.decay import NoDecay
-    >>> from hushfade.factor import square_root
+    >>> from hushfade.factors.factorization import square_root
     >>> # L = R = [[1, 0], [1/2, 1]]: ‖L‖_F² = 9/4, ‖R‖² = 5/4
     >>> pair = square_root(NoDecay())
     >>> round(exact_mean_squared_error(pair, 2, noise_multiplier=1, change=1), 12)

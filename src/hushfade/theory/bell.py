@@ -9,8 +9,8 @@
     rooted(s), squared(y)  the pair of Theorem 13
 
 Sequences of derivatives and of s, y start at order 1.  Integers and Fractions stay exact, floats
-are rounded.  `hushfade.series` computes the same a_n in O(n log n) to the last digits; this module
-is the paper's own way, to check by.
+are rounded.  `hushfade.numerics.power_series` computes the same a_n in O(n log n), to the last
+digits; this module is the paper's own way, to check by.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hushfade import check, series
+from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.numerics import power_series
 
 Number: TypeAlias = Fraction | float
 """An int or a Fraction, exact; or a float."""
@@ -132,7 +133,7 @@ def cancellation(f: Column) -> Column:
     f = check.coefficients(f=f)
     if not f[0] > 0:
         raise InvalidValue(f"f must start with a coefficient > 0, got {f[0]}")
-    sizes = -series.square_root(np.concatenate([f[:1], -np.abs(f[1:])]))
+    sizes = -power_series.square_root(np.concatenate([f[:1], -np.abs(f[1:])]))
     sizes[0] *= -1
     return np.asarray(sizes + 0.0)  # no -0.0
 

@@ -21,12 +21,13 @@ from contextlib import suppress
 
 import numpy as np
 
-from hushfade import check, factor, limit
+from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import Diverges, InvalidType, InvalidValue
+from hushfade.factors import factorization, limits
 from hushfade.theory import certificates, families
-from hushfade.theory.bound import Bound
+from hushfade.theory.bound_values import Bound
 from hushfade.theory.membership import membership
 from hushfade.theory.optimum import scaled
 
@@ -86,7 +87,7 @@ def root(decay: Decay, n: int) -> Bound:
     >>> root(PowerLaw(power=1), 2).value  # 1 + (1/4)²
     1.0625
     """
-    a = factor.square_root(decay).right(n)
+    a = factorization.square_root(decay).right(n)
     return Bound(float(a @ a), "upper", "gamma2", "square root", "Theorem 2")
 
 
@@ -96,7 +97,7 @@ def for_ever(decay: Decay) -> Bound:
     >>> round(for_ever(SlidingWindow(length=2)).value, 6)  # 4/π
     1.27324
     """
-    found = limit.energy(decay)
+    found = limits.energy(decay)
     value = found.value + found.error
     return Bound(value, "upper", "gamma2", "square root for ever", "Bennett 1977")
 
@@ -206,6 +207,6 @@ def _negative(decay: Decay, n: int) -> str | None:
     found = membership(decay, min(n, _DECIDED))
     if found.verdict != "up to n":
         return found.reason if found.verdict == "refuted" else None
-    a = factor.square_root(decay).right(n)
+    a = factorization.square_root(decay).right(n)
     later = np.flatnonzero(a < -1e-12 * np.max(np.abs(a)))
     return f"a_{later[0]} = {a[later[0]]:.6g} < 0" if later.size else None

@@ -35,7 +35,7 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay, Mixture
 from hushfade.theory import optimum
-from hushfade.theory.bound import Bound, Bracket
+from hushfade.theory.bound_values import Bound, Bracket
 from hushfade.theory.optimum import UNIT, length, scaled
 
 _SEARCHED, _REFINED = 1 << 12, 1 << 17  # steps on which the search runs at length, and shortly

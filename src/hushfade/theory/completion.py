@@ -28,7 +28,7 @@ import numpy as np
 from hushfade import check
 from hushfade.check import Column, Matrix
 from hushfade.theory import optimum
-from hushfade.theory.bound import Bracket
+from hushfade.theory.bound_values import Bracket
 from hushfade.theory.optimum import UNIT, Optimum
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from hushfade import check
 from hushfade.check import Matrix
 from hushfade.errors import InvalidValue
-from hushfade.theory.bound import Bound
+from hushfade.theory.bound_values import Bound
 
 _SIGNED, _TERNARY, _SUBMATRICES = 20, 14, 1_000_000  # limits of the three searches
 _CORRECTION = "hereditary discrepancy restricts columns; with the rows of the paper it is disc"

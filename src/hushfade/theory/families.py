@@ -16,10 +16,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from hushfade import check, factor, fourier
+from hushfade import check
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.theory.bound import Bound
+from hushfade.factors import factorization
+from hushfade.numerics import fft_products
+from hushfade.theory.bound_values import Bound
 
 Named = TypeVar("Named", PowerLaw, Exponential, SlidingWindow)
 
@@ -170,12 +172,12 @@ def window_blocks(decay: Decay, n: int) -> Bound:
     """
     w = _named(decay, SlidingWindow).length
     rows = min(check.count(n=n), w)
-    r = factor.square_root(NoDecay()).right(rows)
+    r = factorization.square_root(NoDecay()).right(rows)
     first = np.cumsum(r * r)
     later = min(n - w, w)
     variance = float(first[-1])
     if later > 0:
-        overlap = fourier.plain_product(r[::-1], r, slice(0, w))
+        overlap = fft_products.plain_product(r[::-1], r, slice(0, w))
         variance = max(variance, float(np.max((first[-1] + 2 * (first - overlap))[:later])))
     return _upper(
         math.sqrt(float(first[-1]) * variance),

@@ -7,13 +7,14 @@ from contextlib import suppress
 
 import numpy as np
 
-from hushfade import check, factor, limit
+from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay, Exponential
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.limit import Energy
+from hushfade.factors import factorization, limits
+from hushfade.factors.limits import Energy
 from hushfade.theory import certificates, families, optimum
-from hushfade.theory.bound import Bracket
+from hushfade.theory.bound_values import Bracket
 
 DENSE = 1024  # up to that many steps the bracket is the optimum's own
 
@@ -39,7 +40,7 @@ def gamma2(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     above = [certificates.upper(f, weight_error=error).value]
     with suppress(InvalidValue):  # √g of an unstable decay grows beyond float64
         # the pairs' taps are good to 1e-12, relatively
-        pairs = factor.square_root(decay), factor.normalized(decay, n)
+        pairs = factorization.square_root(decay), factorization.normalized(decay, n)
         above += [pair.error_factor(n) * (1.0 + 1e-11) + slack for pair in pairs]
     return Bracket(certificates.lower(f, weight_error=error).value, min(above))
 
@@ -62,7 +63,7 @@ def gamma_f(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
         return Bracket(found.lower - slack, found.upper + slack)
     above = [math.sqrt(n) * certificates.upper(f, weight_error=error).value * (1.0 + 1e-15)]
     with suppress(InvalidValue):
-        pair = factor.square_root(decay)
+        pair = factorization.square_root(decay)
         mean = float(np.linalg.norm(pair.errors(n))) * pair.sensitivity(n).value
         above.append(mean * (1.0 + 1e-11) + slack)
     return Bracket(certificates.lower_frobenius(f, weight_error=error).value, min(above))
@@ -82,7 +83,7 @@ def gamma2_limit(decay: Decay) -> Energy:
     if isinstance(decay, Exponential):
         value = families.exponential_elliptic(decay).value
         return Energy(value, 1e-15 * value)
-    return limit.mean_size(decay)
+    return limits.mean_size(decay)
 
 
 def _weights(decay: Decay, n: int) -> Column:

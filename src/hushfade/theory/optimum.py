@@ -31,7 +31,7 @@ import numpy as np
 from hushfade import check
 from hushfade.check import Column, Matrix
 from hushfade.errors import InvalidValue
-from hushfade.theory.bound import Bracket
+from hushfade.theory.bound_values import Bracket
 
 UNIT = 2.0**-53  # the rounding of one operation
 LARGEST = 2048  # an eigh of that size takes seconds

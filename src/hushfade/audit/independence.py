@@ -1,0 +1,285 @@
+"""Noise that must have nothing in common: other streams, epochs, keys, starts, forked children."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import select
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from hushfade.audit.correlations import correlation, repeated, unlikely
+from hushfade.audit.effort import Size
+from hushfade.audit.finding import Finding, by_chance, distinct, exact
+from hushfade.audit.observer import crossed, wide
+from hushfade.audit.randomness import Chance
+from hushfade.audit.subject import Subject, doors, taken
+from hushfade.check import Column
+from hushfade.crossing.laws import gaussian
+from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
+from hushfade.decay import Exponential
+from hushfade.errors import Refused
+from hushfade.planning.plan import Plan, sized
+
+CHECK, STARTS, FORK = "noise apart", "fresh keys", "fork"
+
+_VALUES = 4000
+_STEPS = (0, *(1 << bits for bits in (8, 16, 31, 32, 48, 61)))
+_LANES = (0, *(1 << bits for bits in (8, 16, 31, 32, 46)))
+_SECONDS = 30
+_BOUND = 200  # values of each binding
+_STARTS = 3000  # streams, each of which takes half a millisecond to make
+
+
+def apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
+    """The noise of two streams that differ in one thing, as it shows in their releases."""
+    plan = subject.plan(plan)
+    key, other = chance.key(), chance.key()
+    first = KeyedNoise(key, stream="one")
+    pairs: dict[str, tuple[NoiseSource, NoiseSource]] = {
+        "another stream": (first, KeyedNoise(key, stream="two")),
+        "another epoch": (first, KeyedNoise(key, stream="one", epoch=1)),
+        "another key": (first, KeyedNoise(other, stream="one")),
+        "fresh noise twice": (FreshNoise(), FreshNoise()),
+    }
+    found = []
+    for what, (one, two) in pairs.items():
+        a, b = _noise(subject, plan, one), _noise(subject, plan, two)
+        found.append(_unrelated(f"{name}, {what}", a, b))
+    return found
+
+
+def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
+    """Keyed noise of some 200 keys, names, epochs and plans, each near another: no two alike.
+
+    Neither do two of them share a run of draws at any distance.
+    """
+    lanes = plan.intake.lanes
+    steps = min(plan.horizon or _BOUND, max(2, _BOUND // lanes))
+    if steps * lanes < _BOUND // 2:
+        plan = wide(plan, -(-_BOUND // (steps * lanes)))
+    plans = [subject.plan(plan), subject.plan(_larger(plan))]
+    lanes = plan.intake.lanes
+    found = []
+    for at, source in _near(chance.key()):
+        released = subject.start(plans[at], source).run(np.zeros((steps, lanes)))
+        y = np.rint(crossed(plans[at], released.reshape(steps, lanes)))
+        found.append(y.astype(np.int64))
+    alike = len(found) - len({z.tobytes() for z in found})
+    measured = f"{alike} of {len(found)} alike: keys, names, epochs, plans near each other"
+    return [
+        distinct(CHECK, f"{name}, keyed noise", "all different", measured, passed=not alike),
+        repeated(CHECK, f"{name}, keyed noise", plans[0].sigma, found),
+        _plans_apart(subject, plan, name, chance),
+    ]
+
+
+def _plans_apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> Finding:
+    """Plans that differ in one thing do not share a key's noise: what it is bound to tells them.
+
+    All draw by one law, as noise of another size would hide that it is the same.
+    """
+    source, law = KeyedNoise(chance.key(), stream="n"), gaussian.table(plan.sigma)
+    near = list(map(subject.plan, _near_plans(plan)))
+    draws = unlikely(plan.sigma, len(near))
+    drawn = {subject.bound(source, each.digest).draws(law, 0, 1, draws).tobytes() for each in near}
+    alike = len(near) - len(drawn)
+    measured = f"{alike} of {len(near)} alike: other bounds, guarantee, decay, horizon, keys"
+    return distinct(CHECK, f"{name}, near plans", "all different", measured, passed=not alike)
+
+
+def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
+    """So many fresh streams, no two with the same noise: seeds of 32 bits would meet by chance."""
+    plan = subject.plan(plan)
+    law, lanes = gaussian.table(plan.sigma), plan.intake.lanes
+    draws = unlikely(plan.sigma, size.starts)
+    steps = -(-draws // lanes)
+    if steps > (plan.horizon or steps):
+        plan = subject.plan(wide(plan, steps))
+        lanes, steps = plan.intake.lanes, 1
+    row = np.zeros((steps, lanes))
+    ways: dict[str, tuple[int, Callable[[], bytes]]] = {
+        "fresh noise": (
+            size.starts,
+            lambda: subject.bound(FreshNoise(), plan.digest).draws(law, 0, 1, draws).tobytes(),
+        ),
+        "streams with default noise": (
+            min(size.starts, _STARTS),
+            lambda: subject.start(plan, None).run(row).tobytes(),
+        ),
+        "streams with fresh noise": (
+            min(size.starts, _STARTS),
+            lambda: subject.start(plan, FreshNoise()).run(row).tobytes(),
+        ),
+    }
+    return [_different(what, count, work) for what, (count, work) in ways.items()]
+
+
+def positions(subject: Subject, plan: Plan, chance: Chance) -> list[Finding]:
+    """Noise of steps and lanes so far apart that a short counter would begin anew."""
+    plan = subject.plan(plan)
+    law, drawer = gaussian.table(plan.sigma), subject.bound(chance.noise(), plan.digest)
+    places = [(step, lane) for step in _STEPS for lane in _LANES]
+    draws = unlikely(plan.sigma, len(places))
+    far = [drawer.draws(law, step, 1, draws, lane=lane).tobytes() for step, lane in places]
+    same = len(far) - len(set(far))
+    measured = f"{same} of {len(far)} positions alike, steps to 2^61, lanes to 2^46"
+    return [distinct(CHECK, "far positions", "all different", measured, passed=same == 0)]
+
+
+def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
+    """A forked child may not take its parent's steps, nor draw its parent's noise."""
+    if not hasattr(os, "fork"):
+        return []
+    plan = subject.plan(plan)
+    law = gaussian.table(plan.sigma)
+    streams = [subject.start(plan, source) for source in (FreshNoise(), None)]
+    for stream in streams:
+        stream.run(np.zeros((min(1, (plan.horizon or 2) - 1), plan.intake.lanes)))
+    gone = subject.start(plan, FreshNoise())  # a step that the child was not told of
+    before = gone.save()
+    gone.run(np.zeros((1, plan.intake.lanes)))
+    drawer = subject.bound(FreshNoise(), plan.digest)
+    own = drawer.draws(law, 0, 1, 64).tobytes()  # before the fork: what is kept of it goes along
+    step = _child(
+        lambda: (
+            ", ".join(chain(*(taken(doors(plan, each)) for each in streams))).encode() or b"refused"
+        )
+    )
+    noise = _child(lambda: drawer.draws(law, 0, 1, 64).tobytes())
+    other = noise is not None and noise != own
+    older = _child(lambda: ", ".join(_drawn_again(subject, plan, before)).encode() or b"refused")
+    return [
+        exact(
+            FORK, f"{name}, a state older than the parent's stream", "refused in the child",
+            "refused" if older == b"refused" else f"the child took the step by {older!r}",
+            passed=older == b"refused",
+        ),
+        exact(
+            FORK, f"{name}, the parent's stream", "refused in the child",
+            "refused" if step == b"refused" else f"the child took the step by {step!r}",
+            passed=step == b"refused",
+        ),
+        distinct(
+            FORK, f"{name}, the parent's noise", "other draws in the child",
+            "other draws" if other else "the same draws", passed=other,
+        ),
+    ]  # fmt: skip
+
+
+def _drawn_again(subject: Subject, plan: Plan, state: bytes) -> list[str]:
+    """The doors by which a step of the state is drawn."""
+
+    def again(door: str) -> None:
+        doors(plan, subject.load(state, None))[door]()
+
+    return taken({door: partial(again, door) for door in ("run", "step_total", "step")})
+
+
+def _noise(subject: Subject, plan: Plan, source: NoiseSource) -> Column:
+    """What crossed, with nothing but noise in it: of the plan, or of copies if it ends early."""
+    lanes = plan.intake.lanes
+    steps = min(max(2, _VALUES // lanes), plan.horizon or _VALUES)
+    if steps * lanes < _VALUES // 2:
+        plan = subject.plan(wide(plan, -(-_VALUES // (steps * lanes))))
+        lanes = plan.intake.lanes
+    released = subject.start(plan, source).run(np.zeros((steps, lanes)))
+    return np.asarray(np.rint(crossed(plan, released.reshape(steps, lanes)))).ravel()
+
+
+def _unrelated(subject: str, a: Column, b: Column) -> Finding:
+    from scipy.special import ndtr
+
+    alike = int(np.count_nonzero(a == b))
+    z = [correlation(a[: len(a) - k], b[k:]) * math.sqrt(max(len(a) - k - 3, 1)) for k in (0, 1, 2)]
+    largest = float(np.max(np.abs(z)))
+    p = min(1.0, 2.0 * float(ndtr(-largest)) * len(z))
+    measured = f"{alike} of {len(a):,} draws alike, correlation {largest:.2f} standard errors"
+    return by_chance(CHECK, subject, "no correlation", measured, p)
+
+
+def _different(what: str, count: int, work: Callable[[], bytes]) -> Finding:
+    same = count - len({hashlib.sha256(work()).digest() for _ in range(count)})  # not all kept
+    bits = math.floor(2 * math.log2(count) - math.log2(2 * -math.log(1e-6)))
+    measured = f"{same} of {count:,} alike; seeds of {bits} bits or fewer would have met"
+    return distinct(STARTS, what, "all different", measured, passed=same == 0)
+
+
+def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
+    """Sources that differ in as little as two can, each with 0 or 1 for the plan or the other."""
+    name = "a stream's name that is long enough to be cut somewhere, "
+    for end in range(1, len(name)):
+        yield 0, KeyedNoise(key, stream=name[:end])
+    for last in "12":
+        yield 0, KeyedNoise(key, stream=name + last)
+    epochs = {0, 10, *(1 << bits for bits in range(63)), *((1 << bits) - 1 for bits in range(64))}
+    for epoch in sorted(epochs):
+        yield 0, KeyedNoise(key, stream="n", epoch=epoch)
+    for said in ("n1", "n0", "0n", "1n", "N", " n", "n ", "n\0"):
+        yield 0, KeyedNoise(key, stream=said)
+    for place in range(len(key)):
+        other = bytes(byte ^ (1 << place % 8) * (at == place) for at, byte in enumerate(key))
+        yield 0, KeyedNoise(other, stream="n")
+    yield 1, KeyedNoise(key, stream="n")
+    yield 1, KeyedNoise(key, stream="n", epoch=1)
+
+
+def _near_plans(plan: Plan) -> Iterator[Plan]:
+    """The plan, and others that differ from it in one thing; told apart, not run."""
+    guarantee, intake = plan.guarantee, plan.intake
+    yield plan
+    yield _larger(plan)
+    for factor in (0.5, 0.75):
+        yield replace(plan, guarantee=replace(guarantee, delta=factor + guarantee.delta / 4))
+    for half_life in (12.25, 12.5):
+        yield replace(plan, decay=Exponential(half_life=half_life))
+    for more in (1, 2):
+        yield replace(plan, horizon=(plan.horizon or 0) + more)
+    for keys in (("a", "b"), ("a", "c"), ("b", "a")):
+        yield replace(plan, intake=replace(intake, keys=keys, width=1, norm=None))
+
+
+def _larger(plan: Plan) -> Plan:
+    """The plan for records twice as large on a grid twice as coarse: the same in whole units."""
+    intake = plan.intake
+    norm = None if intake.norm is None else 2.0 * intake.norm
+    doubled = replace(
+        intake,
+        low=2.0 * intake.low,
+        high=2.0 * intake.high,
+        resolution=2.0 * intake.resolution,
+        norm=norm,
+    )
+    return sized(replace(plan, intake=doubled))
+
+
+def _child(work: Callable[[], bytes]) -> bytes | None:
+    """What a forked child answers: bytes, b"refused", or None if it says nothing in time."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # other threads: the child uses none
+        child = os.fork()
+    if child == 0:  # pragma: no cover
+        try:
+            os.write(writer, work())
+        except Refused:
+            os.write(writer, b"refused")
+        finally:
+            os._exit(0)
+    os.close(writer)
+    try:
+        ready, _, _ = select.select([reader], [], [], _SECONDS)
+        answer = os.read(reader, 1 << 16) if ready else None
+    finally:
+        os.close(reader)
+        if not ready:
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return answer

@@ -1,0 +1,173 @@
+"""What an observer of the releases knows: y, exactly, since the public half can be undone.
+
+    s = L y, L = Toeplitz(g / r̃) diag(1/gain), so y = diag(gain) Toeplitz(r̃ / g) s
+
+y is whole in units of the plan's grid, and v = R̃ x is known to whoever knows x, so that the noise
+z = y - v of every step can be looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from hushfade.check import Column, Matrix, Signed
+from hushfade.factors.taps import IntegerTaps
+from hushfade.numerics import power_series
+from hushfade.planning.plan import Plan, sized
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.public.recursion import recursion
+
+_DENSE = 512  # steps up to which a product with a matrix is quicker than transforms
+_RINGS = 1 << 27  # numbers that the memory of all copies may have
+_BLURRED = 0.02  # of a unit: what rounding may amount to in a run that is looked at
+
+
+def taps_of(plan: Plan) -> IntegerTaps:
+    """The integer taps."""
+    assert isinstance(plan.pair.taps, IntegerTaps)
+    return plan.pair.taps
+
+
+def gain_of(plan: Plan, n: int) -> Signed:
+    """The gain in whole units, ones where there is none."""
+    if plan.pair.gain is None:
+        return np.ones(n, dtype=np.int64)
+    return np.ldexp(plan.pair.gain[:n], taps_of(plan).bits).astype(np.int64)
+
+
+def private(plan: Plan, units: Signed) -> Signed:
+    """R̃ x for totals in grid units, (n, lanes), as exact integers."""
+    n = len(units)
+    integers = taps_of(plan).integers[:n]
+    v = np.zeros_like(units)
+    rises = np.diff(integers, prepend=0)
+    for lag in np.flatnonzero(rises):
+        v[lag:] += rises[lag] * units[: n - lag]
+    if len(integers) < n:
+        v[len(integers) :] -= integers[-1] * units[: n - len(integers)]
+    return np.asarray(gain_of(plan, n)[:, None] * np.cumsum(v, axis=0))
+
+
+def crossed(plan: Plan, released: Matrix) -> Matrix:
+    """y of the releases (n, lanes), in grid units; whole but for rounding."""
+    n = len(released)
+    undo = _undone(plan, n)
+    if n <= _DENSE:
+        from scipy.linalg import toeplitz
+
+        found = toeplitz(undo, np.zeros(n)) @ released
+    else:
+        from scipy.signal import fftconvolve
+
+        found = fftconvolve(released, undo[:, None], axes=0)[:n]
+    return np.asarray(found * (_gain(plan, n) / plan.unit)[:, None])
+
+
+def legible(plan: Plan, steps: int, records: float = 3.0) -> int:
+    """So many of the steps that what crossed in them is recovered to the unit.
+
+    Releases are float64.  Undoing the public half multiplies their rounding by ‖r̃/g‖₁ at most, and
+    a transform adds ‖s‖ ‖r̃/g‖ times that of a number.  The totals are those of up to so many
+    records, of either sign by chance: 4 √(Σ f²) of them is beyond what is met, and so are 8
+    standard deviations of noise.  The mean square is at most a quarter of such a peak.
+    """
+    intake = plan.intake
+    if intake.norm is not None:
+        each = intake.norm_unit
+    else:
+        each = max(abs(intake.low_unit), abs(intake.high_unit))
+    counts = np.arange(1, steps + 1)
+    undo, weights = np.abs(_undone(plan, steps)), in_use(plan, steps)
+    totals = records * max(each, 1) * intake.resolution
+    sums = np.minimum(4.0 * np.sqrt(np.cumsum(weights**2)), np.cumsum(np.abs(weights)))
+    peak = totals * sums + 8.0 * np.maximum.accumulate(plan.stddevs(steps))
+    reach = 4.0 * np.cumsum(undo)
+    transformed = 0.25 * np.sqrt(counts * np.cumsum(undo**2)) * (counts > _DENSE)
+    gain = np.maximum.accumulate(_gain(plan, steps)) / plan.unit
+    blurred = 0.5 * np.finfo(np.float64).eps * peak * (reach + transformed) * gain
+    return max(1, int(np.count_nonzero(np.logical_and.accumulate(blurred <= _BLURRED))))
+
+
+def along(plan: Plan, direction: Column) -> Column:
+    """w with w·s = direction·y, y in grid units: one product instead of the whole of y."""
+    n = len(direction)
+    from scipy.signal import fftconvolve
+
+    scaled = direction * _gain(plan, n) / plan.unit
+    return np.asarray(fftconvolve(scaled[::-1], _undone(plan, n))[:n][::-1])
+
+
+def decayed(plan: Plan, units: Signed) -> Matrix:
+    """M x for totals in grid units: the truth that the releases are about."""
+    from scipy.signal import fftconvolve
+
+    weights = in_use(plan, len(units))
+    return np.asarray(
+        fftconvolve(units * plan.intake.resolution, weights[:, None], axes=0)[: len(units)]
+    )
+
+
+def in_use(plan: Plan, n: int) -> Column:
+    """f_0, ..., f_{n-1} as the public half sums them: power laws by exponentials, within 1e-10."""
+    found = recursion(plan.decay)
+    weights = np.zeros(n)
+    listed = min(n, len(found.listed))
+    weights[:listed] += found.listed[:listed]
+    for length, weight in zip(found.windows, found.window_weights, strict=True):
+        weights[:length] += weight
+    for fade, weight in zip(found.fades, found.pole_weights, strict=True):
+        if fade < 1.0:
+            weights += weight * np.exp(np.arange(n) * math.log1p(-fade))
+        else:
+            weights[0] += weight
+    return weights
+
+
+def wide(plan: Plan, copies: int) -> Plan:
+    """The same mechanism, many times side by side: other lanes, the same taps and sigma.
+
+    Copies of a keyed plan have keys of their own.  A plan of single numbers becomes one of vectors
+    whose norm is the largest change: a coordinate is then a copy.
+    """
+    intake = plan.intake
+    guarantee = plan.guarantee
+    if intake.keys is not None:
+        names = tuple(f"{copy}/{key}" for copy in range(copies) for key in intake.keys)
+        intake = replace(intake, keys=names)
+    elif intake.norm is not None:
+        intake = replace(intake, width=intake.width * copies)
+    else:
+        units = guarantee.change(intake.low_unit, intake.high_unit) / guarantee.records_per_step
+        change = units * intake.resolution
+        intake = replace(intake, low=-change, high=change, norm=change, width=copies)
+        if guarantee.neighbours == "replace":
+            guarantee = _adding(guarantee)
+    return sized(replace(plan, guarantee=guarantee, intake=intake))
+
+
+def copies_of(plan: Plan, steps: int, work: int, most: int) -> int:
+    """How many copies a run of so many steps may have."""
+    lanes = plan.intake.lanes
+    rows = max(steps, min(taps_of(plan).support, 1 << 18))
+    return max(1, min(work // steps, _RINGS // rows, most) // lanes)
+
+
+def _adding(guarantee: Guarantee) -> Guarantee:
+    """The guarantee for added records with the same mu."""
+    found = replace(guarantee, neighbours="add_remove")
+    object.__setattr__(found, "mu", guarantee.mu)
+    return found
+
+
+def _gain(plan: Plan, n: int) -> Column:
+    return np.ones(n) if plan.pair.gain is None else plan.pair.gain[:n]
+
+
+@lru_cache(maxsize=32)
+def _undone(plan: Plan, n: int) -> Column:
+    """r̃ / g."""
+    return power_series.multiply(power_series.inverse(in_use(plan, n)), plan.pair.right(n))

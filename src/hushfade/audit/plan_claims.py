@@ -1,0 +1,262 @@
+"""What the plan says of itself, computed anew by other means: integers, fractions, decimals.
+
+mu            δ(ε) of Gaussian noise by a series with digits enough   Balle and Wang 2018
+sensitivity   squares of the integer taps, added up as integers
+stddevs       l = g / r̃ term by term, with exact sums
+certificate   its lower bound against factorizations made by linear algebra
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal, getcontext, localcontext
+from fractions import Fraction
+
+import numpy as np
+
+from hushfade.audit.finding import Finding, exact, told
+from hushfade.audit.neighbouring_streams import arranged, falls, heaviest_column, kinds
+from hushfade.audit.observer import gain_of, taps_of
+from hushfade.audit.subject import Subject
+from hushfade.check import Signed
+from hushfade.errors import InvalidValue
+from hushfade.planning.plan import Plan
+from hushfade.theory.bound_values import Contradiction
+
+CHECK = "certificates"
+
+_DIGITS, _MOST_DIGITS = 60, 1000  # of what is left, and at most in all
+_CLOSE = 1e-9
+_ROWS = 48  # steps of what is computed by dense matrices, or with exact sums
+_MATRIX = 400  # steps of a horizon that is looked at whole
+_COLUMNS = 400  # of a gain, looked at one by one
+_ADDED_UP = 1 << 24  # steps up to which a plan's sensitivity is that of the horizon
+_SPAN = 1 << 22  # steps over which records are arranged, at most
+
+
+def promise(subject: Subject, plan: Plan, name: str) -> list[Finding]:
+    """Every number that the plan's promise rests on."""
+    plan = subject.plan(plan)
+    return [_mu(plan, name), _sigma(plan, name), _stddevs(plan, name), *_optimum(plan, name)]
+
+
+def delta(mu: float, epsilon: float) -> float:
+    """δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ), in decimals.
+
+    1/2 + ... loses the digits of Φ(-μ/2 - ε/μ), and so many are there besides.
+
+    >>> f"{delta(0.236704, 1.0):.3e}"
+    '1.000e-06'
+    """
+    far = abs(mu) / 2 + epsilon / mu
+    digits = _DIGITS + math.ceil(far * far / 2 / math.log(10.0))
+    if digits > _MOST_DIGITS:
+        raise InvalidValue(f"epsilon must be smaller for this mu: it takes {digits} digits")
+    with localcontext() as context:
+        context.prec = digits
+        m, e = Decimal(mu), Decimal(epsilon)
+        return float(_normal(m / 2 - e / m) - e.exp() * _normal(-m / 2 - e / m))
+
+
+def shift_square(plan: Plan) -> tuple[Fraction, bool]:
+    """The largest ‖R̃ Δx‖², as far as it was looked for, and whether that is all there is.
+
+    All there is for one record, and for several if the taps fall; else some arrangements of them.
+    A horizon beyond 2^24 steps has the noise of a stream without end, a little more than all.
+    """
+    guarantee, taps = plan.guarantee, taps_of(plan)
+    change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
+    if plan.intake.keys is not None and guarantee.neighbours == "replace":
+        largest = guarantee.records_per_step * max(
+            abs(plan.intake.low_unit), abs(plan.intake.high_unit)
+        )
+        change = max(change, 2 * largest * largest)  # even a single key may lose a record
+    integers = taps.integers[: plan.horizon]
+    if plan.pair.gain is not None:
+        once = guarantee.participations == 1
+        return Fraction(change * _heaviest(plan, integers.tolist())), once
+    k, apart = guarantee.participations, guarantee.separation
+    if plan.horizon is not None:
+        k = min(k, 1 + (plan.horizon - 1) // apart)
+    squares = [change * _nearest(integers, k, apart, plan.horizon)]
+    for found in arranged(plan, plan.horizon or 1 << 62):
+        often = max(2, sum(step + len(integers) <= _SPAN for step in found.steps))
+        lanes = zip(*found.moves[:often], strict=True)
+        listed = [list(zip(found.steps[:often], lane, strict=True)) for lane in lanes]
+        squares.append(sum(_together(integers, lane, plan.horizon) for lane in listed))
+    return Fraction(max(squares)), k == 1 or (falls(plan) and (plan.horizon or 0) <= _ADDED_UP)
+
+
+def _nearest(integers: Signed, k: int, apart: int, horizon: int | None) -> int:
+    """‖Σ_{i<k} r shifted by i apart‖² of all steps, or of those up to the horizon, in O(support).
+
+    Row m of steps, m apart and after, has taps m, m-1, ... of every column, at most k of them:
+    differences of their running sums.  Once all taps are in, every row is the same, up to row k.
+    """
+    columns = min(apart, len(integers))
+    rows = -(-len(integers) // columns)
+    fits = sum(map(abs, integers.tolist())) < 1 << 62
+    padded = np.zeros(rows * columns, dtype=np.int64 if fits else object)
+    padded[: len(integers)] = integers
+    sums = np.cumsum(padded.reshape(rows, columns), axis=0)
+    count = k + rows - 1
+    if horizon is not None:
+        count = min(count, -(-horizon // apart))
+    listed = {*range(min(rows, count)), *range(min(k, count), count), count - 1}
+    total = (count - len(listed)) * _square(sums[-1])
+    for m in listed:
+        row = sums[min(m, rows - 1)] - (sums[m - k] if m >= k else 0)
+        total += _square(row if horizon is None else row[: horizon - m * apart])
+    return total
+
+
+def _square(row: Signed) -> int:
+    return sum(value * value for value in row.tolist())
+
+
+def _together(integers: Signed, moves: list[tuple[int, int]], horizon: int | None) -> int:
+    """‖Σ_i units_i r shifted by step_i‖² of all steps, or of those up to the horizon."""
+    steps = min(moves[-1][0] + len(integers), horizon or 1 << 62)
+    largest = max(abs(units) for _, units in moves)
+    fits = largest * sum(map(abs, integers.tolist())) < 1 << 62  # no tap counts twice in one step
+    total = np.zeros(steps, dtype=np.int64 if fits else object)
+    column = integers if fits else np.array(integers.tolist(), dtype=object)
+    for step, units in moves:
+        room = min(len(column), steps - step)
+        total[step : step + room] += units * column[:room]
+    return _square(total)
+
+
+def _heaviest(plan: Plan, integers: list[int]) -> int:
+    """The largest Σ_n (gain_{s+n} r_n)² of all columns s, or of some where there are many."""
+    steps = plan.horizon or 0
+    gain = np.array(gain_of(plan, steps).tolist(), dtype=object) ** 2
+    squares = np.array(integers, dtype=object) ** 2
+    columns = set(np.linspace(0, steps - 1, min(steps, _COLUMNS)).astype(int).tolist())
+    columns.add(heaviest_column(plan, steps))
+    return max(int(np.sum(gain[s : s + len(squares)] * squares[: steps - s])) for s in columns)
+
+
+def _mu(plan: Plan, name: str) -> Finding:
+    guarantee = plan.guarantee
+    subject = f"{name}, mu"
+    claim = f"delta at epsilon = {guarantee.epsilon:.4g} is {guarantee.delta:.4g}, not more"
+    try:
+        found = delta(guarantee.mu, guarantee.epsilon)
+    except InvalidValue as error:
+        return told(CHECK, subject, claim, f"not computed: {error}", "none")
+    ratio = found / guarantee.delta
+    return exact(
+        CHECK,
+        subject,
+        claim,
+        f"delta {found:.12g}",
+        passed=1.0 - 1e-6 <= ratio <= 1.0 + 1e-12,
+    )
+
+
+def _sigma(plan: Plan, name: str) -> Finding:
+    square, whole = shift_square(plan)
+    with localcontext() as context:
+        context.prec = 60
+        exactly = (Decimal(square.numerator) / Decimal(square.denominator)).sqrt()
+        ratio = float(Decimal(plan.sigma) * Decimal(plan.guarantee.mu) / exactly)
+    # with a gain an FFT finds the column, and its error bound is added
+    close = _CLOSE if plan.pair.gain is None else 1e-6
+    passed = ratio >= 1.0 - 1e-15 and (ratio <= 1.0 + close or not whole)
+    claim = "σ μ is the largest ‖R̃ Δx‖" if whole else "σ μ is at least the largest ‖R̃ Δx‖ found"
+    return exact(CHECK, f"{name}, sigma", claim, f"{ratio:.15g} of it", passed=passed)
+
+
+def _stddevs(plan: Plan, name: str) -> Finding:
+    """l_k = (f_k - Σ_{j≥1} r_j l_{k-j}) / r_0, each sum rounded once."""
+    n = min(_ROWS, plan.horizon or _ROWS)
+    f = plan.decay.weights(n).tolist()
+    bits = taps_of(plan).bits
+    r = [int(tap) / 2.0**bits for tap in taps_of(plan).integers[:n]]
+    left: list[float] = []
+    for k in range(n):
+        past = [-r[j] * left[k - j] for j in range(1, min(k + 1, len(r)))]
+        left.append(math.fsum([f[k], *past]) / r[0])
+    gain = gain_of(plan, n) / (1.0 if plan.pair.gain is None else 2.0**bits)
+    unit = plan.intake.resolution * 2.0**-plan.bits
+    noise = math.sqrt(plan.sigma**2 + 1.0 / 12.0) * unit
+    wanted = [
+        noise * math.sqrt(math.fsum((left[k] / gain[t - k]) ** 2 for k in range(t + 1)))
+        for t in range(n)
+    ]
+    off = float(np.max(np.abs(plan.stddevs(n) / np.array(wanted) - 1.0)))
+    return exact(
+        CHECK, f"{name}, stddevs", "σ ‖L_t‖ at every step", f"{off:.1g} off in {n} steps",
+        passed=off < _CLOSE,
+    )  # fmt: skip
+
+
+def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
+    """The certificate's lower bound must be below what any factorization reaches."""
+    n = plan.horizon if plan.horizon is not None and plan.horizon <= _MATRIX else _ROWS
+    subject = f"{name}, optimum"
+    claim = f"the lower bound of the error in {n} steps is below every factorization tried"
+    try:
+        found = plan.certificate(n)
+    except Contradiction:  # an error below what is possible
+        yield exact(CHECK, subject, claim, "the plan contradicts its own bound", passed=False)
+        return
+    except InvalidValue as error:  # weights that the bound is not made for
+        yield told(CHECK, subject, claim, f"not looked at: {error}", "none")
+        return
+    achieved = found.error_factor
+    rivals = {"this plan": achieved}
+    if plan.guarantee.participations == 1:
+        rivals |= _factorizations(plan, n)
+    least = min(rivals, key=lambda rival: rivals[rival])
+    made_for = f", {achieved:.6g} by this plan" if least != "this plan" else ""
+    made_for += f", which is for {plan.horizon:,} steps" if (plan.horizon or 0) > n else ""
+    yield exact(
+        CHECK,
+        subject,
+        claim,
+        f"{found.lower:.6g}; {rivals[least]:.6g} by {least}" + made_for,
+        passed=found.lower <= rivals[least] * (1.0 + 1e-12) and found.ratio >= 1.0 - 1e-12,
+    )
+
+
+def _factorizations(plan: Plan, n: int) -> dict[str, float]:
+    """Error factors ‖L‖₂→∞ ‖R‖₁→₂ of dense factorizations of M."""
+    from scipy.linalg import sqrtm, toeplitz
+
+    M = toeplitz(plan.decay.weights(n), np.zeros(n))
+    U, values, V = np.linalg.svd(M)
+    half = np.sqrt(values)
+    root = np.real(sqrtm(M)) if n > 1 else np.sqrt(M)
+    pairs = {
+        "noise on the input": (M, np.eye(n)),
+        "noise on the output": (np.eye(n), M),
+        "singular values": (U * half, half[:, None] * V),
+        "the square root": (root, np.linalg.solve(root, M)),
+    }
+    return {
+        name: float(np.max(np.linalg.norm(L, axis=1)) * np.max(np.linalg.norm(R, axis=0)))
+        for name, (L, R) in pairs.items()
+    }
+
+
+def _normal(x: Decimal) -> Decimal:
+    """Φ(x) by Σ x^(2n+1)/(2n+1)!!, which has terms of one sign only."""
+    term = total = x
+    n, least = 1, Decimal(10) ** -(getcontext().prec + 10)
+    while abs(term) > least:
+        n += 2
+        term = term * x * x / n
+        total += term
+    return Decimal(1) / 2 + total * (-x * x / 2).exp() / (2 * _pi()).sqrt()
+
+
+def _pi() -> Decimal:
+    """π by the Gauss-Legendre iteration, whose digits double."""
+    a, b, t, p = Decimal(1), 1 / Decimal(2).sqrt(), Decimal(1) / 4, Decimal(1)
+    for _ in range(getcontext().prec.bit_length() + 1):
+        after = (a + b) / 2
+        b, t, p, a = (a * b).sqrt(), t - p * (a - after) ** 2, 2 * p, after
+    return (a + b) ** 2 / (4 * t)

@@ -1,0 +1,196 @@
+"""Records that are offered to a stream: of any size and direction, in any form, in any key.
+
+Each offer is a step's records, the same with one more, and what that one should count, computed
+here from the bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hushfade.audit.randomness import Chance
+from hushfade.audit.total_sizes import largest_tried, one_record
+from hushfade.check import Column
+from hushfade.planning.plan import Plan
+
+Record: TypeAlias = float | list[float] | list[int]  # an int too, which is a float for types
+
+_KEYS = 16  # up to so many all are tried, of more the first, a middle and the last
+_DIRECTIONS = 4  # of vectors, at random
+_SOME = 8  # records that are tried in every form
+_MANY = 1000
+_VALUES = 1 << 16  # of a step
+_FAR = 1e300
+_WHOLE = (0, 1, -1, 3, 100, -100, 1000, 2**40, -(2**40))
+TYPES: dict[str, type[np.generic]] = {
+    "int64": np.int64, "int8": np.int8, "uint8": np.uint8, "float32": np.float32,
+}  # fmt: skip
+FORMS: dict[str, Callable[[list[Record]], Any]] = {
+    "a list": list,
+    "a tuple": tuple,
+    "an array": np.array,
+    "one alone": lambda records: records[-1],
+}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A step's records without and with one more, and what that one counts, in units by lane."""
+
+    name: str
+    usual: Any
+    more: Any
+    units: Column
+    lane: int  # of the record's key, 0 where there are none
+
+
+def offered(plan: Plan, steps: int, chance: Chance) -> list[Offer]:
+    """Every size in every key as a list, every form and a thousand records in some keys."""
+    keys = _keys(plan)
+    few = sorted({keys[0], keys[-1]})
+    tried = _tried(plan, chance)
+    found = [
+        _offer(plan, f"a record of {name}", _usual(plan), record, key, list)
+        for name, record in tried.items()
+        for key in keys
+    ]
+    some = list(tried.values())[-_SOME:]
+    for form, made in FORMS.items():
+        usual = [] if form == "one alone" else _usual(plan)
+        found += [
+            _offer(plan, form, usual, record, key, made) for record in tried.values() for key in few
+        ]
+    found += [offer for key in few for offer in _typed(plan, key)]
+    room = largest_tried(plan, steps) // one_record(plan)
+    count = min(_MANY, room, _VALUES // plan.intake.width)
+    crowd = (_usual(plan) * count)[:count]
+    found += [
+        _offer(plan, f"one more than {count:,}", crowd, record, key, made)
+        for record in some
+        for key in few
+        for made in (list, np.array)
+    ]
+    return found
+
+
+def _typed(plan: Plan, key: int) -> Iterator[Offer]:
+    """Whole numbers as Python's integers, and in arrays of other types than float64."""
+    usual, records = _whole(plan, 1), [_whole(plan, number) for number in _WHOLE]
+    for record in records:
+        yield _offer(plan, "integers in a list", [usual], record, key, list)
+        yield _offer(plan, "an integer alone", [], record, key, FORMS["one alone"])
+    for name, kind in TYPES.items():
+        for record in records:
+            if np.array_equal(np.array(record).astype(kind).astype(np.int64), record):
+                made = partial(np.array, dtype=kind)
+                yield _offer(plan, f"an array of {name}", [usual], record, key, made)
+
+
+def _whole(plan: Plan, number: int) -> Record:
+    """The number as a record: itself, or along the last axis."""
+    if plan.intake.norm is None:
+        return number
+    return [0] * (plan.intake.width - 1) + [number]
+
+
+def bad(plan: Plan) -> list[Any]:
+    """Records one of which is no finite number, in every form."""
+    keys = _keys(plan)
+    found = []
+    for number in (math.nan, math.inf, -math.inf):
+        record: Record = number
+        if plan.intake.norm is not None:
+            record = [0.0] * (plan.intake.width - 1) + [number]
+        for made in FORMS.values():
+            found += [
+                _placed(plan, key, made([*_usual(plan), record])) for key in {keys[0], keys[-1]}
+            ]
+    return found
+
+
+def quiet(plan: Plan) -> Any:
+    """The records of a usual step."""
+    return _placed(plan, 0, _usual(plan))
+
+
+def _offer(
+    plan: Plan,
+    name: str,
+    usual: list[Record],
+    record: Record,
+    key: int,
+    made: Callable[[list[Record]], Any],
+) -> Offer:
+    before = _placed(plan, key, made(usual)) if usual else ()
+    more = _placed(plan, key, made([*usual, record]))
+    return Offer(name, before, more, _counted(plan, record, key), key)
+
+
+def _placed(plan: Plan, key: int, records: Any) -> Any:
+    return records if plan.intake.keys is None else {plan.intake.keys[key]: records}
+
+
+def _keys(plan: Plan) -> list[int]:
+    """Places of the keys that are tried."""
+    keys = plan.intake.keys
+    if keys is None:
+        return [0]
+    last = len(keys) - 1
+    return list(range(len(keys))) if last < _KEYS else [0, last // 2, last]
+
+
+def _usual(plan: Plan) -> list[Record]:
+    intake = plan.intake
+    if intake.norm is not None:
+        return [[intake.norm / 2.0] + [0.0] * (intake.width - 1)]
+    room = intake.largest_total // max(abs(intake.low_unit), abs(intake.high_unit), 1)
+    usual: list[Record] = [intake.low, intake.high, intake.high]
+    return usual[: max(0, room - 1)]  # and one more
+
+
+def _tried(plan: Plan, chance: Chance) -> dict[str, Record]:
+    """One record more: inside its bounds, at them, beyond them, and as far as float64 goes."""
+    intake = plan.intake
+    if intake.norm is None:
+        low, high = intake.low, intake.high
+        span = min(high - low, _FAR)
+        inside = low + 0.37 * span
+        beyond = min(high + 40.0 * span, _FAR), max(low - 40.0 * span, -_FAR)
+        return {f"{value:g}": value for value in (low, high, inside, *beyond, _FAR, -_FAR)}
+    first = np.zeros(intake.width)
+    first[0] = 1.0
+    directions = {"along the first axis": first, "with equal coordinates": np.ones(intake.width)}
+    rng = chance.inputs()
+    for number in range(_DIRECTIONS):
+        directions[f"in random direction {number + 1}"] = rng.normal(size=intake.width)
+    found: dict[str, Record] = {}
+    for name, direction in directions.items():
+        unit = direction / np.linalg.norm(direction)
+        for size in (0.37 * intake.norm, intake.norm, min(40.0 * intake.norm, _FAR), _FAR):
+            found[f"norm {size:g} {name}"] = (size * unit).tolist()
+    return found
+
+
+def _counted(plan: Plan, record: Record, key: int) -> Column:
+    """What the bounds leave of a record, in units, before it is put on the grid."""
+    intake = plan.intake
+    found = np.zeros(intake.lanes)
+    if intake.norm is None:
+        assert not isinstance(record, list)
+        found[key] = min(max(record, intake.low), intake.high) / intake.resolution
+        return found
+    row = np.asarray(record, dtype=np.float64)
+    largest = float(np.max(np.abs(row)))
+    if largest == 0.0:
+        return found
+    unit = row / largest
+    scale = intake.norm_unit / float(np.linalg.norm(unit))
+    if largest < intake.norm:  # else it is clipped, and its size in units may overflow
+        scale = min(scale, largest / intake.resolution)
+    return np.asarray(unit * scale)

@@ -1,0 +1,20 @@
+"""Every mechanism that the paper compares with, and the best since, side by side.
+
+plain               noise on the output, on the input, one-shot releases
+binary_tree, honaker, smooth_binary
+bolot_window, bolot_exponential, bolot_power
+window_blocks       the paper's own window construction, corrected
+roots               square root, normalized, column-normalized, compact; the dense optima
+circulant, banded   other factor pairs
+mechanism           the one shape of them all
+catalogue           which apply to a decay
+comparison          compare(...): the table and the picture
+"""
+
+from __future__ import annotations
+
+from hushfade.baselines.catalogue import mechanisms
+from hushfade.baselines.comparison import Comparison, Row, compare
+from hushfade.baselines.mechanism import Mechanism
+
+__all__ = ["Comparison", "Mechanism", "Row", "compare", "mechanisms"]

@@ -1,0 +1,150 @@
+"""Banded square roots: √g or 1/√g cut after b taps, so that a stream keeps b - 1 noises.
+
+    banded square root           r = a_0 + ... + a_{b-1} x^{b-1},       l = g/r
+    banded inverse square root   1/r = c_0 + ... + c_{b-1} x^{b-1},     l = g · (1/r)
+
+with √g = Σ a_k x^k and 1/√g = Σ c_k x^k.  The stream publishes s = M (x + R⁻¹z), which has the law
+of L (R x + z).  R⁻¹z is a recursion over its own last b - 1 values, or a sum over the last b of z:
+that and M's own state is all the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+import numpy as np
+
+from hushfade import check
+from hushfade.baselines.independent_noise import lower_toeplitz, sum_cost, weights
+from hushfade.baselines.mechanism import Matrices, Mechanism
+from hushfade.check import Column
+from hushfade.decay import Decay
+from hushfade.errors import InvalidValue, Unstable
+from hushfade.factors import factorization
+from hushfade.numerics import power_series, unit_disk
+
+_MOST = 1 << 31  # steps times bands: a recursion of some seconds
+
+Pair: TypeAlias = tuple[Column, Column]  # l_0, ..., l_{T-1} and r_0, ..., r_{T-1}
+
+
+def banded_root(decay: Decay, horizon: int, *, bands: int | None = None) -> Mechanism:
+    """The mechanism of √g cut after `bands` taps; without it, the number with the least error.
+
+    ‖R‖₁→₂² = Σ_{k<b} a_k²,  ‖L_t‖² = Σ_{k≤t} l_k²,  l = g / (a_0 + ... + a_{b-1} x^{b-1})
+
+    Kalinin & Lampert 2024.  Any decay; a cut whose left factor grows geometrically is refused.  A
+    completely monotone decay has a root that falls, and then no cut does.  Cost: T b
+    multiplications.
+
+    Bands are the price of memory, not a gain: where a record takes part once, no cut was better
+    than the whole root, b = T, for any decay tried whose root does not grow.
+
+    >>> from hushfade import NoDecay
+    >>> banded_root(NoDecay(), 4, bands=1).error_factor  # noise on the input: √4
+    2.0
+    """
+    f = weights(decay, horizon)
+    a = power_series.square_root(f)
+
+    def cut(b: int) -> Pair:
+        from scipy.signal import lfilter
+
+        # by the recursion: an FFT errs relative to the largest term, and 1/r has all sizes
+        left = np.asarray(lfilter([1.0], a[:b], f))
+        if unit_disk.zeros_inside(a[:b]) != 0:
+            _refuse_growth(left, b)
+        return left, np.where(np.arange(len(f)) < b, a, 0.0)
+
+    name, source = "banded square root", "Kalinin & Lampert 2024"
+    return _mechanism(name, source, decay, *_chosen(cut, a, bands))
+
+
+def banded_inverse_root(decay: Decay, horizon: int, *, bands: int | None = None) -> Mechanism:
+    """The mechanism of 1/√g cut after `bands` taps; without it, the number with the least error.
+
+    ‖R‖₁→₂² = Σ_{k<T} r_k²,  r = 1 / (c_0 + ... + c_{b-1} x^{b-1});  ‖L_t‖² = Σ_{k≤t} l_k²,  l = g/r
+
+    Kalinin, McMahan, Upadhyay, Lampert 2025.  Any decay; a cut whose right factor grows
+    geometrically is refused; for completely monotone decays none does.  Cost: T b multiplications.
+    r and l begin with b taps of √g.  With as many bands it is better than the banded square root
+    for counting, exponentials and power laws; no cut was better than b = T here either.
+
+    >>> from hushfade import NoDecay
+    >>> found = banded_inverse_root(NoDecay(), 4, bands=2)  # 1/r = 1 - x/2, r = Σ 2^-k x^k
+    >>> round(found.sensitivity**2 * 64), round(found.errors[-1] ** 2 * 4)  # l = 1, ½, ½, ½
+    (85, 7)
+    """
+    f = weights(decay, horizon)
+    a = power_series.square_root(f)
+    c = power_series.inverse(a)
+
+    def cut(b: int) -> Pair:
+        from scipy.signal import lfilter
+
+        right = np.asarray(lfilter([1.0], c[:b], np.eye(1, len(f))[0]))
+        if unit_disk.zeros_inside(c[:b]) != 0:
+            _refuse_growth(right, b)
+        return np.asarray(lfilter(c[:b], [1.0], f)), right
+
+    name, source = "banded inverse square root", "Kalinin, McMahan, Upadhyay, Lampert 2025"
+    return _mechanism(name, source, decay, *_chosen(cut, a, bands))
+
+
+def _chosen(cut: Callable[[int], Pair], a: Column, bands: int | None) -> tuple[int, Pair]:
+    """The bands and their pair; of powers of two and T the best, of equals the fewest."""
+    n = len(a)
+    if bands is not None:
+        b = check.count(bands=bands, most=n)
+        if b < n and not b * n <= _MOST:
+            raise InvalidValue(f"bands must be at most {_MOST // n} or all {n}, got {b}")
+        return b, cut(b) if b < n else _whole(a)
+    found = None
+    for b in [1 << i for i in range((n - 1).bit_length()) if n << i <= _MOST] + [n]:
+        with suppress(Unstable):
+            pair = cut(b) if b < n else _whole(a)
+            # a factor's sums are right to 1e-13: what is nearer counts as equal
+            if found is None or _error_factor(pair) < _error_factor(found[1]) * (1.0 - 1e-13):
+                found = b, pair
+    assert found is not None  # one band never grows
+    return found
+
+
+def _whole(a: Column) -> Pair:
+    _refuse_growth(a, len(a))
+    return a, a
+
+
+def _mechanism(name: str, source: str, decay: Decay, bands: int, pair: Pair) -> Mechanism:
+    left, right = pair
+
+    def matrices() -> Matrices:
+        return lower_toeplitz(left), lower_toeplitz(right)
+
+    memory, work = sum_cost(decay, len(left))
+    return Mechanism(
+        f"{name}, {bands} band{'s' if bands > 1 else ''}",
+        source,
+        decay,
+        len(left),
+        np.sqrt(np.cumsum(left * left)),
+        float(np.linalg.norm(right)),
+        memory + bands - 1,
+        work + 2.0 * bands,  # b products, b - 1 additions, one more to the step's total
+        matrices,
+        pair=lambda: factorization.from_right(decay, right, len(right)),
+    )
+
+
+def _error_factor(pair: Pair) -> float:
+    return float(np.linalg.norm(pair[0])) * float(np.linalg.norm(pair[1]))
+
+
+def _refuse_growth(taps: Column, bands: int) -> None:
+    """Refuses taps that grow: a zero inside the unit disk that shows within the steps."""
+    half = (len(taps) + 1) // 2
+    early, late = np.max(np.abs(taps[:half])), np.max(np.abs(taps[half:]), initial=0.0)
+    if not late <= 4.0 * early:
+        raise Unstable(f"bands must leave no zero inside the unit disk, got bands = {bands}")

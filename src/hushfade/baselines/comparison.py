@@ -1,0 +1,231 @@
+"""compare(...): this mechanism and every rival side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hushfade import check, theory
+from hushfade.baselines.catalogue import DENSE, mechanisms
+from hushfade.baselines.independent_noise import sum_cost
+from hushfade.baselines.mechanism import Mechanism
+from hushfade.check import Column
+from hushfade.decay import Decay
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.planning.plan import Plan, plan
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.theory import certificates
+
+OURS = "hushfade"
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One mechanism: what it promises, how much it errs, what it costs."""
+
+    method: str
+    source: str
+    pure: bool  # needs no delta
+    errors: Column = field(repr=False)  # the standard deviation at each step, in the data's unit
+    ratio: float  # of the largest to the certified least of any factorization mechanism
+    memory: int  # numbers kept between steps
+    work: float  # additions and multiplications a step
+    bias: float  # relative; 0 for unbiased mechanisms
+    online: bool
+
+    @property
+    def max_error(self) -> float:
+        """The largest standard deviation of all steps."""
+        return float(np.max(self.errors))
+
+    @property
+    def rms_error(self) -> float:
+        """The root mean square error over all steps."""
+        return float(np.sqrt(np.mean(self.errors**2)))
+
+    @property
+    def notes(self) -> str:
+        """What else to know, in words."""
+        late = "needs the whole stream" if self.pure else "online with noise drawn ahead"
+        notes = [] if self.online else [late]
+        notes += [f"biased by up to {100 * self.bias:.0f} %"] if self.bias else []
+        return ", ".join(notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The rows, best first, and the least error of factorization mechanisms with Gaussian noise.
+
+    Mechanisms that are online only with all their noise drawn at the start, that are biased, or
+    that promise epsilon alone are listed with the others and marked.  The least error is that of
+    Gaussian noise: Laplace noise may do better where a record touches few releases, and its ratio
+    is then below 1.
+    """
+
+    decay: Decay
+    guarantee: Guarantee
+    horizon: int
+    change: float
+    least: float
+    rows: tuple[Row, ...]
+
+    def row(self, method: str) -> Row:
+        """The row of that name."""
+        for row in self.rows:
+            if row.method == method:
+                return row
+        names = ", ".join(row.method for row in self.rows)
+        raise InvalidValue(f"method must be one of the rows' names ({names}), got {method!r}")
+
+    def to_json(self) -> str:
+        """The table as a JSON document."""
+        rows = [dict(zip(_COLUMNS, _cells(row), strict=True)) for row in self.rows]
+        document = {
+            "decay": repr(self.decay),
+            "epsilon": self.guarantee.epsilon,
+            "delta": self.guarantee.delta,
+            "neighbours": self.guarantee.neighbours,
+            "horizon": self.horizon,
+            "change": self.change,
+            "least": self.least,
+            "rows": rows,
+        }
+        return json.dumps(document, indent=2)
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.decay!r}",
+            f"steps: {self.horizon}; epsilon = {self.guarantee.epsilon:g}, "
+            f"delta = {self.guarantee.delta:g}; a record changes a total by up to {self.change:g}",
+            f"No Gaussian factorization mechanism has a largest error below {self.least:.4g}.",
+            "",
+        )
+        foot = (
+            "",
+            "errors: standard deviations; ratio: max error over the least with Gaussian noise;",
+            "memory: numbers kept between steps; work: operations a step",
+        )
+        ordered = sorted(self.rows, key=lambda row: row.pure)
+        table = [_COLUMNS, *(_shown(row) for row in ordered)]
+        widths = [max(len(cells[i]) for cells in table) for i in range(len(_COLUMNS))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if i in _WORDS else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            ).rstrip()
+            for cells in table
+        ]
+        return "\n".join([*head, *lines, *foot])
+
+    def plot(self, path: str | Path) -> None:
+        """A picture of the error against time for every row, as a PNG or SVG file."""
+        from hushfade import plots
+
+        plots.write(plots.errors(self), path)
+
+
+_COLUMNS = ("method", "privacy", "max_error", "rms_error", "ratio", "memory", "work", "notes")
+_WORDS = (0, 1, 7)
+
+
+def compare(
+    decay: Decay, guarantee: Guarantee, horizon: int, *, low: float = 0.0, high: float = 1.0
+) -> Comparison:
+    """This mechanism and every rival that applies, by largest error.
+
+    Errors are standard deviations in the records' unit, exact, for records in [low, high].  Rivals
+    are defined for one participation.  Cost: seconds, some ten at 1024 steps, beyond which the
+    dense optima are left out.  Printed, the result is a table; it also has `rows`, `row(name)`,
+    `least`, `plot(path)` and `to_json()`.
+
+    >>> from hushfade.decay import NoDecay
+    >>> found = compare(NoDecay(), Guarantee(epsilon=1, delta=1e-6), 64)
+    >>> found.row("binary tree").max_error > found.row("hushfade, normalized").max_error
+    True
+    """
+    n = check.count(horizon=horizon)
+    if not isinstance(decay, Decay):
+        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
+    change = guarantee.change(low, high)
+    ours = list(_plans(decay, guarantee, n, low, high))
+    error = certificates.rounding(decay, decay.weights(n))
+    explicit = certificates.lower(decay.weights(n), weight_error=error).value
+    dense = theory.gamma2(decay, n).lower if n <= DENSE else 0.0
+    least = max(explicit, dense) * change / guarantee.mu
+    rows = [_own(name, made, n, least) for name, made in ours]
+    rows += [_row(rival, guarantee, change, least) for rival in mechanisms(decay, n)]
+    rows.sort(key=lambda row: row.max_error)
+    return Comparison(decay, guarantee, n, change, least, tuple(rows))
+
+
+def _plans(
+    decay: Decay, guarantee: Guarantee, n: int, low: float, high: float
+) -> Iterator[tuple[str, Plan]]:
+    """hushfade's own plans, and with a gain per step; none if √g is unstable, or the noise huge."""
+    forever = None if decay.horizon_free else n
+    with suppress(InvalidValue):
+        yield OURS, plan(decay, guarantee, low=low, high=high, horizon=forever)
+        made = plan(decay, guarantee, low=low, high=high, horizon=n, method="normalized")
+        yield f"{OURS}, normalized", made
+
+
+def _own(name: str, made: Plan, n: int, least: float) -> Row:
+    errors = made.stddevs(n)
+    # totals and quotients of the past, then the decayed sum's own state; a multiply-add a jump
+    # in either half
+    past, sums = min(made.pair.memory or n, n), sum_cost(made.decay, n)
+    memory, work = 2 * past + sums.memory, 4.0 * made.jumps + 1.0 + sums.work
+    ratio = float(np.max(errors)) / least
+    return Row(name, "this software", False, errors, ratio, memory, work, 0.0, True)
+
+
+def _row(rival: Mechanism, guarantee: Guarantee, change: float, least: float) -> Row:
+    errors = rival.stddevs(guarantee, change)
+    ratio = float(np.max(errors)) / least
+    return Row(
+        rival.name + (", Laplace noise" if rival.pure else ""),
+        rival.source,
+        rival.pure,
+        errors,
+        ratio,
+        rival.memory,
+        rival.work,
+        rival.bias,
+        rival.online,
+    )
+
+
+def _cells(row: Row) -> tuple[Any, ...]:
+    promise = "epsilon" if row.pure else "epsilon, delta"
+    return (
+        row.method,
+        promise,
+        row.max_error,
+        row.rms_error,
+        row.ratio,
+        row.memory,
+        row.work,
+        row.notes,
+    )
+
+
+def _shown(row: Row) -> tuple[str, ...]:
+    method, promise, largest, mean, ratio, memory, work, notes = _cells(row)
+    return (
+        method,
+        promise,
+        f"{largest:.4g}",
+        f"{mean:.4g}",
+        f"{ratio:.3f}" if ratio < 100 else f"{ratio:.3g}",
+        f"{memory}",
+        f"{work:.3g}",
+        notes,
+    )

@@ -1,0 +1,194 @@
+"""Independent noise: on the outputs, on the inputs, or on every release as if it were the only one.
+
+    output noise   s = M x + z       L = I, R = M
+    input noise    s = M (x + z)     L = M, R = I
+    one-shot       s = M x + z       each z for its own release, with its part of the budget
+
+All three keep the sum M x and nothing else.  With Laplace noise the input is the right place: for
+every Toeplitz pair f = l * r, ‖f‖₂ ≤ ‖l‖₂ ‖r‖₁ (Young 1912), so no other Toeplitz pair, the square
+root among them, has less error at the last step than noise on the input.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hushfade import check
+from hushfade.baselines.mechanism import Matrices, Mechanism, Noise
+from hushfade.check import Column
+from hushfade.decay import Decay
+from hushfade.errors import InvalidType
+from hushfade.factors import factorization
+from hushfade.public.recursion import recursion
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+class Cost(NamedTuple):
+    """What a streaming implementation keeps and does."""
+
+    memory: int  # numbers kept between steps
+    work: float  # additions and multiplications a step, in the mean
+
+
+def output_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
+    """The sums, each with noise of its own, for the change of all sums together: L = I, R = M.
+
+    ‖L_t‖ = 1,  ‖R‖₁→₂ = √(Σ_{k<T} f_k²),  ‖R‖₁→₁ = Σ_{k<T} |f_k|
+
+    The Gaussian mechanism (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006), with Laplace noise
+    the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006).  Any decay.  Cost: O(T).
+
+    >>> from hushfade import NoDecay
+    >>> output_noise(NoDecay(), 4).error_factor  # √4
+    2.0
+    """
+    f = weights(decay, horizon)
+    n = len(f)
+
+    def matrices() -> Matrices:
+        return lower_toeplitz(np.eye(1, n)[0]), lower_toeplitz(f)
+
+    return Mechanism(
+        "output noise",
+        "Dwork, McSherry, Nissim, Smith 2006",
+        decay,
+        n,
+        np.ones(n),
+        float(np.linalg.norm(f, 1 if noise == "laplace" else 2)),
+        *_noisy_sum(decay, n),
+        matrices,
+        noise,
+        pair=None if noise == "laplace" else lambda: factorization.from_right(decay, f, n),
+    )
+
+
+def input_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
+    """The sums of noisy step totals: L = M, R = I.
+
+    ‖L_t‖² = Σ_{k≤t} f_k²,  ‖R‖₁→₂ = ‖R‖₁→₁ = 1
+
+    With Gaussian noise as good as noise on the output at the last step, and better before.  With
+    Laplace noise the best of all Toeplitz pairs; for counting the trees do better.  Any decay.
+    Cost: O(T).
+
+    >>> from hushfade import NoDecay
+    >>> input_noise(NoDecay(), 4).errors ** 2
+    array([1., 2., 3., 4.])
+    >>> round(input_noise(NoDecay(), 4, noise="laplace").error_factor, 6)  # √2 · √4
+    2.828427
+    """
+    f = weights(decay, horizon)
+    n = len(f)
+
+    def matrices() -> Matrices:
+        return lower_toeplitz(f), lower_toeplitz(np.eye(1, n)[0])
+
+    return Mechanism(
+        "input noise",
+        "Dwork, McSherry, Nissim, Smith 2006",
+        decay,
+        n,
+        np.sqrt(np.cumsum(f * f)),
+        1.0,
+        *_noisy_sum(decay, n),
+        matrices,
+        noise,
+        pair=None if noise == "laplace" else lambda: factorization.from_right(decay, np.ones(1), n),
+    )
+
+
+def one_shot(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
+    """The sums, each released as if alone, with an equal part of epsilon and delta.
+
+    A release changes by at most max |f_k|.  A record is in as many releases as it has weights
+    f_k ≠ 0, k < T: so many share the budget, all T unless the decay ends sooner.  This is what a
+    library for single releases does when it is called at every step: basic composition (Dwork,
+    Kenthapadi, McSherry, Mironov, Naor 2006).  Any decay.  Cost: O(T).
+
+    `sensitivity` is that of one release, so `error_factor` leaves the sharing out; compare
+    `stddevs`.  With Laplace noise the deviation is √2 · releases · max |f_k| / epsilon.
+
+    >>> from hushfade import Guarantee, NoDecay
+    >>> one_shot(NoDecay(), 4, noise="laplace").stddevs(Guarantee(2, 1e-6)).round(6)  # √2 · 4 / 2
+    array([2.828427, 2.828427, 2.828427, 2.828427])
+    """
+    f = weights(decay, horizon)
+    n = len(f)
+
+    def matrices() -> Matrices:
+        return lower_toeplitz(np.eye(1, n)[0]), lower_toeplitz(f)
+
+    return Mechanism(
+        "one-shot releases",
+        "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006",
+        decay,
+        n,
+        np.ones(n),
+        float(np.max(np.abs(f))),
+        *_noisy_sum(decay, n),
+        matrices,
+        noise,
+        releases=int(np.count_nonzero(f)),
+    )
+
+
+def sum_cost(decay: Decay, horizon: int) -> Cost:
+    """The cost of s = M u itself: the less work of the decay's recursion and its plain weights.
+
+    A running sum for counting and exponentials, a ring buffer for windows, some 100 running sums
+    for power laws (to 1e-10), Σ_k f_k u_{t-k} for the rest.
+
+    >>> from hushfade import Exponential, NoDecay, SlidingWindow
+    >>> [tuple(sum_cost(d, 100)) for d in (NoDecay(), Exponential(24), SlidingWindow(7))]
+    [(1, 1.0), (1, 2.0), (8, 2.0)]
+    """
+    f = weights(decay, horizon)
+    n, reach = len(f), int(np.flatnonzero(f)[-1]) + 1
+    reached = np.minimum(np.arange(1, n + 1), reach)
+    direct = Cost(reach - 1, 2.0 * float(np.mean(reached)) - 1.0)
+    try:
+        parts = recursion(decay)
+    except InvalidType:  # a decay of the user's own
+        return direct
+    poles = [(q, w) for q, w in zip(parts.fades, parts.pole_weights, strict=True) if w != 0.0]
+    listed = [w for w in parts.listed[:n] if w != 0.0]
+    scales = [w for _, w in poles] + parts.window_weights + listed
+    memory = len(poles) + sum(min(w, n) + 1 for w in parts.windows)
+    memory += max(0, min(n, len(parts.listed)) - 1)
+    work = sum(1 + (q != 0.0) for q, _ in poles) + 2 * len(parts.windows)
+    work += sum(w != 1.0 for w in scales) + len(scales) - 1
+    return min(direct, Cost(memory, float(work)), key=lambda cost: cost.work)
+
+
+def lower_toeplitz(column: Column) -> csr_array:
+    """The lower triangular Toeplitz matrix with that first column; its zeros take no room.
+
+    >>> lower_toeplitz(np.array([1.0, 2.0, 0.0])).toarray()
+    array([[1., 0., 0.],
+           [2., 1., 0.],
+           [0., 2., 1.]])
+    """
+    from scipy.sparse import coo_array
+
+    n = len(column)
+    lags = np.flatnonzero(column)
+    lag = np.repeat(lags, n - lags)
+    starts = np.cumsum(n - lags) - (n - lags)
+    where = np.arange(len(lag)) - np.repeat(starts, n - lags)
+    return coo_array((column[lag], (where + lag, where)), shape=(n, n)).tocsr()
+
+
+def weights(decay: Decay, horizon: int) -> Column:
+    """f_0, ..., f_{T-1}, of a decay and a horizon that are checked."""
+    if not isinstance(decay, Decay):
+        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+    return decay.weights(check.count(horizon=horizon))
+
+
+def _noisy_sum(decay: Decay, n: int) -> Cost:
+    memory, work = sum_cost(decay, n)
+    return Cost(memory, work + 1.0)

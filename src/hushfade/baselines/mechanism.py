@@ -1,0 +1,149 @@
+"""What every mechanism of the comparison is: two linear maps, noise between them, and its errors.
+
+    y = R x + z,  z independent with the scale that R's sensitivity asks for;   s = L y
+
+`R` has a row for each noisy number that the mechanism keeps: n for a factor pair, more for a tree.
+The errors are exact and depend on no data.  `simulate` draws float noise from a seeded generator:
+it is for comparison, and no private release (a float's last bits tell of its inputs).  A rival that
+has a `pair` is released privately, by hushfade's own integers and noise, through a plan:
+
+    plan(decay, guarantee, method=rival.pair(), horizon=rival.horizon)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from hushfade import check
+from hushfade.check import Column
+from hushfade.decay import Decay
+from hushfade.errors import InvalidValue
+from hushfade.factors.factorization import Factorization
+from hushfade.privacy.guarantee import Guarantee, mu_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Noise = Literal["gaussian", "laplace"]
+Matrices: TypeAlias = "tuple[csr_array, csr_array]"
+
+
+def norm_order(noise: Noise) -> int:
+    """p, where ‖R‖₁→p is the sensitivity for that noise: 2 for Gaussian, 1 for Laplace."""
+    if noise not in get_args(Noise):
+        raise InvalidValue(f"noise must be 'gaussian' or 'laplace', got {noise!r}")
+    return 1 if noise == "laplace" else 2
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A linear mechanism for `horizon` steps of a decay.
+
+    Guarantee: with Gaussian noise (epsilon, delta), with Laplace noise epsilon alone, for streams
+    that differ by at most `change` in one step's total; `releases` > 1 means that so many
+    releases share the budget by basic composition, each with its part of epsilon and delta.
+    """
+
+    name: str
+    source: str  # author and year
+    decay: Decay
+    horizon: int
+    errors: Column = field(repr=False)  # ‖L_t‖ at each step: the deviation for noise of variance 1
+    sensitivity: float  # ‖R‖₁→₂ with Gaussian noise, ‖R‖₁→₁ with Laplace noise
+    memory: int  # numbers kept between steps
+    work: float  # additions and multiplications a step, in the mean
+    matrices: Callable[[], Matrices] = field(repr=False)  # L, R, sparse, to check by and simulate
+    noise: Noise = "gaussian"
+    releases: int = 1
+    online: bool = True  # False: an error at step t needs numbers of later steps
+    bias: float = 0.0  # β: the mean is within a factor 1 ± β of the truth, for x ≥ 0
+    pair: Callable[[], Factorization] | None = field(default=None, repr=False)  # to publish by
+
+    def __post_init__(self) -> None:
+        norm_order(self.noise)  # refuses other noise
+        if len(self.errors) != self.horizon:
+            raise InvalidValue(f"errors must be one a step, got {len(self.errors)}")
+
+    @property
+    def pure(self) -> bool:
+        """Whether it needs no delta."""
+        return self.noise == "laplace"
+
+    @property
+    def error_factor(self) -> float:
+        """The largest error for unit noise scale and unit change: ‖L‖₂→∞ ‖R‖.
+
+        With Laplace noise of scale 1/epsilon, whose variance is 2/epsilon², it is
+        √2 ‖L‖₂→∞ ‖R‖₁→₁.
+        """
+        return float(np.max(self.errors)) * self.sensitivity * (math.sqrt(2.0) if self.pure else 1)
+
+    def noise_stddev(self, guarantee: Guarantee, change: float = 1.0) -> float:
+        """The standard deviation of each z."""
+        _single(guarantee)
+        scale = self.sensitivity * check.positive(change=change)
+        if self.pure:
+            return math.sqrt(2.0) * scale * self.releases / guarantee.epsilon
+        if self.releases == 1:
+            return scale / guarantee.mu
+        return scale / mu_of(guarantee.epsilon / self.releases, guarantee.delta / self.releases)
+
+    def stddevs(self, guarantee: Guarantee, change: float = 1.0) -> Column:
+        """The exact standard deviation of the error at each step."""
+        return self.noise_stddev(guarantee, change) * self.errors
+
+    def simulate(
+        self,
+        totals: Column,
+        guarantee: Guarantee,
+        change: float = 1.0,
+        *,
+        generator: np.random.Generator,
+    ) -> Column:
+        """One simulated release of the step totals: L (R x + z).  Not private: float noise."""
+        L, R = self.matrices()
+        x = check.coefficients(totals=totals)
+        if len(x) != self.horizon:
+            raise InvalidValue(f"totals must be {self.horizon}, got {len(x)}")
+        scale = self.noise_stddev(guarantee, change)
+        if self.pure:
+            z = generator.laplace(scale=scale / math.sqrt(2.0), size=R.shape[0])
+        else:
+            z = generator.normal(scale=scale, size=R.shape[0])
+        return np.asarray(L @ (R @ x + z))
+
+
+def from_pair(
+    pair: Factorization, horizon: int, *, name: str, source: str, memory: int, work: float
+) -> Mechanism:
+    """The mechanism of a factor pair."""
+    n = check.count(horizon=horizon)
+
+    def matrices() -> Matrices:
+        from scipy.sparse import csr_array
+
+        L, R = pair.matrices(n)
+        return csr_array(L), csr_array(R)
+
+    return Mechanism(
+        name,
+        source,
+        pair.decay,
+        n,
+        pair.errors(n),
+        pair.sensitivity(n).value,
+        memory,
+        work,
+        matrices,
+        pair=lambda: pair,
+    )
+
+
+def _single(guarantee: Guarantee) -> None:
+    if guarantee.participations != 1:
+        raise InvalidValue("guarantee must be for one participation: rivals know no other")

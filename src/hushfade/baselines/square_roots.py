@@ -1,0 +1,245 @@
+"""The square root mechanisms and the dense optima, each as a `Mechanism`.
+
+    square root                      L = R = H, the Toeplitz matrix of √g
+    normalized square root           R = D⁻¹ H, L = H D        hushfade's gain per step
+    column-normalized square root    R = H D⁻¹, L = M D H⁻¹    D the column norms of H
+    compact square root              R, L of a few exponentials
+    dense optimum                    the least largest error, or the least mean square error
+
+A stream of any of them publishes s = M (x + R⁻¹z), with R⁻¹z drawn for all steps at the start: T
+numbers to keep, and M's own state.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushfade import check
+from hushfade.baselines.independent_noise import Cost, lower_toeplitz, sum_cost, weights
+from hushfade.baselines.mechanism import Matrices, Mechanism, from_pair
+from hushfade.check import Column
+from hushfade.decay import Decay
+from hushfade.factors import factorization
+from hushfade.factors.compact_taps import compact
+from hushfade.factors.exponentials import CompactTaps
+from hushfade.numerics import power_series
+from hushfade.theory import dense_pair, optimum
+from hushfade.theory.dense_pair import DenseFactorization
+
+LONGEST = 8192  # steps of the column-normalized root, whose errors cost O(T² log T)
+
+
+def square_root(decay: Decay, horizon: int) -> Mechanism:
+    """The paper's mechanism: L = R = H, the Toeplitz matrix of √g = Σ a_k x^k.
+
+    ‖L_t‖² = Σ_{k≤t} a_k²,  ‖R‖₁→₂² = Σ_{k<T} a_k²
+
+    For counting: Fichtenberger, Henzinger, Upadhyay 2023.  Any decay; its square root may grow
+    where g has a zero inside the unit disk.  Cost: O(T log T).
+
+    >>> from hushfade import NoDecay
+    >>> round(square_root(NoDecay(), 2).error_factor, 12)  # 1 + (1/2)²
+    1.25
+    """
+    n = len(weights(decay, horizon))
+    memory, work = _drawn_ahead(decay, n)
+    source = "Henzinger, Upadhyay, Upadhyay"
+    pair = factorization.square_root(decay)
+    return from_pair(pair, n, name="square root", source=source, memory=memory, work=work)
+
+
+def square_root_laplace(decay: Decay, horizon: int) -> Mechanism:
+    """The square root with Laplace noise, for comparison: noise on the input is never worse.
+
+    ‖L_t‖² = Σ_{k≤t} a_k²,  ‖R‖₁→₁ = Σ_{k<T} |a_k|
+
+    At the last step Σ|a_k| √(Σ a_k²) ≥ √(Σ f_k²), which is what `input_noise` has: Young's
+    inequality for a * a = f.  Any decay.  Cost: O(T log T).
+
+    >>> from hushfade import NoDecay
+    >>> round(square_root_laplace(NoDecay(), 2).error_factor, 6)  # √2 · 3/2 · √(5/4), not √2 · √2
+    2.371708
+    """
+    f = weights(decay, horizon)
+    a = power_series.square_root(f)
+
+    def matrices() -> Matrices:
+        return lower_toeplitz(a), lower_toeplitz(a)
+
+    return Mechanism(
+        "square root",
+        "Henzinger, Upadhyay, Upadhyay",
+        decay,
+        len(f),
+        np.sqrt(np.cumsum(a * a)),
+        float(np.sum(np.abs(a))),
+        *_drawn_ahead(decay, len(f)),
+        matrices,
+        "laplace",
+    )
+
+
+def normalized_root(decay: Decay, horizon: int) -> Mechanism:
+    """The square root with hushfade's gain per step, R = D⁻¹ H and L = H D, for that horizon.
+
+    See `factor.normalized`: d_t² = (S_{T-1-t} / S_t)^κ, S_m = Σ_{i≤m} a_i², with κ chosen.  Any
+    decay.  Cost: O(T log T).
+
+    >>> from hushfade import NoDecay
+    >>> normalized_root(NoDecay(), 64).error_factor < square_root(NoDecay(), 64).error_factor
+    True
+    """
+    n = len(weights(decay, horizon))
+    memory, work = _drawn_ahead(decay, n)
+    pair = factorization.normalized(decay, n)
+    name = "normalized square root"
+    return from_pair(pair, n, name=name, source="hushfade", memory=memory, work=work + 1.0)
+
+
+def column_normalized_root(decay: Decay, horizon: int) -> Mechanism:
+    """The square root with all columns of R of norm 1: R = H D⁻¹ and L = M D H⁻¹.
+
+    D = diag(d), d_j² = S_{T-1-j},  S_m = Σ_{i≤m} a_i²;  ‖R‖₁→₂ = 1,
+    ‖L_t‖² = Σ_j (Σ_i f_{t-i} d_i c_{i-j})²,  1/√g = Σ c_k x^k
+
+    The normalization of the literature: Choquette-Choo et al. 2023 for banded factors, Henzinger,
+    Kalinin, Upadhyay 2025 for the whole root and counting.  R = D⁻¹ H looks alike and is not the
+    same: its columns do not have norm 1.  Any decay, at most 8192 steps.  Cost: O(T² log T), some
+    seconds at 8192.
+
+    >>> from hushfade import NoDecay
+    >>> found = column_normalized_root(NoDecay(), 2)  # d = (√5/2, 1), L_1 = ((√5 - 1)/2, 1)
+    >>> round(found.error_factor**2, 6), found.sensitivity  # (5 - √5)/2
+    (1.381966, 1.0)
+    """
+    n = check.count(horizon=horizon, most=LONGEST)
+    f = weights(decay, n)
+    a = power_series.square_root(f)
+    c = power_series.inverse(a)
+    d = np.sqrt(np.cumsum(a * a)[::-1])
+
+    def matrices() -> Matrices:
+        L = lower_toeplitz(f) @ (d[:, None] * lower_toeplitz(c))
+        return L.tocsr(), (lower_toeplitz(a) / d[None, :]).tocsr()
+
+    memory, work = _drawn_ahead(decay, n)
+    return Mechanism(
+        "column-normalized square root",
+        "Henzinger, Kalinin, Upadhyay 2025",
+        decay,
+        n,
+        _column_normalized_errors(f, c, d),
+        1.0,
+        memory,
+        work + 1.0,
+        matrices,
+    )
+
+
+def compact_root(decay: Decay, horizon: int) -> Mechanism:
+    """The square root as a few exponentials, within 0.1 % of its error and of constant memory.
+
+    Buffered linear Toeplitz factors: Dvijotham, McMahan, Pillutla, Steinke, Thakurta 2024.  Decays
+    that are completely monotone, and windows.  Cost: the fit, tenths of a second, and O(T log T).
+
+    >>> from hushfade import Exponential
+    >>> compact_root(Exponential(half_life=24), 100).memory  # two sums each for R⁻¹z and M
+    3
+    """
+    n = len(weights(decay, horizon))
+    pair = compact(decay, horizon=n)
+    assert isinstance(pair.taps, CompactTaps)
+    cost = sum_cost(decay, n)
+    return from_pair(
+        pair,
+        n,
+        name="compact square root",
+        source="Dvijotham, McMahan, Pillutla, Steinke, Thakurta 2024",
+        memory=pair.taps.state + cost.memory,
+        work=3.0 * len(pair.taps.fading) + 3.0 * len(pair.taps.comb) + cost.work + 1.0,
+    )
+
+
+def max_optimum(decay: Decay, horizon: int) -> Mechanism:
+    """The factorization of the least largest error, to 0.01 %, at most 2048 steps.
+
+    ‖L‖₂→∞ ‖R‖₁→₂ = γ2(M), see `theory.dense.optimal`.  Li, Miklau, Hay, McGregor, Rastogi 2015 for
+    the mechanism; any decay.  Cost: some twenty `eigh` of size T.
+
+    >>> from hushfade import NoDecay
+    >>> round(max_optimum(NoDecay(), 2).error_factor, 3)  # 2/√3
+    1.155
+    """
+    pair = dense_pair.optimal(decay, _dense_horizon(decay, horizon))
+    return from_dense(pair, name="optimum, largest error", source="Li et al. 2015")
+
+
+def mean_optimum(decay: Decay, horizon: int) -> Mechanism:
+    """The factorization of the least mean square error, to 0.01 %, at most 2048 steps.
+
+    ‖L‖_F ‖R‖₁→₂ = γ_F(M), see `theory.dense.mean_optimal`.  Denisov, McMahan, Rush, Smith, Thakurta
+    2022; any decay.  Cost: some twenty `svd` of size T.
+
+    >>> from hushfade import NoDecay
+    >>> found = mean_optimum(NoDecay(), 2)
+    >>> round(float(np.linalg.norm(found.errors)) * found.sensitivity, 3)  # the golden ratio
+    1.618
+    """
+    pair = dense_pair.mean_optimal(decay, _dense_horizon(decay, horizon))
+    return from_dense(pair, name="optimum, mean square error", source="Denisov et al. 2022")
+
+
+def from_dense(pair: DenseFactorization, *, name: str, source: str) -> Mechanism:
+    """The mechanism of a dense pair."""
+    n = pair.horizon
+
+    def matrices() -> Matrices:
+        from scipy.sparse import csr_array
+
+        return csr_array(pair.left), csr_array(pair.right)
+
+    memory, work = sum_cost(pair.decay, n)
+    return Mechanism(
+        name,
+        source,
+        pair.decay,
+        n,
+        pair.errors(n),
+        pair.sensitivity().value,
+        memory + n,
+        work + n + 1.0,  # (n + 1)/2 products and (n - 1)/2 additions for R⁻¹z in the mean
+        matrices,
+    )
+
+
+def _dense_horizon(decay: Decay, horizon: int) -> int:
+    n = check.count(horizon=horizon, most=optimum.LARGEST)
+    return len(weights(decay, n))
+
+
+def _drawn_ahead(decay: Decay, n: int) -> Cost:
+    """M's own cost, n noises to keep and a Toeplitz product by FFT, shared by the n steps.
+
+    Two real FFTs of length 2n at 2.5 N log₂ N operations, 6 for each of n complex products, one
+    addition of the noise to the step's total.
+    """
+    memory, work = sum_cost(decay, n)
+    return Cost(memory + n, work + 10.0 * math.log2(2 * n) + 7.0)
+
+
+def _column_normalized_errors(f: Column, c: Column, d: Column) -> Column:
+    """√(Σ_j L_tj²), L's columns f * (d_i c_{i-j})_i by FFT, 64 at a time."""
+    from scipy import fft
+
+    n = len(f)
+    N = fft.next_fast_len(2 * n - 1, real=True)
+    transform = fft.rfft(f, N)
+    delayed = np.concatenate([np.zeros(n), c])
+    square = np.zeros(n)
+    for start in range(0, n, 64):
+        columns = [d * delayed[n - j : 2 * n - j] for j in range(start, min(start + 64, n))]
+        L = fft.irfft(transform * fft.rfft(columns, N), N)[:, :n]
+        square += np.sum(L * L, axis=0)
+    return np.sqrt(square)

@@ -1,0 +1,200 @@
+"""A plan in plain words, for somebody without the theory: who is protected, and what may go wrong.
+
+Guarantee: the odds are those of the plan's mu.  The best guess between neighbouring streams with
+prior ½ is right with probability Φ(mu/2); the posterior is above e^ε/(1 + e^ε) with probability
+Φ(mu/2 - ε/mu), which is more than delta (Dong, Roth, Su 2022).
+"""
+
+from __future__ import annotations
+
+import math
+
+from hushfade.decay import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.planning.plan import Plan
+from hushfade.privacy.guarantee import Guarantee, Neighbours, epsilon_of
+
+STEPS = 1000  # told of a plan that runs for ever
+
+DRAWING = """\
+    private half               the crossing               public half
+   .----------------.      .------------------.      .----------------.
+   |  totals x      |      |                  |      |  s = L y       |
+   |  v = R x       | ---> |  y = v + noise   | ---> |  published     |
+   '----------------'      '------------------'      '----------------'
+    whole numbers, exact    drawn once a step         only sees y
+
+    L R = the weights of the decay, so s = true decayed sums + L noise
+"""
+
+MECHANISM: dict[str, list[str]] = {
+    "What it does": [
+        "At every step, records come in and one number goes out: a sum in which old records count "
+        "less and less (or fully, or only within a window).",
+        "Noise hides each person's part. It is drawn before the number leaves, and never again for "
+        "the same step.",
+    ],
+    "Why two halves": [
+        "Noise on the published sums would have to be large, since one record is in all of them. "
+        "Noise on the totals would pile up. In between, at the crossing, both are small.",
+        "With the square root of the weights on either side the error is close to the least that "
+        "any such mechanism can have; every plan says how close, with a proof.",
+    ],
+    "Why it is safe": [
+        "Left of the crossing everything is whole numbers, so no rounding tells of the data. Right "
+        "of it nothing knows the data: rounding, plots and averages there cost no privacy.",
+        "The promise is for the whole series, all steps and keys together, for ever.",
+    ],
+    "Next": [
+        "hushfade plan --half-life 24 --epsilon 1 --delta 1e-6 -o plan.json",
+        "hushfade explain plan.json",
+    ],
+}
+
+
+def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
+    """The whole explanation: title and lines, a sentence or two each.
+
+    `person`: what was read was cut to the guarantee's limits, so that everybody is protected.
+    """
+    guarantee = plan.guarantee
+    return {
+        "What is published": _published(plan),
+        "Who is protected": _protected(guarantee, person),
+        "What is not protected": _unprotected(plan),
+        "How accurate": _accuracy(plan),
+        "What epsilon means": [
+            f"epsilon = {guarantee.epsilon:.4g}, delta = {guarantee.delta:.3g} "
+            f"(mu = {guarantee.mu:.4g}).",
+            *odds(guarantee.mu, guarantee.epsilon, guarantee.neighbours),
+        ],
+        "How near the optimum": [plan.certificate(steps_told(plan)).sentence()],
+        "What must not be done": _forbidden(plan),
+    }
+
+
+def steps_told(plan: Plan) -> int:
+    """Over how many steps the numbers are told: the horizon, or 1000."""
+    return plan.horizon or STEPS
+
+
+def posterior(epsilon: float) -> float:
+    """How sure one may become of a fact that was even odds: e^epsilon / (1 + e^epsilon).
+
+    >>> round(posterior(math.log(3)), 12)
+    0.75
+    """
+    return 1.0 / (1.0 + math.exp(-epsilon))
+
+
+def odds(mu: float, epsilon: float, neighbours: Neighbours) -> list[str]:
+    """What somebody who sees everything published may learn of one person."""
+    from scipy.special import ndtr
+
+    more, right = float(ndtr(mu / 2 - epsilon / mu)), float(ndtr(mu / 2))
+    added = neighbours == "add_remove"
+    fact = "that a person is in the data" if added else "which of two values a person has"
+    return [
+        f"Somebody holds it for even odds, 50 %, {fact}. After seeing all that is ever published "
+        f"they may be {100 * posterior(epsilon):.1f} % sure, and more than that with a probability "
+        f"of {more:.2g} only.",
+        f"Who has to guess is right at most {100 * right:.1f} times in 100; blind guesses are "
+        "right 50 times.",
+    ]
+
+
+def _published(plan: Plan) -> list[str]:
+    match plan.decay:
+        case NoDecay():
+            fades = "in which every record counts for ever"
+        case Exponential(half_life=half_life):
+            fades = f"in which a record counts half as much every {half_life:g} steps"
+        case PowerLaw(power=power):
+            fades = f"in which a record that is k steps old counts 1/(k+1)^{power:g}"
+        case SlidingWindow(length=length):
+            fades = f"of the last {length} steps"
+        case CustomDecay(values=values):
+            fades = f"in which the last {len(values)} steps count by listed weights, older ones not"
+        case _:
+            fades = f"with the weights {plan.decay!r}"
+    intake = plan.intake
+    each = "" if plan.keys is None else f", for each of {len(plan.keys)} declared keys"
+    ends = "for ever" if plan.horizon is None else f"for {plan.horizon} steps and not beyond"
+    if intake.norm is not None:
+        clipped = f"A record is a vector; longer ones are cut to length {intake.norm:g}."
+    else:
+        clipped = (
+            f"A record counts between {intake.low:g} and {intake.high:g}: values outside count as "
+            "the nearer of the two."
+        )
+    return [f"At every step the sum of the records, {fades}{each}; {ends}.", clipped]
+
+
+def _protected(guarantee: Guarantee, person: bool) -> list[str]:
+    records = guarantee.records_per_step
+    each = "one record" if records == 1 else f"up to {records} records"
+    if guarantee.participations == 1:
+        who = f"A person with {each} in one step."
+    else:
+        apart = f", at least {guarantee.separation} steps apart" * (guarantee.separation > 1)
+        who = f"A person with {each} in each of up to {guarantee.participations} steps{apart}."
+    if person:
+        many = who.removeprefix("A person with ").removesuffix(".")
+        who = f"Everybody, with all their records. Of each person at most {many} was counted."
+    if guarantee.neighbours == "add_remove":
+        hidden = "It is hidden whether the person is in the data at all, and with which values."
+    else:
+        hidden = (
+            "The values are hidden, and the keys. It is not hidden that the person has records, "
+            "and in which steps."
+        )
+    twice = epsilon_of(2 * guarantee.mu, guarantee.delta)
+    more = (
+        "Somebody with the records of two such people is protected less: by epsilon = "
+        f"{twice:.4g} at the same delta."
+    )
+    return [who, hidden, more]
+
+
+def _unprotected(plan: Plan) -> list[str]:
+    public = "the steps, the bounds" + ("" if plan.keys is None else ", the keys") + ", this plan"
+    return [
+        "What is true of many people: the published sums tell it, that is their purpose, and it "
+        "may say something about each of them.",
+        f"What was public before: {public}.",
+        "The data themselves, where they are kept, and the running stream with its saved state: "
+        "whoever can read those needs no published number.",
+    ]
+
+
+def _accuracy(plan: Plan) -> list[str]:
+    n = steps_told(plan)
+    half = 1.96 * plan.stddev(n)
+    true = 10.0 ** max(2, math.ceil(math.log10(5.0 * half)))
+    low, high = true - half, true + half
+    digits = max(0, 1 - math.floor(math.log10(half)))
+    return [
+        f"A true {true:.0f} will show as {low:.{digits}f} to {high:.{digits}f}, 95 times in 100 "
+        f"(at step {n}). On average the error is zero.",
+        f"All of the first {n} steps at once are within {plan.error_bound(n):.4g} of the truth, "
+        "95 times in 100" + (", for any one series." if plan.intake.lanes > 1 else "."),
+        "The error does not depend on the data: small sums have the same error as large ones.",
+    ]
+
+
+def _forbidden(plan: Plan) -> list[str]:
+    guarantee = plan.guarantee
+    twice = epsilon_of(math.sqrt(2.0) * guarantee.mu, guarantee.delta)
+    lines = [
+        "Publishing the same data twice with new noise, by a second run or from an old saved "
+        f"state: two such releases have epsilon = {twice:.4g} at this delta.",
+        "Choosing the bounds, the keys, the step or the decay by looking at the data: the largest "
+        "value is one person's.",
+        "Publishing anything else of the same data without adding it to the account, exact totals "
+        "and error reports included.",
+    ]
+    if guarantee.participations > 1 or guarantee.records_per_step > 1:
+        lines.append(
+            "Letting a person have more records than said above: whoever prepares the records has "
+            "to see to that."
+        )
+    return lines

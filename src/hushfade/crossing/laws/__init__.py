@@ -1,0 +1,1 @@
+"""The laws of the noise, each with exact probabilities on the integers."""

@@ -1,0 +1,343 @@
+"""Factors of constant memory: the right taps as a few exponentials, fitted to the square root.
+
+For a completely monotone decay g and √g are mixtures of exponentials (Stieltjes functions of x),
+and a few exponentials come close to √g:
+
+    r(x) = scale · c(x),           c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x),   ω_j > 0
+    r(x) = scale · c(x) / C(x^w)   for a sliding window of length w, C of the same form
+
+`compact(decay)` fits one.
+
+The fit.  On the circle let e(θ) = ln|r/√g|.  Under the weights |g| dθ the error factor of r over
+that of √g is √(mean(e^2e) · mean(e^-2e)) = 1 + 2 var(e) + ...: so var(e) is minimised, over rates
+and weights at once, by the method of Levenberg and Marquardt.  A horizon of n steps is told to the
+circle by its radius e^(-1/n).  What the fit is worth over n steps is then summed in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from hushfade import check
+from hushfade.check import Column, Matrix
+from hushfade.decay import (
+    ComplexColumn,
+    CustomDecay,
+    Decay,
+    Exponential,
+    Mixture,
+    NoDecay,
+    PowerLaw,
+    SlidingWindow,
+)
+from hushfade.errors import Diverges, InvalidType, InvalidValue
+from hushfade.factors.exponentials import (
+    CompactTaps,
+    Exponentials,
+    gained,
+    geometric,
+    power_sum,
+    powers,
+)
+from hushfade.factors.factorization import Factorization
+
+ENDLESS = 1 << 30  # a pair without a horizon is held to its loss over this many steps
+MOST = 16  # exponentials that `compact` tries
+RINGS = 3  # ring buffers that it tries for a window
+
+_FASTEST = 25.0  # a rate at which nothing is left after one step
+_ROWS = 1024  # lengths of a window that are summed; what follows is below 1e-7
+
+
+def compact(
+    decay: Decay, *, horizon: int | None = None, loss: float = 1e-3, order: int | None = None
+) -> Factorization:
+    """The pair of constant memory whose error factor is within `loss` of √g's, relatively.
+
+    It has the fewest exponentials that do, over the first `horizon` steps, or over 2^30 without
+    one.  Later the left factor falls like f itself, so the error of a power law ≤ ½ grows for ever,
+    if slowly.  `order` fixes the number of exponentials instead, whatever the loss.
+
+    For NoDecay, Exponential, PowerLaw and their positive mixtures; and for SlidingWindow, with one
+    ring buffer of its length down to a loss of about 0.15 %, two to 0.01 %, then three.
+    Cost: tenths of a second.
+
+    >>> pair = compact(Exponential(half_life=24))
+    >>> pair.taps.state, round(pair.error_factor(1000), 3)
+    (2, 1.817)
+    """
+    if not isinstance(decay, Decay):
+        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+    steps = ENDLESS if horizon is None else check.count(horizon=horizon, most=1 << 40)
+    if horizon is None and not decay.horizon_free:
+        raise Diverges(f"horizon must be given: {decay!r} is not known to be horizon-free")
+    if not check.positive(loss=loss) >= 1e-6:
+        raise InvalidValue(f"loss must be >= 1e-6, got {loss!r}")
+    if order is not None:
+        order = check.count(order=order, least=0, most=MOST)
+    goal = _goal(decay, steps)
+    first, best = None, math.inf
+    for taps in _candidates(goal, order, loss):
+        price = _error_factor(goal, taps) / goal.root - 1.0
+        if price <= loss:
+            return Factorization(decay, taps, horizon)
+        first, best = first or taps, min(best, price)
+    if order is None or first is None:
+        raise InvalidValue(f"loss must be >= {best:.2g} with {MOST} exponentials, got {loss!r}")
+    return Factorization(decay, first, horizon)
+
+
+# What a fit is worth -------------------------------------------------------------------------
+
+
+class _Goal(NamedTuple):
+    """√g over so many steps, f_0 = 1."""
+
+    scale: float  # √f_0 of the decay itself
+    decay: Exponentials  # f; for a window that of counting
+    period: int  # the window's length, or 0
+    steps: int
+    root: float  # the error factor of √g
+
+
+@lru_cache(maxsize=64)
+def _goal(decay: Decay, steps: int) -> _Goal:
+    scale = math.sqrt(float(decay.weights(1)[0]))
+    if isinstance(decay, Mixture) and len(decay.parts) == 1:
+        ((_, decay),) = decay.parts
+    period = 0
+    if isinstance(decay, SlidingWindow) and decay.length > 1:
+        period = decay.length if steps > decay.length else 0
+        decay = NoDecay()
+    if not decay.completely_monotone:
+        raise InvalidValue(
+            "decay must be completely monotone or a sliding window, for its square root to be "
+            f"near a few exponentials, got {decay!r}"
+        )
+    f = _exponentials(decay, steps)
+    # √g itself, by so many exponentials that its error factor, being stationary there, is right
+    # to 1e-7 (measured against the series: 1e-10)
+    circle = _circle(f, min(steps, period * _ROWS or steps))
+    near = _best(circle, len(circle.angle) // 8, 0)[1]
+    teeth = np.cumprod(np.append(1.0, 1.0 - 1.5 / np.arange(1, _ROWS))) if period else np.ones(1)
+    squares = [_squares(c, teeth, period or steps, steps) for c in (near, f.over(near))]
+    return _Goal(scale, f, period, steps, math.sqrt(math.prod(squares)))
+
+
+def _exponentials(decay: Decay, steps: int) -> Exponentials:
+    """f / f_0, for k < steps and to a relative 1e-10."""
+    parts = decay.parts if isinstance(decay, Mixture) else ((1.0, decay),)
+    total, weights, fades = 0.0, [], []
+    for weight, part in parts:
+        match part:
+            case NoDecay():
+                w, s = np.ones(1), np.zeros(1)
+            case Exponential():
+                w, s = np.ones(1), np.full(1, math.log(2.0) / part.half_life)
+            case PowerLaw() if part.power <= 60:
+                w, s = power_sum(part.power, steps, 1e-10)
+                w = w * np.exp(-s)
+            case PowerLaw() | SlidingWindow() | CustomDecay():  # f_0, then zeros or below 1e-18
+                w, s = part.weights(1), np.full(1, np.inf)
+            case _:
+                name = type(part).__name__
+                raise InvalidType(f"a decay of your own cannot be fitted, got {name}")
+        total += weight * float(np.sum(w))
+        weights.append(weight * w * np.exp(-s))
+        fades.append(-np.expm1(-s))
+    return Exponentials(np.concatenate(weights) / total, np.concatenate(fades))
+
+
+def _error_factor(goal: _Goal, taps: CompactTaps) -> float:
+    """‖r‖ · ‖g/r‖ over the goal's steps, for scale 1."""
+    period = goal.period or goal.steps
+    rows = min(_ROWS, -(-goal.steps // period))
+    right, left = taps.comb.inverse().first(rows), taps.comb.first(rows)
+    if goal.period:
+        left = np.diff(left, prepend=0.0)  # (1 - x^w) C(x^w)
+    return math.sqrt(
+        _squares(taps.fading, right, period, goal.steps)
+        * _squares(goal.decay.over(taps.fading), left, period, goal.steps)
+    )
+
+
+def _squares(c: Exponentials, teeth: Column, period: int, n: int) -> float:
+    """Σ of the first n squared coefficients of c(x) · teeth(x^period).
+
+    After lag i · period and up to the next multiple the coefficients are Σ_j ω_j G_ij (1-q_j)^m,
+    m = 0, 1, ..., G_i = (1-q)^period G_{i-1} + teeth_i; at the multiple the next tooth comes to it.
+    """
+    full, rest = divmod(n - 1, period)
+    if full >= len(teeth):
+        full, rest = len(teeth) - 1, 0
+    common = c.fades[:, None] + c.fades - np.outer(c.fades, c.fades)  # 1 - (1-q_i)(1-q_j)
+    rows = c.weights * gained(c.fades, period, teeth[: full + 1])
+    whole, last = rows[:-1], rows[-1]
+    ends = whole @ powers(c.fades, np.array([period - 1]))[:, 0]
+    total = np.sum(teeth[: full + 1] ** 2) + 2.0 * np.sum(teeth[1 : full + 1] * ends)
+    total += np.sum((whole @ geometric(common, period)) * whole)
+    return float(total + last @ geometric(common, rest) @ last)
+
+
+# The fit -------------------------------------------------------------------------------------
+
+
+class _Circle(NamedTuple):
+    """Points on which r is compared with √g, by falling angle."""
+
+    angle: Column
+    over_x: ComplexColumn  # 1/x
+    over_y: ComplexColumn  # 1/x^w
+    aim: ComplexColumn  # what c should be
+    size: Column  # ln|√g|
+    mass: Column  # |g| dθ, 1 in all
+    slowest: float  # the rate below which there is nothing
+
+
+def _candidates(goal: _Goal, order: int | None, loss: float) -> Iterator[CompactTaps]:
+    """Taps of growing state.  A comb that no c makes fine enough is passed over."""
+    circle = _lobes(goal.period) if goal.period else _circle(goal.decay, goal.steps)
+    for rings in range(1, RINGS + 1) if goal.period else (0,):
+        if order is None and 0 < rings < RINGS:
+            least, _, _ = _fit(circle, _start(circle, MOST, 0.01), rings)
+            if 2.0 * least > loss:
+                continue
+        for d in range(MOST + 1) if order is None else (order,):
+            _, c, comb = _best(circle, d, rings)
+            yield CompactTaps(goal.scale, c, comb, goal.period or 1)
+
+
+def _best(circle: _Circle, d: int, rings: int) -> tuple[float, Exponentials, Exponentials]:
+    """The fit of least variance from three starts."""
+    fits = (_fit(circle, _start(circle, d, low), rings) for low in (0.1, 0.01, 0.001))
+    return min(fits, key=lambda fit: fit[0])
+
+
+def _circle(f: Exponentials, n: int) -> _Circle:
+    """Six points an octave on the circle of radius e^(-1/n), down to where nothing changes."""
+    with np.errstate(divide="ignore"):
+        slowest = min(6.0, float(np.min(-np.log1p(-f.fades))))
+    octaves = math.ceil(math.log2(20.0 * math.pi / (slowest + 1.0 / n))) + 1
+    nodes, weights = np.polynomial.legendre.leggauss(6)
+    angle = math.pi * np.exp2(-(np.arange(octaves)[:, None] + (nodes + 1) / 2)).ravel()
+    over_x = np.exp(1.0 / n - 1j * angle)
+    g = 1.0 + f.weights @ (1.0 / (np.expm1(1.0 / n - 1j * angle) + f.fades[:, None]))
+    mass = np.tile(weights, octaves) * angle * np.abs(g)
+    size = np.log(np.abs(g)) / 2
+    return _Circle(angle, over_x, over_x, np.sqrt(g), size, mass / np.sum(mass), slowest)
+
+
+def _lobes(w: int) -> _Circle:
+    """Points of the unit circle for a window, √g = (1-x)^-½ (1-y)^½ with y = x^w.
+
+    θ = (2πk + φ)/w.  The near lobes k are taken one by one, the first in octaves of φ.  Far ones
+    differ so little that k may be a real number: four of them stand for each octave of k.
+    """
+    turn, near = 2.0 * math.pi, min(16, w // 2)
+    octaves = [0.0, *(turn * np.exp2(np.arange(-8.0, 1.0)))]
+    panels = [(0.0, low, high, 1.0) for low, high in pairwise(octaves)]  # k, from φ, to φ, weight
+    panels += [(float(k), 0.0, turn, 1.0) for k in range(1, near)]
+    if w == 2 * near + 1:
+        panels.append((float(near), 0.0, turn / 2, 1.0))
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+    low, end = near - 0.5, w // 2 - 0.5
+    while low < end:
+        half = min(low, end - low) / 2
+        panels += [
+            (low + half * (1 + node), 0.0, turn, half * weight)
+            for node, weight in zip(nodes, weights, strict=True)
+        ]
+        low += 2 * half
+    panels.sort(reverse=True)
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    k, start, stop, factor = np.array(panels).T[:, :, None]
+    phi = start + (stop - start) * (1 - nodes) / 2
+    angle = ((turn * k + phi) / w).ravel()
+    over_x, over_y = np.exp(-1j * angle), np.exp(-1j * phi).ravel()
+    aim = (1 - over_x.conj()) ** -0.5
+    size = np.log(np.abs(aim) * np.sqrt(np.abs(1 - over_y)))
+    mass = (factor * (stop - start) * weights).ravel() * np.exp(2 * size)
+    return _Circle(angle, over_x, over_y, aim, size, mass / np.sum(mass), 0.0)
+
+
+def _start(circle: _Circle, d: int, low: float) -> Matrix:
+    """ln(rate - slowest) and z of d exponentials, from which to start.
+
+    The rates are geometric, from the angle below which the share `low` of the mass lies, up to 1;
+    the density of exponentials at rate s is about 0.45 of √g's imaginary part at angle s.
+    """
+    below = np.cumsum(circle.mass[::-1])[::-1]
+    least = min(float(circle.angle[np.argmin(np.abs(below - low))]), 0.25)
+    apart = -math.log(least) / max(d - 1, 1)
+    y = math.log(least) + apart * (np.arange(d) if d > 1 else np.full(d, 0.5))
+    density = np.interp(y, np.log(circle.angle[::-1]), circle.aim.imag[::-1])
+    t = np.maximum(0.45 * apart * np.exp(y - circle.slowest) * density, 1e-12) / 2
+    t *= 0.3 / max(0.3, np.sum(t))  # f_1 / 2 = a_1 ≤ ½
+    return np.stack([y, np.log(t / (1.0 - np.sum(t)))])
+
+
+def _fit(circle: _Circle, start: Column, rings: int) -> tuple[float, Exponentials, Exponentials]:
+    """The least variance of ln|c / C / √g| near the start, c and C.
+
+    Sought are y = ln(rate - slowest) and z with ω_j = (1 + e^-rate) t_j, t_j = e^z_j / (1 + Σ e^z):
+    so no rate is below the slowest, no weight below 0, and c(-1) = 1 - Σ t is above 0.
+    """
+    from scipy.optimize import least_squares
+
+    comb = np.repeat(np.log([[0.3], [0.3]]), rings, axis=1)
+    comb[0] -= math.log(4.0) * np.arange(rings)
+    start = np.concatenate([start.ravel(), comb.ravel()])
+    cut = len(start) - comb.size
+    root = np.sqrt(circle.mass)
+    anchor = 1e-7 * np.eye(len(start))  # holds what the circle does not feel
+
+    def halves(p: Column) -> Iterator[tuple[float, ComplexColumn, Column, Column, Column]]:
+        for sign, over, slowest, part in (
+            (1.0, circle.over_x, circle.slowest, p[:cut]),
+            (-1.0, circle.over_y, 0.0, p[cut:]),
+        ):
+            above, t = np.exp(np.clip(part, -60.0, math.log(_FASTEST))).reshape(2, -1)
+            yield sign, over, above, slowest + above, t / (1.0 + np.sum(t))
+
+    def compared(p: Column) -> tuple[Column, Matrix]:
+        e, slopes = -circle.size, []
+        for sign, over, above, rates, t in halves(p):
+            theta = np.exp(-rates)[:, None]
+            term = 1.0 / (over - theta)
+            c = 1.0 + (t * (1.0 + theta[:, 0])) @ term
+            e = e + sign * np.log(np.abs(c))
+            each = sign * t[:, None] * term / c
+            share = (1.0 + theta) * each
+            by_y = -theta * above[:, None] * (each + share * term)
+            slopes += [by_y.real, (share - t[:, None] * np.sum(share, axis=0)).real]
+        J = np.concatenate(slopes)
+        return (
+            np.concatenate([root * (e - circle.mass @ e), anchor @ (p - start)]),
+            np.concatenate([(root * (J - (J @ circle.mass)[:, None])).T, anchor]),
+        )
+
+    def distance(p: Column) -> Column:
+        return compared(p)[0]
+
+    def slope(p: Column) -> Matrix:
+        return compared(p)[1]
+
+    p = start
+    if len(p):
+        p = least_squares(distance, p, slope, ftol=1e-4, xtol=1e-4, method="lm", max_nfev=100).x
+    c, C = (_merged(rates, t) for _, _, _, rates, t in halves(p))
+    return float(np.sum(distance(p)[: len(root)] ** 2)), c, C
+
+
+def _merged(rates: Column, t: Column) -> Exponentials:
+    """In order; rates within a relative 1e-6 of each other as one."""
+    order = np.argsort(rates)
+    weights, fades = (t * (1.0 + np.exp(-rates)))[order], -np.expm1(-rates[order])
+    groups = np.flatnonzero(np.diff(fades, prepend=-1.0) > 1e-6 * fades)
+    return Exponentials(np.add.reduceat(weights, groups) if len(groups) else weights, fades[groups])

@@ -1,0 +1,80 @@
+"""By how much one person's change moves R x in ℓ2, for one appearance or for several."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushfade.check import Column
+from hushfade.numerics import fft_products, unit_disk
+
+
+def once(r: Column, gain: Column) -> float:
+    """The largest column norm of diag(gain) Toeplitz(r), from above: max_s √(Σ_k gain_{s+k}² r_k²).
+
+    >>> round(once(np.array([1.0, 0.5]), np.array([1.0, 2.0])) ** 2, 9)  # 1 + 2²/4, or 2²
+    4.0
+    """
+    n = len(r)
+    squares = gain[::-1] ** 2.0, r**2
+    # an FFT errs relative to its largest terms: its error bound is added
+    slack = 2.0**-50 * math.log2(2 * n) * math.prod(map(np.linalg.norm, squares))
+    return math.sqrt(float(np.max(fft_products.plain_product(*squares, slice(0, n)))) + slack)
+
+
+def repeated(r: Column, k: int, b: int) -> tuple[float, bool]:
+    """The largest ‖Σ_i ±R e_{s_i}‖ of up to k columns at least b apart, within len(r) steps.
+
+    And whether it is exact.  For r ≥ 0 that does not increase it is ‖Σ_{i<k} r shifted by ib‖
+    (Kalinin & Lampert 2024).  Otherwise it is bounded by Σ_{i,j} of the largest correlation of |r|
+    at lags ≥ |i-j| b.  Cost: O(len(r)), or one FFT product.
+
+    >>> repeated(np.array([1.0, 0.5, 0.0]), 2, 1)  # ‖(1, 1.5, 0.5)‖
+    (1.8708286933869707, True)
+    """
+    if k == 1:
+        return float(np.linalg.norm(r)), True
+    if not unit_disk.falls(r):
+        return _bound(r, k, b), False
+    b = min(b, len(r))
+    total = _endless(r, b)
+    total[k * b :] -= total[: max(len(r) - k * b, 0)].copy()
+    return float(np.linalg.norm(total)), True
+
+
+def forever(r: Column, k: int, b: int) -> tuple[float, bool]:
+    """The same in a stream without end, for taps that are r, then zeros.
+
+    Where q columns overlap, each beyond the q-th adds what one period of endlessly many has.
+
+    >>> forever(np.array([1.0, 0.5]), 2, 1), forever(np.array([1.0, 0.5]), 10**18, 1)[0]
+    ((1.8708286933869707, True), 1500000000.0)
+    """
+    b = min(b, len(r))  # farther apart they do not meet either
+    if not unit_disk.falls(r):
+        return _bound(r, k, b), False
+    q = min(k, -(-len(r) // b))
+    first = repeated(np.concatenate([r, np.zeros((q - 1) * b)]), q, b)[0]
+    period = _endless(r, b)[-b:]
+    return math.hypot(first, math.sqrt(k - q) * float(np.linalg.norm(period))), True
+
+
+def _endless(r: Column, b: int) -> Column:
+    """Σ_{i≥0} r shifted by ib, within len(r) steps: exact where r is whole, in whatever unit."""
+    n = len(r)
+    padded = np.zeros((-(-n // b), b))
+    padded.ravel()[:n] = r
+    return np.cumsum(padded, axis=0).ravel()[:n]
+
+
+def _bound(r: Column, k: int, b: int) -> float:
+    """√(Σ_{i,j<k} of the largest correlation of |r| at lags ≥ |i-j| b)."""
+    n, size = len(r), np.abs(r)
+    correlation = fft_products.plain_product(size[::-1], size, slice(0, n))[
+        ::-1
+    ]  # Σ_i |r_i| |r_{i+d}|
+    beyond = np.maximum.accumulate(correlation[::-1])[::-1]  # the largest at lags ≥ d
+    meeting = beyond[b::b][: k - 1]
+    times = 2.0 * (float(k) - np.arange(1, len(meeting) + 1))
+    return math.sqrt(k * float(correlation[0]) + float(times @ meeting))

@@ -1,0 +1,79 @@
+"""What a stream will cost, before it runs: memory, and work a step.
+
+Both halves look back as far as the taps reach, the public one also as far as the decay's windows
+and lists.  All memory is laid out at the start; the operating system gives it as it is written to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hushfade.convolve import BLOCK
+from hushfade.factors.factorization import Factorization
+from hushfade.factors.taps import IntegerTaps
+from hushfade.public.recursion import recursion
+
+AHEAD = 1 << 10  # draws made in one go for single steps
+CHUNK = 1 << 15  # draws made in one go by `run`: they stay in the cache until they are used
+
+_TABLE = 1 << 20  # bytes of the noise's table, at most
+_DRAW = 96  # bytes for each draw that is made in one go: random words, places, the draw itself
+# Nanoseconds near those of docs/results/benchmarks.md: a guide, right within a factor of two there
+_CALL, _NOISE, _EACH = 1900.0, 11.0, 0.55
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a stream with so many lanes costs at most."""
+
+    lanes: int
+    totals: int  # raw totals that each lane keeps
+    memory: int  # bytes, besides the arrays handed in and out
+    work: int  # multiply-adds a step and lane, noise apart
+
+    @property
+    def live_seconds(self) -> float:
+        """Of one live step, roughly."""
+        return 1e-9 * (_CALL + self.lanes * (_NOISE + _EACH * self.work))
+
+    @property
+    def block_seconds(self) -> float:
+        """Of one step among many given at once, roughly."""
+        return 1e-9 * self.lanes * (_NOISE + _EACH * self.work)
+
+
+def cost(pair: Factorization, lanes: int) -> Cost:
+    """The cost of streaming a pair with integer taps."""
+    taps, found = pair.taps, recursion(pair.decay)
+    assert isinstance(taps, IntegerTaps)
+    jumps, poles = len(taps.jumps), len(found.fades)
+    windows, listed = len(found.windows), len(found.listed)
+    past, seen = rows(pair, lanes)
+    public = 2 + poles + 2 * windows
+    fixed = 4 * jumps + (pair.horizon or 0 if pair.gain is not None else 0)
+    fixed += 2 * poles + 2 * windows + listed + BLOCK + 16
+    numbers = 2 * fixed + lanes * (1 + past + public + seen) + public + seen + BLOCK
+    working = max(lanes * (AHEAD // lanes or 1), CHUNK)
+    if pair.gain is not None:  # the errors of all its steps, by a product of transforms
+        numbers += 16 * (pair.horizon or 0)
+    return Cost(
+        lanes,
+        past,
+        8 * numbers + _DRAW * working + _TABLE,
+        2 * jumps + 2 * poles + 2 * windows + listed,
+    )
+
+
+def reach(pair: Factorization) -> tuple[int, int]:
+    """How many steps back the private and the public half look."""
+    support = pair.taps.support
+    assert support is not None
+    support = min(support, pair.horizon or support)
+    return support, max(support, recursion(pair.decay).memory)
+
+
+def rows(pair: Factorization, lanes: int) -> tuple[int, int]:
+    """The rows of both halves' rings: what they look back at, and room for what is being taken."""
+    past, seen = reach(pair)
+    spare = BLOCK if lanes == 1 else 1
+    return past + spare, seen + spare

@@ -1,0 +1,104 @@
+"""A plan in words and numbers that a reader without the theory understands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hushfade.public.recursion import recursion
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
+
+
+def table(plan: Plan) -> str:
+    """The sentences, then the rows."""
+    listed = rows(plan)
+    width = max(len(name) for name, _ in listed)
+    return "\n".join(
+        [*sentences(plan), "", *(f"  {name:<{width}}  {text}" for name, text in listed)]
+    )
+
+
+def sentences(plan: Plan) -> list[str]:
+    """One sentence of guarantee, one of accuracy, one of the distance from the optimum."""
+    n = plan.horizon or 1000
+    shown = plan.stddev(n) * 1.96
+    accuracy = (
+        f"A released value is unbiased; 95 of 100 are within {shown:.4g} of the true decayed "
+        f"sum (a true 1000 shows as {1000 - shown:.0f} to {1000 + shown:.0f})."
+    )
+    return [plan.guarantee.sentence(), accuracy, plan.certificate(n).sentence()]
+
+
+def facts(plan: Plan) -> list[tuple[str, str]]:
+    """What was chosen."""
+    intake = plan.intake
+    largest = intake.largest_total * intake.resolution
+    ends = ", for ever" if plan.horizon is None else f", {plan.horizon} steps"
+    return [
+        ("decay", repr(plan.decay)),
+        ("method", plan.method + ends),
+        ("released", _lanes(plan)),
+        ("records", _records(plan)),
+        ("grid", f"{intake.resolution:g}; a step's total up to {largest:.3g}"),
+    ]
+
+
+def rows(plan: Plan) -> list[tuple[str, str]]:
+    """What was chosen, and the numbers, each with its name."""
+    n = plan.horizon or 1000
+    deviations = plan.stddevs(n)
+    bound = plan.error_bound(n)
+    each = "" if plan.intake.lanes == 1 else ", for any one of them"
+    cost = plan.cost
+    return [
+        *facts(plan),
+        ("sensitivity", f"{plan.sensitivity:.6g}"),
+        ("noise", f"standard deviation {plan.noise_stddev:.6g} at each step"),
+        ("error", f"standard deviation {deviations[0]:.4g} at step 1, {deviations[-1]:.4g} at {n}"),
+        ("all steps", f"error below {bound:.4g} at all {n} steps at once, 95 %" + each),
+        ("rounding", f"costs {100 * max(plan.loss, 0.0):.3f} % of accuracy"),
+        ("weights", _weights(plan)),
+        ("memory", f"{_bytes(cost.memory)} at most; {cost.totals} past totals a key"),
+        ("work", f"{cost.work} multiply-adds a step and key, and a draw"),
+        ("time", f"about {_time(cost.live_seconds)} a step; {_time(cost.block_seconds)} in blocks"),
+    ]
+
+
+def _lanes(plan: Plan) -> str:
+    if plan.keys is not None:
+        return f"one decayed sum for each of {len(plan.keys)} keys"
+    if plan.intake.norm is not None:
+        return f"one decayed vector sum of width {plan.intake.width}"
+    return "one decayed sum"
+
+
+def _records(plan: Plan) -> str:
+    intake = plan.intake
+    if intake.norm is not None:
+        return f"vectors clipped to norm {intake.norm:g}"
+    return f"clipped to [{intake.low:g}, {intake.high:g}]"
+
+
+def _weights(plan: Plan) -> str:
+    error = recursion(plan.decay).relative_error
+    if not error:
+        return "those of the decay, exactly"
+    if error <= 1e-20:
+        return "those of the decay, cut where they are below 1e-20"
+    return f"a sum of exponentials, within {error:g} of the decay's, relatively"
+
+
+def _bytes(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"
+
+
+def _time(seconds: float) -> str:
+    for scale, unit in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")):
+        if seconds * scale < 1000:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds:.3g} s"

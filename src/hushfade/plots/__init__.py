@@ -1,0 +1,37 @@
+"""Pictures of releases, plans, promises and rivals, and charts for the terminal.
+
+    series      a released series with its error band, a panel a key
+    errors      the error of every mechanism of a comparison against time
+    weights     a plan's weights and taps, and what one record adds to the sum
+    privacy     epsilon against delta, for one release and for several
+    plans       several plans side by side
+    overview    a plan on one page
+    chart       a line for the terminal
+    sparkline   a row of bars for the terminal
+    write       a figure as a PNG or SVG file, whole or not at all
+
+Pictures are matplotlib figures; matplotlib and rich are imported when the first is drawn.
+"""
+
+from __future__ import annotations
+
+from hushfade.plots.error_curves import errors
+from hushfade.plots.figure_file import write
+from hushfade.plots.plan_comparison import plans
+from hushfade.plots.plan_overview import overview
+from hushfade.plots.privacy_curves import privacy
+from hushfade.plots.released_series import series
+from hushfade.plots.terminal_chart import chart, sparkline
+from hushfade.plots.weight_curves import weights
+
+__all__ = [
+    "chart",
+    "errors",
+    "overview",
+    "plans",
+    "privacy",
+    "series",
+    "sparkline",
+    "weights",
+    "write",
+]

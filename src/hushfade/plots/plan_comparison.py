@@ -1,0 +1,144 @@
+"""Several plans side by side: their errors, their promises, and how near the optimum they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hushfade import check
+from hushfade.errors import InvalidValue
+from hushfade.plots import style, thinning
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from hushfade.planning.plan import Plan
+
+STEPS = 1000  # without a horizon
+COLUMNS = 400  # of a panel
+
+
+def plans(plans: Mapping[str, Plan], steps: int | None = None) -> Figure:
+    """The plans' standard deviations against the step, and a row a plan with its numbers.
+
+    A row has the largest error, the proven least of any Gaussian factorization mechanism for that
+    decay and promise, their ratio, epsilon and delta.  Without `steps` the longest horizon is
+    meant, 1000 steps for plans that have none; a plan with a shorter horizon ends there.
+    """
+    if not plans:
+        raise InvalidValue("plans must hold one plan at least, got none")
+    longest = max(plan.horizon or STEPS for plan in plans.values())
+    n = longest if steps is None else check.count(steps=steps)
+    kinds = {style.terms(plan.decay, plan.guarantee) for plan in plans.values()}
+    tall = len(plans) * (0.34 if len(kinds) == 1 else 0.62)
+    figure = style.figure(9.5, 5.0 + tall)
+    above, below = figure.subplots(2, 1, height_ratios=[3.0, 0.2 + tall])
+    draw_errors(above, plans, n)
+    _draw_rows(below, plans, n, told=len(kinds) > 1)
+    terms = kinds.pop() if len(kinds) == 1 else "decay, epsilon and delta stand at each row below"
+    count = "1 plan" if len(plans) == 1 else f"{len(plans)} plans"
+    style.headline(figure, f"{count} over {n} steps" if n > 1 else f"{count}, step 1", terms)
+    return figure
+
+
+def draw_errors(axes: Axes, plans: Mapping[str, Plan], n: int) -> None:
+    """Each plan's standard deviation at the steps 1, ..., n; a single plan's least too, named."""
+    top, bottom = 0.0, np.inf
+    for rank, (name, plan) in enumerate(plans.items()):
+        s = plan.stddevs(_steps(plan, n))
+        steps = np.arange(1, len(s) + 1, dtype=np.float64)
+        at = thinning.kept(np.log(steps), s, columns=COLUMNS)
+        colour, dashes = style.line(rank)
+        axes.plot(
+            steps[at],
+            s[at],
+            color=colour,
+            linestyle=dashes,
+            linewidth=1.8,
+            marker="o" if len(s) <= 24 else "",
+            markersize=3.5,
+            label=style.short(name, 60),
+        )
+        top, bottom = max(top, float(np.max(s))), min(bottom, float(np.min(s)))
+    if len(plans) == 1:
+        (plan,) = plans.values()
+        low = least(plan, n)
+        axes.axhline(
+            low,
+            color=style.BLACK,
+            linestyle="--",
+            linewidth=1.2,
+            label=f"proven least of the largest error, {low:.4g}",
+        )
+        style.legend(axes)
+        bottom = min(bottom, low)
+    if top > 10.0 * bottom:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(0.0, 1.08 * top)
+    if n > 24:
+        axes.set_xscale("log")
+    else:
+        axes.set_xlim(0.5, n + 0.5)
+        style.whole_steps(axes)
+    style.plain_numbers(axes)
+    style.tidy(
+        axes,
+        x="step",
+        y="standard deviation,\nin the records' unit",
+        title="Error of the published sum",
+    )
+
+
+def least(plan: Plan, n: int) -> float:
+    """The proven least of the largest standard deviation over the first n steps."""
+    n = _steps(plan, n)
+    return plan.max_stddev(n) / plan.certificate(n).ratio
+
+
+def _draw_rows(axes: Axes, plans: Mapping[str, Plan], n: int, *, told: bool) -> None:
+    """A row a plan, the first on top, drawn like its line: the names are the figure's legend."""
+    largest = [plan.max_stddev(_steps(plan, n)) for plan in plans.values()]
+    lows = [least(plan, n) for plan in plans.values()]
+    start = 0.0
+    if max(largest) > 10.0 * min(lows):
+        axes.set_xscale("log")
+        start = min(lows) / 2.0
+        axes.set_xlim(start, max(largest) * (max(largest) / start) ** 0.5)
+        style.plain_numbers(axes)
+    else:
+        axes.set_xlim(0.0, 1.45 * max(largest))  # the numbers stand right of the dots
+    for row, (high, low) in enumerate(zip(largest, lows, strict=True)):
+        colour, dashes = style.line(row)
+        axes.plot([start, high], [row, row], color=colour, linestyle=dashes, linewidth=1.8)
+        axes.plot([high], [row], color=colour, marker="o", markersize=7)
+        axes.plot([low], [row], color=style.BLACK, marker="|", markersize=14, markeredgewidth=1.8)
+        axes.annotate(
+            f"{high:.4g} / {low:.4g} = {high / low:.3f}",
+            (high, row),
+            xytext=(9, 0),
+            textcoords="offset points",
+            verticalalignment="center",
+            fontsize=style.SMALL,
+        )
+    names = [style.short(name, 40) for name in plans]
+    if told:
+        names = [
+            f"{name}\n{style.short(repr(plan.decay), 40)}\n{style.terms(None, plan.guarantee)}"
+            for name, plan in zip(names, plans.values(), strict=True)
+        ]
+    axes.set_yticks(range(len(plans)), names, parse_math=False)
+    axes.set_ylim(len(plans) - 0.5, -0.5)
+    style.tidy(
+        axes,
+        x="standard deviation, in the records' unit",
+        y="plan",
+        title="Largest error (dot) / proven least of Gaussian factorizations (bar) = ratio",
+    )
+
+
+def _steps(plan: Plan, n: int) -> int:
+    return n if plan.horizon is None else min(n, plan.horizon)

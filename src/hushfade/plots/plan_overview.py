@@ -1,0 +1,42 @@
+"""A plan on one page: weights, error, privacy, and what is promised in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hushfade.plots import style
+from hushfade.plots.plan_comparison import STEPS, draw_errors
+from hushfade.plots.privacy_curves import draw_curves
+from hushfade.plots.weight_curves import draw_record, draw_taps
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hushfade.planning.plan import Plan
+
+
+def overview(plan: Plan) -> Figure:
+    """One page for a plan: four panels and the sentences of its guarantee and its certificate.
+
+    The error is drawn over the horizon, or 1000 steps for a plan that has none.
+
+    Guarantee: that of the plan, in the words under the panels.
+    """
+    n = plan.horizon or STEPS
+    figure = style.figure(11.5, 9.8)
+    (above, beside), (left, right) = figure.subplots(2, 2)
+    draw_taps(above, plan)
+    draw_record(beside, plan)
+    draw_errors(left, {"standard deviation of the error": plan}, n)
+    draw_curves(right, plan.guarantee)
+    far = "for ever" if plan.horizon is None else f"horizon {plan.horizon}"
+    title = f"Plan: {plan.method.replace('_', ' ')}, {far}"
+    style.headline(figure, title, style.terms(plan.decay, plan.guarantee))
+    words = (plan.guarantee.sentence(), plan.certificate(n).sentence())
+    figure.supxlabel(
+        "\n".join(style.wrapped(sentence, 145) for sentence in words),
+        fontsize=10,
+        x=0.01,
+        horizontalalignment="left",
+    )
+    return figure

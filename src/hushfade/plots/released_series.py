@@ -1,0 +1,234 @@
+"""A released series with its error band, one panel a key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, tzinfo
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hushfade import check
+from hushfade.check import Column, Matrix
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.plots import style, thinning
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from hushfade.decay import Decay
+    from hushfade.privacy.guarantee import Guarantee
+
+MOST_KEYS = 12  # panels in one figure
+COLUMNS = 600  # of a figure, shared by the panels side by side: below its pixels
+
+
+def series(
+    times: ArrayLike | Sequence[date],
+    values: ArrayLike,
+    stddevs: ArrayLike,
+    *,
+    keys: Sequence[str] | None = None,
+    decay: Decay | None = None,
+    guarantee: Guarantee | None = None,
+    label: str = "decayed sum",
+    confidence: float = 0.95,
+    truth: ArrayLike | None = None,
+    time_label: str | None = None,
+) -> Figure:
+    """The released values with their interval, value ± z · stddev, at each time.
+
+    `times` are n step numbers or n dates and times, not descending; `values` is (n,) or (n, keys)
+    and so is `truth`; `stddevs` is (n,), the same for all keys.  z is the normal quantile of
+    `confidence`, at each step by itself.  Draw `truth` only where the records are public.  Any
+    array will do: numpy's, pandas' or Polars'.
+
+    The first 12 keys are drawn.  Panels share the vertical scale unless a key's range is less
+    than an eighth of all; the figure says so.  Of more than 2400 points (4 for each of 600 columns
+    of the figure) a column shows the first, last, least and largest, and the widest band.
+    """
+    from scipy.special import ndtri
+
+    confidence = check.real(confidence=confidence)
+    if not 0 < confidence < 1:
+        raise InvalidValue(f"confidence must be in (0, 1), got {confidence!r}")
+    clock = _clock(times)
+    released, s = _columns(values=values), check.coefficients(stddevs=stddevs)
+    for name, length in (("values", len(released)), ("stddevs", len(s))):
+        if length != len(clock.x):
+            raise InvalidValue(f"{name} must have one row a time, {len(clock.x)}, got {length}")
+    if not float(np.min(s)) >= 0:
+        raise InvalidValue(f"stddevs must be >= 0, got {float(np.min(s))!r}")
+    true = None if truth is None else _columns(truth=truth)
+    if true is not None and true.shape != released.shape:
+        raise InvalidValue(f"truth must have the shape {released.shape}, got {true.shape}")
+    names = _names(keys, released.shape[1])
+    shown = min(len(names), MOST_KEYS)
+    margin = float(-ndtri((1.0 - confidence) / 2.0)) * s
+    chance, words = f"{100 * confidence:.6g} %", time_label or clock.label
+
+    across = 1 if shown <= 3 else 2 if shown <= 8 else 3
+    down = math.ceil(shown / across)
+    figure = style.figure(9.0 if across < 3 else 12.0, 2.8 + 2.0 * down)
+    alike = _alike(released[:, :shown], margin)
+    panels = figure.subplots(down, across, sharex=True, sharey=alike, squeeze=False).ravel()
+    for place, axes in enumerate(panels[:shown]):
+        one = None if true is None else true[:, place]
+        columns = COLUMNS // across
+        _draw(axes, clock.x, released[:, place], margin, one, chance, columns=columns)
+        lowest = place + across >= shown
+        style.tidy(
+            axes,
+            x=words if lowest else "",
+            title=style.short(names[place], 100 if across == 1 else 46),
+        )
+        axes.tick_params(labelbottom=lowest)
+    clock.dress(panels[0])
+    for axes in panels[shown:]:
+        axes.set_visible(False)
+    figure.supylabel(label, fontsize=style.LABEL, parse_math=False)
+    style.legend_below(figure, panels[0])
+    notes = [f"The first {shown} of {len(names)} keys."] if shown < len(names) else []
+    notes += [] if alike else ["Each panel has its own vertical scale."]
+    title = f"Released {label}, with {chance} interval"
+    style.headline(figure, style.short(title, 100), style.terms(decay, guarantee), " ".join(notes))
+    return figure
+
+
+def _draw(
+    axes: Axes,
+    x: Column,
+    value: Column,
+    margin: Column,
+    true: Column | None,
+    chance: str,
+    *,
+    columns: int,
+) -> None:
+    band = f"{chance} interval, at each step by itself"
+    low, high = value - margin, value + margin
+    edges = thinning.envelope(x, low, high, columns=columns)
+    style.band(axes, *edges, colour=style.BLUE, label=band)
+    few, crowded = len(x) <= 40, len(x) > columns
+    at = thinning.kept(x, value, columns=columns)
+    axes.plot(
+        x[at],
+        value[at],
+        color=style.BLUE,
+        linewidth=0.5 if crowded else 1.3,
+        marker="o" if few else "",
+        markersize=3,
+        label="released",
+    )
+    if true is not None:
+        at = thinning.kept(x, true, columns=columns)
+        axes.plot(
+            x[at],
+            true[at],
+            color=style.BLACK,
+            linewidth=1.0,
+            linestyle="--",
+            marker="x" if few else "",
+            markersize=4,
+            label="truth (public data)",
+        )
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """The horizontal axis: numbers, or days since 1970 that are shown as dates."""
+
+    x: Column
+    dated: bool
+    zone: tzinfo | None = None
+
+    @property
+    def label(self) -> str:
+        if not self.dated:
+            return "step"
+        return "time" if self.zone is None else f"time ({self.zone})"
+
+    def dress(self, axes: Axes) -> None:
+        """Ticks at whole steps, or at dates said in as few words as needed."""
+        if len(self.x) == 1:
+            axes.set_xlim(self.x[0] - 1, self.x[0] + 1)
+        if not self.dated:
+            style.whole_steps(axes)
+            return
+        axes.xaxis_date(tz=self.zone)
+        dates = _dates()
+        locator = dates.AutoDateLocator(tz=self.zone, minticks=3, maxticks=9)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz=self.zone))
+
+
+def _dates() -> Any:
+    """matplotlib.dates, which has no types."""
+    from matplotlib import dates
+
+    return dates
+
+
+def _clock(times: ArrayLike | Sequence[date]) -> _Clock:
+    array = np.asarray(times)
+    if array.dtype.kind in "iuf":
+        found = _Clock(check.coefficients(times=array), False)
+    else:
+        found = _calendar(array)
+    back = np.flatnonzero(np.diff(found.x) < 0)
+    if back.size:
+        raise InvalidValue(f"times must not descend, got an earlier one at index {back[0] + 1}")
+    return found
+
+
+def _calendar(array: NDArray[Any]) -> _Clock:
+    if array.ndim != 1:
+        raise InvalidValue(f"times must have one dimension, got shape {array.shape}")
+    if not array.size:
+        raise InvalidValue(f"times must not be empty, got shape {array.shape}")
+    zone: tzinfo | None = None
+    if array.dtype.kind != "M":
+        for place, time in enumerate(array):
+            # pandas' NaT is a datetime of the year nan
+            if not (isinstance(time, date) and time.year >= 1):
+                raise InvalidType(
+                    "times must be step numbers or dates and times, "
+                    f"got {type(time).__name__} at index {place}"
+                )
+        zone = getattr(array[0], "tzinfo", None)
+        if any((getattr(time, "tzinfo", None) is None) != (zone is None) for time in array):
+            raise InvalidValue("times must all have a time zone, or none of them")
+    elif np.any(np.isnat(array)):
+        missing = int(np.argmax(np.isnat(array)))
+        raise InvalidValue(f"times must be times, got NaT at index {missing}")
+    return _Clock(np.asarray(_dates().date2num(array), dtype=np.float64), True, zone)
+
+
+def _columns(**argument: Any) -> Matrix:
+    """The single keyword's value as (n, keys), finite."""
+    ((name, value),) = argument.items()
+    if np.ndim(value) == 2:
+        return check.matrix(**argument)
+    return check.coefficients(**{name: value})[:, None]
+
+
+def _names(keys: Sequence[str] | None, count: int) -> list[str]:
+    if keys is None:
+        return [""] if count == 1 else [f"column {place}" for place in range(count)]
+    if isinstance(keys, str) or not all(isinstance(key, str) for key in keys):
+        raise InvalidType("keys must be a sequence of str")
+    if len(keys) != count:
+        raise InvalidValue(f"keys must be one a column of values, {count}, got {len(keys)}")
+    return list(keys)
+
+
+def _alike(released: Matrix, margin: Column) -> bool:
+    """May all panels share a scale: is each at least an eighth as high as all of them?"""
+    low, high = released - margin[:, None], released + margin[:, None]
+    spans = np.max(high, axis=0) - np.min(low, axis=0)
+    whole = float(np.max(high) - np.min(low))
+    return len(spans) == 1 or whole <= 8.0 * float(np.min(spans))

@@ -1,0 +1,131 @@
+"""Which step a record belongs to: by its time, or by its place in the file.
+
+Step t covers the times from start + (t - 1)·every up to, not including, start + t·every.  Start,
+length and number of steps are declared.  If they came from the data, the first and the last record
+would show in them, and one record with an odd time would move everybody else's step.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TypeAlias
+
+import numpy as np
+
+from hushfade import check
+from hushfade.check import Signed
+from hushfade.errors import InvalidType, InvalidValue
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Steps of `every` nanoseconds from `start`, in nanoseconds since 1970; `steps` of them.
+
+    `zoned`: the times are UTC.  Otherwise they are those of a local clock, whose hours are counted
+    as they are written: a day of summer time's change has 24 of them.
+    """
+
+    start: int
+    every: int
+    zoned: bool
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        check.count(every=self.every)
+        if self.steps is not None:
+            check.count(steps=self.steps)
+            if not self.start + self.steps * self.every < 2**63:
+                raise InvalidValue("the last step must end before the year 2262")
+
+    def places(self, times: Signed) -> Signed:
+        """The step of each time, from 0; -1 before the start."""
+        # the difference of two int64 fits in uint64
+        later = times.astype(np.uint64) - np.array(self.start).astype(np.uint64)
+        places = np.minimum(later // np.uint64(self.every), np.uint64(2**62)).astype(np.int64)
+        return np.where(times < self.start, np.int64(-1), places)
+
+    def end(self, step: int) -> datetime:
+        """When step `step` closes, the first being 1; to the microsecond."""
+        microseconds = (self.start + step * self.every) // 1000
+        zero = datetime(1970, 1, 1, tzinfo=UTC if self.zoned else None)
+        return zero + timedelta(microseconds=microseconds)
+
+    def ends(self, steps: Signed) -> Signed:
+        """The same for many steps, in nanoseconds since 1970."""
+        return np.asarray(self.start + steps * self.every)
+
+
+@dataclass(frozen=True)
+class RowOrder:
+    """Each step is the next `rows` rows: the number of rows is public, and so is a row's step."""
+
+    rows: int = 1
+    steps: None = None
+
+    def __post_init__(self) -> None:
+        check.count(rows=self.rows)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A record belongs to the step that is open when it arrives; somebody closes the steps."""
+
+    steps: int | None = None
+
+
+Order: TypeAlias = Calendar | RowOrder | Arrival
+
+
+def instant(text: str, *, name: str) -> tuple[int, bool]:
+    """A written time in nanoseconds since 1970, and whether it had a zone.
+
+    A date alone is midnight; with Z, midnight UTC.
+
+    >>> instant("1970-01-01T01:00", name="start"), instant("1970-01-01T01:00Z", name="start")
+    ((3600000000000, False), (3600000000000, True))
+    """
+    from hushfade.records.arrow import pa
+
+    written = re.sub(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})Z$", r"\1T00:00Z", text.strip())
+    for zone in (None, "UTC"):
+        try:
+            found = pa.array([written]).cast(pa.timestamp("ns", zone)).cast(pa.int64())
+        except (pa.ArrowInvalid, UnicodeEncodeError):  # half a letter is no time either
+            continue
+        return int(found[0].as_py()), zone is not None
+    raise InvalidValue(f"{name} must be a time like 2026-01-31T12:00 or 2026-01-31, got {text!r}")
+
+
+def written(time: object, name: str) -> str:
+    """The time as it is written, with its zone."""
+    if isinstance(time, date):  # datetimes are dates, and so are pandas' timestamps
+        return time.isoformat()
+    if not isinstance(time, str):
+        raise InvalidType(f"{name} must be text, a date or a datetime, got {type(time).__name__}")
+    return time
+
+
+def calendar(
+    start: str, every: int, *, end: str | None = None, steps: int | None = None
+) -> Calendar:
+    """The calendar from written times; `end` must be a whole number of steps after `start`.
+
+    >>> calendar("2026-01-01", 3600 * 10**9, end="2026-01-08").steps
+    168
+    """
+    first, zoned = instant(start, name="start")
+    check.count(every=every)
+    if end is not None:
+        if steps is not None:
+            raise InvalidValue("end and steps exclude each other: one follows from the other")
+        last, same = instant(end, name="end")
+        if same != zoned:
+            raise InvalidValue("start and end must both have a zone, or neither")
+        steps, beyond = divmod(last - first, every)
+        if beyond or not steps > 0:
+            raise InvalidValue(
+                f"end must be a whole number of steps after start, got {start} and {end}"
+            )
+    return Calendar(first, every, zoned, steps)

@@ -1,0 +1,195 @@
+"""CSV, JSON lines, Parquet and Arrow tables as batches of the columns that are asked for.
+
+A batch knows where its rows come from, so that whoever refuses one can name file and line.  Files
+are read once and forwards; `.gz`, `.bz2`, `.zst` and `.lz4` are unpacked on the way.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from hushfade.errors import InvalidValue, Malformed
+from hushfade.records.arrow import Schema, Table, pa, part
+from hushfade.records.batch import Batch, Columns
+from hushfade.records.csv_lines import Commas
+from hushfade.records.json_lines import JsonLines
+from hushfade.records.line_blocks import Block, blocks
+
+_ROWS = 1 << 17  # of a Parquet batch
+FORMATS = ("csv", "tsv", "jsonl", "parquet")
+_ENDINGS = {
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+    ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+_PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+
+Progress = Callable[[int], object]
+"""Called with the number of bytes of the file read so far."""
+
+
+class LineReader(Protocol):
+    """What turns blocks of lines into batches."""
+
+    def batch(self, block: Block) -> Batch | None: ...
+
+    def check_lines(self, block: Block) -> None: ...
+
+    def check_end(self) -> None: ...
+
+
+def batches(
+    path: Path | None,
+    columns: Columns,
+    *,
+    form: str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Batch]:
+    """The batches of a file, or of standard input if the path is None."""
+    name = "standard input" if path is None else path.name
+    form = form_of(path) if form is None else form
+    if form not in FORMATS:
+        raise InvalidValue(f"format must be one of {', '.join(FORMATS)}, got {form!r}")
+    if form == "parquet":
+        if path is None:
+            raise InvalidValue("format must be csv, tsv or jsonl on standard input")
+        yield from _parquet(path, name, columns, progress)
+        return
+    with _opened(path, name, progress) as file:
+        lines = line_reader(form, name, columns)
+        for block in blocks(file, name, delimiter=DELIMITERS.get(form)):
+            batch = lines.batch(block)
+            if batch is not None:
+                yield batch
+        lines.check_end()
+
+
+def tables(source: Any, columns: Columns, name: str = "table") -> Iterator[Batch]:
+    """The batches of an Arrow table, or of anything that gives itself as one."""
+    table = None
+    with suppress(pa.ArrowException, TypeError, ValueError):  # their messages show content
+        table = source if isinstance(source, pa.Table) else pa.table(source)
+    if table is None:
+        raise InvalidValue(f"{name} must be an Arrow table, or convertible to one")
+    yield from _rowwise([table], name, columns)
+
+
+def line_reader(form: str, name: str, columns: Columns) -> LineReader:
+    """What reads the lines of a format."""
+    if form == "jsonl":
+        return JsonLines(name, columns)
+    return Commas(name, columns, DELIMITERS[form])
+
+
+def form_of(path: Path | None) -> str:
+    """The format that a file's name says."""
+    if path is None:
+        return "csv"
+    ending = path.suffixes[-2:-1] if path.suffix in _PACKED else path.suffixes[-1:]
+    found = _ENDINGS.get(ending[0].lower()) if ending else None
+    if found is None:
+        known = " ".join(_ENDINGS)
+        raise InvalidValue(
+            f"the format of {path.name} must be given (--input-format): its name ends in none of "
+            f"{known}"
+        )
+    return found
+
+
+def _parquet(path: Path, name: str, columns: Columns, progress: Progress | None) -> Iterator[Batch]:
+    parquet, readable = part("parquet"), True
+    wanted = sorted(set(columns.roles().values()))
+    try:
+        with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
+            _check_names(file.schema_arrow, name, columns)
+            size, whole, seen = path.stat().st_size, max(file.metadata.num_rows, 1), 0
+            read = (
+                pa.Table.from_batches([rows])
+                for rows in file.iter_batches(batch_size=_ROWS, columns=wanted)
+            )
+            for batch in _rowwise(read, name, columns):
+                yield batch
+                seen += batch.rows
+                if progress is not None:
+                    progress(size * seen // whole)
+    except (FileNotFoundError, PermissionError):
+        raise
+    # a damaged page is one of the first two, a name the last; the message may show content
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        readable = False
+    if not readable:
+        raise Malformed(f"{name}: cannot be read as Parquet")
+
+
+def _rowwise(parts: Iterable[Table], name: str, columns: Columns) -> Iterator[Batch]:
+    start = 1
+    for table in parts:
+        _check_names(table.schema, name, columns)
+        found = {role: table.column(column) for role, column in columns.roles().items()}
+        yield Batch(found, table.num_rows, partial(_row_place, name, start))
+        start += table.num_rows
+
+
+def _row_place(name: str, start: int, row: int) -> str:
+    return f"{name}, row {start + row}"
+
+
+def _check_names(schema: Schema, name: str, columns: Columns) -> None:
+    names = None
+    with suppress(UnicodeDecodeError):  # it would carry the name
+        names = schema.names
+    if names is None:
+        raise Malformed(f"{name}: the names of its columns must be UTF-8")
+    for role, column in columns.roles().items():
+        times = names.count(column)
+        if times != 1:
+            what = "no column" if times == 0 else f"{times} columns"
+            raise Malformed(f"{name}: {what} {column!r} for the {role}")
+
+
+# Files ------------------------------------------------------------------------------------------
+
+
+def _opened(path: Path | None, name: str, progress: Progress | None) -> Any:
+    if path is None:
+        return _Told(sys.stdin.buffer, name, progress)
+    raw = path.open("rb")
+    packed = _PACKED.get(path.suffix)
+    if packed is None:
+        return _Told(raw, name, progress)
+    return _Told(raw, name, progress, pa.CompressedInputStream(pa.PythonFile(raw, "r"), packed))
+
+
+class _Told:
+    """A file that tells how far it was read."""
+
+    def __init__(
+        self, raw: IO[bytes], name: str, progress: Progress | None, unpacked: Any = None
+    ) -> None:
+        self._raw, self._name, self._progress, self._unpacked = raw, name, progress, unpacked
+        self._read = 0
+
+    def read(self, size: int) -> bytes:
+        source = self._raw if self._unpacked is None else self._unpacked
+        try:
+            found: bytes = source.read(size)
+        except OSError:
+            if self._unpacked is None:
+                raise
+            raise Malformed(f"{self._name}: the compressed file is damaged or cut off") from None
+        self._read += len(found)
+        if self._progress is not None:
+            self._progress(self._read if self._unpacked is None else self._raw.tell())
+        return found
+
+    def __enter__(self) -> _Told:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._raw is not sys.stdin.buffer:
+            self._raw.close()

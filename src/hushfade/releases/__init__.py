@@ -1,0 +1,1 @@
+"""Releases written to files, whole or not at all, with their guarantee and plan."""

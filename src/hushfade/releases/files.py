@@ -1,0 +1,244 @@
+"""Releases as a file: CSV, JSON lines or Parquet, and beside it what they mean.
+
+    step  time  key  value  stddev  lower  upper
+
+`time` is when the step closed; `lower` and `upper` hold the true sum between them with the stated
+confidence.  The companion `FILE.plan.json` has the guarantee in words and the whole plan.  Both are
+written whole or not at all, and contain nothing but what may be published.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from hushfade import check
+from hushfade.atomic_files import whole
+from hushfade.check import Column, Matrix, Signed
+from hushfade.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
+
+FORMAT = "hushfade releases 1"
+FORMS = ("csv", "jsonl", "parquet")
+_ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What is the same for all rows: keys, clock, confidence, what was changed after release."""
+
+    keys: tuple[str, ...] | None
+    zoned: bool | None  # None where steps have no time
+    confidence: float = 0.95
+    changed: tuple[str, ...] = ()  # non_negative, whole
+
+    def __post_init__(self) -> None:
+        confidence = check.real(confidence=self.confidence)
+        if not 0 < confidence < 1:
+            raise InvalidValue(f"confidence must be in (0, 1), got {confidence!r}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the rows have."""
+        time = () if self.zoned is None else ("time",)
+        key = () if self.keys is None else ("key",)
+        return ("step", *time, *key, "value", "stddev", "lower", "upper")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some steps' releases: values (n, lanes), one deviation a step, ends in ns since 1970."""
+
+    steps: Signed
+    ends: Signed | None
+    values: Matrix
+    stddevs: Column
+
+    def table(self, meaning: Meaning) -> dict[str, Any]:
+        """One array a column; a row for each step and key, steps first."""
+        from scipy.special import ndtri
+
+        n, lanes = self.values.shape
+        value, stddev = self.values.ravel(), np.repeat(self.stddevs, lanes)
+        margin = float(-ndtri((1.0 - meaning.confidence) / 2.0)) * stddev
+        lower, upper = value - margin, value + margin
+        if "non_negative" in meaning.changed:
+            value, lower, upper = (np.maximum(x, 0.0) for x in (value, lower, upper))
+        if "whole" in meaning.changed:
+            value = np.rint(value)
+        found: dict[str, Any] = {"step": np.repeat(self.steps, lanes)}
+        if self.ends is not None:
+            found["time"] = np.repeat(self.ends, lanes).astype("datetime64[ns]")
+        if meaning.keys is not None:
+            found["key"] = np.tile(np.array(meaning.keys, dtype=object), n)
+        return {**found, "value": value, "stddev": stddev, "lower": lower, "upper": upper}
+
+
+class Writer(Protocol):
+    """Takes rows, a piece at a time."""
+
+    def write(self, rows: Rows) -> None: ...
+
+
+class TextWriter:
+    """CSV with a header, or one JSON object a line; flushed after each piece."""
+
+    def __init__(self, file: IO[str], meaning: Meaning, form: str) -> None:
+        self._file, self._meaning, self._form = file, meaning, form
+        self._csv = csv.writer(file, lineterminator="\n")
+        if form == "csv":
+            self._csv.writerow(meaning.columns)
+            file.flush()
+
+    def write(self, rows: Rows) -> None:
+        """These rows, in full: floats are written so that reading gives the same ones."""
+        table = rows.table(self._meaning)
+        if "time" in table:
+            table["time"] = times_written(table["time"], bool(self._meaning.zoned))
+        listed = zip(*(table[name].tolist() for name in self._meaning.columns), strict=True)
+        if self._form == "csv":
+            self._csv.writerows(listed)
+        else:
+            names = self._meaning.columns
+            for row in listed:
+                self._file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
+        self._file.flush()
+
+
+class ParquetWriter:
+    """Parquet, a row group for each piece."""
+
+    def __init__(self, path: Path, meaning: Meaning) -> None:
+        self._arrow: Any = import_module("pyarrow")
+        pa, zone = self._arrow, "UTC" if meaning.zoned else None
+        kinds = {"step": pa.int64(), "time": pa.timestamp("ns", zone), "key": pa.string()}
+        self._meaning = meaning
+        self._schema = pa.schema([(c, kinds.get(c, pa.float64())) for c in meaning.columns])
+        self._writer: Any = import_module("pyarrow.parquet").ParquetWriter(path, self._schema)
+
+    def write(self, rows: Rows) -> None:
+        """These rows as a row group."""
+        self._writer.write_table(self._arrow.table(rows.table(self._meaning), schema=self._schema))
+
+    def close(self) -> None:
+        """The footer."""
+        self._writer.close()
+
+
+def form_of(path: Path | None, form: str | None) -> str:
+    """The format: as given, as the file's name says, or CSV."""
+    found = form or ("csv" if path is None else _ENDINGS.get(path.suffix.lower()))
+    if found not in FORMS:
+        raise InvalidValue(f"format must be one of {', '.join(FORMS)}, got {found or path!s}")
+    return found
+
+
+def companion(path: Path) -> Path:
+    """The file beside the releases that says what they mean."""
+    return path.with_name(path.name + ".plan.json")
+
+
+@contextmanager
+def whole_file(
+    path: Path, meaning: Meaning, form: str, told: str, *, new: bool = False
+) -> Iterator[Writer]:
+    """A writer whose file and companion appear when all went well, and not at all otherwise.
+
+    With `new` neither may be there before.
+    """
+    with whole(companion(path), new=new) as beside, whole(path, new=new) as hidden:
+        beside.write_text(told, encoding="utf-8")
+        if form == "parquet":
+            writer = ParquetWriter(hidden, meaning)
+            try:
+                yield writer
+            finally:
+                writer.close()
+        else:
+            with hidden.open("w", encoding="utf-8", newline="") as file:
+                yield TextWriter(file, meaning, form)
+
+
+@contextmanager
+def growing_file(
+    path: Path, meaning: Meaning, form: str, told: str, *, new: bool = False
+) -> Iterator[Writer]:
+    """A writer whose companion is there first, and whose file grows with each release."""
+    if form == "parquet":
+        raise InvalidValue("format must be csv or jsonl where releases come live")
+    with whole(companion(path), new=new) as beside:
+        beside.write_text(told, encoding="utf-8")
+    with path.open("x" if new else "w", encoding="utf-8", newline="") as file:
+        yield TextWriter(file, meaning, form)
+
+
+@contextmanager
+def standard_output(meaning: Meaning, form: str) -> Iterator[Writer]:
+    """A writer of text to standard output; there is no companion."""
+    if form == "parquet":
+        raise InvalidValue("format must be csv or jsonl on standard output")
+    yield TextWriter(sys.stdout, meaning, form)
+
+
+def document(
+    plan: Plan,
+    meaning: Meaning,
+    *,
+    steps: dict[str, Any],
+    noise: str,
+    guarantee: str | None = None,
+    unit: str = "record",
+    limits: str | None = None,
+) -> str:
+    """The companion: guarantee and accuracy in words, columns, steps, and the plan itself.
+
+    `unit` is what the guarantee is about: a record, or a person with all their records.
+    """
+    import hushfade
+
+    n = plan.horizon or 1000
+    found = {
+        "format": FORMAT,
+        "hushfade": hushfade.__version__,
+        "guarantee": plan.guarantee.sentence() if guarantee is None else guarantee,
+        "unit": unit,
+        "limits": limits,
+        "noise": noise,
+        "optimum": plan.certificate(n).sentence(),
+        "steps": steps,
+        "columns": {name: _COLUMNS[name] for name in meaning.columns},
+        "confidence": meaning.confidence,
+        "changed": list(meaning.changed),
+        "plan": json.loads(plan.to_json()),
+    }
+    return json.dumps(found, indent=1) + "\n"
+
+
+_COLUMNS = {
+    "step": "number of the step, the first is 1",
+    "time": "when the step closed",
+    "key": "one of the declared keys",
+    "value": "the decayed sum with noise",
+    "stddev": "standard deviation of the noise in value, the same whatever the data are",
+    "lower": "value minus the margin of the stated confidence",
+    "upper": "value plus the margin of the stated confidence",
+}
+
+
+def times_written(times: Any, zoned: bool) -> Any:
+    """ISO 8601, to the second where that is exact; with Z where the clock is UTC."""
+    seconds = times.astype("datetime64[s]")
+    exact = bool(np.all(seconds == times))
+    text = np.datetime_as_string(seconds if exact else times)
+    return np.char.add(text, "Z") if zoned else text

@@ -1,0 +1,130 @@
+"""Releases as JSON, CSV and Arrow.  All of it is public.
+
+step   closed   key   value   stddev         CSV and Arrow: a row for each step and key
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from starlette.responses import Response
+
+from hushfade.serve.error_responses import Refusal, answer
+from hushfade.serve.registry import Facts, shown
+
+if TYPE_CHECKING:
+    from hushfade.store import Published
+
+JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
+MOST = 10_000  # releases of an answer
+NUMBERS = 100_000  # values of an answer
+
+_VARIES = {"Vary": "Accept"}
+_GIVEN = {kind: kind for kind in (JSON, CSV, ARROW)}
+_GIVEN |= {"": JSON, "*/*": JSON, "application/*": JSON, "text/*": CSV}
+
+
+def wanted(accept: str) -> str:
+    """Of the kinds that are listed the one that is liked best; refused if there is none of them.
+
+    Where nothing is listed, or anything is good, it is JSON.
+
+    >>> wanted("text/html, text/csv;q=0.9, */*;q=0.1")
+    'text/csv'
+    """
+    liked = sorted(map(_liked, accept.split(",")), reverse=True, key=lambda part: part[0])
+    for quality, kind in liked:
+        if quality > 0 and kind in _GIVEN:
+            return _GIVEN[kind]
+    told = f"the releases are {JSON}, {CSV} or {ARROW}: Accept must have one of these"
+    raise Refusal(406, "not_acceptable", told)
+
+
+def _liked(part: str) -> tuple[float, str]:
+    """How much a kind of an Accept header is liked, and the kind."""
+    kind, *parameters = (text.strip().lower() for text in part.split(";"))
+    quality = 1.0
+    for parameter in parameters:
+        name, _, text = parameter.partition("=")
+        if name.strip() == "q":
+            with suppress(ValueError):
+                quality = float(text)
+    return (quality if 0 <= quality <= 1 else 1.0), kind
+
+
+def most(facts: Facts, limit: int) -> int:
+    """How many releases an answer has at most: with many keys it has fewer than were asked for."""
+    return max(1, min(limit, NUMBERS // facts.plan.intake.lanes))
+
+
+def plain(facts: Facts, release: Published) -> dict[str, Any]:
+    """One release as plain data."""
+    values = release.values.tolist()
+    return {
+        "step": release.step,
+        "closed": shown(release.closed),
+        "value": values[0] if facts.scalar else values,
+        "stddev": release.stddev,
+    }
+
+
+def response(facts: Facts, releases: Sequence[Published], newest: int, kind: str) -> Response:
+    """The releases as an answer of that kind; JSON says which step is the newest of all."""
+    if kind == CSV:
+        return Response(_csv(facts, releases), headers=_VARIES, media_type=CSV)
+    if kind == ARROW:
+        return Response(_arrow(facts, releases), headers=_VARIES, media_type=ARROW)
+    content = {
+        "stream": facts.name,
+        "keys": None if facts.plan.keys is None else list(facts.plan.keys),
+        "newest": newest,
+        "releases": [plain(facts, release) for release in releases],
+    }
+    return answer(content, headers=_VARIES)
+
+
+def labels(facts: Facts) -> list[str] | None:
+    """What tells the values of a release apart: keys, or a vector's places; None for one value."""
+    if facts.scalar:
+        return None
+    return list(facts.plan.keys or map(str, range(facts.plan.intake.lanes)))
+
+
+def _csv(facts: Facts, releases: Sequence[Published]) -> str:
+    named = labels(facts)
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["step", "closed", *(["key"] if named else []), "value", "stddev"])
+    for release in releases:
+        closed = shown(release.closed)
+        for place, value in enumerate(release.values.tolist()):
+            key = [named[place]] if named else []
+            rows.writerow([release.step, closed, *key, repr(value), repr(release.stddev)])
+    return text.getvalue()
+
+
+def _arrow(facts: Facts, releases: Sequence[Published]) -> bytes:
+    pa: Any = import_module("pyarrow")
+    lanes, named = facts.plan.intake.lanes, labels(facts)
+    steps = np.array([release.step for release in releases], dtype=np.int64)
+    closed = np.array([release.closed for release in releases], dtype=np.int64)
+    stddevs = np.array([release.stddev for release in releases], dtype=np.float64)
+    values = [release.values for release in releases] or [np.zeros(0)]
+    columns = {
+        "step": pa.array(np.repeat(steps, lanes)),
+        "closed": pa.array(np.repeat(closed, lanes)).cast(pa.timestamp("ns", tz="UTC")),
+        **({"key": pa.array(named * len(releases), pa.string())} if named else {}),
+        "value": pa.array(np.concatenate(values).astype(np.float64)),
+        "stddev": pa.array(np.repeat(stddevs, lanes)),
+    }
+    table = pa.table(columns)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())

@@ -1,0 +1,158 @@
+"""Private decaying sums on Apache Spark, from streams and from tables of events.
+
+    released = private_decaying_sums(
+        events, plan, time="at", key="country", every="1h", start="2026-01-01Z",
+        noise=KeyFile("/etc/hushfade/key", stream="visits"), lateness="10min",
+    )
+
+A streaming frame gives a streaming frame, a table a table, with the same bits for the same records
+and key, whatever the order, the number of machines, and what was run twice; and the bits of
+`plan.start(noise).run(totals)` on one machine.
+
+    lineage     what a frame may not be made of
+    reading     events become cells: step, lane, units
+    bounding    at most so many records and steps of one person
+    streaming   records and a clock, which alone closes steps
+    closing     a bucket's steps, summed and released
+    batch       all steps of a table
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from datetime import date, timedelta
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sql
+
+from hushfade import check
+from hushfade.crossing.key_file import KeyFile, checked
+from hushfade.crossing.noise_sources import UnsafeSeededNoise
+from hushfade.errors import Failed, InvalidType, InvalidValue
+from hushfade.planning.plan import Plan
+from hushfade.records.batch import Columns
+from hushfade.records.calendar import Calendar, calendar, written
+from hushfade.records.duration import step_length
+from hushfade.records.limits import Limits
+from hushfade.records.step_totals import check_fit
+from hushfade.spark import lineage, streams, tables
+from hushfade.spark.cells import Request, cells, check_columns, universe
+from hushfade.spark.close_steps import Buckets
+from hushfade.spark.limits import of_table
+from hushfade.stream.partition import Mechanism
+
+__all__ = ["KeyFile", "local_session", "private_decaying_sums"]
+
+_CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing"
+
+
+def private_decaying_sums(
+    df: DataFrame,
+    plan: Plan,
+    *,
+    time: str,
+    every: str | timedelta,
+    start: str | date,
+    noise: KeyFile | UnsafeSeededNoise,
+    end: str | date | None = None,
+    steps: int | None = None,
+    key: str | None = None,
+    value: str | None = None,
+    user: str | None = None,
+    skip_empty: bool = False,
+    lateness: str | timedelta | None = None,
+    clock: DataFrame | None = None,
+    buckets: int = 16,
+    counts: str | Observation = "hushfade",
+) -> DataFrame:
+    """Columns step, time, key, value, stddev: a row for each step and declared key.
+
+    Step t has the records from start + (t - 1)·every up to, not including, start + t·every; `time`
+    is its end.  A table needs `end` or `steps`.  A stream needs `lateness`: a step closes when the
+    clock is so far past its end.  The clock is the driver's, or a streaming frame with a column
+    `timestamp`, which must not depend on the records.
+
+    Guarantee: that of the plan: adding or removing one record, or replacing its value and key; with
+    `user`, one person with all their records.  In a stream, of the records that came in time.
+    """
+    if not isinstance(plan, Plan):
+        raise InvalidType(f"plan must be a Plan, got {type(plan).__name__}")
+    if not isinstance(df, DataFrame):
+        raise InvalidType(f"df must be a data frame of Spark, got {type(df).__name__}")
+    columns = Columns(value, time, key, user)
+    check_columns(df, columns)
+    lineage.check_repeatable(df, "the frame of events")
+    days = _calendar(start, every, end, steps, plan)
+    check_fit(plan, columns, days, skip_empty=skip_empty)
+    request = Request(plan.intake, columns, days, check.count(buckets=buckets), skip_empty, counts)
+    shared = Buckets(Mechanism.of(plan), checked(noise), request.size)
+    said = plan.guarantee
+    limits = None
+    if user is not None:
+        limits = Limits(said.records_per_step, said.participations, said.separation)
+    if df.isStreaming:
+        found = streams.releases(df, request, shared, lateness, clock, limits)
+    else:
+        if days.steps is None:
+            raise InvalidType("end or steps must be given for a table: it has no clock to end it")
+        if lateness is not None or clock is not None:
+            raise InvalidType("lateness and clock are for streams: a table is all there")
+        found = cells(df, request)
+        if limits is not None:
+            found = of_table(found, limits).where("lane >= 0")
+        found = tables.releases(found, shared, request.filled, days.steps)
+    return _told(found, plan, days)
+
+
+def local_session(cores: int = 2, **settings: str) -> SparkSession:
+    """A session on this machine that is fit for private sums; settings with _ for the dots.
+
+    Workers run this interpreter, with what is installed in it.
+    """
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise Failed("Java 17 or newer must be installed: Debian's package is default-jre-headless")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    master = f"local[{check.count(cores=cores)}, 4]"  # a task is tried four times, as on a cluster
+    builder = SparkSession.builder.master(master).appName("hushfade")
+    builder = builder.config(streams.PROVIDER, streams.ROCKS).config(
+        "spark.sql.session.timeZone", "UTC"
+    )
+    builder = builder.config(f"{_CHANGELOG}.enabled", "true")
+    builder = builder.config("spark.sql.shuffle.partitions", str(cores))
+    for name, said in settings.items():
+        builder = builder.config(name.replace("_", "."), said)
+    return builder.getOrCreate()
+
+
+def _calendar(
+    start: str | date,
+    every: str | timedelta,
+    end: str | date | None,
+    steps: int | None,
+    plan: Plan,
+) -> Calendar:
+    length = step_length(every)
+    last = None if end is None else written(end, "end")
+    found = calendar(written(start, "start"), length, end=last, steps=steps)
+    if not found.zoned:
+        raise InvalidValue("start must have a zone, as 2026-01-31Z: Spark's times are instants")
+    if found.every % 1000 or found.start % 1000:
+        raise InvalidValue("every and start must be whole microseconds, as Spark's times are")
+    if plan.horizon is None:
+        return found
+    if found.steps is None:
+        return Calendar(found.start, found.every, found.zoned, plan.horizon)
+    if found.steps > plan.horizon:
+        raise InvalidValue(f"steps must be within the plan's horizon {plan.horizon}")
+    return found
+
+
+def _told(found: DataFrame, plan: Plan, days: Calendar) -> DataFrame:
+    """With the time at which a step closed, and the key's name."""
+    closed = sql.timestamp_micros(sql.expr(f"{days.start // 1000} + step * {days.every // 1000}"))
+    if plan.keys is None:
+        return found.select("step", closed.alias("time"), "value", "stddev")
+    named = found.join(universe(found.sparkSession, plan.keys), "lane")
+    return named.select("step", closed.alias("time"), "key", "value", "stddev")

@@ -1,0 +1,188 @@
+"""From events to cells, in Spark's own expressions: which step, which lane, how many units.
+
+A record is clipped and put on the grid before anything is summed, with the same floating-point
+operations as `Intake.units`, so the units are the same integers.  No record passes through Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql import types as kinds
+
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.private.grid import Intake
+from hushfade.records.arrow import pa
+from hushfade.records.batch import Columns
+from hushfade.records.calendar import Calendar
+from hushfade.records.step_totals import AHEAD
+
+_BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
+_FARTHEST = 1 << 62  # microseconds since 1970, where the number of steps is not declared
+_EMPTY = "the column of values must have finite numbers: clean it, or leave them out by skip_empty"
+_NO_TIME = "the column of times must not have nulls: clean it, or leave them out by skip_empty"
+_NO_USER = (
+    "the column of persons must not have nulls or empty names: whose records are they? clean it, "
+    "or leave them out by skip_empty"
+)
+_LATEST = 9_183_110_400_000_000  # the year 2261, where pandas' nanoseconds end
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a frame of events."""
+
+    intake: Intake
+    columns: Columns
+    calendar: Calendar  # whole microseconds
+    buckets: int  # of lanes, at most
+    skip_empty: bool
+    counts: str | Observation
+
+    @property
+    def size(self) -> int:
+        """Lanes of a bucket: bucket b has those from b·size up to (b + 1)·size."""
+        return -(-self.intake.lanes // self.buckets)
+
+    @property
+    def filled(self) -> int:
+        """How many buckets have lanes."""
+        return -(-self.intake.lanes // self.size)
+
+
+def check_columns(df: DataFrame, columns: Columns) -> None:
+    """Refuse columns that are not there, or of kinds that would have to be guessed."""
+    allowed = {
+        "time": ((kinds.TimestampType,), "TIMESTAMP"),
+        "value": ((kinds.NumericType,), "numbers"),
+        "key": ((kinds.StringType, kinds.IntegralType), "text or whole numbers"),
+        "user": ((kinds.StringType, kinds.IntegralType), "text or whole numbers"),
+    }
+    for role, name in columns.roles().items():
+        if not isinstance(name, str):
+            raise InvalidType(f"{role} must be the name of a column, got {type(name).__name__}")
+        if name not in df.columns:
+            raise InvalidValue(f"{role} must be a column of the frame, got {name!r}")
+        wanted, words = allowed[role]
+        found = df.schema[name].dataType
+        if not isinstance(found, wanted):
+            raise InvalidType(
+                f"column {name!r} must be {words}, got {found.simpleString().upper()}: cast it"
+            )
+
+
+def cells(df: DataFrame, request: Request) -> DataFrame:
+    """Columns step, lane, units, microseconds: a row for each record that counts, steps from 0.
+
+    Left out and counted are records without a time or a value, outside the declared steps, of no
+    declared key, and in a stream those more than 1024 steps ahead of the batch's clock.  Each is
+    judged alone, by the clock and by what was declared.  With a column of persons `high` and `low`
+    are 128 bits of a digest of the person, and records inside the steps that count nowhere have
+    lane -1: they use up what a person may contribute.  In a stream `at` is the end of the step:
+    what Spark compares with its watermark.
+    """
+    columns, calendar = request.columns, request.calendar
+    start, every = calendar.start // 1000, calendar.every // 1000
+    last = _FARTHEST if calendar.steps is None else start + calendar.steps * every
+    found = df.select(
+        _time(request).alias("microseconds"),
+        _units(request).alias("units"),
+        *_key(request),
+        *_person(request),
+    )
+    # a difference is taken only inside the range: elsewhere it might overflow
+    within = sql.expr(f"microseconds >= {start} and microseconds < {last}")
+    step = sql.expr(f"(microseconds - {start}) div {every}")
+    found = _with_lanes(found, request).withColumn("step", sql.when(within, step))
+    ahead = sql.lit(False)
+    if df.isStreaming:  # the clock is in the log of offsets: the same when a batch runs again
+        clock = sql.unix_micros(sql.current_timestamp())
+        ahead = sql.col("microseconds") > clock + sql.lit(min(AHEAD * every, 1 << 61))
+    found = found.withColumn("ahead", ahead)
+    whole = sql.col("microseconds").isNotNull()
+    if columns.user is not None:
+        whole &= sql.col("low").isNotNull()
+    allowed = whole & ~sql.col("ahead")
+    inside, known, there = (sql.col(name).isNotNull() for name in ("step", "lane", "units"))
+    watched = found.observe(
+        request.counts,
+        sql.count(sql.lit(1)).alias("records"),
+        sql.count_if(whole & sql.col("ahead")).alias("ahead"),
+        sql.count_if(allowed & ~inside).alias("outside"),
+        sql.count_if(allowed & inside & ~known).alias("other_keys"),
+        sql.count_if(~whole | (allowed & inside & known & ~there)).alias("empty"),
+    )
+    counted = allowed & inside & known & there
+    end = sql.expr(f"least(coalesce((step + 1) * {every} + {start}, {_LATEST}), {_LATEST})")
+    return watched.where(counted if columns.user is None else allowed & inside).select(
+        *([sql.timestamp_micros(end).alias("at")] if df.isStreaming else []),
+        "step",
+        sql.when(counted, sql.col("lane")).otherwise(-1).cast("bigint").alias("lane"),
+        sql.when(counted, sql.col("units")).otherwise(0).cast("bigint").alias("units"),
+        "microseconds",
+        *([] if columns.user is None else ["high", "low"]),
+    )
+
+
+def universe(session: SparkSession, keys: tuple[str, ...]) -> DataFrame:
+    """The declared keys and their lanes."""
+    lanes = pa.array(range(len(keys)), pa.int64())
+    found = session.createDataFrame(pa.table({"key": pa.array(keys, pa.string()), "lane": lanes}))
+    return found.hint("broadcast") if len(keys) <= _BROADCAST else found
+
+
+def _with_lanes(found: DataFrame, request: Request) -> DataFrame:
+    if request.intake.keys is None:
+        return found.withColumn("lane", sql.lit(0).cast("bigint"))
+    return found.join(universe(found.sparkSession, request.intake.keys), "key", "left")
+
+
+def _key(request: Request) -> list[Column]:
+    name = request.columns.key
+    return [] if name is None else [sql.col(_quoted(name)).cast("string").alias("key")]
+
+
+def _units(request: Request) -> Column:
+    """floor(clipped / resolution + ½), null where there is no finite value."""
+    intake, name = request.intake, request.columns.value
+    if name is None:
+        return sql.lit(int(intake.units(1.0))).cast("bigint")
+    value = sql.col(_quoted(name)).cast("double")
+    finite = value.isNotNull() & ~sql.isnan(value) & (sql.abs(value) < sql.lit(float("inf")))
+    clipped = sql.least(sql.greatest(value, sql.lit(intake.low)), sql.lit(intake.high))
+    units = sql.floor(clipped / sql.lit(intake.resolution) + sql.lit(0.5)).cast("bigint")
+    absent = sql.lit(None).cast("bigint") if request.skip_empty else _refused(_EMPTY, "bigint")
+    return sql.when(finite, units).otherwise(absent)
+
+
+def _time(request: Request) -> Column:
+    """Microseconds since 1970."""
+    assert request.columns.time is not None
+    at = sql.unix_micros(sql.col(_quoted(request.columns.time)))
+    return at if request.skip_empty else sql.coalesce(at, _refused(_NO_TIME, "bigint"))
+
+
+def _person(request: Request) -> list[Column]:
+    """Whose record it is, in 128 bits from SHA-256: nobody can make two persons one."""
+    if request.columns.user is None:
+        return []
+    name = sql.nullif(sql.col(_quoted(request.columns.user)).cast("string"), sql.lit(""))
+    if not request.skip_empty:
+        name = sql.coalesce(name, _refused(_NO_USER, "string"))
+    digest = sql.sha2(name, 256)
+    # each half in 64 bits: what a digest gives is as good as random, so a quick hash keeps it so
+    halves = (sql.substring(digest, place, 32) for place in (1, 33))
+    high, low = (sql.when(half.isNotNull(), sql.xxhash64(half)) for half in halves)
+    return [high.alias("high"), low.alias("low")]
+
+
+def _refused(message: str, kind: str) -> Column:
+    """An error without the record that caused it."""
+    return sql.raise_error(sql.lit(message)).cast(kind)
+
+
+def _quoted(name: str) -> str:
+    """A name as it stands, also with dots in it."""
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,145 @@
+"""Steps of a bucket of lanes, closed when the watermark has passed their end.
+
+A bucket's state is what the mechanism remembers and the totals of its open steps.  Totals are
+integers, so the order of arrival does not matter.  All lanes of the bucket are released at each
+step, whether they had records or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from hushfade.check import Signed
+from hushfade.crossing.key_file import Travelling, opened
+from hushfade.errors import InvalidValue
+from hushfade.records.calendar import Calendar
+from hushfade.spark.bucket_steps import Clock, Steps
+from hushfade.stream.partition import Mechanism, Part, Running
+
+pd: Any = import_module("pandas")
+
+RELEASED = "step bigint, lane bigint, value double, stddev double"
+_PIECE = 1 << 18  # releases at a time
+_MOST = 1 << 61
+_TOO_MANY = "records must be fewer: their sum could exceed 62 bits"
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """How a mechanism's lanes are cut, and what noise they have.  Travels to workers."""
+
+    mechanism: Mechanism
+    noise: Travelling
+    size: int
+
+    def part(self, bucket: int) -> Part:
+        """The lanes of a bucket."""
+        first = bucket * self.size
+        return Part(self.mechanism, first, min(self.size, self.mechanism.lanes - first))
+
+    def running(self, bucket: int, saved: bytes | None = None) -> Running:
+        """A bucket on this machine."""
+        return self.part(bucket).resumed(opened(self.noise), saved)
+
+
+def released(running: Running, totals: Signed) -> dict[str, Any]:
+    """Columns step, lane, value, stddev of the next steps, (n, lanes)."""
+    taken, (steps, lanes) = running.steps, totals.shape
+    values = running.run(totals)
+    stddevs = np.array(running.part.mechanism.stddevs(taken, steps))
+    numbers = np.arange(taken + 1, taken + 1 + steps, dtype=np.int64)
+    own = np.arange(running.part.first, running.part.first + lanes, dtype=np.int64)
+    return {
+        "step": np.repeat(numbers, lanes),
+        "lane": np.tile(own, steps),
+        "value": values.ravel(),
+        "stddev": np.repeat(stddevs, lanes),
+    }
+
+
+def rows_at_once(lanes: int) -> int:
+    """Steps that are released in one piece."""
+    return max(1, _PIECE // lanes)
+
+
+class Closing(StatefulProcessor):
+    """Sums the records of a bucket's open steps, and releases each when it has ended."""
+
+    def __init__(self, buckets: Buckets, calendar: Calendar, bond: str) -> None:
+        self._buckets, self._bond = buckets, bond
+        self._clock = Clock(calendar)
+
+    def init(self, handle: Any) -> None:
+        """The state: what the mechanism remembers, and the totals of open steps."""
+        self._steps = Steps(handle, self._clock, self._bond)
+        self._memory = handle.getValueState("memory", "saved binary")
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """Every bucket waits for the end of step 1, also where no record ever comes."""
+        self._memory.update((self._buckets.running(int(key[0])).save(),))
+        self._steps.begin()
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
+        """Nothing yet: the records are added to the totals of their steps."""
+        self._steps.check()
+        part, closed = self._buckets.part(int(key[0])), self._steps.closed
+        totals: dict[int, Signed] = {}
+        for frame in rows:
+            steps, lanes, units = (frame[name].to_numpy() for name in ("step", "lane", "units"))
+            kept = (steps >= closed) & (lanes >= 0)  # the clock has neither
+            add(totals, part.lanes, steps[kept], lanes[kept] - part.first, units[kept])
+        for step, row in totals.items():
+            found = self._steps.found(step)
+            both = row if found is None else bounded(row + np.frombuffer(found, dtype="<i8"))
+            self._steps.put(step, both.astype("<i8").tobytes())
+        return iter(())
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[Any]:
+        """The releases of all steps that have ended."""
+        self._steps.check()
+        closed = self._steps.closed
+        ended = self._clock.ended(timerValues.getCurrentWatermarkInMs())
+        running = self._buckets.running(int(key[0]), bytes(self._memory.get()[0]))
+        waiting = set(self._steps.waiting(ended))
+        lanes = running.part.lanes
+        for start in range(closed, ended, rows_at_once(lanes)):
+            stop = min(start + rows_at_once(lanes), ended)
+            totals = np.zeros((stop - start, lanes), dtype=np.int64)
+            for step in waiting.intersection(range(start, stop)):
+                totals[step - start] = np.frombuffer(self._steps.taken(step), dtype="<i8")
+            yield pd.DataFrame(released(running, totals))
+        self._memory.update((running.save(),))
+        self._steps.close(ended)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def add(totals: dict[int, Signed], width: int, steps: Signed, lanes: Signed, units: Signed) -> None:
+    """Adds each record to its step's totals."""
+    if not len(steps):
+        return
+    if len(units) * int(np.abs(units).max()) >= _MOST:
+        raise InvalidValue(_TOO_MANY)
+    order = np.argsort(steps, kind="stable")
+    steps, lanes, units = steps[order], lanes[order], units[order]
+    firsts = np.flatnonzero(np.diff(steps, prepend=-1))
+    for first, last in zip(firsts, [*firsts[1:], len(steps)], strict=True):
+        row = totals.setdefault(int(steps[first]), np.zeros(width, dtype=np.int64))
+        np.add.at(row, lanes[first:last], units[first:last])
+        bounded(row)
+
+
+def bounded(totals: Signed) -> Signed:
+    """The totals, if what comes next cannot make them exceed 63 bits."""
+    if not (int(totals.max()) < _MOST and int(totals.min()) > -_MOST):
+        raise InvalidValue(_TOO_MANY)
+    return totals

@@ -1,0 +1,153 @@
+"""At most so many records of one person: which of them count, whatever the order of arrival.
+
+A person's steps are taken by time: the first, then the next that is `separation` steps later, up to
+`steps` of them.  Of a step's records the first `records_per_step` count, by time, then lane, then
+units.  So what is kept of a person is a function of the set of that person's records: the same in a
+table, in a stream, and when a task runs again.  Steps are chosen by times alone: another value or
+key never lets another step in.
+
+In a stream a person's records wait until their step has ended.  Late records are not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sql
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from hushfade.records.calendar import Calendar
+from hushfade.records.limits import Limits
+from hushfade.spark.bucket_steps import Clock, Steps
+
+pd: Any = import_module("pandas")
+Records = NDArray[np.void]
+
+LIMITED = "at timestamp, step bigint, lane bigint, units bigint"
+_RECORD = np.dtype([(name, "<i8") for name in ("high", "low", "at", "lane", "units")])
+_COLUMNS = {name: name for name in _RECORD.names or ()} | {"at": "microseconds"}
+_USED = np.dtype([(name, "<i8") for name in ("high", "low", "count", "last")])
+
+
+def of_table(cells: DataFrame, limits: Limits) -> DataFrame:
+    """The cells of a table that count, those of no declared key among them."""
+    person = ("high", "low")
+    first = Window.partitionBy(*person, "step").orderBy("microseconds", "lane", "units")
+    ranked = cells.withColumn("rank", sql.row_number().over(first))
+    few = ranked.where(sql.col("rank") <= limits.records_per_step).drop("rank")
+    kept = sql.expr(
+        "aggregate(array_sort(collect_set(step)), cast(array() as array<bigint>), (kept, next) -> "
+        f"case when size(kept) < {limits.steps} and "
+        f"coalesce(next - try_element_at(kept, -1) >= {limits.separation}, true) "
+        "then array_append(kept, next) else kept end)"
+    )
+    steps = cells.groupBy(*person).agg(kept.alias("kept"))
+    return few.join(steps.select(*person, sql.explode("kept").alias("step")), [*person, "step"])
+
+
+class Limiting(StatefulProcessor):
+    """Passes on what counts of the records of some persons, when their step has ended."""
+
+    def __init__(self, limits: Limits, calendar: Calendar, bond: str) -> None:
+        self._limits, self._bond = limits, bond
+        self._clock = Clock(calendar)
+
+    def init(self, handle: Any) -> None:
+        """The state: what each person has used, and the records of open steps."""
+        self._steps = Steps(handle, self._clock, self._bond)
+        self._used = handle.getValueState("used", "persons binary")
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """All persons wait for the end of step 1."""
+        self._used.update((b"",))
+        self._steps.begin()
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
+        """Nothing yet: of each person and open step the first few records are kept."""
+        self._steps.check()
+        closed = self._steps.closed
+        for frame in rows:
+            steps = frame["step"].to_numpy()
+            records = np.empty(len(frame), dtype=_RECORD)
+            for name, column in _COLUMNS.items():
+                records[name] = frame[column].to_numpy()
+            for step in np.unique(steps[steps >= closed]).tolist():
+                found = self._steps.found(step) or b""
+                both = np.concatenate([np.frombuffer(found, _RECORD), records[steps == step]])
+                few = first_of_each(both, self._limits.records_per_step)
+                self._steps.put(step, few.tobytes())
+        return iter(())
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[Any]:
+        """The records that count of all steps that have ended."""
+        self._steps.check()
+        watermark = timerValues.getCurrentWatermarkInMs()
+        ended = self._clock.ended(watermark)
+        used = np.frombuffer(bytes(self._used.get()[0]), dtype=_USED)
+        for step in self._steps.waiting(ended):
+            records = np.frombuffer(self._steps.taken(step), dtype=_RECORD)
+            used, kept = taken(used, records, step, self._limits)
+            passed = records[kept & (records["lane"] >= 0)]
+            # Spark lets no row out that is older than the watermark; the step is in the row
+            at = pd.DatetimeIndex(np.full(len(passed), watermark * 10**6), tz="UTC")
+            rest = {name: passed[name].astype(np.int64) for name in ("lane", "units")}
+            yield pd.DataFrame({"at": at, "step": np.full(len(passed), step), **rest})
+        self._used.update((used.tobytes(),))
+        self._steps.close(ended)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def first_of_each(records: Records, most: int) -> Records:
+    """The first records of each person, by time, lane and units, at most so many; in order."""
+    names = ("units", "lane", "at", "low", "high")
+    found = records[np.lexsort([records[name] for name in names])]
+    begins = np.flatnonzero(_new_person(found))
+    ranks = np.arange(len(found)) - np.repeat(begins, np.diff([*begins, len(found)]))
+    few: Records = found[ranks < most]
+    return few
+
+
+def taken(
+    used: Records, records: Records, step: int, limits: Limits
+) -> tuple[Records, NDArray[np.bool_]]:
+    """What persons have used after this step, by person, and which of its records count.
+
+    The records are ordered by person.  Steps come in order, so a person's last one is enough to
+    know.  Cost: a sort of all persons.
+    """
+    firsts = _new_person(records)
+    new = np.zeros(int(firsts.sum()), dtype=_USED)
+    new["high"], new["low"] = records["high"][firsts], records["low"][firsts]
+    both = np.concatenate([used, new])
+    order = np.lexsort([both["low"], both["high"]])  # stable: who is known comes before
+    both = both[order]
+    known = ~_new_person(both)  # a person of this step who stands in `used` as well
+    here = order >= len(used)
+    before = np.flatnonzero(known) - 1
+    both["count"][known], both["last"][known] = both["count"][before], both["last"][before]
+    free = here & (both["count"] < limits.steps)
+    free &= (both["count"] == 0) | (step - both["last"] >= limits.separation)
+    both["count"][free] += 1
+    both["last"][free] = step
+    allowed = np.empty(len(new), dtype=np.bool_)
+    allowed[order[here] - len(used)] = free[here]
+    replaced = np.zeros(len(both), dtype=np.bool_)
+    replaced[before] = True
+    return both[~replaced], allowed[np.cumsum(firsts) - 1]
+
+
+def _new_person(ordered: Records) -> NDArray[np.bool_]:
+    """Where another person begins."""
+    found = np.ones(len(ordered), dtype=np.bool_)
+    same = ordered[1:][["high", "low"]] == ordered[:-1][["high", "low"]]
+    found[1:] = ~same
+    return found

@@ -1,0 +1,138 @@
+"""A stream of events, released step by step as a clock goes on.
+
+Steps are closed by a clock and by nothing else: a streaming frame of times, joined to the records,
+on which alone the watermark is declared.  A record's time says to which step it belongs and whether
+that step is still open.  It moves nothing: no record makes another late, and the moment of a
+release does not tell that somebody came.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import timedelta
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql import types as kinds
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from hushfade.crossing.key_file import KeyFile
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.records.duration import step_length
+from hushfade.records.limits import Limits
+from hushfade.spark import lineage
+from hushfade.spark.cells import Request, cells
+from hushfade.spark.close_steps import RELEASED, Buckets, Closing
+from hushfade.spark.limits import LIMITED, Limiting
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
+_SETTINGS = tuple(  # which may give other records from the same source
+    f"spark.sql.{name}"
+    for name in ("session.timeZone", "ansi.enabled", "caseSensitive", "timestampType")
+)
+
+
+def releases(
+    df: DataFrame,
+    request: Request,
+    buckets: Buckets,
+    lateness: str | timedelta | None,
+    clock: DataFrame | None,
+    limits: Limits | None,
+) -> DataFrame:
+    """Columns step, lane, value, stddev, of each step when the clock is `lateness` past its end."""
+    if lateness is None:
+        raise InvalidType("lateness must be given for a stream: how long a step waits for records")
+    if request.calendar.start < 0:
+        raise InvalidValue("start must not be before 1970 for a stream: Spark's watermark is not")
+    session = df.sparkSession
+    if session.conf.get(PROVIDER, None) != ROCKS:
+        raise InvalidValue(f"{PROVIDER} must be {ROCKS}: timers need it")
+    if session.conf.get(_NO_DATA, "true") != "true":
+        raise InvalidValue(f"{_NO_DATA} must be true: steps would wait for records to close them")
+    delay = -(-step_length(lateness, name="lateness") // 10**6)
+    lineage.check_unmarked(df, "the frame of events")
+    records, bond = cells(df, request), bound(df, request, buckets, limits)
+    beats = _beats(ticking(session, silent=clock is not None), records)
+    if clock is not None:
+        lineage.check_unmarked(clock, "clock")
+        lineage.check_apart(clock, df)
+        beats = beats.unionByName(_beats(clock, records))
+    # the clock comes first: a union has its first frame's watermark, and no other is declared
+    timed = beats.withWatermark("at", f"{delay} milliseconds")
+    found = timed.unionByName(records)
+    if limits is not None:
+        found = _stateful(
+            found.withColumn("bucket", sql.pmod("low", sql.lit(request.buckets))),
+            Limiting(limits, request.calendar, bond), LIMITED, request.buckets, event_time="at",
+        )  # fmt: skip
+    return _stateful(
+        found.withColumn("bucket", sql.expr(f"greatest(lane, 0) div {request.size}")),
+        Closing(buckets, request.calendar, bond), RELEASED, request.filled,
+    )  # fmt: skip
+
+
+def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | None) -> str:
+    """A digest of all that a checkpoint belongs to; no secret.
+
+    A batch may run again after a restart, with the noise that it had.  So whatever would make
+    other totals of the same records is in here.  `skip_empty` would not: without it a batch that
+    has empty values fails before anything is drawn, and one that has none has the same totals.
+    """
+    noise, calendar, named = buckets.noise, request.calendar, request.columns.roles()
+    if isinstance(noise, KeyFile):  # its path may change
+        drawn: tuple[object, ...] = (noise.stream, noise.epoch, noise.fingerprint)
+    else:
+        drawn = (repr(noise),)
+    said = {
+        "plan": buckets.mechanism.digest.hex(),
+        "noise": drawn,
+        "steps": (calendar.start, calendar.every, calendar.steps),
+        "columns": {role: (name, str(df.schema[name].dataType)) for role, name in named.items()},
+        "settings": {name: df.sparkSession.conf.get(name, None) for name in _SETTINGS},
+        "buckets": (request.buckets, request.size, request.filled),
+        "limits": limits and (limits.records_per_step, limits.steps, limits.separation),
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def ticking(session: SparkSession, *, silent: bool = False) -> DataFrame:
+    """The driver's clock: a row in every batch, column timestamp, with the batch's own time.
+
+    That time is in Spark's log of offsets, the same when a batch runs again.  The clock is the
+    pacemaker too: it always has something new, so that Spark makes a batch at every trigger,
+    whether there are records or not.  A silent one does only that.
+    """
+    paced = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1)
+    beats = paced.option("numPartitions", 1).load().where("value < 0" if silent else "value >= 0")
+    return beats.select(sql.current_timestamp().alias("timestamp"))
+
+
+def _beats(clock: DataFrame, like: DataFrame) -> DataFrame:
+    """Rows that move the watermark and count in no step."""
+    field = clock.schema["timestamp"] if "timestamp" in clock.columns else None
+    if field is None or not isinstance(field.dataType, kinds.TimestampType):
+        raise InvalidType("clock must have a column 'timestamp' of type TIMESTAMP")
+    nothing = sql.lit(-1).cast("bigint")
+    said = {"at": sql.col("timestamp")}
+    return clock.where("timestamp is not null").select(
+        *(said.get(name, nothing).alias(name) for name in like.columns)
+    )
+
+
+def _stateful(
+    found: DataFrame, processor: StatefulProcessor, schema: str, buckets: int, event_time: str = ""
+) -> DataFrame:
+    """What the processor makes of each bucket; all of them are there from the first batch on."""
+    waiting = found.sparkSession.range(buckets).select(sql.col("id").alias("bucket"))
+    return found.groupBy("bucket").transformWithStateInPandas(
+        processor,
+        schema,
+        "append",
+        "EventTime",
+        waiting.withColumn("since", sql.lit(0)).groupBy("bucket"),
+        event_time,
+    )

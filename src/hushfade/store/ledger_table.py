@@ -1,0 +1,81 @@
+"""The ledger as a table of the store: appended to inside the transaction that it tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hushfade.errors import Refused
+from hushfade.privacy import ledger
+from hushfade.privacy.guarantee import epsilon_of
+from hushfade.privacy.ledger import Account, Entry, Kind
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
+    from hushfade.store.database import Database
+
+_ROWS = "SELECT number, kind, body, digest FROM ledger"
+
+
+class Book:
+    """The entries in the database; `last` is the end of the chain."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        rows = database.read(f"{_ROWS} ORDER BY number DESC LIMIT 1")
+        self.last = Entry(*rows[0]) if rows else None
+
+    def enter(self, kind: Kind, **content: Any) -> None:
+        """Append an entry, inside a transaction."""
+        self.last = ledger.following(self.last, kind, **content)
+        self._database.write(
+            "INSERT INTO ledger (number, kind, body, digest) VALUES (?, ?, ?, ?)",
+            self.last.number, self.last.kind, self.last.body, self.last.digest,
+        )  # fmt: skip
+
+    def charge(self, stream: str, dataset: str, plan: Plan, *, epoch: int) -> None:
+        """Charge a stream to its dataset; Refused if that would overspend, or not add up."""
+        account, guarantee = self.accounts()[dataset], plan.guarantee
+        if not account.affords(guarantee.mu):
+            whole, left, needed = (
+                epsilon_of(mu, account.delta) if mu > 0 else 0.0
+                for mu in (account.mu, account.left, guarantee.mu)
+            )
+            raise Refused(
+                f"the budget of dataset {dataset!r} must not be overspent: epsilon = {left:.4g} of "
+                f"{whole:.4g} is left at delta = {account.delta:g}, {needed:.4g} is needed"
+            )
+        account.charged(guarantee.mu, guarantee.relation)
+        self.enter(
+            "charge", stream=stream, dataset=dataset, epoch=epoch, plan=plan.digest.hex(),
+            mu=guarantee.mu, relation=guarantee.relation,
+        )  # fmt: skip
+
+    def restore(self, known: Mapping[str, Account]) -> None:
+        """Spend what a mark knows to be spent, and this ledger, of an older copy, does not."""
+        for name, account in known.items():
+            if name not in self.accounts():
+                self.enter("dataset", dataset=name, mu=account.mu, delta=account.delta)
+            mu = self.accounts()[name].lacking(account)
+            if mu > 0:
+                self.enter("lost", dataset=name, mu=mu, relation=account.relation)
+
+    def accounts(self) -> Mapping[str, Account]:
+        """The budget of each dataset, and what was spent of it."""
+        rows = self._database.read(
+            f"{_ROWS} WHERE kind IN ('dataset', 'charge', 'lost') ORDER BY number"
+        )
+        return ledger.accounts(Entry(*row) for row in rows)
+
+    def entries(self, *, after: int = 0) -> Iterator[Entry]:
+        """The entries after a number, a thousand at a time."""
+        while rows := self._database.read(
+            f"{_ROWS} WHERE number > ? ORDER BY number LIMIT 1000", after
+        ):
+            yield from (Entry(*row) for row in rows)
+            after = rows[-1][0]
+
+    def digest_of(self, number: int) -> str | None:
+        """The digest of that entry, if there is one."""
+        rows = self._database.read("SELECT digest FROM ledger WHERE number = ?", number)
+        return rows[0][0] if rows else None

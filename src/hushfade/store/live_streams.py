@@ -1,0 +1,221 @@
+"""A stream of the store in memory: its mechanism, and the totals of the step that is open."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hushfade.check import Column, Signed
+from hushfade.errors import Failed, InvalidValue, Refused
+from hushfade.planning import cost
+from hushfade.planning.plan import Plan
+from hushfade.store.database import Database
+from hushfade.stream.stream import Stream
+
+if TYPE_CHECKING:
+    from hushfade.store.store import Batch
+
+
+SENDERS = 100_000  # of a stream and token: each is remembered until the stream ends
+
+
+class Live:
+    """What is committed of a stream, and the rows that each change writes.
+
+    The database holds a saved state, the traces of the steps since, and the batches of the open
+    step.  Traces are erased when a newer state is saved: after as many steps as the private half
+    remembers.  So no total is kept for more than twice as many steps as the mechanism needs it.
+    """
+
+    def __init__(self, number: int, name: str, plan: Plan, epoch: int, steps: int) -> None:
+        self.number, self.name, self.plan, self.epoch, self.steps = number, name, plan, epoch, steps
+        self.settings: dict[str, Any] = {}
+        self.totals: Signed = np.zeros(plan.intake.lanes, dtype=np.int64)
+        self.records = 0
+        self.senders: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
+        self._owners: Counter[str] = Counter()  # how many senders each token has
+        self._stream: Stream | None = None  # none, once it has ended
+        self._batches = 0
+        self._traces = 0
+        self._memory = cost.rows(plan.pair, plan.intake.lanes)[0]
+
+    @property
+    def ended(self) -> bool:
+        """Does it take no more steps?"""
+        return self._stream is None
+
+    @classmethod
+    def load(cls, database: Database, name: str) -> Live:
+        """The stream as the database has it; Failed, if its state is not that of its releases."""
+        rows = database.read(
+            "SELECT stream, plan, settings, epoch, ended FROM streams WHERE name = ?", name
+        )
+        if not rows:
+            raise InvalidValue(f"stream must be one of the store's, got {name!r}")
+        number, text, settings, epoch, ended = rows[0]
+        ((steps,),) = database.read("SELECT COUNT(*) FROM releases WHERE stream = ?", number)
+        found = cls(number, name, Plan.from_json(text), epoch, steps)
+        found.settings = json.loads(settings)
+        if not ended:
+            found._resume(database)
+        for at, records, lanes, units in database.read(
+            "SELECT number, records, lanes, units FROM batches WHERE stream = ? ORDER BY number",
+            number,
+        ):
+            found._batches = at
+            found._sum(records, _numbers(lanes), _numbers(units))
+        found.senders = dict(
+            database.read("SELECT sender, sequence FROM senders WHERE stream = ?", number)
+        )
+        found._owners.update(map(_owner, found.senders))
+        found.counts = dict(
+            database.read("SELECT name, number FROM counts WHERE stream = ?", number)
+        )
+        return found
+
+    def _resume(self, database: Database) -> None:
+        ((state,),) = database.read("SELECT state FROM states WHERE stream = ?", self.number)
+        rows = database.read("SELECT trace FROM traces WHERE stream = ? ORDER BY step", self.number)
+        traces = [bytes(trace) for (trace,) in rows]
+        self._stream = Stream.load(bytes(state), plan=self.plan, traces=traces)
+        self._traces = len(traces)
+        if self._stream.steps != self.steps:
+            raise Failed(f"stream {self.name!r} must have a release for each step")
+
+    def fits(self, batches: Sequence[Batch]) -> None:
+        """Refuse batches that do not fit, before anything is changed."""
+        if self.ended:
+            raise Refused(f"stream {self.name!r} has ended")
+        new = {batch.sender for batch in batches} - self.senders.keys()
+        owners = Counter(map(_owner, new))
+        if any(self._owners[owner] + count > SENDERS for owner, count in owners.items()):
+            raise Refused(f"senders must be at most {SENDERS} a stream and token")
+        intake = self.plan.intake
+        for batch in batches:
+            lanes, units = batch.lanes, batch.units
+            if lanes.ndim != 1 or lanes.shape != units.shape or len(np.unique(lanes)) < len(lanes):
+                raise InvalidValue("lanes and units must be equally many, each lane once")
+            if len(lanes) and not (lanes.min() >= 0 and lanes.max() < intake.lanes):
+                raise InvalidValue(f"lanes must be in 0, ..., {intake.lanes - 1}")
+            if batch.step is not None and not 1 <= batch.step <= self.steps + 1:
+                raise Refused(f"step must not be beyond the open one, {self.steps + 1}")
+            if np.any(np.abs(units) > intake.largest_total):
+                raise InvalidValue("units must be at most the plan's largest total")
+
+    def admit(self) -> None:
+        """Refuse a step after the end or the plan's horizon, before anything is changed."""
+        if self.ended:
+            raise Refused(f"stream {self.name!r} has ended")
+        horizon = self.plan.horizon
+        if horizon is not None and self.steps >= horizon:
+            raise Refused(f"steps must stay within the plan's horizon {horizon}")
+
+    def accept(self, database: Database, batch: Batch) -> str:
+        """'accepted', 'repeated' or 'late', with the rows that belong to it."""
+        if batch.sequence <= self.senders.get(batch.sender, -1):
+            return "repeated"
+        database.write(
+            "INSERT INTO senders (stream, sender, sequence) VALUES (?, ?, ?)"
+            " ON CONFLICT (stream, sender) DO UPDATE SET sequence = excluded.sequence",
+            self.number, batch.sender, batch.sequence,
+        )  # fmt: skip
+        self._owners[_owner(batch.sender)] += batch.sender not in self.senders
+        self.senders[batch.sender] = batch.sequence
+        if batch.step is not None and batch.step <= self.steps:
+            self.count(database, "late", batch.records)
+            return "late"
+        self._batches += 1
+        database.write(
+            "INSERT INTO batches (stream, number, records, lanes, units) VALUES (?, ?, ?, ?, ?)",
+            self.number, self._batches, batch.records, _bytes(batch.lanes), _bytes(batch.units),
+        )  # fmt: skip
+        self._sum(batch.records, batch.lanes, batch.units)
+        return "accepted"
+
+    def count(self, database: Database, name: str, number: int) -> None:
+        """So many records more were late or refused."""
+        self.counts[name] = self.counts.get(name, 0) + number
+        database.write(
+            "INSERT INTO counts (stream, name, number) VALUES (?, ?, ?)"
+            " ON CONFLICT (stream, name) DO UPDATE SET number = excluded.number",
+            self.number, name, self.counts[name],
+        )  # fmt: skip
+
+    def close(self, database: Database, closed: int) -> tuple[Column, float]:
+        """Take the step: its release, with every row that belongs to it."""
+        if self._stream is None:
+            raise Refused(f"stream {self.name!r} has ended")
+        intake = self.plan.intake
+        total = self.totals * intake.resolution  # exact: a power of two, within 2^52
+        release = self._stream.step_total(float(total[0]) if intake.scalar else total)
+        values = np.atleast_1d(np.asarray(release.value, dtype="<f8"))
+        database.write("DELETE FROM batches WHERE stream = ?", self.number)
+        database.write(
+            "INSERT INTO releases (stream, step, closed, stddev, value) VALUES (?, ?, ?, ?, ?)",
+            self.number, release.step, closed, release.stddev, values.tobytes(),
+        )  # fmt: skip
+        if self._traces + 1 >= self._memory:
+            self._traces = 0
+            database.write(
+                "UPDATE states SET steps = ?, state = ? WHERE stream = ?",
+                release.step, self._stream.save(), self.number,
+            )  # fmt: skip
+            database.write("DELETE FROM traces WHERE stream = ?", self.number)
+        else:
+            self._traces += 1
+            database.write(
+                "INSERT INTO traces (stream, step, trace) VALUES (?, ?, ?)",
+                self.number, release.step, self._stream.trace(),
+            )  # fmt: skip
+        self.steps = release.step
+        self._blank()
+        return values, release.stddev
+
+    def end(self, database: Database) -> None:
+        """No more steps: state, traces, open totals are erased."""
+        erase(database, self.number)
+        self._blank()
+        self.senders.clear()
+        self._owners.clear()
+        self.counts.clear()
+        self._stream = None
+
+    def _sum(self, records: int, lanes: Signed, units: Signed) -> None:
+        """Add to the totals, which stop at the plan's largest.
+
+        A refusal would tell the sender what others have sent.  A sum that stops moves by no more
+        than a record does, so the guarantee stands.
+        """
+        most = self.plan.intake.largest_total  # the sum of two fits int64
+        self.totals[lanes] = np.clip(self.totals[lanes] + units, -most, most)
+        self.records += records
+
+    def _blank(self) -> None:
+        self.totals = np.zeros_like(self.totals)
+        self.records = 0
+        self._batches = 0
+
+
+def _owner(sender: str) -> str:
+    """The token of a sender as the service names it; nothing without one."""
+    return sender.rpartition("\n")[0]
+
+
+def erase(database: Database, number: int) -> None:
+    """The stream has ended, and what it kept of its records is erased."""
+    for table in ("batches", "traces", "states", "senders", "counts"):
+        database.write(f"DELETE FROM {table} WHERE stream = ?", number)
+    database.write("UPDATE streams SET ended = 1 WHERE stream = ?", number)
+
+
+def _bytes(numbers: Signed) -> bytes:
+    return numbers.astype("<i8").tobytes()
+
+
+def _numbers(data: bytes) -> Signed:
+    return np.frombuffer(data, dtype="<i8").astype(np.int64)

@@ -1,0 +1,106 @@
+"""Opening a store: which database, and is it the newest copy?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hushfade.errors import InvalidValue, Refused
+from hushfade.planning.plan import Plan
+from hushfade.privacy.ledger import Account
+from hushfade.store import schema
+from hushfade.store.database import Database
+from hushfade.store.high_water_mark import Mark, MarkFile
+from hushfade.store.ledger_table import Book
+from hushfade.store.live_streams import erase
+
+ELSEWHERE = ("postgresql://", "postgres://")
+
+
+def connected(where: str | Path, *, only_read: bool = False) -> Database:
+    """The database of a store; with `only_read` beside the process that writes."""
+    try:
+        if str(where).startswith(ELSEWHERE):
+            from hushfade.store.postgres import Postgres
+
+            return Postgres(str(where), only_read=only_read)
+        from hushfade.store.sqlite import SQLite
+
+        return SQLite(Path(where), only_read=only_read)
+    except ModuleNotFoundError as error:
+        extra = "postgres" if error.name == "psycopg" else "store"
+        message = f"a store needs {error.name}: pip install 'hushfade[{extra}]'"
+        raise Refused(message) from None
+
+
+def mark_of(where: str | Path, mark: str | Path | None) -> MarkFile:
+    """The file of the high-water mark: FILE.mark, or as said where the database is elsewhere."""
+    if mark is None and str(where).startswith(ELSEWHERE):
+        raise InvalidValue(
+            "mark (--mark) must be given where the database is elsewhere: a file that is not "
+            "restored together with it"
+        )
+    return MarkFile(Path(f"{where}.mark" if mark is None else mark))
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The store's name, and, where a new epoch began, what became of its streams."""
+
+    name: str
+    charged: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()  # their budgets do not allow another charge
+    renewed: bool = False
+
+
+def settle(database: Database, book: Book, file: MarkFile, *, new_epoch: bool) -> Settled:
+    """The store's name, if the database has all that the mark knows.
+
+    Otherwise it is an older copy, whose steps could be drawn twice: Refused, or, as a new epoch,
+    what was spent since is spent here too, and every stream is charged again, or ended where its
+    budget does not allow that.
+    """
+    name, mark = schema.name(database), file.read()
+    if mark is not None and mark.store != name:
+        raise Refused("the mark must be of this store, got that of another")
+    if mark is None and book.last is None:
+        return Settled(name)
+    if mark is not None and book.digest_of(mark.number) == mark.digest:
+        assert book.last is not None
+        if book.last.number > mark.number:
+            # committed, and the process died before the mark: marked before it is published
+            file.write(Mark(name, book.last.number, book.last.digest), book.accounts())
+        return Settled(name)
+    if not new_epoch:
+        what = "has no mark beside it" if mark is None else "is older than its mark"
+        raise Refused(
+            f"the store {what}: steps could be drawn twice. Restore the newest copy, or open it "
+            "as a new epoch (new_epoch=True, --new-epoch), which charges every stream again"
+        )
+    found = _renewed(name, database, book, file.accounts())
+    assert book.last is not None
+    file.replace(Mark(name, book.last.number, book.last.digest), book.accounts())
+    return found
+
+
+def _renewed(name: str, database: Database, book: Book, known: Mapping[str, Account]) -> Settled:
+    charged, ended = [], []
+    with database.transaction():
+        book.restore(known)
+        for number, stream, dataset, text, epoch in database.read(
+            "SELECT stream, name, dataset, plan, epoch FROM streams WHERE ended = 0 ORDER BY stream"
+        ):
+            try:
+                book.charge(stream, dataset, Plan.from_json(text), epoch=epoch + 1)
+            except Refused:
+                erase(database, number)
+                ((steps,),) = database.read(
+                    "SELECT COUNT(*) FROM releases WHERE stream = ?", number
+                )
+                book.enter("end", stream=stream, epoch=epoch, steps=steps)
+                ended.append(stream)
+            else:
+                database.write("UPDATE streams SET epoch = ? WHERE stream = ?", epoch + 1, number)
+                charged.append(stream)
+    return Settled(name, tuple(charged), tuple(ended), renewed=True)

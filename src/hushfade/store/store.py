@@ -1,0 +1,223 @@
+"""The store: datasets and their budgets, streams, records on the grid, steps, releases.
+
+A method that changes something returns when the change is on the disk.  If that fails, the store
+stops: nothing was published, and the next process goes on from what was committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hushfade.check import Signed
+from hushfade.errors import Failed, InvalidValue, Refused
+from hushfade.privacy.ledger import Account
+from hushfade.store import fail_points, schema
+from hushfade.store.database import Database
+from hushfade.store.high_water_mark import Mark, MarkFile
+from hushfade.store.live_streams import Live
+from hushfade.store.open_store import connected, mark_of, settle
+from hushfade.store.reader import Published, Reader
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
+    from hushfade.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records of one stream, on the grid and summed by lane; a sender's sequence only rises."""
+
+    stream: str
+    sender: str
+    sequence: int
+    records: int
+    lanes: Signed  # each at most once
+    units: Signed
+    step: int | None = None  # the step that it is for; None: the one that is open
+
+
+class Store(Reader):
+    """One writer's view of a store.  Use `Store.open`, and close it.  Threads take turns."""
+
+    def __init__(self, database: Database, mark: MarkFile, *, new_epoch: bool = False) -> None:
+        mark.lock()
+        self._mark = mark
+        schema.migrate(database)
+        super().__init__(database)
+        if database.recovered:  # the log of another copy would have been written into this one
+            database.sound()
+            self.verify()
+        self._process = os.getpid()
+        self._stopped = False
+        self._live: dict[str, Live] = {}
+        self.settled = settle(database, self._book, mark, new_epoch=new_epoch)
+
+    @classmethod
+    def open(
+        cls, where: str | Path, *, mark: str | Path | None = None, new_epoch: bool = False
+    ) -> Store:
+        """The store in a SQLite file or a PostgreSQL database, made if it is not there.
+
+        The mark is a file beside SQLite's, FILE.mark; a database elsewhere, which is named by
+        'postgresql://...', needs a `mark` of its own.  Refused: a second writer, a newer version,
+        and an older copy than the mark knows, unless it is opened as a `new_epoch`, in which every
+        stream is charged again, or ended where its budget does not allow that, as `settled` says.
+        """
+        file = mark_of(where, mark)
+        database = connected(where)
+        try:
+            return cls(database, file, new_epoch=new_epoch)
+        except BaseException:
+            database.close()
+            file.release()
+            raise
+
+    def close(self) -> None:
+        """Let another process write."""
+        with self._turn:
+            self._stopped = True
+            self._live.clear()
+            self._mark.release()
+            super().close()
+
+    # Datasets and streams -------------------------------------------------------------------
+
+    def add_dataset(self, name: str, guarantee: Guarantee) -> Account:
+        """A dataset with its whole budget: what all streams of it together may cost."""
+        _named(dataset=name)
+        with self._changing():
+            if name in self._book.accounts():
+                raise Refused(f"dataset {name!r} exists: its budget is fixed")
+            self._book.enter("dataset", dataset=name, mu=guarantee.mu, delta=guarantee.delta)
+        return self.accounts()[name]
+
+    def add_stream(
+        self, name: str, plan: Plan, *, dataset: str, settings: Mapping[str, Any] | None = None
+    ) -> None:
+        """A stream at step 0, charged to its dataset's budget; overspending is refused."""
+        from hushfade.stream.stream import Stream
+
+        _named(stream=name)
+        began = Stream.begin(plan).save()
+        with self._changing():
+            if self._database.read("SELECT 1 FROM streams WHERE name = ?", name):
+                raise Refused(f"stream {name!r} exists")
+            if dataset not in self._book.accounts():
+                raise InvalidValue(f"dataset must be one of the store's, got {dataset!r}")
+            self._book.charge(name, dataset, plan, epoch=0)
+            ((number,),) = self._database.read("SELECT COALESCE(MAX(stream), 0) + 1 FROM streams")
+            self._database.write(
+                "INSERT INTO streams (stream, name, dataset, plan, settings, epoch, ended)"
+                " VALUES (?, ?, ?, ?, ?, 0, 0)",
+                number, name, dataset, plan.to_json(), json.dumps(settings or {}),
+            )  # fmt: skip
+            self._database.write(
+                "INSERT INTO states (stream, steps, state) VALUES (?, 0, ?)", number, began
+            )
+
+    def live(self, name: str) -> Live:
+        """The stream as it stands: plan, open step, counts."""
+        with self._turn:
+            if self._stopped:
+                raise Failed("the store has stopped: open it in a new process")
+            if name not in self._live:
+                self._live[name] = Live.load(self._database, name)
+            return self._live[name]
+
+    # Records and steps ----------------------------------------------------------------------
+
+    def accept(self, batches: Sequence[Batch]) -> list[str]:
+        """For each batch 'accepted', 'repeated' or 'late', all in one transaction.
+
+        A batch whose sequence is not above its sender's last one was accepted before: it changes
+        nothing.  A batch for a step that is closed is late, is counted, and changes nothing else.
+        One that is refused leaves the others out too: the caller sends them again, apart.
+        """
+        with self._turn:
+            for stream in {batch.stream for batch in batches}:
+                self.live(stream).fits([batch for batch in batches if batch.stream == stream])
+            with self._changing():
+                return [self.live(batch.stream).accept(self._database, batch) for batch in batches]
+
+    def close_step(self, name: str, step: int, *, closed: int) -> Published:
+        """Close the step and release it; the same release if it is the last one closed already.
+
+        `closed` is when, in nanoseconds since 1970; it decides nothing.
+        """
+        with self._turn:
+            live = self.live(name)
+            if step == live.steps and step > 0:
+                return self.releases(name, after=step - 1)[0]
+            if step != live.steps + 1:
+                raise Refused(f"step must be {live.steps + 1}, the open one, got {step}")
+            live.admit()
+            with self._changing():
+                fail_points.reached("before draw")
+                release = Published(name, step, closed, *live.close(self._database, closed))
+                fail_points.reached("after draw")
+                told = {"stream": name, "epoch": live.epoch, "step": step}
+                self._book.enter("step", release=release.digest, **told)
+                if step == live.plan.horizon:
+                    self._end(live)
+            if live.ended:
+                self._database.tidy()
+            return release
+
+    def end(self, name: str) -> None:
+        """The stream takes no more steps; what it keeps of its records is erased."""
+        with self._turn:
+            live = self.live(name)
+            if live.ended:
+                return
+            with self._changing():
+                self._end(live)
+            self._database.tidy()
+
+    def _end(self, live: Live) -> None:
+        live.end(self._database)
+        self._book.enter("end", stream=live.name, epoch=live.epoch, steps=live.steps)
+
+    # Order ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """One transaction, and the mark after it: then, and not before, anybody may be told.
+
+        What is refused changes nothing.  What fails stops the store: memory may be ahead of disk.
+        """
+        with self._turn:
+            if self._stopped:
+                raise Failed("the store has stopped: open it in a new process")
+            if os.getpid() != self._process:
+                raise Failed("a forked process must open the store itself: its parent writes here")
+            last = self._book.last
+            try:
+                with self._database.transaction():
+                    yield
+                if self._book.last is not None and self._book.last is not last:
+                    fail_points.reached("before mark")
+                    entry = self._book.last
+                    spent = None if entry.kind in ("step", "end") else self._book.accounts()
+                    self._mark.write(Mark(self.settled.name, entry.number, entry.digest), spent)
+                    fail_points.reached("after mark")
+            except (InvalidValue, Refused):
+                self._book.last = last
+                raise
+            except BaseException as error:
+                self._stopped = True
+                self._live.clear()
+                if isinstance(error, OSError):
+                    raise Failed("the mark cannot be written: nothing was published") from None
+                raise
+
+
+def _named(**given: str) -> None:
+    ((kind, name),) = given.items()
+    if not isinstance(name, str) or not (0 < len(name) <= 200) or not name.isprintable():
+        raise InvalidValue(f"{kind} must be a name of 1 to 200 printable characters")

@@ -1,0 +1,137 @@
+"""Independent noise becomes correlated noise, compiled and in place: w = R⁻¹ z for r_0 = 1.
+
+    compact taps      c(x) / C(x^period): both inverses are exponentials, in constant memory
+    taps that end     w_t = z_t - Σ_{n≥1} r_n w_{t-n}, with a ring of past w
+
+Imported only when used: numba takes half a second to load.  Sums run along the lanes of one tile,
+whose state stays in the cache for all steps of a block.  A lane's operations have a fixed order:
+blocks, tiles and single steps give the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade.compiled import compiled
+from hushfade.factors.exponentials import CompactTaps
+from hushfade.factors.taps import Taps
+
+Floats = NDArray[Any]  # float32 or float64, all arrays of a call the same
+
+NARROW = 8  # lanes below which wide registers do not help
+
+
+class Mix(Protocol):
+    """Turns series[:, start:stop] from z to w, for the steps from `step` on."""
+
+    def __call__(self, step: int, start: int, stop: int, state: Floats, series: Floats) -> None: ...
+
+
+def mix_of(taps: Taps, dtype: np.dtype[Any]) -> Mix:
+    """The loop for these taps over their first, in this dtype."""
+    if isinstance(taps, CompactTaps):
+        inverse, comb = taps.fading.inverse(), taps.comb  # C(x^period) / c
+        weights = np.concatenate([inverse.weights, comb.weights]).astype(dtype)
+        fades = np.concatenate([inverse.fades, comb.fades]).astype(dtype)
+        plain, period = len(inverse), taps.period
+
+        def mix(step: int, start: int, stop: int, state: Floats, series: Floats) -> None:
+            _faded(step, start, stop, plain, period, weights, fades, state, series)
+
+    else:
+        assert taps.support is not None
+        r = taps.first(taps.support)
+        ratios = (r / r[0]).astype(dtype)
+
+        def mix(step: int, start: int, stop: int, state: Floats, series: Floats) -> None:
+            _recurred(step, start, stop, ratios, state, series)
+
+    return mix
+
+
+@compiled
+def _faded(
+    step: int,
+    start: int,
+    stop: int,
+    plain: int,
+    period: int,
+    weights: Floats,
+    fades: Floats,
+    state: Floats,
+    series: Floats,
+) -> None:
+    """u_t = z_t + Σ_j V_j e_j,            e_j ← e_j + (z_t - ν_j e_j),   j < plain
+    w_t = u_t + Σ_i W_i E_i[t mod p],   E_i[t mod p] ← E_i + (u_t - Q_i E_i)[t mod p]
+
+    The state has a row for each e, then p = `period` rows for each E.
+    Cost: two multiply-adds per exponential, step and lane.
+    """
+    if stop - start < NARROW:
+        for lane in range(start, stop):
+            _faded_alone(step, lane, plain, period, weights, fades, state, series)
+        return
+    x = np.empty(stop - start, series.dtype)
+    for i in range(series.shape[0]):
+        w = series[i, start:stop]
+        slot = (step + i) % period
+        for j in range(len(weights)):
+            if j in (0, plain):
+                x[:] = w
+            row = j if j < plain else plain + (j - plain) * period + slot
+            e = state[row, start:stop]
+            weight, fade = weights[j], fades[j]
+            for k in range(len(x)):
+                w[k] += weight * e[k]
+                e[k] += x[k] - fade * e[k]
+
+
+@compiled
+def _faded_alone(
+    step: int,
+    lane: int,
+    plain: int,
+    period: int,
+    weights: Floats,
+    fades: Floats,
+    state: Floats,
+    series: Floats,
+) -> None:
+    """The same for one lane: its exponentials do not wait for each other."""
+    slot = step % period
+    for i in range(series.shape[0]):
+        x = w = series[i, lane]
+        for j in range(len(weights)):
+            if j == plain:
+                x = w
+            row = j if j < plain else plain + (j - plain) * period + slot
+            e = state[row, lane]
+            w += weights[j] * e
+            state[row, lane] = e + (x - fades[j] * e)
+        series[i, lane] = w
+        slot = slot + 1 if slot + 1 < period else 0
+
+
+@compiled
+def _recurred(
+    step: int, start: int, stop: int, ratios: Floats, state: Floats, series: Floats
+) -> None:
+    """w_t = z_t - Σ_{n≥1} ratios_n w_{t-n}; the state is the ring of past w.
+
+    Cost: one multiply-add per tap, step and lane.
+    """
+    past = len(state)
+    if past == 0:
+        return
+    for i in range(series.shape[0]):
+        w = series[i, start:stop]
+        row = (step + i) % past
+        for n in range(1, past + 1):
+            old = state[row - n if row >= n else row - n + past, start:stop]
+            ratio = ratios[n]
+            for k in range(len(w)):
+                w[k] -= ratio * old[k]
+        state[row, start:stop] = w

@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+
+from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow, plan
+from hushfade.audit.accuracy import inputs
+from hushfade.audit.cases import every_kind, few
+from hushfade.audit.observer import (
+    along,
+    copies_of,
+    crossed,
+    decayed,
+    in_use,
+    legible,
+    private,
+    wide,
+)
+from hushfade.audit.randomness import Chance
+from hushfade.audit.sensitivity import sensitivity
+from tests.audit.bugs import Seeded
+
+ONE = Guarantee(1, 1e-6)
+SWAP = Guarantee(1, 1e-6, neighbours="replace")
+PLANS = {
+    **few(),
+    "unbounded": plan(NoDecay(), ONE, method="unbounded"),
+    "counting by one, replaced": plan(NoDecay(), SWAP, horizon=9, resolution=1.0),
+    "odd bounds, replaced": plan(PowerLaw(power=2), SWAP, low=0.3, high=1.7),
+}
+
+
+def totals(found, n, seed=1):
+    return np.random.default_rng(seed).integers(0, 50, size=(n, found.intake.lanes))
+
+
+@pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
+def test_the_private_half_is_the_matrix(found):
+    n = min(40, found.horizon or 40)
+    units = totals(found, n)
+    scale = 2.0**found.bits
+    np.testing.assert_array_equal(
+        private(found, units), np.rint(found.pair.matrices(n)[1] @ units * scale)
+    )
+
+
+@pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
+@pytest.mark.parametrize("n", [9, 700])
+def test_what_crossed_is_recovered_to_the_last_unit(found, n):
+    n = min(n, found.horizon or n)
+    units, source = totals(found, n), Chance(4).noise()
+    released = found.start(source).run(units * found.intake.resolution).reshape(units.shape)
+    drawn = source.bound(found.digest).draws(
+        found.start(source)._law, 0, n, found.intake.lanes
+    )  # the noise itself, drawn again
+    y = crossed(found, released)
+    np.testing.assert_allclose(y, private(found, units) + drawn, atol=0.01)
+    direction = np.random.default_rng(2).normal(size=n)
+    np.testing.assert_allclose(along(found, direction) @ released, direction @ y, rtol=1e-7)
+
+
+@pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
+def test_copies_have_the_same_sigma_and_the_same_promise(found):
+    many = wide(found, 7)
+    assert many.sigma == pytest.approx(found.sigma, rel=1e-12)
+    assert many.guarantee.mu == found.guarantee.mu
+    assert many.intake.lanes == 7 * found.intake.lanes
+    assert many.unit == found.unit
+
+
+def test_the_weights_in_use_are_those_of_the_decay():
+    for found in every_kind().values():
+        n = min(500, found.horizon or 500)
+        np.testing.assert_allclose(in_use(found, n), found.decay.weights(n), rtol=1e-9)
+
+
+def test_decayed_sums_by_hand():
+    found = plan(SlidingWindow(length=2), ONE, resolution=1.0)
+    np.testing.assert_allclose(decayed(found, np.array([[1], [2], [4]])), [[1], [3], [6]])
+
+
+def test_copies_stay_within_the_work():
+    found = plan(Exponential(half_life=8), ONE)
+    assert copies_of(found, 100, 50_000, 10**6) == 500
+    assert copies_of(found, 100, 50_000, 20) == 20
+
+
+FINE = {
+    "a gain": plan(NoDecay(), Guarantee(5, 1e-6), horizon=30_000, method="normalized"),
+    "counting": plan(NoDecay(), ONE, horizon=100_000, resolution=2.0**-17),
+    "a window": plan(SlidingWindow(length=50), Guarantee(20, 1e-6), resolution=2.0**-25),
+}
+
+
+@pytest.mark.parametrize("found", FINE.values(), ids=FINE)
+def test_a_run_on_a_fine_grid_ends_before_rounding_passes_for_an_error(found):
+    whole = found.horizon or 1 << 16
+    n, chance = legible(found, whole), Chance(3)
+    assert 512 <= n < whole
+    units = inputs(found, n, chance)
+    released = found.start(chance.noise()).run(units * found.intake.resolution)
+    y = crossed(found, released.reshape(units.shape))
+    assert np.max(np.abs(y - np.rint(y))) < 0.02
+    assert all(finding.passed for finding in sensitivity(Seeded(), found, "a plan", chance))
+
+
+def test_an_ordinary_run_is_not_cut():
+    for found in PLANS.values():
+        n = found.horizon or 1 << 16
+        assert legible(found, n) == n

@@ -1,0 +1,44 @@
+"""What is public is documented: every command, option and name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import hushfade
+from hushfade.cli import COMMANDS
+from tables import commands
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_page_of_commands_is_what_the_commands_say():
+    """Written by `make tables`; a new option needs it anew."""
+    assert (DOCS / "cli.md").read_text(encoding="utf-8") == commands.page()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
+def test_every_command_is_shown_at_work(command):
+    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\$ .*hushfade {command.__name__}\b", page, re.MULTILINE)
+
+
+def test_every_option_has_a_meaning():
+    for command in COMMANDS:
+        for parameter in commands.parameters(command):
+            assert len(parameter.meaning) > 10, (command.__name__, parameter.name)
+
+
+@pytest.mark.parametrize("name", hushfade.__all__)
+def test_every_public_name_is_used_in_the_documentation(name):
+    pages = [*DOCS.glob("*.md"), DOCS.parent / "README.md"]
+    texts = [page.read_text(encoding="utf-8") for page in pages if page.name != "api.md"]
+    assert any(re.search(rf"\b(hf|hushfade)\.{name}\b|`{name}\b", text) for text in texts)
+
+
+def test_every_page_is_in_the_index():
+    index = (DOCS / "index.md").read_text(encoding="utf-8").splitlines()
+    for page in DOCS.glob("*.md"):
+        assert page.stem == "index" or page.stem in index

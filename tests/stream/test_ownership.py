@@ -1,0 +1,98 @@
+import ctypes
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+from hushfade import CorrelatedNoise, Exponential, Refused, Stream, plan
+from hushfade.stream import ownership
+from tests.planning.test_plan import ONE
+
+
+def stream_and_step():
+    stream = plan(Exponential(half_life=5), ONE).start()
+    stream.step(1)
+    return stream, lambda: stream.step(1).value
+
+
+def noise_and_step():
+    noise = CorrelatedNoise(Exponential(half_life=5), 3, guarantee=ONE, norm=1.0)
+    noise.next()
+    return noise, lambda: float(noise.next()[0])
+
+
+def fork_in_c():
+    """A fork that Python's own hooks do not see, as a server written in C makes it."""
+    return ctypes.PyDLL(None).fork()
+
+
+def told_by_child(fork, work):
+    reader, writer = os.pipe()
+    child = fork()
+    if child == 0:
+        try:
+            os.write(writer, repr(work()).encode())
+        except Refused:
+            os.write(writer, b"refused")
+        finally:
+            os._exit(0)
+    os.close(writer)
+    told = os.read(reader, 1000)
+    os.close(reader)
+    os.waitpid(child, 0)
+    return told
+
+
+@pytest.mark.parametrize("fork", [os.fork, fork_in_c])
+@pytest.mark.parametrize("make", [stream_and_step, noise_and_step])
+def test_a_forked_child_may_not_take_its_parents_steps(fork, make):
+    kept, step = make()
+    assert told_by_child(fork, step) == b"refused"
+    assert told_by_child(fork, kept.save) == b"refused"
+    step()
+
+
+@pytest.mark.parametrize("fork", [os.fork, fork_in_c])
+def test_a_forked_child_may_load_what_was_saved(fork):
+    stream, _ = stream_and_step()
+    data = stream.save()
+    assert told_by_child(fork, lambda: Stream.load(data).step(1).step) == b"2"
+    stream.step(1)
+    assert told_by_child(fork, lambda: Stream.load(data).step(1).step) == b"refused"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems go by the process number")
+def test_on_linux_a_page_tells_that_the_system_wipes():
+    assert not isinstance(ownership._HERE, ownership.ByNumber)
+    assert told_by_child(fork_in_c, lambda: ownership._HERE[0]) == b"0"
+    assert ownership._HERE[0] == 1
+
+
+def test_without_a_page_the_process_number_tells(monkeypatch):
+    by_number = ownership.ByNumber()
+    by_number[0] = 1
+    monkeypatch.setattr(ownership, "_HERE", by_number)
+    _, step = stream_and_step()
+    assert told_by_child(fork_in_c, step) == b"refused"
+    step()
+
+
+def test_no_interrupt_leaves_the_lock_held():
+    stream, _ = stream_and_step()
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for delay in np.random.default_rng(1).uniform(1e-5, 3e-4, size=400):
+            if not stream._sound:
+                stream, _ = stream_and_step()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                while True:
+                    stream.step_total(1.0)
+            except (KeyboardInterrupt, Refused):
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            assert not stream._turn.lock.locked()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

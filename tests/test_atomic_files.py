@@ -1,0 +1,56 @@
+import os
+import stat
+
+import pytest
+
+from hushfade.atomic_files import whole
+
+
+def test_the_file_appears_when_the_block_ends(tmp_path):
+    path = tmp_path / "a.txt"
+    with whole(path) as hidden:
+        hidden.write_text("new")
+        assert not path.exists()
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fail():
+        with whole(path) as hidden:
+            hidden.write_text("half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_the_mode_is_that_of_any_new_file(tmp_path):
+    with whole(tmp_path / "a") as hidden:
+        hidden.write_text("x")
+    (tmp_path / "b").write_text("x")
+    modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in "ab"}
+    assert len(modes) == 1
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with whole(tmp_path / "link") as hidden:
+        hidden.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_a_missing_directory_is_an_error(tmp_path):
+    def try_it():
+        with whole(tmp_path / "no" / "a"):
+            pass
+
+    with pytest.raises(FileNotFoundError):
+        try_it()
