@@ -151,53 +151,53 @@ MUTANTS: dict[str, Mutant] = {
         "stream.py", "trace.z[None, :]", "0 * trace.z[None, :]"
     ),
     "a trace holds the noise of the step after it": one(
-        "stream.py", "self.steps - 1, 1, self._intake.lanes)", "self.steps, 1, self._intake.lanes)"
+        "stream.py", "self.steps - 1, 1, self._grid.lanes)", "self.steps, 1, self._grid.lanes)"
     ),
     # Records and totals ----------------------------------------------------------------------
     "a total by step_total may be of any size": one(
-        "intake.py", "if -most <= units <= most and units.is_integer()", "if units.is_integer()"
+        "grid.py", "if -most <= units <= most and units.is_integer()", "if units.is_integer()"
     ),
     "an integer by step_total counts a thousand times": one(
-        "intake.py",
+        "grid.py",
         "        if not exact:\n",
         "        units *= 1000 if kind is int else 1\n        if not exact:\n",
     ),
     "integer totals of a run count twice": one(
-        "intake.py", "round(1.0 / self.resolution)", "round(2.0 / self.resolution)"
+        "grid.py", "round(1.0 / self.resolution)", "round(2.0 / self.resolution)"
     ),
     "integer totals of a run may be of any size": one(
-        "intake.py",
+        "grid.py",
         "if array.size and (int(array.max()) > limit or int(array.min()) < -limit):",
         "if False:",
     ),
     "negative totals of a run may be of any size": one(
-        "intake.py", "float(totals.min()) >= -limit and float", "float"
+        "grid.py", "float(totals.min()) >= -limit and float", "float"
     ),
     "sums of records may be of any size": one(
-        "intake.py",
+        "grid.py",
         "int(self._bounded(np.array([self._sum(records)]))[0])",
         "self._sum(records)",
         "fine",
     ),
     "integer records are not clipped": one(
-        "intake.py",
+        "grid.py",
         "clipped = np.clip(numbers, self.low, self.high)",
         "clipped = numbers if values.dtype.kind in 'iu' else np.clip(numbers, self.low, self.high)",
     ),
     "float32 records are not clipped": one(
-        "intake.py",
+        "grid.py",
         "clipped = np.clip(numbers, self.low, self.high)",
         "clipped = numbers if values.dtype == np.float32 else "
         "np.clip(numbers, self.low, self.high)",
     ),
     "records half way go to the even neighbour": one(
-        "intake.py",
+        "grid.py",
         "np.floor(clipped / self.resolution + 0.5)",
         "np.rint(clipped / self.resolution)",
         "halves",
     ),
     "quantise does not clip": one(
-        "intake.py",
+        "grid.py",
         'return self._units(_numbers(values, "values")) * self.resolution',
         'return np.rint(_numbers(values, "values") / self.resolution) * self.resolution',
     ),
@@ -271,7 +271,7 @@ MUTANTS: dict[str, Mutant] = {
         "often",
     ),
     "a record that moves to another key is forgotten": one(
-        "plan.py", "keyed=intake.keys is not None", "keyed=False", "moved"
+        "plan.py", "keyed=grid.keys is not None", "keyed=False", "moved"
     ),
     "the error that is told is of one step's noise": one(
         "plan.py",

@@ -93,7 +93,7 @@ def kept() -> Section:
             store = _made(path, plan)
             empty, began = path.stat().st_size, time.perf_counter()
             for step in range(1, STEPS + 1):
-                lanes = np.arange(plan.intake.lanes)
+                lanes = np.arange(plan.grid.lanes)
                 batch = Batch(STREAM, "client", step, len(lanes), lanes, np.ones_like(lanes))
                 store.accept([batch])
                 store.close_step(STREAM, step, closed=0)

@@ -28,7 +28,7 @@ from soaks.kills import SEED, noise_by_step
 from soaks.logs import MEMORY
 
 PLAN = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(epsilon=1, delta=1e-6))
-UNIT = round(1 / PLAN.intake.resolution)
+UNIT = round(1 / PLAN.grid.resolution)
 TOTALS = (2, 3, 5)  # of the steps: one before the fault, one at it, one after it
 
 

@@ -253,6 +253,6 @@ def _lost(store: Store, seen: Seen, last: int) -> int:
     for sequence in range(sender + 1):
         step = seen.step_of.get(sequence, seen.open_step)
         totals[step - 1] += child.value(sequence)
-    expected = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(totals * PLAN.intake.resolution)
+    expected = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(totals * PLAN.grid.resolution)
     found = np.array([x.values[0] for x in store.releases(child.STREAM)])
     return int(np.sum(expected != found))

@@ -56,7 +56,7 @@ def crossed(found, released):
 
 def released(found, totals, seed, lanes=None):
     """s of each lane for one column of totals, the same in every lane."""
-    lanes = found.intake.lanes if lanes is None else lanes
+    lanes = found.grid.lanes if lanes is None else lanes
     block = np.repeat(np.asarray(totals, dtype=float)[:, None], lanes, axis=1)
     return found.start(UnsafeSeededNoise(seed)).run(block)
 

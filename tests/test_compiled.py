@@ -1,30 +1,50 @@
+import shutil
 from pathlib import Path
+
+import pytest
 
 import hushfade
 from hushfade import compiled
-from hushfade.convolve import stepped
 from hushfade.crossing import sampling, step
 
 HOME = Path(hushfade.__file__).parent
 
 
-def test_kept_code_is_known_by_all_the_files_it_is_made_of():
-    makers = {
-        source
-        for source in HOME.rglob("*.py")
-        if "hushfade.compiled import" in source.read_text(encoding="utf-8")
-    }
-    assert makers <= set(compiled._SOURCES)
-    for loop in (step.advance_block, sampling.decode, stepped.product_block):
-        assert compiled.DIGEST in loop.py_func.__qualname__
+def test_cached_code_is_named_by_its_sources():
+    for loop in (step.advance_block, sampling.decode):
+        digest = compiled.sources_digest(loop.py_func.__module__)
+        assert loop.py_func.__qualname__.endswith(digest)
 
 
-def test_code_kept_for_other_files_is_removed(tmp_path, monkeypatch):
-    kept = tmp_path / "__pycache__"
-    kept.mkdir()
-    names = ["a.loop-0123456789abcdef-1.py311.nbi", f"a.loop-{compiled.DIGEST}-1.py311.nbi"]
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    """The package's sources elsewhere, where a test may change them."""
+    home = shutil.copytree(HOME, tmp_path / "hushfade", ignore=shutil.ignore_patterns("*.nb*"))
+    monkeypatch.setattr(compiled, "_PACKAGE", home)
+    compiled.sources_digest.cache_clear()
+    yield home
+    compiled.sources_digest.cache_clear()
+
+
+def test_the_digest_changes_with_every_module_that_a_loop_imports(copy):
+    before = compiled.sources_digest("hushfade.crossing.step")
+    for changed, same in (("public/recursion.py", False), ("cli/run.py", True)):
+        source = copy / changed
+        text = source.read_text(encoding="utf-8")
+        source.write_text(text + "# changed\n", encoding="utf-8")
+        compiled.sources_digest.cache_clear()
+        assert (compiled.sources_digest("hushfade.crossing.step") == before) is same, changed
+        source.write_text(text, encoding="utf-8")
+
+
+def test_code_cached_for_other_sources_is_removed(tmp_path):
+    cache = tmp_path / "__pycache__"
+    cache.mkdir()
+    digest = compiled.sources_digest("hushfade.crossing.step")
+    names = [f"a.loop-{other}-1.py311.nbi" for other in ("0123456789abcdef", digest)]
     for name in names:
-        (kept / name).touch()
-    monkeypatch.setattr(compiled, "_HOME", tmp_path)
-    compiled._forget()
-    assert [path.name for path in kept.iterdir()] == names[1:]
+        (cache / name).touch()
+    scope = {"__name__": "hushfade.crossing.step"}
+    exec(compile("def loop(): pass", tmp_path / "a.py", "exec"), scope)
+    compiled._named(scope["loop"])
+    assert [path.name for path in cache.iterdir()] == names[1:]

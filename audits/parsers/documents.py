@@ -179,4 +179,4 @@ def _stepped(plan: hf.Plan, records: object) -> hf.Stream:
 
 def _zeros(stream: hf.Stream) -> list[list[int]]:
     left = (stream.plan.horizon or 2**61) - stream.steps
-    return [[0] * stream.plan.intake.lanes] * min(3, left)
+    return [[0] * stream.plan.grid.lanes] * min(3, left)

@@ -146,9 +146,9 @@ def of_shorter_taps(promised):
 
 def for_adding(promised):
     """Calibrated for a record more or less where its replacement was promised."""
-    guarantee, intake = promised.guarantee, promised.intake
+    guarantee, grid = promised.guarantee, promised.grid
     adding = replace(guarantee, neighbours="add_remove")
-    units = intake.low_unit, intake.high_unit
+    units = grid.low_unit, grid.high_unit
     return adding.change(*units) / guarantee.change(*units)
 
 
@@ -269,7 +269,7 @@ class Quiet(Proxy):
     def __init__(self, stream, plan, quiet):
         super().__init__(stream, plan)
         self.drawer, self.quiet = stream._drawer, quiet
-        self.seen = np.zeros(plan.intake.lanes, dtype=bool)
+        self.seen = np.zeros(plan.grid.lanes, dtype=bool)
 
     def run(self, totals):
         now = np.asarray(totals).reshape(len(totals), -1) != 0
@@ -352,7 +352,7 @@ def clipped_sum(plan, records):
     total = float(np.sum(records))
     if not math.isfinite(total):
         raise InvalidValue("records must be finite")
-    grid = plan.intake.resolution
+    grid = plan.grid.resolution
     return math.floor(np.clip(total, -100, 100) / grid + 0.5) * grid
 
 
@@ -362,7 +362,7 @@ def sum_with_nan_as_zero(plan, records):
 
 class Saturated(Proxy):
     def run(self, totals):
-        most = 2.0**20 * self.plan.intake.resolution
+        most = 2.0**20 * self.plan.grid.resolution
         return self.stream.run(np.clip(totals, -most, most))
 
 
@@ -376,7 +376,7 @@ class Saturating(Seeded):
 class Late(Proxy):
     def __init__(self, stream, plan):
         super().__init__(stream, plan)
-        self.waiting = np.zeros((1, plan.intake.lanes))
+        self.waiting = np.zeros((1, plan.grid.lanes))
 
     def run(self, totals):
         x = np.concatenate([self.waiting, np.reshape(totals, (len(totals), -1))])

@@ -15,7 +15,7 @@ SYMMETRIC = plan(Exponential(half_life=8), ONE, low=-1, high=1)
 def on_grid(plan, total):
     if not np.all(np.abs(total) < 1e12):
         raise InvalidValue("records must be finite")
-    return np.floor(total / plan.intake.resolution + 0.5) * plan.intake.resolution
+    return np.floor(total / plan.grid.resolution + 0.5) * plan.grid.resolution
 
 
 class Stepped(Proxy):
@@ -42,17 +42,17 @@ class Summed(Seeded):
 
 
 def clipped_by_coordinate(plan, records):
-    rows = np.atleast_2d(np.asarray(records, dtype=float).reshape(-1, plan.intake.width))
+    rows = np.atleast_2d(np.asarray(records, dtype=float).reshape(-1, plan.grid.width))
     if not np.all(np.isfinite(rows)):
         raise InvalidValue("records must be finite")
-    norm = plan.intake.norm
+    norm = plan.grid.norm
     return on_grid(plan, np.clip(rows, -norm, norm).sum(axis=0))
 
 
 def clipped_in_the_first_key(plan, records):
     if len(records) == 0:
         return {}
-    first = plan.intake.keys[0]
+    first = plan.grid.keys[0]
     return {
         key: float(np.sum(plan.quantise(of_key)))
         if key == first
@@ -102,7 +102,7 @@ def negative_ten_times(plan, totals):
 
 
 def negative_saturated(plan, totals):
-    return np.maximum(totals, -(2.0**20) * plan.intake.resolution)
+    return np.maximum(totals, -(2.0**20) * plan.grid.resolution)
 
 
 def large_twice(plan, totals):
@@ -115,7 +115,7 @@ class Revealing(Proxy):
     def run(self, totals):
         rows = np.asarray(totals, dtype=float).reshape(len(totals), -1)
         stream, first = self.stream, self.stream.steps
-        drawer, limit = stream._drawer, 100 * self.plan.intake.high
+        drawer, limit = stream._drawer, 100 * self.plan.grid.high
 
         class Drawing:
             def draws(self, law, step, steps, lanes, *, lane=0):

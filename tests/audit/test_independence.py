@@ -50,7 +50,7 @@ def test_a_plan_twice_as_large_is_another_plan_with_the_same_noise_in_units(foun
     for each in (found, wide(found, 3)):
         assert _larger(each).digest != each.digest
         assert _larger(each).sigma == each.sigma
-        assert _larger(each).intake.lanes == each.intake.lanes
+        assert _larger(each).grid.lanes == each.grid.lanes
 
 
 @pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)

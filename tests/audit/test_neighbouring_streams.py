@@ -37,7 +37,7 @@ ODD = {
 def test_no_change_exceeds_the_promise(found):
     n = needed(found)
     for change in changes(found, n):
-        moved = private(found, change.units(n, found.intake.lanes))
+        moved = private(found, change.units(n, found.grid.lanes))
         group = len(change.lanes)
         assert norm(moved[:, :group]) <= found.sigma * found.guarantee.mu * (1 + 1e-9)
         assert len(change.steps) <= found.guarantee.participations
@@ -78,12 +78,12 @@ def test_records_that_never_meet_all_have_their_effect(found, most):
 
 def worst_of_two(found):
     """‖a r_t + b r_{t-d}‖, the largest of all distances and values, by trying all."""
-    r, intake = taps_of(found).integers.astype(float), found.intake
+    r, grid = taps_of(found).integers.astype(float), found.grid
     move = np.array(max(kinds(found).values(), key=np.linalg.norm), dtype=float)
-    if intake.norm is not None or found.guarantee.neighbours == "replace":
+    if grid.norm is not None or found.guarantee.neighbours == "replace":
         pairs = [(move, move), (move, -move)]
     else:
-        values = [[float(u)] for u in (intake.low_unit, intake.high_unit)]
+        values = [[float(u)] for u in (grid.low_unit, grid.high_unit)]
         pairs = [(np.array(a), np.array(b)) for a in values for b in values]
     n = found.horizon or 3 * len(r)
     largest = 0.0
@@ -101,7 +101,7 @@ def test_two_records_are_placed_where_they_move_most(found):
     n = needed(found)
     tried = changes(found, n)
     assert arranged(found, n)
-    moved = [norm(private(found, c.units(n, found.intake.lanes))[:, : len(c.lanes)]) for c in tried]
+    moved = [norm(private(found, c.units(n, found.grid.lanes))[:, : len(c.lanes)]) for c in tried]
     assert max(moved) == pytest.approx(worst_of_two(found), rel=1e-12)
 
 

@@ -29,7 +29,7 @@ PLANS = {
 
 
 def totals(found, n, seed=1):
-    return np.random.default_rng(seed).integers(0, 50, size=(n, found.intake.lanes))
+    return np.random.default_rng(seed).integers(0, 50, size=(n, found.grid.lanes))
 
 
 @pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
@@ -47,9 +47,9 @@ def test_the_private_half_is_the_matrix(found):
 def test_what_crossed_is_recovered_to_the_last_unit(found, n):
     n = min(n, found.horizon or n)
     units, source = totals(found, n), Chance(4).noise()
-    released = found.start(source).run(units * found.intake.resolution).reshape(units.shape)
+    released = found.start(source).run(units * found.grid.resolution).reshape(units.shape)
     drawn = source.bound(found.digest).draws(
-        found.start(source)._law, 0, n, found.intake.lanes
+        found.start(source)._law, 0, n, found.grid.lanes
     )  # the noise itself, drawn again
     y = crossed(found, released)
     np.testing.assert_allclose(y, private(found, units) + drawn, atol=0.01)
@@ -62,7 +62,7 @@ def test_copies_have_the_same_sigma_and_the_same_promise(found):
     many = wide(found, 7)
     assert many.sigma == pytest.approx(found.sigma, rel=1e-12)
     assert many.guarantee.mu == found.guarantee.mu
-    assert many.intake.lanes == 7 * found.intake.lanes
+    assert many.grid.lanes == 7 * found.grid.lanes
     assert many.unit == found.unit
 
 
@@ -96,7 +96,7 @@ def test_a_run_on_a_fine_grid_ends_before_rounding_passes_for_an_error(found):
     n, chance = legible(found, whole), Chance(3)
     assert 512 <= n < whole
     units = inputs(found, n, chance)
-    released = found.start(chance.noise()).run(units * found.intake.resolution)
+    released = found.start(chance.noise()).run(units * found.grid.resolution)
     y = crossed(found, released.reshape(units.shape))
     assert np.max(np.abs(y - np.rint(y))) < 0.02
     assert all(finding.passed for finding in sensitivity(Seeded(), found, "a plan", chance))

@@ -45,7 +45,7 @@ def test_right_records_are_not_accused_whatever_the_bounds(plan):
 
 def half_to_even(plan, records):
     """From -2 to 2 where the bounds are -1 and 2 on the grid: larger than promised is neither."""
-    return float(np.sum(np.rint(np.clip(records, plan.intake.low, plan.intake.high))))
+    return float(np.sum(np.rint(np.clip(records, plan.grid.low, plan.grid.high))))
 
 
 def test_a_bound_that_is_rounded_another_way_is_seen_though_no_record_counts_more():
@@ -64,10 +64,10 @@ class Spilling(Seeded):
 
 class _Spilled(Proxy):
     def step(self, records=()):
-        intake = self.plan.intake
-        row = intake.record_sums(records)
-        spilled = row + (np.roll(row, 1) > 2 * intake.high_unit)  # two usual ones are not enough
-        return self.stream.step_total(spilled * intake.resolution)
+        grid = self.plan.grid
+        row = grid.record_sums(records)
+        spilled = row + (np.roll(row, 1) > 2 * grid.high_unit)  # two usual ones are not enough
+        return self.stream.step_total(spilled * grid.resolution)
 
 
 def test_a_single_unit_in_another_key_is_seen():
@@ -94,7 +94,7 @@ def test_the_largest_totals_come_back_to_the_unit(decay, steps):
     units = np.random.default_rng(2).integers(-most, most + 1, size=(steps, 1))
     noise = Chance(3).noise()
     loud, quiet = (
-        crossed(chosen, chosen.start(noise).run(x * chosen.intake.resolution).reshape(-1, 1))
+        crossed(chosen, chosen.start(noise).run(x * chosen.grid.resolution).reshape(-1, 1))
         for x in (units, 0 * units)
     )
     assert np.max(np.abs(loud - quiet - private(chosen, units))) < 0.05
@@ -104,7 +104,7 @@ def test_every_key_is_offered_records_and_of_many_the_first_a_middle_and_the_las
     for chosen, keys in ((KEYED, 3), (PLANS["many keys"], 3)):
         seen = {key for offer in offered(chosen, 8, Chance(1)) for key in offer.more}
         assert len(seen) == keys
-        assert {chosen.intake.keys[0], chosen.intake.keys[-1]} < seen
+        assert {chosen.grid.keys[0], chosen.grid.keys[-1]} < seen
 
 
 def test_lists_tuples_arrays_single_numbers_and_a_thousand_records_are_offered():
@@ -134,6 +134,6 @@ def test_what_a_vector_counts_is_its_direction_at_its_norm():
             assert not np.any(offer.units)
             continue
         length = math.hypot(*(last / np.abs(last).max())) * np.abs(last).max()
-        wanted = min(length, 1.0) / chosen.intake.resolution
+        wanted = min(length, 1.0) / chosen.grid.resolution
         assert math.hypot(*offer.units) == pytest.approx(wanted, rel=1e-12)
         assert offer.units @ (last / length) == pytest.approx(wanted, rel=1e-12)

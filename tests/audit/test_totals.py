@@ -31,16 +31,16 @@ def crowded(low):
 
 def test_usual_records_leave_room_for_one_more():
     found = crowded(0.75)
-    few = replace(found.intake, largest_total=3 * found.intake.high_unit)
+    few = replace(found.grid, largest_total=3 * found.grid.high_unit)
     with pytest.raises(InvalidValue, match="largest_total"):
         few.record_sum([0.75, 1.0, 1.0, 1.0])
-    assert few.record_sum([*quiet(replace(found, intake=few)), 1.0]) > 0
+    assert few.record_sum([*quiet(replace(found, grid=few)), 1.0]) > 0
 
 
 def test_a_step_with_room_for_few_records_is_given_few():
     found = crowded(0)
-    intake = found.intake
-    room = intake.largest_total // intake.high_unit
+    grid = found.grid
+    room = grid.largest_total // grid.high_unit
     assert 0 < room < 40
     (quantised,) = [
         finding

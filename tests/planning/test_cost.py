@@ -39,7 +39,7 @@ def test_the_arrays_are_within_the_stated_memory(found):
 
 @pytest.mark.parametrize("found", LARGE, ids=lambda found: type(found.decay).__name__)
 def test_a_stream_never_exceeds_the_stated_memory(found):
-    lanes = found.intake.lanes
+    lanes = found.grid.lanes
     n = 40 if lanes > 1 else min(200_000, (found.horizon or 2**62) - 10)
     totals = np.ones((n, lanes)) if lanes > 1 else np.ones(n)
     first = found.start(UnsafeSeededNoise(1))  # loads what is loaded once

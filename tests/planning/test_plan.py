@@ -55,11 +55,11 @@ def test_the_noise_is_the_shift_over_mu_and_the_shift_is_that_of_the_dense_taps(
     k, b = found.guarantee.participations, found.guarantee.separation
     taps = R[:, 0].copy()
     columns = sum(np.append(np.zeros(i * b), taps[: n - i * b]) for i in range(k))
-    intake = found.intake
-    if intake.norm is not None:
-        change = found.guarantee.vector_change(intake.norm_unit * intake.resolution)
+    grid = found.grid
+    if grid.norm is not None:
+        change = found.guarantee.vector_change(grid.norm_unit * grid.resolution)
     else:
-        change = found.guarantee.change(intake.low, intake.high, keyed=intake.keys is not None)
+        change = found.guarantee.change(grid.low, grid.high, keyed=grid.keys is not None)
     shift = change * max(np.linalg.norm(columns), np.linalg.norm(R, axis=0).max())
     support = found.pair.taps.support
     if support is not None and support + (k - 1) * b <= n:
@@ -103,7 +103,7 @@ def test_a_plan_survives_json(found):
     assert again.sigma == found.sigma
     assert again.decay == found.decay
     assert again.guarantee == found.guarantee
-    assert again.intake == found.intake
+    assert again.grid == found.grid
     assert_allclose(again.stddevs(50), found.stddevs(50), rtol=0)
 
 
@@ -195,7 +195,7 @@ def test_normalized_uses_the_horizon():
 
 
 def test_default_grids_keep_whole_numbers_whole():
-    assert plan(NoDecay(), ONE, horizon=10).intake.resolution == 2.0**-10
+    assert plan(NoDecay(), ONE, horizon=10).grid.resolution == 2.0**-10
     wide = plan(Exponential(half_life=9), Guarantee(0.01, 1e-12), low=0, high=1e9)
     assert wide.sigma <= 2.0**30
 
@@ -465,12 +465,12 @@ def test_a_given_pair_must_fit_the_plan():
 
 def test_the_grid_is_never_coarser_than_a_thousandth_unless_asked():
     fine = plan(NoDecay(), ONE, horizon=1000, method="normalized")
-    assert fine.intake.resolution == 2.0**-10
+    assert fine.grid.resolution == 2.0**-10
     tiny = Guarantee(epsilon=0.001, delta=1e-9)
     with pytest.raises(InvalidValue, match="give another resolution"):
         plan(NoDecay(), tiny, horizon=1000, method="normalized")
     made = plan(NoDecay(), tiny, horizon=1000, method="normalized", resolution=0.5)
-    assert made.intake.resolution == 0.5
+    assert made.grid.resolution == 0.5
 
 
 def test_the_scale_of_a_given_pair_does_not_matter():
@@ -485,7 +485,7 @@ def test_the_scale_of_a_given_pair_does_not_matter():
         for scale in (1.0, -1000.0)
     )
     assert one.digest == large.digest
-    assert one.intake.resolution == 2.0**-10
+    assert one.grid.resolution == 2.0**-10
 
 
 def test_a_gain_is_checked_and_sealed():

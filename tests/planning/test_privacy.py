@@ -101,7 +101,7 @@ def test_a_replaced_record_may_move_to_another_key():
     # -1 in one lane and +1 in the next: with √2 in the change, the pair of lanes meets μ exactly
     found = plan(Exponential(half_life=2), SWAP, keys=[str(k) for k in range(2 * 30_000)])
     n = 40
-    x = np.full((n, found.intake.lanes), 3.0)
+    x = np.full((n, found.grid.lanes), 3.0)
     moved = x.copy()
     moved[0, 0::2] -= 1.0
     moved[0, 1::2] += 1.0
@@ -120,7 +120,7 @@ def with_law(sigma_of):
     def run(found, totals, seed):
         stream = found.start(UnsafeSeededNoise(seed))
         stream._law = gaussian.table(sigma_of(found))
-        return stream.run(np.repeat(np.asarray(totals)[:, None], found.intake.lanes, axis=1))
+        return stream.run(np.repeat(np.asarray(totals)[:, None], found.grid.lanes, axis=1))
 
     return run
 

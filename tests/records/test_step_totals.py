@@ -45,7 +45,7 @@ def test_totals_are_the_clipped_records_of_their_step_and_key(records):
     for value, time, key, _ in records:
         if 0 <= time < 100 and key in "ab":
             expected[time // 10, "ab".index(key)] += plan.quantise(value)
-    assert np.array_equal(found.totals * plan.intake.resolution, expected)
+    assert np.array_equal(found.totals * plan.grid.resolution, expected)
 
 
 @settings(deadline=None, derandomize=True)
@@ -77,7 +77,7 @@ def test_one_person_moves_the_totals_by_no_more_than_the_guarantee_says(records,
     b apart."""
     plan, with_them = counted(records, limits)
     without = counted([r for r in records if r[3] != person], limits)[1]
-    moved = (with_them.totals - without.totals) * plan.intake.resolution
+    moved = (with_them.totals - without.totals) * plan.grid.resolution
     steps = np.flatnonzero(np.abs(moved).sum(axis=1))
     assert np.abs(moved).sum(axis=1).max() <= limits.records_per_step * 2 + 1e-9
     assert len(steps) <= limits.steps

@@ -15,7 +15,7 @@ PLANS = [
 
 
 def totals_of(plan, n=300):
-    return np.random.default_rng(1).integers(0, 50, (n, plan.intake.lanes))
+    return np.random.default_rng(1).integers(0, 50, (n, plan.grid.lanes))
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=repr)
@@ -25,7 +25,7 @@ def test_rows_are_what_the_stream_releases(plan, monkeypatch):
     found = list(released(plan.start(hf.UnsafeSeededNoise(4)), totals, hours))
     assert len(found) > 3
     values = np.concatenate([piece.values for piece in found])
-    expected = plan.start(hf.UnsafeSeededNoise(4)).run(totals * plan.intake.resolution)
+    expected = plan.start(hf.UnsafeSeededNoise(4)).run(totals * plan.grid.resolution)
     assert np.array_equal(values, expected)
     assert np.concatenate([piece.steps for piece in found]).tolist() == list(range(1, 301))
     stddevs = np.concatenate([piece.stddevs for piece in found])

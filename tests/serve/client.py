@@ -16,7 +16,7 @@ PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
 KEYED = hf.plan(hf.SlidingWindow(length=3), ONE, keys=["at", "ch", "de"])
 WIDE = hf.plan(hf.Exponential(half_life=3), ONE, low=-2, high=6)
 VECTORS = hf.plan(hf.Exponential(half_life=3), ONE, width=2, norm=1)
-UNIT = round(1 / PLAN.intake.resolution)
+UNIT = round(1 / PLAN.grid.resolution)
 PLANS = {"late": PLAN, "flights": KEYED, "wide": WIDE, "vectors": VECTORS}
 LOCAL = "http://127.0.0.1"
 

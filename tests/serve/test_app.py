@@ -31,10 +31,10 @@ def test_records_are_summed_by_key(client):
 
 def test_values_below_zero_and_vectors_are_summed_too(client):
     client.send([-1, -9, 4.5], stream="wide")
-    resolution = PLANS["wide"].intake.resolution
+    resolution = PLANS["wide"].grid.resolution
     assert client.totals("wide") == [round(1.5 / resolution)]
     client.send([[0.5, 0], [0, -3]], stream="vectors")
-    resolution = PLANS["vectors"].intake.resolution
+    resolution = PLANS["vectors"].grid.resolution
     assert client.totals("vectors") == [round(0.5 / resolution), round(-1 / resolution)]
 
 

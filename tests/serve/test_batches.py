@@ -181,11 +181,11 @@ def test_more_records_than_a_request_may_have_are_refused(client, monkeypatch):
 
 
 def test_a_total_that_the_plan_cannot_hold_is_refused():
-    intake_of = PLAN.intake
+    grid_of = PLAN.grid
     few = SimpleNamespace(
         name="s",
-        plan=SimpleNamespace(intake=SimpleNamespace(
-            norm=None, keys=None, low_unit=0, high_unit=2**61, units=intake_of.units,
+        plan=SimpleNamespace(grid=SimpleNamespace(
+            norm=None, keys=None, low_unit=0, high_unit=2**61, units=grid_of.units,
         )),
     )  # fmt: skip
     with pytest.raises(HushfadeError, match="62 bits"):

@@ -58,13 +58,13 @@ def totals(found):
     for at, key, amount in zip(found["at"], found["key"], found["amount"], strict=True):
         step = (at - START) // pd.Timedelta("1h")
         if key in KEYS and 0 <= step < STEPS:
-            units = np.floor(np.clip(amount, -0.5, 2) / PLAN.intake.resolution + 0.5)
+            units = np.floor(np.clip(amount, -0.5, 2) / PLAN.grid.resolution + 0.5)
             x[step, KEYS.index(key)] += int(units)
     return x
 
 
 def on_one_machine(found, noise):
-    return PLAN.start(noise).run(totals(found) * PLAN.intake.resolution)
+    return PLAN.start(noise).run(totals(found) * PLAN.grid.resolution)
 
 
 def matrix(released, keys=KEYS):

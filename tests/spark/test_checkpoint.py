@@ -98,7 +98,7 @@ def test_whatever_changes_the_totals_of_the_same_records_changes_the_bond():
     limits = Limits(1, 2, 3)
     calendar = Calendar(0, 10**9, True, 12)
     columns = Columns("amount", "at", "key", "person")
-    request = Request(PLAN.intake, columns, calendar, 4, False, "hushfade")
+    request = Request(PLAN.grid, columns, calendar, 4, False, "hushfade")
     buckets = Buckets(Mechanism.of(PLAN), SEEDED, request.size)
     others = [
         (request, buckets, None),
@@ -138,7 +138,7 @@ def test_whatever_changes_the_totals_of_the_same_records_changes_the_bond():
 
 
 def test_a_key_file_may_move_and_the_bond_stays(tmp_path):
-    request = Request(PLAN.intake, Columns(None, "at"), Calendar(0, 10**9, True), 4, False, "h")
+    request = Request(PLAN.grid, Columns(None, "at"), Calendar(0, 10**9, True), 4, False, "h")
     bonds = {
         bound(
             Frame(),

@@ -29,7 +29,7 @@ def expected():
     """By the frames' own limits, which take records in the order of the rows."""
     found = events()
     lanes = found["key"].map({key: lane for lane, key in enumerate(KEYS)}).fillna(-1)
-    units = LIMITED.intake.units(found["amount"].to_numpy()) * (lanes >= 0)
+    units = LIMITED.grid.units(found["amount"].to_numpy()) * (lanes >= 0)
     ordered = found.assign(lane=lanes, units=units).sort_values(["at", "lane", "units"])
     released = ordered.hushfade.release_events(
         plan=LIMITED, steps=STEPS, keys=KEYS, user="person", noise=SEEDED, **HOW

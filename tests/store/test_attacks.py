@@ -16,7 +16,7 @@ from tests.store.test_store import ONE, PLAN, TWO, batch, started
 
 def test_no_answer_to_a_sender_depends_on_what_others_have_sent(place):
     """A refusal of a sum that grows too large would tell the sum, one bit at a time."""
-    most = PLAN.intake.largest_total
+    most = PLAN.grid.largest_total
     store = started(place)
     store.accept([Batch("late", "victim", 1, 1, np.array([0]), np.array([most]))])
     for sequence, units in enumerate([1, most, -most, most]):
@@ -31,7 +31,7 @@ def test_no_answer_to_a_sender_depends_on_what_others_have_sent(place):
 
 
 def test_a_sum_that_stops_moves_by_no_more_than_one_batch_does(place):
-    most = PLAN.intake.largest_total
+    most = PLAN.grid.largest_total
     rng = np.random.default_rng(5)
     for _ in range(50):
         live = Live(1, "late", PLAN, 0, 0)

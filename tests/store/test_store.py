@@ -12,7 +12,7 @@ ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWO = hf.Guarantee.from_mu(ONE.mu * np.sqrt(2.0), delta=1e-6)
 PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
 KEYED = hf.plan(hf.SlidingWindow(length=3), ONE, keys=["at", "ch", "de"])
-UNIT = round(1 / PLAN.intake.resolution)
+UNIT = round(1 / PLAN.grid.resolution)
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ def test_what_is_refused_changes_nothing(place):
         batch(2, lane=1),
         Batch("late", "a", 2, 1, np.array([0, 0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([1, 1])),
-        Batch("late", "a", 2, 1, np.array([0]), np.array([PLAN.intake.largest_total + 1])),
+        Batch("late", "a", 2, 1, np.array([0]), np.array([PLAN.grid.largest_total + 1])),
         batch(2, step=2),
         batch(2, stream="unknown"),
     ]  # fmt: skip

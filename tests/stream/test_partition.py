@@ -30,8 +30,8 @@ CUTS = [[(0, 10)], [(0, 3), (3, 6), (9, 1)], [(lane, 1) for lane in range(10)]]
 
 
 def totals(found, steps=150):
-    x = np.random.default_rng(1).integers(0, 5000, (steps, found.intake.lanes))
-    return x, found.start(keyed()).run(x * found.intake.resolution)
+    x = np.random.default_rng(1).integers(0, 5000, (steps, found.grid.lanes))
+    return x, found.start(keyed()).run(x * found.grid.resolution)
 
 
 @pytest.mark.parametrize("cut", CUTS, ids=len)
@@ -63,7 +63,7 @@ def test_a_part_that_runs_again_from_an_older_state_gives_the_same_bytes():
 def test_a_plan_without_keys_has_one_lane():
     found = plan(Exponential(half_life=3), GUARANTEE)
     x = np.arange(200)[:, None]
-    expected = found.start(UnsafeSeededNoise(2)).run(x[:, 0] * found.intake.resolution)
+    expected = found.start(UnsafeSeededNoise(2)).run(x[:, 0] * found.grid.resolution)
     values = Part(Mechanism.of(found), 0, 1).resumed(UnsafeSeededNoise(2)).run(x)
     np.testing.assert_array_equal(values[:, 0], expected)
 
@@ -74,7 +74,7 @@ def test_a_mechanism_travels_without_its_keys_and_keeps_the_noise_of_all_of_them
     assert len(sent) < 20_000
     found = pickle.loads(sent)
     assert found.plan.sigma == many.sigma
-    assert found.plan.intake.largest_total == many.intake.largest_total
+    assert found.plan.grid.largest_total == many.grid.largest_total
     assert (found.digest, found.lanes) == (many.digest, 5000)
 
 
@@ -128,7 +128,7 @@ def test_noise_that_is_drawn_anew_is_refused():
 def test_totals_too_large_or_of_another_shape_are_refused():
     running = Part(Mechanism.of(PLAN), 0, 3).resumed(keyed())
     with pytest.raises(InvalidValue, match="largest_total"):
-        running.run(np.full((1, 3), PLAN.intake.largest_total + 1))
+        running.run(np.full((1, 3), PLAN.grid.largest_total + 1))
     with pytest.raises(InvalidValue, match=r"\(n, 3\)"):
         running.run(np.zeros((1, 4), dtype=np.int64))
     with pytest.raises(InvalidValue, match="integers"):

@@ -34,7 +34,7 @@ SEEDED = UnsafeSeededNoise(11)
 
 def totals_for(found, n, seed=0):
     rng = np.random.default_rng(seed)
-    shape = (n,) if found.intake.scalar else (n, found.intake.lanes)
+    shape = (n,) if found.grid.scalar else (n, found.grid.lanes)
     return rng.integers(-40, 60, size=shape).astype(float)
 
 
@@ -51,13 +51,13 @@ def exact(found, x):
     left = found.pair.left(n)
     out = np.empty_like(x)
     for lane in range(x.shape[1]):
-        units = [round(value / found.intake.resolution) for value in x[:, lane]]
+        units = [round(value / found.grid.resolution) for value in x[:, lane]]
         y = []
         for t in range(n):
             v = sum(int(taps.integers[k]) * units[t - k] for k in range(min(t + 1, taps.support)))
             y.append((scaled[t] * v + int(z[t, lane])) / scaled[t])
         # left is g / r̃ with r̃ in units, so y counts resolution · 2^-bits
-        out[:, lane] = np.convolve(y, left)[:n] * found.intake.resolution * 2.0**-taps.bits
+        out[:, lane] = np.convolve(y, left)[:n] * found.grid.resolution * 2.0**-taps.bits
     return out
 
 
@@ -145,7 +145,7 @@ def test_one_lane_and_many_give_the_same_bits():
     alone = plan(PowerLaw(power=1), ONE, keys=["a"])
     assert alone.sigma == keyed.sigma
     out = np.empty(len(x))
-    units = (x[:, 0] / keyed.intake.resolution).astype(np.int64)
+    units = (x[:, 0] / keyed.grid.resolution).astype(np.int64)
     crossing.advance_block(0, units, np.ascontiguousarray(z[:, 0]), *memory.blank(alone), out)
     assert np.array_equal(out, many[:, 0])
 
@@ -200,8 +200,8 @@ def test_vectors_are_clipped_to_their_norm():
 @hypothesis.settings(deadline=None)
 def test_no_vector_exceeds_its_norm_on_the_grid(vector):
     found = plan(Exponential(half_life=5), ONE, width=3, norm=2.5)
-    units = found.intake.record_sums([vector]).tolist()
-    assert sum(unit * unit for unit in units) <= found.intake.norm_unit**2
+    units = found.grid.record_sums([vector]).tolist()
+    assert sum(unit * unit for unit in units) <= found.grid.norm_unit**2
 
 
 def test_quantised_vectors_have_their_norm():
@@ -306,7 +306,7 @@ def test_whole_totals_on_a_grid_beyond_integers(high):
 
 def test_totals_that_int64_could_not_carry_are_refused():
     found = plan(Exponential(half_life=5), ONE)
-    largest = found.intake.largest_total * found.intake.resolution
+    largest = found.grid.largest_total * found.grid.resolution
     stream = found.start()
     stream.step_total(largest)
     stream.step_total(-largest)
@@ -319,8 +319,8 @@ def test_totals_that_int64_could_not_carry_are_refused():
 
 def test_large_integers_are_not_rounded():
     found = plan(Exponential(half_life=5), ONE, low=0, high=4096, resolution=4.0)
-    large = int(found.intake.largest_total * 4)
-    assert found.intake.total(large) == found.intake.largest_total
+    large = int(found.grid.largest_total * 4)
+    assert found.grid.total(large) == found.grid.largest_total
     with pytest.raises(InvalidValue, match="multiples of the resolution"):
         found.start().step_total(large - 1)
     with pytest.raises(InvalidValue, match="multiples of the resolution"):
@@ -358,7 +358,7 @@ def test_masked_records_are_refused():
 def test_an_empty_step_can_be_closed_by_every_stream(nothing):
     for arguments in ({}, {"keys": ["a", "b"]}, {"width": 3, "norm": 1.0}):
         a, b = pair_of(**arguments)
-        zeros = 0 if not arguments else np.zeros(a.plan.intake.lanes)
+        zeros = 0 if not arguments else np.zeros(a.plan.grid.lanes)
         assert np.array_equal(a.step(nothing).value, b.step_total(zeros).value)
 
 
@@ -405,7 +405,7 @@ def test_errors_cost_constant_memory_and_are_the_plans():
 def test_rounding_stays_far_below_the_error_at_the_largest_totals(share):
     for decay, arguments in ((SlidingWindow(length=64), {}), (NoDecay(), {"horizon": 3000})):
         found = plan(decay, ONE, resolution=1.0, **arguments)
-        x = np.full(3000, float(int(found.intake.largest_total * share)))
+        x = np.full(3000, float(int(found.grid.largest_total * share)))
         x[::7] = 0.0
         quiet = found.start(SEEDED).run(x) - found.start(SEEDED).run(np.zeros(3000))
         truth = np.array([float(s) for s in exact_sums(decay, x)])

@@ -60,7 +60,7 @@ class Recovered(NamedTuple):
 def accuracy(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
     """Copies of the plan, many times over: unbiased, with the stated deviations and covariance."""
     steps = min(plan.horizon or size.steps, size.steps)
-    copies = max(100 // plan.intake.lanes + 1, copies_of(plan, steps, size.work, size.copies))
+    copies = max(100 // plan.grid.lanes + 1, copies_of(plan, steps, size.work, size.copies))
     plan = subject.plan(wide(plan, copies))
     units = inputs(plan, steps, chance)
     released = started(subject, chance.noise)(plan, units)
@@ -110,18 +110,18 @@ def weights(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
     audit both take from one place would otherwise be checked against itself.
     """
     plan = subject.plan(plan)
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     n = min(plan.horizon or _ANSWERED, max(2, _LONGEST // lanes), _ANSWERED)
     stated = plan.decay.weights(n)
     units, source = np.zeros((n, lanes), dtype=np.int64), chance.noise()
     quiet = started(subject, lambda: source)(plan, units)
-    units[0] = plan.intake.largest_total // 8
+    units[0] = plan.grid.largest_total // 8
     loud = started(subject, lambda: source)(plan, units)
-    answer = (loud - quiet) / (units[0] * plan.intake.resolution)
+    answer = (loud - quiet) / (units[0] * plan.grid.resolution)
     close = _CLOSE * np.abs(stated) + 1e-13 * np.max(np.abs(stated))
     # float64 rounds both releases
     rounded = 2.0**-46 * np.maximum.accumulate(np.abs(quiet) + np.abs(loud))
-    room = close[:, None] + rounded / (units[0] * plan.intake.resolution)
+    room = close[:, None] + rounded / (units[0] * plan.grid.resolution)
     off = np.abs(answer - stated[:, None])
     used = np.abs(in_use(plan, n) - stated) <= close
     passed = bool(np.all(off <= room) and np.all(used))
@@ -135,7 +135,7 @@ def inputs(plan: Plan, steps: int, chance: Chance) -> Signed:
 
     Half of the steps are empty; some lanes have records from the middle on, some never.
     """
-    rng, shape = chance.inputs(), (steps, plan.intake.lanes)
+    rng, shape = chance.inputs(), (steps, plan.grid.lanes)
     units = rng.integers(1, 4, size=shape) * one_record(plan)
     spread = rng.uniform(0.0, math.log(largest_tried(plan, steps)), size=shape)
     units = np.where(rng.integers(0, 2, size=shape), units, np.exp(spread).astype(np.int64))
@@ -149,7 +149,7 @@ def started(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
     """Streams in one go, each with a source of its own."""
 
     def released(plan: Plan, units: Signed) -> Matrix:
-        totals = units * plan.intake.resolution
+        totals = units * plan.grid.resolution
         return subject.start(plan, source()).run(totals).reshape(units.shape)
 
     return released
@@ -159,7 +159,7 @@ def loaded(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
     """The first half by a stream that is saved, the second by the one that is loaded."""
 
     def released(plan: Plan, units: Signed) -> Matrix:
-        totals, half, noise = units * plan.intake.resolution, len(units) // 2, source()
+        totals, half, noise = units * plan.grid.resolution, len(units) // 2, source()
         stream = subject.start(plan, noise)
         first = stream.run(totals[:half])
         again = subject.load(stream.save(), noise).run(totals[half:])
@@ -173,7 +173,7 @@ def _live(subject: Subject) -> Way:
 
     def released(plan: Plan, units: Signed) -> Matrix:
         stream = subject.start(plan, None)
-        totals = np.asarray(units * plan.intake.resolution)
+        totals = np.asarray(units * plan.grid.resolution)
         return single(plan, stream, totals).reshape(units.shape)
 
     return released
@@ -183,13 +183,13 @@ def _recovered(
     subject: Subject, plan: Plan, way: Way, work: int, least: int, most: int, chance: Chance
 ) -> Recovered:
     """The noise in so many values, of at least and at most so many streams."""
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     steps = min(plan.horizon or _LONGEST, max(2, work // (least * lanes)), _LONGEST)
     steps = legible(plan, steps)
     if steps * lanes * most < work:
         plan = wide(plan, copies_of(plan, steps, work // most, work))
     plan = subject.plan(plan)
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     runs = max(least, min(most, -(-work // (steps * lanes))))
     parts, empty, off = [], [], 0.0
     for _ in range(runs):

@@ -35,17 +35,17 @@ def distinguish(
 ) -> list[Finding]:
     """For each change: the measured μ, and a lower bound of epsilon at the plan's delta."""
     steps = min(needed(plan, size.steps), size.steps)
-    copies = max(200 // plan.intake.lanes + 1, copies_of(plan, steps, size.work, size.copies))
+    copies = max(200 // plan.grid.lanes + 1, copies_of(plan, steps, size.work, size.copies))
     listed = changes(plan, steps)  # of the plan itself, not of its copies
     many = subject.plan(wide(plan, copies))
     claimed = subject.plan(plan)
     base = inputs(many, steps, chance)
     known = private(many, base)
-    quiet = subject.start(many, chance.noise()).run(base * many.intake.resolution)
+    quiet = subject.start(many, chance.noise()).run(base * many.grid.resolution)
     found = []
     for change in listed:
-        shift = change.units(steps, many.intake.lanes)
-        loud = subject.start(many, chance.noise()).run((base + shift) * many.intake.resolution)
+        shift = change.units(steps, many.grid.lanes)
+        loud = subject.start(many, chance.noise()).run((base + shift) * many.grid.resolution)
         a = _statistic(many, change, quiet, known)
         b = _statistic(many, change, loud, known)
         d = _direction(many, change, steps)
@@ -108,7 +108,7 @@ def largest_bound(without: int, loud: int, delta: float, level: float) -> float:
 def _direction(plan: Plan, change: Change, steps: int) -> Signed:
     """R̃ Δx of one group of lanes."""
     group = len(change.lanes)
-    return private(plan, change.units(steps, plan.intake.lanes)[:, :group])
+    return private(plan, change.units(steps, plan.grid.lanes)[:, :group])
 
 
 def _statistic(plan: Plan, change: Change, released: Column, known: Signed) -> Column:

@@ -61,12 +61,12 @@ def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fi
 
     Neither do two of them share a run of draws at any distance.
     """
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     steps = min(plan.horizon or _BOUND, max(2, _BOUND // lanes))
     if steps * lanes < _BOUND // 2:
         plan = wide(plan, -(-_BOUND // (steps * lanes)))
     plans = [subject.plan(plan), subject.plan(_larger(plan))]
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     found = []
     for at, source in _near(chance.key()):
         released = subject.start(plans[at], source).run(np.zeros((steps, lanes)))
@@ -98,12 +98,12 @@ def _plans_apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> Fin
 def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
     """So many fresh streams, no two with the same noise: seeds of 32 bits would meet by chance."""
     plan = subject.plan(plan)
-    law, lanes = gaussian.table(plan.sigma), plan.intake.lanes
+    law, lanes = gaussian.table(plan.sigma), plan.grid.lanes
     draws = unlikely(plan.sigma, size.starts)
     steps = -(-draws // lanes)
     if steps > (plan.horizon or steps):
         plan = subject.plan(wide(plan, steps))
-        lanes, steps = plan.intake.lanes, 1
+        lanes, steps = plan.grid.lanes, 1
     row = np.zeros((steps, lanes))
     ways: dict[str, tuple[int, Callable[[], bytes]]] = {
         "fresh noise": (
@@ -142,10 +142,10 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     law = gaussian.table(plan.sigma)
     streams = [subject.start(plan, source) for source in (FreshNoise(), None)]
     for stream in streams:
-        stream.run(np.zeros((min(1, (plan.horizon or 2) - 1), plan.intake.lanes)))
+        stream.run(np.zeros((min(1, (plan.horizon or 2) - 1), plan.grid.lanes)))
     gone = subject.start(plan, FreshNoise())  # a step that the child was not told of
     before = gone.save()
-    gone.run(np.zeros((1, plan.intake.lanes)))
+    gone.run(np.zeros((1, plan.grid.lanes)))
     drawer = subject.bound(FreshNoise(), plan.digest)
     own = drawer.draws(law, 0, 1, 64).tobytes()  # before the fork: what is kept of it goes along
     step = _child(
@@ -185,11 +185,11 @@ def _drawn_again(subject: Subject, plan: Plan, state: bytes) -> list[str]:
 
 def _noise(subject: Subject, plan: Plan, source: NoiseSource) -> Column:
     """What crossed, with nothing but noise in it: of the plan, or of copies if it ends early."""
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     steps = min(max(2, _VALUES // lanes), plan.horizon or _VALUES)
     if steps * lanes < _VALUES // 2:
         plan = subject.plan(wide(plan, -(-_VALUES // (steps * lanes))))
-        lanes = plan.intake.lanes
+        lanes = plan.grid.lanes
     released = subject.start(plan, source).run(np.zeros((steps, lanes)))
     return np.asarray(np.rint(crossed(plan, released.reshape(steps, lanes)))).ravel()
 
@@ -233,7 +233,7 @@ def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
 
 def _near_plans(plan: Plan) -> Iterator[Plan]:
     """The plan, and others that differ from it in one thing; told apart, not run."""
-    guarantee, intake = plan.guarantee, plan.intake
+    guarantee, grid = plan.guarantee, plan.grid
     yield plan
     yield _larger(plan)
     for factor in (0.5, 0.75):
@@ -243,21 +243,21 @@ def _near_plans(plan: Plan) -> Iterator[Plan]:
     for more in (1, 2):
         yield replace(plan, horizon=(plan.horizon or 0) + more)
     for keys in (("a", "b"), ("a", "c"), ("b", "a")):
-        yield replace(plan, intake=replace(intake, keys=keys, width=1, norm=None))
+        yield replace(plan, grid=replace(grid, keys=keys, width=1, norm=None))
 
 
 def _larger(plan: Plan) -> Plan:
     """The plan for records twice as large on a grid twice as coarse: the same in whole units."""
-    intake = plan.intake
-    norm = None if intake.norm is None else 2.0 * intake.norm
+    grid = plan.grid
+    norm = None if grid.norm is None else 2.0 * grid.norm
     doubled = replace(
-        intake,
-        low=2.0 * intake.low,
-        high=2.0 * intake.high,
-        resolution=2.0 * intake.resolution,
+        grid,
+        low=2.0 * grid.low,
+        high=2.0 * grid.high,
+        resolution=2.0 * grid.resolution,
         norm=norm,
     )
-    return sized(replace(plan, intake=doubled))
+    return sized(replace(plan, grid=doubled))
 
 
 def _child(work: Callable[[], bytes]) -> bytes | None:

@@ -43,18 +43,18 @@ class Change:
 
 def kinds(plan: Plan) -> dict[str, tuple[int, ...]]:
     """The largest changes of one step's totals that the guarantee's neighbours may have."""
-    intake, guarantee = plan.intake, plan.guarantee
+    grid, guarantee = plan.grid, plan.guarantee
     most = guarantee.records_per_step
-    if intake.norm is not None:
+    if grid.norm is not None:
         if guarantee.neighbours == "add_remove":
-            return {"a vector more": (most * intake.norm_unit,)}
-        return {"a vector turned round": (2 * most * intake.norm_unit,)}
-    largest = max(intake.low_unit, intake.high_unit, key=abs)
+            return {"a vector more": (most * grid.norm_unit,)}
+        return {"a vector turned round": (2 * most * grid.norm_unit,)}
+    largest = max(grid.low_unit, grid.high_unit, key=abs)
     if guarantee.neighbours == "add_remove":
         return {"a record more": (most * largest,)}
     found: dict[str, tuple[int, ...]] = {}
-    found["another value"] = (most * (intake.high_unit - intake.low_unit),)
-    if intake.keys is not None and len(intake.keys) > 1:
+    found["another value"] = (most * (grid.high_unit - grid.low_unit),)
+    if grid.keys is not None and len(grid.keys) > 1:
         found["another key"] = (-most * largest, most * largest)
     return found
 
@@ -142,10 +142,10 @@ def _apart(plan: Plan, n: int) -> int:
 
 def _back(plan: Plan, lanes: tuple[int, ...]) -> tuple[int, ...]:
     """The largest change the other way: that of the other bound if only values are added."""
-    intake, guarantee = plan.intake, plan.guarantee
-    if intake.norm is not None or guarantee.neighbours == "replace":
+    grid, guarantee = plan.grid, plan.guarantee
+    if grid.norm is not None or guarantee.neighbours == "replace":
         return tuple(-units for units in lanes)
-    low, high = intake.low_unit, intake.high_unit
+    low, high = grid.low_unit, grid.high_unit
     if not low < 0 < high:
         return (0,)
     return (guarantee.records_per_step * (high if lanes[0] < 0 else low),)

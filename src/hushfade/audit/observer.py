@@ -75,14 +75,11 @@ def legible(plan: Plan, steps: int, records: float = 3.0) -> int:
     records, of either sign by chance: 4 √(Σ f²) of them is beyond what is met, and so are 8
     standard deviations of noise.  The mean square is at most a quarter of such a peak.
     """
-    intake = plan.intake
-    if intake.norm is not None:
-        each = intake.norm_unit
-    else:
-        each = max(abs(intake.low_unit), abs(intake.high_unit))
+    grid = plan.grid
+    each = grid.norm_unit if grid.norm is not None else max(abs(grid.low_unit), abs(grid.high_unit))
     counts = np.arange(1, steps + 1)
     undo, weights = np.abs(_undone(plan, steps)), in_use(plan, steps)
-    totals = records * max(each, 1) * intake.resolution
+    totals = records * max(each, 1) * grid.resolution
     sums = np.minimum(4.0 * np.sqrt(np.cumsum(weights**2)), np.cumsum(np.abs(weights)))
     peak = totals * sums + 8.0 * np.maximum.accumulate(plan.stddevs(steps))
     reach = 4.0 * np.cumsum(undo)
@@ -107,7 +104,7 @@ def decayed(plan: Plan, units: Signed) -> Matrix:
 
     weights = in_use(plan, len(units))
     return np.asarray(
-        fftconvolve(units * plan.intake.resolution, weights[:, None], axes=0)[: len(units)]
+        fftconvolve(units * plan.grid.resolution, weights[:, None], axes=0)[: len(units)]
     )
 
 
@@ -133,25 +130,25 @@ def wide(plan: Plan, copies: int) -> Plan:
     Copies of a keyed plan have keys of their own.  A plan of single numbers becomes one of vectors
     whose norm is the largest change: a coordinate is then a copy.
     """
-    intake = plan.intake
+    grid = plan.grid
     guarantee = plan.guarantee
-    if intake.keys is not None:
-        names = tuple(f"{copy}/{key}" for copy in range(copies) for key in intake.keys)
-        intake = replace(intake, keys=names)
-    elif intake.norm is not None:
-        intake = replace(intake, width=intake.width * copies)
+    if grid.keys is not None:
+        names = tuple(f"{copy}/{key}" for copy in range(copies) for key in grid.keys)
+        grid = replace(grid, keys=names)
+    elif grid.norm is not None:
+        grid = replace(grid, width=grid.width * copies)
     else:
-        units = guarantee.change(intake.low_unit, intake.high_unit) / guarantee.records_per_step
-        change = units * intake.resolution
-        intake = replace(intake, low=-change, high=change, norm=change, width=copies)
+        units = guarantee.change(grid.low_unit, grid.high_unit) / guarantee.records_per_step
+        change = units * grid.resolution
+        grid = replace(grid, low=-change, high=change, norm=change, width=copies)
         if guarantee.neighbours == "replace":
             guarantee = _adding(guarantee)
-    return sized(replace(plan, guarantee=guarantee, intake=intake))
+    return sized(replace(plan, guarantee=guarantee, grid=grid))
 
 
 def copies_of(plan: Plan, steps: int, work: int, most: int) -> int:
     """How many copies a run of so many steps may have."""
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     rows = max(steps, min(taps_of(plan).support, 1 << 18))
     return max(1, min(work // steps, _RINGS // rows, most) // lanes)
 

@@ -67,9 +67,9 @@ def shift_square(plan: Plan) -> tuple[Fraction, bool]:
     """
     guarantee, taps = plan.guarantee, taps_of(plan)
     change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
-    if plan.intake.keys is not None and guarantee.neighbours == "replace":
+    if plan.grid.keys is not None and guarantee.neighbours == "replace":
         largest = guarantee.records_per_step * max(
-            abs(plan.intake.low_unit), abs(plan.intake.high_unit)
+            abs(plan.grid.low_unit), abs(plan.grid.high_unit)
         )
         change = max(change, 2 * largest * largest)  # even a single key may lose a record
     integers = taps.integers[: plan.horizon]
@@ -180,7 +180,7 @@ def _stddevs(plan: Plan, name: str) -> Finding:
         past = [-r[j] * left[k - j] for j in range(1, min(k + 1, len(r)))]
         left.append(math.fsum([f[k], *past]) / r[0])
     gain = gain_of(plan, n) / (1.0 if plan.pair.gain is None else 2.0**bits)
-    unit = plan.intake.resolution * 2.0**-plan.bits
+    unit = plan.grid.resolution * 2.0**-plan.bits
     noise = math.sqrt(plan.sigma**2 + 1.0 / 12.0) * unit
     wanted = [
         noise * math.sqrt(math.fsum((left[k] / gain[t - k]) ** 2 for k in range(t + 1)))

@@ -38,8 +38,8 @@ def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chanc
     """Releases of the first step for two neighbouring inputs, their last bits compared."""
     batch = min(_BATCH, size.releases)
     lanes = max(1, min(batch, _RINGS // taps_of(plan).support))
-    many = subject.plan(wide(plan, max(1, lanes // plan.intake.lanes)))
-    lanes = many.intake.lanes
+    many = subject.plan(wide(plan, max(1, lanes // plan.grid.lanes)))
+    lanes = many.grid.lanes
     most = next(iter(kinds(plan).values()))[-1]
     bits = min(_LOW_BITS, low_bits(many.sigma))
     patterns = np.zeros((2, 1 << bits), dtype=np.int64)
@@ -49,7 +49,7 @@ def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chanc
     runs = max(1, size.releases // lanes)
     for run in range(runs):
         for which, units in enumerate((0, most)):
-            row = np.full((1, lanes), units * many.intake.resolution)
+            row = np.full((1, lanes), units * many.grid.resolution)
             released = subject.start(many, chance.noise()).run(row)
             y = crossed(many, released)[0]
             whole = np.rint(y)
@@ -106,7 +106,7 @@ def last_bits(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[F
 
 def _remade(plan: Plan, way: Way, values: int, chance: Chance) -> tuple[int, int]:
     """How many releases of a stream are not what the public half makes of y, and of how many."""
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     steps = max(2, values // lanes)
     units = inputs(plan, legible(plan, min(plan.horizon or steps, steps)), chance)
     released = way(plan, units)

@@ -79,7 +79,7 @@ def traced(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
         traces.append(stream.trace())
     again = subject.load(state, source, traces)
     released.append(_by(plan, again, "step_total", given, slice(until, None)))
-    parts = [np.reshape(part, (-1, plan.intake.lanes)) for part in released]
+    parts = [np.reshape(part, (-1, plan.grid.lanes)) for part in released]
     other = subject.start(plan, source)
     other.run(given.totals[:half])
     foreign = (
@@ -134,7 +134,7 @@ def _attempts(
     ahead = subject.start(plan, source)
     ahead.run(totals[:-2])
     for row in totals[-2:-1]:
-        ahead.step_total(float(row[0]) if plan.intake.scalar else row)
+        ahead.step_total(float(row[0]) if plan.grid.scalar else row)
     state = ahead.save()
     copies = {door: subject.load(state, source) for door in _DOORS}
     doors(plan, subject.load(state, source))[onward]()
@@ -198,7 +198,7 @@ def _doors(
     plan: Plan, name: str, started: Callable[[], Live], given: _Given, first: Matrix
 ) -> Iterator[Finding]:
     """The same steps from records and from totals, each with its own standard deviation."""
-    scalar = plan.intake.scalar
+    scalar = plan.grid.scalar
     stream, other = started(), started()
     ways = {
         "step": [stream.step(each) for each in given.records],
@@ -220,46 +220,46 @@ def _doors(
 
 def _given(plan: Plan, chance: Chance) -> _Given:
     """Records on the grid, none beyond its bounds; vectors along the axes, of many axes a few."""
-    intake = plan.intake
+    grid = plan.grid
     units, there = _drawn(plan, chance)
     steps, lanes, _ = units.shape
     axes = max(1, _DENSE // (steps * lanes))
-    if intake.norm is not None and axes < lanes:
+    if grid.norm is not None and axes < lanes:
         rank = np.argsort(chance.inputs().random((steps, lanes)), axis=1)
         there &= rank[:, :, None] < axes
     records: list[Any] = []
-    for row, some in zip(units * intake.resolution, there, strict=True):
-        if intake.norm is not None:
+    for row, some in zip(units * grid.resolution, there, strict=True):
+        if grid.norm is not None:
             axis, _ = np.nonzero(some)
             vectors = np.zeros((len(axis), lanes))
             vectors[np.arange(len(axis)), axis] = row[some]
             records.append(vectors)
             continue
         each = [values[chosen].tolist() for values, chosen in zip(row, some, strict=True)]
-        if intake.keys is not None:
-            records.append(dict(zip(intake.keys, each, strict=True)))
+        if grid.keys is not None:
+            records.append(dict(zip(grid.keys, each, strict=True)))
         else:
             records.append(each[0])
-    return _Given(records, np.sum(units * there, axis=2) * intake.resolution)
+    return _Given(records, np.sum(units * there, axis=2) * grid.resolution)
 
 
 def _totals(plan: Plan, chance: Chance) -> Matrix:
     """Totals of records on the grid, without the records."""
     units, there = _drawn(plan, chance)
-    return np.asarray(np.sum(units * there, axis=2) * plan.intake.resolution)
+    return np.asarray(np.sum(units * there, axis=2) * plan.grid.resolution)
 
 
 def _drawn(plan: Plan, chance: Chance) -> tuple[Signed, NDArray[np.bool_]]:
     """Sizes of up to three records for each step and lane, in units, and which are there."""
-    rng, intake = chance.inputs(), plan.intake
-    steps = max(4, min(_STEPS, _VALUES // intake.lanes))
+    rng, grid = chance.inputs(), plan.grid
+    steps = max(4, min(_STEPS, _VALUES // grid.lanes))
     steps = min(steps, plan.horizon or steps)
-    if intake.norm is not None:
-        low, high = -intake.norm_unit, intake.norm_unit
+    if grid.norm is not None:
+        low, high = -grid.norm_unit, grid.norm_unit
     else:
-        low, high = intake.low_unit, intake.high_unit
-    most = min(3, intake.largest_total // max(abs(low), abs(high), 1))
-    units = rng.integers(low, high, size=(steps, intake.lanes, most), endpoint=True)
+        low, high = grid.low_unit, grid.high_unit
+    most = min(3, grid.largest_total // max(abs(low), abs(high), 1))
+    units = rng.integers(low, high, size=(steps, grid.lanes, most), endpoint=True)
     return units, rng.integers(0, 2, size=units.shape).astype(bool)
 
 
@@ -271,7 +271,7 @@ def _by(plan: Plan, stream: Live, door: str, given: _Given, steps: slice) -> Mat
         found = single(plan, stream, given.totals[steps])
     else:
         found = np.array([stream.step(each).value for each in given.records[steps]])
-    return found.reshape(-1, plan.intake.lanes)
+    return found.reshape(-1, plan.grid.lanes)
 
 
 def _in_turn(plan: Plan, stream: Live, given: _Given, chance: Chance) -> Matrix:

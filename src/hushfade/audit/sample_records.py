@@ -68,7 +68,7 @@ def offered(plan: Plan, steps: int, chance: Chance) -> list[Offer]:
         ]
     found += [offer for key in few for offer in _typed(plan, key)]
     room = largest_tried(plan, steps) // one_record(plan)
-    count = min(_MANY, room, _VALUES // plan.intake.width)
+    count = min(_MANY, room, _VALUES // plan.grid.width)
     crowd = (_usual(plan) * count)[:count]
     found += [
         _offer(plan, f"one more than {count:,}", crowd, record, key, made)
@@ -94,9 +94,9 @@ def _typed(plan: Plan, key: int) -> Iterator[Offer]:
 
 def _whole(plan: Plan, number: int) -> Record:
     """The number as a record: itself, or along the last axis."""
-    if plan.intake.norm is None:
+    if plan.grid.norm is None:
         return number
-    return [0] * (plan.intake.width - 1) + [number]
+    return [0] * (plan.grid.width - 1) + [number]
 
 
 def bad(plan: Plan) -> list[Any]:
@@ -105,8 +105,8 @@ def bad(plan: Plan) -> list[Any]:
     found = []
     for number in (math.nan, math.inf, -math.inf):
         record: Record = number
-        if plan.intake.norm is not None:
-            record = [0.0] * (plan.intake.width - 1) + [number]
+        if plan.grid.norm is not None:
+            record = [0.0] * (plan.grid.width - 1) + [number]
         for made in FORMS.values():
             found += [
                 _placed(plan, key, made([*_usual(plan), record])) for key in {keys[0], keys[-1]}
@@ -133,12 +133,12 @@ def _offer(
 
 
 def _placed(plan: Plan, key: int, records: Any) -> Any:
-    return records if plan.intake.keys is None else {plan.intake.keys[key]: records}
+    return records if plan.grid.keys is None else {plan.grid.keys[key]: records}
 
 
 def _keys(plan: Plan) -> list[int]:
     """Places of the keys that are tried."""
-    keys = plan.intake.keys
+    keys = plan.grid.keys
     if keys is None:
         return [0]
     last = len(keys) - 1
@@ -146,51 +146,51 @@ def _keys(plan: Plan) -> list[int]:
 
 
 def _usual(plan: Plan) -> list[Record]:
-    intake = plan.intake
-    if intake.norm is not None:
-        return [[intake.norm / 2.0] + [0.0] * (intake.width - 1)]
-    room = intake.largest_total // max(abs(intake.low_unit), abs(intake.high_unit), 1)
-    usual: list[Record] = [intake.low, intake.high, intake.high]
+    grid = plan.grid
+    if grid.norm is not None:
+        return [[grid.norm / 2.0] + [0.0] * (grid.width - 1)]
+    room = grid.largest_total // max(abs(grid.low_unit), abs(grid.high_unit), 1)
+    usual: list[Record] = [grid.low, grid.high, grid.high]
     return usual[: max(0, room - 1)]  # and one more
 
 
 def _tried(plan: Plan, chance: Chance) -> dict[str, Record]:
     """One record more: inside its bounds, at them, beyond them, and as far as float64 goes."""
-    intake = plan.intake
-    if intake.norm is None:
-        low, high = intake.low, intake.high
+    grid = plan.grid
+    if grid.norm is None:
+        low, high = grid.low, grid.high
         span = min(high - low, _FAR)
         inside = low + 0.37 * span
         beyond = min(high + 40.0 * span, _FAR), max(low - 40.0 * span, -_FAR)
         return {f"{value:g}": value for value in (low, high, inside, *beyond, _FAR, -_FAR)}
-    first = np.zeros(intake.width)
+    first = np.zeros(grid.width)
     first[0] = 1.0
-    directions = {"along the first axis": first, "with equal coordinates": np.ones(intake.width)}
+    directions = {"along the first axis": first, "with equal coordinates": np.ones(grid.width)}
     rng = chance.inputs()
     for number in range(_DIRECTIONS):
-        directions[f"in random direction {number + 1}"] = rng.normal(size=intake.width)
+        directions[f"in random direction {number + 1}"] = rng.normal(size=grid.width)
     found: dict[str, Record] = {}
     for name, direction in directions.items():
         unit = direction / np.linalg.norm(direction)
-        for size in (0.37 * intake.norm, intake.norm, min(40.0 * intake.norm, _FAR), _FAR):
+        for size in (0.37 * grid.norm, grid.norm, min(40.0 * grid.norm, _FAR), _FAR):
             found[f"norm {size:g} {name}"] = (size * unit).tolist()
     return found
 
 
 def _counted(plan: Plan, record: Record, key: int) -> Column:
     """What the bounds leave of a record, in units, before it is put on the grid."""
-    intake = plan.intake
-    found = np.zeros(intake.lanes)
-    if intake.norm is None:
+    grid = plan.grid
+    found = np.zeros(grid.lanes)
+    if grid.norm is None:
         assert not isinstance(record, list)
-        found[key] = min(max(record, intake.low), intake.high) / intake.resolution
+        found[key] = min(max(record, grid.low), grid.high) / grid.resolution
         return found
     row = np.asarray(record, dtype=np.float64)
     largest = float(np.max(np.abs(row)))
     if largest == 0.0:
         return found
     unit = row / largest
-    scale = intake.norm_unit / float(np.linalg.norm(unit))
-    if largest < intake.norm:  # else it is clipped, and its size in units may overflow
-        scale = min(scale, largest / intake.resolution)
+    scale = grid.norm_unit / float(np.linalg.norm(unit))
+    if largest < grid.norm:  # else it is clipped, and its size in units may overflow
+        scale = min(scale, largest / grid.resolution)
     return np.asarray(unit * scale)

@@ -43,7 +43,7 @@ _OFF_GRID = 0.05
 def sensitivity(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
     """Every change of one person's records moves what crosses by R̃ Δx, and at most by σ μ."""
     plan = subject.plan(plan)
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     longest = max(2, _LONGEST // lanes)
     whole = needed(plan, longest)
     steps = legible(plan, min(whole, longest))
@@ -77,7 +77,7 @@ def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
         )
         for what, moves in found.items()
     ]
-    if plan.intake.norm is None:
+    if plan.grid.norm is None:
         bounded.append(_swing(plan, name, [moved for moves in found.values() for moved in moves]))
     refused, left = _refusals(subject, plan, source)
     claim = "refused, the state as before"
@@ -89,7 +89,7 @@ def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
 def ends(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
     """A plan for so many steps gives no more."""
     plan = subject.plan(plan)
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     if plan.horizon is None:
         return []
     claim = f"no step after the {plan.horizon:,} that the noise is made for"
@@ -112,14 +112,14 @@ def norm(units: Signed) -> float:
 
 
 def _crossed(subject: Subject, plan: Plan, units: Signed, source: Any) -> Matrix:
-    released = subject.start(plan, source).run(units * plan.intake.resolution)
+    released = subject.start(plan, source).run(units * plan.grid.resolution)
     return crossed(plan, released.reshape(units.shape))
 
 
 def _compared(
     name: str, plan: Plan, change: Change, moved: Matrix, steps: int, *, reached: bool
 ) -> Finding:
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     expected = private(plan, change.units(steps, lanes))
     off = float(np.max(np.abs(moved - expected)))
     whole = np.rint(np.clip(moved, -(2.0**62), 2.0**62)).astype(np.int64)
@@ -131,7 +131,7 @@ def _compared(
     as_told = not reached or ratio >= 1.0 - _CLOSE
     where = f"{steps:,} steps" if steps == plan.horizon else f"the first {steps:,} steps"
     where += f" of {plan.horizon:,}" if steps < (plan.horizon or 0) else ""
-    where += f", in each of {lanes:,} keys" if plan.intake.keys is not None else ""
+    where += f", in each of {lanes:,} keys" if plan.grid.keys is not None else ""
     return exact(
         CHECK,
         f"{name}, {change.name}",
@@ -160,10 +160,10 @@ def _worst(plan: Plan, change: Change, steps: int) -> bool:
 
 def _claimed(plan: Plan) -> float:
     """The change that the plan is made for, in units; a single key cannot reach that of two."""
-    intake, guarantee = plan.intake, plan.guarantee
-    if intake.norm is not None:
-        return guarantee.vector_change(float(intake.norm_unit))
-    return guarantee.change(intake.low_unit, intake.high_unit, keyed=intake.keys is not None)
+    grid, guarantee = plan.grid, plan.guarantee
+    if grid.norm is not None:
+        return guarantee.vector_change(float(grid.norm_unit))
+    return guarantee.change(grid.low_unit, grid.high_unit, keyed=grid.keys is not None)
 
 
 def _added(plan: Plan) -> dict[str, tuple[int, ...]]:
@@ -177,7 +177,7 @@ def _stepped(subject: Subject, plan: Plan, source: Any, steps: int, first: Any) 
     stream = subject.start(plan, source)
     found = [np.asarray(stream.step(first).value)]
     found += [np.asarray(stream.step(quiet(plan)).value) for _ in range(steps - 1)]
-    return np.array(found).reshape(steps, plan.intake.lanes)
+    return np.array(found).reshape(steps, plan.grid.lanes)
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def _moved(subject: Subject, plan: Plan, source: Any, steps: int, offer: Offer) 
     except HushfadeError:
         return _Moved(math.inf, right=False, fault=", refused")
     moved = crossed(plan, after) - crossed(plan, before)
-    unit = np.zeros((steps, plan.intake.lanes), dtype=np.int64)
+    unit = np.zeros((steps, plan.grid.lanes), dtype=np.int64)
     unit[0, 0] = 1
     answer = private(plan, unit)[:, 0]
     units = np.rint(moved[0] / answer[0])
@@ -207,14 +207,14 @@ def _moved(subject: Subject, plan: Plan, source: Any, steps: int, offer: Offer) 
     if not float(np.max(np.abs(units - offer.units))) <= 1.0:  # rounded, or toward zero
         fault = ", and not what its bounds leave of it"
         return _Moved(size, right=False, fault=fault, units=own)
-    if plan.intake.norm is None and not _within(plan, units, offer.lane):
+    if plan.grid.norm is None and not _within(plan, units, offer.lane):
         return _Moved(size, right=False, fault=", and not within its bounds", units=own)
     return _Moved(size, right=True, units=own)
 
 
 def _within(plan: Plan, units: Column, lane: int) -> bool:
     """Does a number count from low to high on the grid, to the unit, and in its own key alone?"""
-    own = plan.intake.low_unit <= units[lane] <= plan.intake.high_unit
+    own = plan.grid.low_unit <= units[lane] <= plan.grid.high_unit
     return bool(own) and not np.any(np.delete(units, lane))
 
 
@@ -224,7 +224,7 @@ def _swing(plan: Plan, name: str, moves: list[_Moved]) -> Finding:
     Both bounds are offered, so that they are as far apart as high and low are on the grid.
     """
     counted = [moved.units for moved in moves]
-    apart, promised = max(counted) - min(counted), plan.intake.high_unit - plan.intake.low_unit
+    apart, promised = max(counted) - min(counted), plan.grid.high_unit - plan.grid.low_unit
     return exact(
         RECORDS,
         f"{name}, from the lowest to the highest",

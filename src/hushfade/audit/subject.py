@@ -68,10 +68,10 @@ class Subject:
 
 def doors(plan: Plan, stream: Live) -> dict[str, Callable[[], Any]]:
     """Every way to close one more step of the stream, an empty one."""
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     return {
         "run": lambda: stream.run(np.zeros((1, lanes))),
-        "step_total": lambda: stream.step_total(0.0 if plan.intake.scalar else np.zeros(lanes)),
+        "step_total": lambda: stream.step_total(0.0 if plan.grid.scalar else np.zeros(lanes)),
         "step": stream.step,
     }
 

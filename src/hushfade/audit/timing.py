@@ -30,7 +30,7 @@ def timing(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) 
     """Single draws against their magnitude, and live steps against the noise released by them."""
     plan = subject.plan(plan)
     found = [_told(f"{name}, a draw alone", *_draws(subject, plan, size.timed, chance))]
-    steps = min(size.timed // 4, (1 << 20) // plan.intake.lanes, plan.horizon or size.timed)
+    steps = min(size.timed // 4, (1 << 20) // plan.grid.lanes, plan.horizon or size.timed)
     if steps >= _LEAST:
         found.append(_told(f"{name}, a live step", *_steps(subject, plan, steps, chance)))
     return found
@@ -48,8 +48,8 @@ def _draws(subject: Subject, plan: Plan, count: int, chance: Chance) -> tuple[Co
 
 
 def _steps(subject: Subject, plan: Plan, count: int, chance: Chance) -> tuple[Column, Column]:
-    stream, lanes = subject.start(plan, chance.noise()), plan.intake.lanes
-    total = 0.0 if plan.intake.scalar else np.zeros(lanes)
+    stream, lanes = subject.start(plan, chance.noise()), plan.grid.lanes
+    total = 0.0 if plan.grid.scalar else np.zeros(lanes)
     times, values = np.empty(count), np.empty((count, lanes))
     for i in range(count):
         start = perf_counter_ns()

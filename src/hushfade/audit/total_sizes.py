@@ -19,12 +19,9 @@ _EIGHTH = 8  # of the largest total: room for what is added
 
 def one_record(plan: Plan) -> int:
     """A record at its bound, in units, or less where a total has no room for a few."""
-    intake = plan.intake
-    if intake.norm is not None:
-        each = intake.norm_unit
-    else:
-        each = max(abs(intake.low_unit), abs(intake.high_unit))
-    return max(1, min(each, intake.largest_total // _EIGHTH))
+    grid = plan.grid
+    each = grid.norm_unit if grid.norm is not None else max(abs(grid.low_unit), abs(grid.high_unit))
+    return max(1, min(each, grid.largest_total // _EIGHTH))
 
 
 @lru_cache(maxsize=32)
@@ -37,6 +34,6 @@ def largest_tried(plan: Plan, steps: int) -> int:
     # transforms spread the rounding of the largest release over all steps
     spread = math.log2(steps + 1) * math.sqrt(steps) * float(np.linalg.norm(undo))
     reach = max(float(np.sum(np.abs(undo))), spread)
-    peak = plan.intake.resolution / plan.unit * float(np.sum(np.abs(in_use(plan, steps))))
+    peak = plan.grid.resolution / plan.unit * float(np.sum(np.abs(in_use(plan, steps))))
     kept = _ROUNDED / (float(np.finfo(np.float64).eps) * reach * peak)
-    return max(one_record(plan), int(min(kept, plan.intake.largest_total // _EIGHTH)))
+    return max(one_record(plan), int(min(kept, plan.grid.largest_total // _EIGHTH)))

@@ -38,7 +38,7 @@ def totals(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
         _every_type(subject, plan, name, source, chance),
         _quantised(subject, plan, name, source, chance),
     ]
-    if np.isfinite(2.0 * plan.intake.largest_total * plan.intake.resolution):
+    if np.isfinite(2.0 * plan.grid.largest_total * plan.grid.resolution):
         found += [_largest(subject, plan, name, source, sign) for sign in (1, -1)]
         found.append(_sustained(subject, plan, name, source))
     return [*found, *_crowd(subject, plan, name, source)]
@@ -46,12 +46,12 @@ def totals(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
 
 def _every_size(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Finding:
     """Totals of either sign, each four times the one before: in full, and no more."""
-    intake = plan.intake
-    most = min(intake.largest_total, 1e300 / intake.resolution)
+    grid = plan.grid
+    most = min(grid.largest_total, 1e300 / grid.resolution)
     sizes = [4**power for power in range(32) if 4**power <= most]
     worst, wrong = 1.0, 0
     for units in [sign * size for size in sizes for sign in (1, -1)]:
-        counted, rounding = _counts(subject, plan, source, units * intake.resolution)
+        counted, rounding = _counts(subject, plan, source, units * grid.resolution)
         wrong += not abs(counted - 1.0) <= rounding
         worst = max(worst, counted, key=lambda times: abs(times - 1.0))
     shown = f"{2 * len(sizes) - wrong} of {2 * len(sizes)} do"
@@ -63,9 +63,9 @@ def _every_type(
     subject: Subject, plan: Plan, name: str, source: NoiseSource, chance: Chance
 ) -> Finding:
     """Whole totals as floats, integers and mappings, by both doors: the same bytes."""
-    whole = chance.inputs().integers(-_SMALL, _SMALL, size=plan.intake.lanes, endpoint=True)
-    unit = max(1.0, plan.intake.resolution)
-    fits = _SMALL * unit <= min(plan.intake.largest_total * plan.intake.resolution, 2.0**53)
+    whole = chance.inputs().integers(-_SMALL, _SMALL, size=plan.grid.lanes, endpoint=True)
+    unit = max(1.0, plan.grid.resolution)
+    fits = _SMALL * unit <= min(plan.grid.largest_total * plan.grid.resolution, 2.0**53)
     whole *= round(unit) if fits else 0
     expected = _first(subject, plan, source, "run", whole[None, :].astype(np.float64))
     other = []
@@ -83,14 +83,14 @@ def _every_type(
 
 def _types(plan: Plan, whole: Any) -> dict[str, tuple[str, Any]]:
     """The same total in every type that a door may be given."""
-    intake = plan.intake
+    grid = plan.grid
     found: dict[str, tuple[str, Any]] = {
         "integers by run": ("run", whole[None, :].astype(np.int64)),
         "short integers by run": ("run", whole[None, :].astype(np.int16)),
     }
     if np.any(np.abs(whole) >= 2**15):
         del found["short integers by run"]
-    if intake.scalar:
+    if grid.scalar:
         number = int(whole[0])
         kinds: tuple[Callable[[int], Any], ...] = (int, float, np.int64, np.float64)
         found["a list by run"] = ("run", [number])
@@ -101,9 +101,9 @@ def _types(plan: Plan, whole: Any) -> dict[str, tuple[str, Any]]:
         }
     found["integers by step_total"] = ("step_total", whole.astype(np.int64))
     found["floats by step_total"] = ("step_total", whole.astype(np.float64))
-    if intake.keys is not None:
+    if grid.keys is not None:
         for kind in (int, float):
-            row = {key: kind(value) for key, value in zip(intake.keys, whole, strict=True)}
+            row = {key: kind(value) for key, value in zip(grid.keys, whole, strict=True)}
             found[f"a mapping to {kind.__name__} by step_total"] = ("step_total", row)
     return found
 
@@ -112,22 +112,22 @@ def _quantised(
     subject: Subject, plan: Plan, name: str, source: NoiseSource, chance: Chance
 ) -> Finding:
     """What `plan.quantise` leaves of records, summed by the caller, is what `step` counts."""
-    intake, rng = plan.intake, chance.inputs()
+    grid, rng = plan.grid, chance.inputs()
     claim = "the sum of quantised records is what step counts"
-    count = min(_QUANTISED, intake.largest_total // max(_each(plan), 1))
+    count = min(_QUANTISED, grid.largest_total // max(_each(plan), 1))
     if not count:
         shown = "not looked at: a step has no room for a record"
         return told(CHECK, f"{name}, quantise", claim, shown, "none")
     values: Any
-    if intake.norm is not None:
-        values = rng.normal(size=(count, intake.width)) * intake.norm
+    if grid.norm is not None:
+        values = rng.normal(size=(count, grid.width)) * grid.norm
     else:
-        span = min(intake.high - intake.low, 1e300) or abs(intake.high)
-        values = intake.low + span * rng.uniform(-1.0, 2.0, size=count)
+        span = min(grid.high - grid.low, 1e300) or abs(grid.high)
+        values = grid.low + span * rng.uniform(-1.0, 2.0, size=count)
     records, total = values, np.sum(plan.quantise(values), axis=0)
-    if intake.keys is not None:
-        records = {intake.keys[-1]: values}
-        total = np.append(np.zeros(intake.lanes - 1), total)
+    if grid.keys is not None:
+        records = {grid.keys[-1]: values}
+        total = np.append(np.zeros(grid.lanes - 1), total)
     by_records = _first(subject, plan, source, "step", records)
     by_total = _first(subject, plan, source, "run", np.reshape(total, (1, -1)))
     same = by_records.tobytes() == by_total.tobytes()
@@ -139,10 +139,10 @@ def _quantised(
 
 def _largest(subject: Subject, plan: Plan, name: str, source: NoiseSource, sign: int) -> Finding:
     """The largest total counts in full, and a larger one is refused: nothing saturates."""
-    intake = plan.intake
-    total = sign * intake.largest_total * intake.resolution
+    grid = plan.grid
+    total = sign * grid.largest_total * grid.resolution
     counted, _ = _counts(subject, plan, source, total)
-    beyond = total + sign * max(intake.resolution, float(np.spacing(abs(total))))
+    beyond = total + sign * max(grid.resolution, float(np.spacing(abs(total))))
     taken = [
         said
         for said, (door, row) in _beyond(plan, beyond)
@@ -158,9 +158,9 @@ def _largest(subject: Subject, plan: Plan, name: str, source: NoiseSource, sign:
 
 def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Finding:
     """The largest total at every step, as long as the memory is: no sum overflows."""
-    lanes = plan.intake.lanes
+    lanes = plan.grid.lanes
     steps = min(plan.horizon or taps_of(plan).support, max(1, _VALUES // lanes))
-    total = plan.intake.largest_total * plan.intake.resolution
+    total = plan.grid.largest_total * plan.grid.resolution
     what, claim = f"{name}, the largest total at every step", "every sum in full"
     try:
         released = [
@@ -181,17 +181,17 @@ def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> 
 
 def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iterator[Finding]:
     """More records than the largest total has room for are refused, where so many can be made."""
-    intake = plan.intake
+    grid = plan.grid
     each = _each(plan)
-    count = intake.largest_total // max(each, 1) + 2
-    if not (each > 0 and count * intake.width <= _CROWD):
+    count = grid.largest_total // max(each, 1) + 2
+    if not (each > 0 and count * grid.width <= _CROWD):
         return
-    record: Any = intake.high if intake.high_unit == each else intake.low
-    if intake.norm is not None:
-        record = [intake.norm] + [0.0] * (intake.width - 1)
+    record: Any = grid.high if grid.high_unit == each else grid.low
+    if grid.norm is not None:
+        record = [grid.norm] + [0.0] * (grid.width - 1)
     records: Any = np.array([record] * count)
-    if intake.keys is not None:
-        records = {intake.keys[0]: records}
+    if grid.keys is not None:
+        records = {grid.keys[0]: records}
     refused = _refuses(partial(_first, subject, plan, source, "step", records))
     shown = f"{count:,} records are " + ("refused" if refused else "taken")
     yield exact(CHECK, f"{name}, too many records", "refused", shown, passed=refused)
@@ -199,32 +199,32 @@ def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iter
 
 def _each(plan: Plan) -> int:
     """The largest that one record counts, in units."""
-    intake = plan.intake
-    if intake.norm is not None:
-        return intake.norm_unit
-    return max(abs(intake.low_unit), abs(intake.high_unit))
+    grid = plan.grid
+    if grid.norm is not None:
+        return grid.norm_unit
+    return max(abs(grid.low_unit), abs(grid.high_unit))
 
 
 def _beyond(plan: Plan, beyond: float) -> Iterator[tuple[str, tuple[str, Any]]]:
     """Totals that are too large, in the first lane, or in all."""
-    row = np.zeros(plan.intake.lanes)
+    row = np.zeros(plan.grid.lanes)
     row[0] = beyond
     yield "floats by run", ("run", row[None, :])
-    yield "floats by step_total", ("step_total", beyond if plan.intake.scalar else row)
+    yield "floats by step_total", ("step_total", beyond if plan.grid.scalar else row)
     sizes = [round(beyond)] if abs(beyond) < 2.0**62 else []
     for size in [*sizes, 2**62, -(2**62)]:
         if abs(size) < abs(beyond):
             continue
-        whole = np.full((1, plan.intake.lanes), size)
+        whole = np.full((1, plan.grid.lanes), size)
         yield f"integers of {size:.3g} by run", ("run", whole)
-        by_total = size if plan.intake.scalar else whole[0]
+        by_total = size if plan.grid.scalar else whole[0]
         yield f"integers of {size:.3g} by step_total", ("step_total", by_total)
 
 
 def _counts(subject: Subject, plan: Plan, source: NoiseSource, total: float) -> tuple[float, float]:
     """How many times a total counts in the first release, and what rounding may do to that."""
     weight = float(in_use(plan, 1)[0])
-    rows: Matrix = np.zeros((2, 1, plan.intake.lanes))
+    rows: Matrix = np.zeros((2, 1, plan.grid.lanes))
     rows[1, 0, 0] = total
     try:
         without, loud = (float(_first(subject, plan, source, "run", row)[0]) for row in rows)

@@ -116,14 +116,14 @@ def _published(plan: Plan) -> list[str]:
             fades = f"in which the last {len(values)} steps count by listed weights, older ones not"
         case _:
             fades = f"with the weights {plan.decay!r}"
-    intake = plan.intake
+    grid = plan.grid
     each = "" if plan.keys is None else f", for each of {len(plan.keys)} declared keys"
     ends = "for ever" if plan.horizon is None else f"for {plan.horizon} steps and not beyond"
-    if intake.norm is not None:
-        clipped = f"A record is a vector; longer ones are cut to length {intake.norm:g}."
+    if grid.norm is not None:
+        clipped = f"A record is a vector; longer ones are cut to length {grid.norm:g}."
     else:
         clipped = (
-            f"A record counts between {intake.low:g} and {intake.high:g}: values outside count as "
+            f"A record counts between {grid.low:g} and {grid.high:g}: values outside count as "
             "the nearer of the two."
         )
     return [f"At every step the sum of the records, {fades}{each}; {ends}.", clipped]
@@ -176,7 +176,7 @@ def _accuracy(plan: Plan) -> list[str]:
         f"A true {true:.0f} will show as {low:.{digits}f} to {high:.{digits}f}, 95 times in 100 "
         f"(at step {n}). On average the error is zero.",
         f"All of the first {n} steps at once are within {plan.error_bound(n):.4g} of the truth, "
-        "95 times in 100" + (", for any one series." if plan.intake.lanes > 1 else "."),
+        "95 times in 100" + (", for any one series." if plan.grid.lanes > 1 else "."),
         "The error does not depend on the data: small sums have the same error as large ones.",
     ]
 

@@ -107,7 +107,7 @@ def plan(
 def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
     """All that a plan promises, as plain data."""
     n = plain_words.steps_told(made)
-    guarantee, intake, certificate = made.guarantee, made.intake, made.certificate(n)
+    guarantee, grid, certificate = made.guarantee, made.grid, made.certificate(n)
     deviations = made.stddevs(n)
     return {
         "sentences": sentences(made),
@@ -123,9 +123,9 @@ def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
         "participations": guarantee.participations,
         "separation": guarantee.separation,
         "records_per_step": guarantee.records_per_step,
-        "low": intake.low,
-        "high": intake.high,
-        "resolution": intake.resolution,
+        "low": grid.low,
+        "high": grid.high,
+        "resolution": grid.resolution,
         "keys": None if made.keys is None else list(made.keys),
         "sensitivity": made.sensitivity,
         "noise_stddev": made.noise_stddev,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def blank(plan: Plan, lanes: int | None = None) -> step.Memory:
     """The memory of a stream before its first step; of so many of its lanes, if it is shared."""
-    lanes = plan.intake.lanes if lanes is None else lanes
+    lanes = plan.grid.lanes if lanes is None else lanes
     return _laid_out(plan, cost.rows(plan.pair, lanes), lanes)
 
 
@@ -32,7 +32,7 @@ def public(plan: Plan) -> step.Memory:
 
 def lengths(plan: Plan, steps: int, lanes: int | None = None) -> tuple[int, int]:
     """How many integers and floats of the state so many steps have written to, or could have."""
-    lanes, found = plan.intake.lanes if lanes is None else lanes, recursion(plan.decay)
+    lanes, found = plan.grid.lanes if lanes is None else lanes, recursion(plan.decay)
     past, seen = (min(steps, ring) for ring in cost.rows(plan.pair, lanes))
     public = 2 + len(found.fades) + 2 * len(found.windows)
     return lanes * (1 + past), lanes * (public + seen)
@@ -49,7 +49,7 @@ def _laid_out(plan: Plan, rows: tuple[int, int], lanes: int) -> step.Memory:
     taps = plan.pair.taps
     assert isinstance(taps, IntegerTaps)
     gain = np.empty(0) if plan.pair.gain is None else np.ldexp(plan.pair.gain, taps.bits)
-    parts = parts_of(recursion(plan.decay), plan.intake.resolution)  # u = y / r̃ is in its units
+    parts = parts_of(recursion(plan.decay), plan.grid.resolution)  # u = y / r̃ is in its units
     period = period_of(max(cost.reach(plan.pair)))  # whatever the lanes: their bits are the same
     jumps = jumps_of(taps, plan.horizon)
     return step.memory(jumps, gain.astype(np.int64), parts, rows, lanes, period)

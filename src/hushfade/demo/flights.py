@@ -78,7 +78,7 @@ def _series(
         for name in ("steps", "ends", "values", "stddevs")
     )
     rows = Rows(steps, ends, values, stddevs)
-    truth = _decayed(made.decay, np.asarray(totals * made.intake.resolution))
+    truth = _decayed(made.decay, np.asarray(totals * made.grid.resolution))
     return Series(made, year, rows, truth)
 
 

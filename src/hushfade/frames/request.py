@@ -88,7 +88,7 @@ def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Req
     if not isinstance(empty_steps, bool):
         raise InvalidType(f"empty_steps must be a bool, got {type(empty_steps).__name__}")
     replaced = empty_steps and plan.guarantee.neighbours == "replace"
-    if replaced and not plan.intake.low <= 0.0 <= plan.intake.high:
+    if replaced and not plan.grid.low <= 0.0 <= plan.grid.high:
         raise InvalidValue(
             "empty_steps needs 0 between low and high where records are replaced: a record that "
             "becomes null counts as 0"

@@ -22,9 +22,9 @@ from hushfade.errors import InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.planning.cost import Cost, cost
-from hushfade.planning.search_taps import Method, exact_pair, intake_of, integer_pair
+from hushfade.planning.search_taps import Method, exact_pair, grid_of, integer_pair
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.private.grid import Intake
+from hushfade.private.grid import Grid
 from hushfade.theory.certificates import Certificate, certificate
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Plan:
 
     decay: Decay
     guarantee: Guarantee
-    intake: Intake
+    grid: Grid
     horizon: int | None
     method: Method
     pair: Factorization = field(repr=False)
@@ -62,7 +62,7 @@ class Plan:
     @cached_property
     def unit(self) -> float:
         """The grid of what crosses, in the records' unit: resolution · 2^-bits."""
-        return self.intake.resolution * 2.0**-self.bits
+        return self.grid.resolution * 2.0**-self.bits
 
     @property
     def noise_stddev(self) -> float:
@@ -81,7 +81,7 @@ class Plan:
         found = self.pair.sensitivity(
             participations=self.guarantee.participations, separation=self.guarantee.separation
         )
-        change = _change_units(self.guarantee, self.intake)
+        change = _change_units(self.guarantee, self.grid)
         return change * math.ldexp(found.value, self.bits) * (1.0 + 1e-12)
 
     # Accuracy --------------------------------------------------------------------------------
@@ -136,13 +136,13 @@ class Plan:
         of this error.'
         """
         steps = self._steps((self.horizon or 1000) if n is None else n)
-        intake, guarantee = self.intake, self.guarantee
-        if intake.norm is None:
-            exact = guarantee.change(intake.low, intake.high)
-            on_grid = guarantee.change(intake.low_unit, intake.high_unit) * intake.resolution
+        grid, guarantee = self.grid, self.guarantee
+        if grid.norm is None:
+            exact = guarantee.change(grid.low, grid.high)
+            on_grid = guarantee.change(grid.low_unit, grid.high_unit) * grid.resolution
         else:
-            exact = guarantee.vector_change(intake.norm)
-            on_grid = guarantee.vector_change(float(intake.norm_unit)) * intake.resolution
+            exact = guarantee.vector_change(grid.norm)
+            on_grid = guarantee.vector_change(float(grid.norm_unit)) * grid.resolution
         change = min(exact, on_grid)
         return certificate(
             self.decay,
@@ -162,12 +162,12 @@ class Plan:
 
     def quantise(self, values: object) -> Column:
         """Records clipped and put on the grid, for a caller who sums them: see step_total."""
-        return self.intake.quantise(values)
+        return self.grid.quantise(values)
 
     @property
     def keys(self) -> tuple[str, ...] | None:
         """The declared keys."""
-        return self.intake.keys
+        return self.grid.keys
 
     @property
     def jumps(self) -> int:
@@ -178,7 +178,7 @@ class Plan:
     @cached_property
     def cost(self) -> Cost:
         """What a stream of this plan costs at most: memory, and work a step."""
-        return cost(self.pair, self.intake.lanes)
+        return cost(self.pair, self.grid.lanes)
 
     @cached_property
     def digest(self) -> bytes:
@@ -238,7 +238,7 @@ def plan(
     >>> round(p.noise_stddev, 2), round(p.stddev(100), 2)
     (5.69, 7.68)
     """
-    intake = intake_of(
+    grid = grid_of(
         guarantee,
         low=low,
         high=high,
@@ -249,15 +249,15 @@ def plan(
     )
     exact, name = exact_pair(decay, horizon, method)
     pair, loss = integer_pair(exact)
-    found = Plan(decay, guarantee, intake, exact.horizon, name, pair, loss)
+    found = Plan(decay, guarantee, grid, exact.horizon, name, pair, loss)
     return sized(found)
 
 
-def _change_units(guarantee: Guarantee, intake: Intake) -> float:
+def _change_units(guarantee: Guarantee, grid: Grid) -> float:
     """The largest change of one record, in units of the resolution."""
-    if intake.norm is not None:
-        return guarantee.vector_change(float(intake.norm_unit))
-    return guarantee.change(intake.low_unit, intake.high_unit, keyed=intake.keys is not None)
+    if grid.norm is not None:
+        return guarantee.vector_change(float(grid.norm_unit))
+    return guarantee.change(grid.low_unit, grid.high_unit, keyed=grid.keys is not None)
 
 
 def sized(found: Plan) -> Plan:
@@ -265,7 +265,7 @@ def sized(found: Plan) -> Plan:
     if not 8.0 <= found.sigma <= 2.0**34:
         raise InvalidValue(
             "resolution must put the noise between 8 and 2^34 grid units, "
-            f"got {found.sigma:.3g} with resolution = {found.intake.resolution!r}: "
+            f"got {found.sigma:.3g} with resolution = {found.grid.resolution!r}: "
             "give another resolution, to which each record is then rounded"
         )
     assert isinstance(found.pair.taps, IntegerTaps)
@@ -274,5 +274,5 @@ def sized(found: Plan) -> Plan:
         reach *= float(np.max(found.pair.gain)) * 2.0 ** (found.bits // 2)
     largest = math.floor((_ROOM - 64.0 * found.sigma) / reach)
     # also below 2^52, where float64 still tells neighbouring totals apart
-    intake = replace(found.intake, largest_total=min(largest, 2**52))
-    return replace(found, intake=intake)
+    grid = replace(found.grid, largest_total=min(largest, 2**52))
+    return replace(found, grid=grid)

@@ -29,7 +29,7 @@ from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.planning.plan import Plan, sized
-from hushfade.planning.search_taps import check_method, intake_of
+from hushfade.planning.search_taps import check_method, grid_of
 from hushfade.privacy.guarantee import Guarantee
 
 FORMAT = "hushfade plan 1"
@@ -108,7 +108,7 @@ def _document(plan: Plan) -> dict[str, Any]:
     assert isinstance(taps, IntegerTaps)
     starts = np.flatnonzero(np.diff(taps.integers, prepend=0))
     gain = plan.pair.gain
-    intake, guarantee = plan.intake, plan.guarantee
+    grid, guarantee = plan.grid, plan.guarantee
     several = guarantee.records_per_step > 1  # said where it matters: older documents stay valid
     return {
         "format": FORMAT,
@@ -123,12 +123,12 @@ def _document(plan: Plan) -> dict[str, Any]:
             **({"records_per_step": guarantee.records_per_step} if several else {}),
         },
         "records": {
-            "low": intake.low,
-            "high": intake.high,
-            "resolution": intake.resolution,
-            "keys": None if intake.keys is None else list(intake.keys),
-            "width": intake.width,
-            "norm": intake.norm,
+            "low": grid.low,
+            "high": grid.high,
+            "resolution": grid.resolution,
+            "keys": None if grid.keys is None else list(grid.keys),
+            "width": grid.width,
+            "norm": grid.norm,
         },
         "horizon": plan.horizon,
         "method": plan.method,
@@ -158,7 +158,7 @@ def _plan(document: dict[str, Any]) -> Plan:
         guarantee = _with_mu(guarantee, mu)
     records = document["records"]
     vectors = records["norm"] is not None
-    intake = intake_of(
+    grid = grid_of(
         guarantee,
         low=records["low"],
         high=records["high"],
@@ -185,7 +185,7 @@ def _plan(document: dict[str, Any]) -> Plan:
     check_method(method)
     if pair.horizon is not None:
         check.count(horizon=pair.horizon)
-    return sized(Plan(pair.decay, guarantee, intake, pair.horizon, method, pair, loss))
+    return sized(Plan(pair.decay, guarantee, grid, pair.horizon, method, pair, loss))
 
 
 def _with_mu(guarantee: Guarantee, mu: float) -> Guarantee:

@@ -27,7 +27,7 @@ from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps, ListedTaps
 from hushfade.planning import piecewise_taps
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.private.grid import Intake
+from hushfade.private.grid import Grid
 
 Method = Literal["square_root", "normalized", "unbounded", "given"]
 
@@ -41,7 +41,7 @@ _NO_TAPS = (
 )
 
 
-def intake_of(
+def grid_of(
     guarantee: Guarantee,
     *,
     low: float,
@@ -50,7 +50,7 @@ def intake_of(
     width: int | None,
     norm: float | None,
     resolution: float | None,
-) -> Intake:
+) -> Grid:
     """How records are read, checked argument by argument."""
     if not isinstance(guarantee, Guarantee):
         raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
@@ -73,7 +73,7 @@ def intake_of(
     if math.frexp(grid)[0] != 0.5:
         raise InvalidValue(f"resolution must be a power of two, got {grid!r}")
     lanes = 1 if width is None else check.count(width=width, most=10**8)
-    found = Intake(low, high, grid, 1, names, lanes, norm)
+    found = Grid(low, high, grid, 1, names, lanes, norm)
     largest = max(abs(low), abs(high)) / grid
     if not 1.0 <= largest <= 2.0**40:
         raise InvalidValue(f"resolution must divide the bounds 1 to 2^40 times, got {grid!r}")

@@ -32,15 +32,15 @@ def sentences(plan: Plan) -> list[str]:
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
     """What was chosen."""
-    intake = plan.intake
-    largest = intake.largest_total * intake.resolution
+    grid = plan.grid
+    largest = grid.largest_total * grid.resolution
     ends = ", for ever" if plan.horizon is None else f", {plan.horizon} steps"
     return [
         ("decay", repr(plan.decay)),
         ("method", plan.method + ends),
         ("released", _lanes(plan)),
         ("records", _records(plan)),
-        ("grid", f"{intake.resolution:g}; a step's total up to {largest:.3g}"),
+        ("grid", f"{grid.resolution:g}; a step's total up to {largest:.3g}"),
     ]
 
 
@@ -49,7 +49,7 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
     n = plan.horizon or 1000
     deviations = plan.stddevs(n)
     bound = plan.error_bound(n)
-    each = "" if plan.intake.lanes == 1 else ", for any one of them"
+    each = "" if plan.grid.lanes == 1 else ", for any one of them"
     cost = plan.cost
     return [
         *facts(plan),
@@ -68,16 +68,16 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
 def _lanes(plan: Plan) -> str:
     if plan.keys is not None:
         return f"one decayed sum for each of {len(plan.keys)} keys"
-    if plan.intake.norm is not None:
-        return f"one decayed vector sum of width {plan.intake.width}"
+    if plan.grid.norm is not None:
+        return f"one decayed vector sum of width {plan.grid.width}"
     return "one decayed sum"
 
 
 def _records(plan: Plan) -> str:
-    intake = plan.intake
-    if intake.norm is not None:
-        return f"vectors clipped to norm {intake.norm:g}"
-    return f"clipped to [{intake.low:g}, {intake.high:g}]"
+    grid = plan.grid
+    if grid.norm is not None:
+        return f"vectors clipped to norm {grid.norm:g}"
+    return f"clipped to [{grid.low:g}, {grid.high:g}]"
 
 
 def _weights(plan: Plan) -> str:

@@ -64,13 +64,13 @@ def draw_record(axes: Axes, plan: Plan) -> None:
     The record came at step 1; the error is that of the step at which it has that age.
     """
     n = ages(plan)
-    intake = plan.intake
-    largest = max(intake.low, intake.high, key=abs) if intake.norm is None else intake.norm
+    grid = plan.grid
+    largest = max(grid.low, grid.high, key=abs) if grid.norm is None else grid.norm
     s = plan.stddevs(n)
     words = f"one standard deviation of the published error, {s[-1]:.3g} at the end"
     x, low, high = thinning.envelope(_place(n), -s, s, columns=COLUMNS)
     style.band(axes, np.expm1(x) if n > COLUMNS else x, low, high, colour=style.SKY, label=words)
-    of = "record" if intake.norm is None else "vector, along itself"
+    of = "record" if grid.norm is None else "vector, along itself"
     adds = f"what the largest {of} ({largest:g}) adds"
     _draw(axes, largest * plan.decay.weights(n), adds, "o")
     _age_scale(axes, n)

@@ -32,7 +32,7 @@ _OFF_GRID = (
 
 
 @dataclass(frozen=True)
-class Intake:
+class Grid:
     """How one plan reads records.  `keys` for keyed streams, `norm` and `width` for vectors."""
 
     low: float

@@ -76,7 +76,7 @@ class Reader:
         skip_empty: bool = False,
     ) -> None:
         check_fit(plan, columns, order, skip_empty=skip_empty)
-        self._intake, self._columns, self._order = plan.intake, columns, order
+        self._grid, self._columns, self._order = plan.grid, columns, order
         self._time_unit, self._skip_empty = time_unit, skip_empty
         said = plan.guarantee
         limits = Limits(said.records_per_step, said.participations, said.separation)
@@ -89,7 +89,7 @@ class Reader:
     @property
     def lanes(self) -> int:
         """How many totals a step has."""
-        return self._intake.lanes
+        return self._grid.lanes
 
     @property
     def steps(self) -> int:
@@ -128,7 +128,7 @@ class Reader:
         kept &= lanes >= 0
         self.counts.empty += int(np.sum(kept & ~there))
         kept &= there
-        return (places * self._intake.lanes + lanes)[kept], units[kept]
+        return (places * self._grid.lanes + lanes)[kept], units[kept]
 
     def _places(self, batch: Batch) -> Signed:
         if isinstance(self._order, RowOrder):
@@ -144,10 +144,10 @@ class Reader:
 
     def _units(self, batch: Batch) -> tuple[Signed, Mask]:
         if self._columns.value is None:
-            unit = int(self._intake.units(1.0))
+            unit = int(self._grid.units(1.0))
             return np.full(batch.rows, unit, dtype=np.int64), np.ones(batch.rows, dtype=np.bool_)
         values, there = read.numbers(batch, self._columns.value, skip_empty=self._skip_empty)
-        return self._intake.units(values), there
+        return self._grid.units(values), there
 
     def _users(self, batch: Batch) -> Signed:
         if self._columns.user is None:
@@ -155,18 +155,18 @@ class Reader:
         return self._people.numbers(batch, self._columns.user)
 
     def _lanes(self, batch: Batch) -> Signed:
-        if self._intake.keys is None:
+        if self._grid.keys is None:
             return np.zeros(batch.rows, dtype=np.int64)
         assert self._columns.key is not None
-        return read.keys(batch, self._columns.key, self._intake.keys)
+        return read.keys(batch, self._columns.key, self._grid.keys)
 
 
 def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -> None:
     """Refuse what does not fit together, or would break the plan's guarantee."""
-    intake = plan.intake
-    if intake.norm is not None:
+    grid = plan.grid
+    if grid.norm is not None:
         raise InvalidValue("events have numbers: a plan for vectors does not fit")
-    if (columns.key is None) != (intake.keys is None):
+    if (columns.key is None) != (grid.keys is None):
         raise InvalidValue("a key column and declared keys go together")
     if columns.time is not None and not isinstance(order, Calendar):
         raise InvalidValue("a time column needs steps of time")
@@ -179,7 +179,7 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
                 "would move all later ones"
             )
     replaced = skip_empty and plan.guarantee.neighbours == "replace"
-    if replaced and not intake.low <= 0.0 <= intake.high:
+    if replaced and not grid.low <= 0.0 <= grid.high:
         raise InvalidValue(
             "skip_empty needs 0 between low and high where records are replaced: a value that "
             "becomes empty counts as 0"

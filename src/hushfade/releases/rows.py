@@ -24,7 +24,7 @@ def released(stream: Stream, totals: Signed, calendar: Calendar | None) -> Itera
     """
     if not len(totals):
         return
-    resolution, first = stream.plan.intake.resolution, stream.steps
+    resolution, first = stream.plan.grid.resolution, stream.steps
     stddevs = stream.plan.stddevs(first + len(totals))[first:]
     rows = max(1, _PIECE // totals.shape[1])
     for start in range(0, len(totals), rows):
@@ -39,10 +39,10 @@ def released_live(
     stream: Stream, totals: Iterable[Signed], calendar: Calendar | None
 ) -> Iterator[Rows]:
     """The release of one step after the other, each as soon as its totals are there."""
-    resolution = stream.plan.intake.resolution
+    resolution = stream.plan.grid.resolution
     for row in totals:
         total = (row * resolution).tolist()
-        release = stream.step_total(total[0] if stream.plan.intake.scalar else np.array(total))
+        release = stream.step_total(total[0] if stream.plan.grid.scalar else np.array(total))
         step = np.array([release.step], dtype=np.int64)
         ends = None if calendar is None else calendar.ends(step)
         values = np.atleast_2d(np.asarray(release.value, dtype=np.float64))

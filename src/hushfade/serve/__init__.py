@@ -4,7 +4,7 @@
 
 app        the routes and what each answers            guard      tokens, scopes, rate, sizes
 writer     the one thread that changes the store       strict     JSON that says one thing only
-intake     from a body to a batch                      refusals   what is refused, as an answer
+grid     from a body to a batch                      refusals   what is refused, as an answer
 service    the parts together                          registry   the streams, as readers see them
 published  releases as JSON, CSV and Arrow             events     releases as they are made
 metrics    the newest releases for a monitor           planner    a plan before there is a stream

@@ -14,7 +14,7 @@ import numpy as np
 
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue, Malformed
-from hushfade.private.grid import Intake
+from hushfade.private.grid import Grid
 from hushfade.serve import strict_json
 from hushfade.serve.error_responses import Refusal, rule
 from hushfade.serve.registry import Facts
@@ -60,19 +60,19 @@ def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Bat
 
 def summed(facts: Facts, records: list[Any]) -> tuple[Signed, Signed]:
     """The lanes that the records touch, and for each the sum of its units."""
-    intake = facts.plan.intake
+    grid = facts.plan.grid
     if not records:
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing
-    if intake.norm is not None:
-        return np.arange(intake.lanes), _vectors(intake, records)
-    largest = max(abs(intake.low_unit), abs(intake.high_unit), 1)
+    if grid.norm is not None:
+        return np.arange(grid.lanes), _vectors(grid, records)
+    largest = max(abs(grid.low_unit), abs(grid.high_unit), 1)
     if len(records) * largest >= 2**62:
         raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
-    if intake.keys is None:
-        return np.zeros(1, dtype=np.int64), _units(intake, records).sum(keepdims=True)
-    keys, values = _keyed(intake, records)
-    units = _units(intake, values)
+    if grid.keys is None:
+        return np.zeros(1, dtype=np.int64), _units(grid, records).sum(keepdims=True)
+    keys, values = _keyed(grid, records)
+    units = _units(grid, values)
     try:
         lanes = np.array([facts.lanes[key] for key in keys])
     except KeyError:
@@ -103,14 +103,14 @@ def _at_fault(
     return found
 
 
-def _units(intake: Intake, values: list[Any]) -> Signed:
+def _units(grid: Grid, values: list[Any]) -> Signed:
     if not set(map(type, values)) <= _NUMBERS:
         raise InvalidType("a record must be a number")
-    return intake.units(values)
+    return grid.units(values)
 
 
-def _keyed(intake: Intake, records: list[Any]) -> tuple[list[str], list[Any]]:
-    counted = intake.low == 0 and intake.high == 1
+def _keyed(grid: Grid, records: list[Any]) -> tuple[list[str], list[Any]]:
+    counted = grid.low == 0 and grid.high == 1
     keys, values = [], []
     for record in records:
         if type(record) is not dict or not record.keys() <= _FIELDS:
@@ -125,10 +125,10 @@ def _keyed(intake: Intake, records: list[Any]) -> tuple[list[str], list[Any]]:
     return keys, values
 
 
-def _vectors(intake: Intake, records: list[Any]) -> Signed:
+def _vectors(grid: Grid, records: list[Any]) -> Signed:
     for record in records:
-        if type(record) is not list or len(record) != intake.width:
-            raise InvalidType(f"a record must be a list of {intake.width} numbers")
+        if type(record) is not list or len(record) != grid.width:
+            raise InvalidType(f"a record must be a list of {grid.width} numbers")
         if not set(map(type, record)) <= _NUMBERS:
             raise InvalidType("a record must be a list of numbers")
-    return intake.record_sums(records)
+    return grid.record_sums(records)

@@ -39,7 +39,7 @@ class Facts:
     @property
     def scalar(self) -> bool:
         """Is a release one number?"""
-        return self.plan.intake.scalar
+        return self.plan.grid.scalar
 
 
 class Registry:

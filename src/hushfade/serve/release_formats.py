@@ -60,7 +60,7 @@ def _liked(part: str) -> tuple[float, str]:
 
 def most(facts: Facts, limit: int) -> int:
     """How many releases an answer has at most: with many keys it has fewer than were asked for."""
-    return max(1, min(limit, NUMBERS // facts.plan.intake.lanes))
+    return max(1, min(limit, NUMBERS // facts.plan.grid.lanes))
 
 
 def plain(facts: Facts, release: Published) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def labels(facts: Facts) -> list[str] | None:
     """What tells the values of a release apart: keys, or a vector's places; None for one value."""
     if facts.scalar:
         return None
-    return list(facts.plan.keys or map(str, range(facts.plan.intake.lanes)))
+    return list(facts.plan.keys or map(str, range(facts.plan.grid.lanes)))
 
 
 def _csv(facts: Facts, releases: Sequence[Published]) -> str:
@@ -111,7 +111,7 @@ def _csv(facts: Facts, releases: Sequence[Published]) -> str:
 
 def _arrow(facts: Facts, releases: Sequence[Published]) -> bytes:
     pa: Any = import_module("pyarrow")
-    lanes, named = facts.plan.intake.lanes, labels(facts)
+    lanes, named = facts.plan.grid.lanes, labels(facts)
     steps = np.array([release.step for release in releases], dtype=np.int64)
     closed = np.array([release.closed for release in releases], dtype=np.int64)
     stddevs = np.array([release.stddev for release in releases], dtype=np.float64)

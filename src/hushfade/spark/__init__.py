@@ -86,7 +86,7 @@ def private_decaying_sums(
     lineage.check_repeatable(df, "the frame of events")
     days = _calendar(start, every, end, steps, plan)
     check_fit(plan, columns, days, skip_empty=skip_empty)
-    request = Request(plan.intake, columns, days, check.count(buckets=buckets), skip_empty, counts)
+    request = Request(plan.grid, columns, days, check.count(buckets=buckets), skip_empty, counts)
     shared = Buckets(Mechanism.of(plan), checked(noise), request.size)
     said = plan.guarantee
     limits = None

@@ -1,7 +1,7 @@
 """From events to cells, in Spark's own expressions: which step, which lane, how many units.
 
 A record is clipped and put on the grid before anything is summed, with the same floating-point
-operations as `Intake.units`, so the units are the same integers.  No record passes through Python.
+operations as `Grid.units`, so the units are the same integers.  No record passes through Python.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql import types as kinds
 
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.private.grid import Intake
+from hushfade.private.grid import Grid
 from hushfade.records.arrow import pa
 from hushfade.records.batch import Columns
 from hushfade.records.calendar import Calendar
@@ -34,7 +34,7 @@ _LATEST = 9_183_110_400_000_000  # the year 2261, where pandas' nanoseconds end
 class Request:
     """What is asked of a frame of events."""
 
-    intake: Intake
+    grid: Grid
     columns: Columns
     calendar: Calendar  # whole microseconds
     buckets: int  # of lanes, at most
@@ -44,12 +44,12 @@ class Request:
     @property
     def size(self) -> int:
         """Lanes of a bucket: bucket b has those from b·size up to (b + 1)·size."""
-        return -(-self.intake.lanes // self.buckets)
+        return -(-self.grid.lanes // self.buckets)
 
     @property
     def filled(self) -> int:
         """How many buckets have lanes."""
-        return -(-self.intake.lanes // self.size)
+        return -(-self.grid.lanes // self.size)
 
 
 def check_columns(df: DataFrame, columns: Columns) -> None:
@@ -134,9 +134,9 @@ def universe(session: SparkSession, keys: tuple[str, ...]) -> DataFrame:
 
 
 def _with_lanes(found: DataFrame, request: Request) -> DataFrame:
-    if request.intake.keys is None:
+    if request.grid.keys is None:
         return found.withColumn("lane", sql.lit(0).cast("bigint"))
-    return found.join(universe(found.sparkSession, request.intake.keys), "key", "left")
+    return found.join(universe(found.sparkSession, request.grid.keys), "key", "left")
 
 
 def _key(request: Request) -> list[Column]:
@@ -146,13 +146,13 @@ def _key(request: Request) -> list[Column]:
 
 def _units(request: Request) -> Column:
     """floor(clipped / resolution + ½), null where there is no finite value."""
-    intake, name = request.intake, request.columns.value
+    grid, name = request.grid, request.columns.value
     if name is None:
-        return sql.lit(int(intake.units(1.0))).cast("bigint")
+        return sql.lit(int(grid.units(1.0))).cast("bigint")
     value = sql.col(_quoted(name)).cast("double")
     finite = value.isNotNull() & ~sql.isnan(value) & (sql.abs(value) < sql.lit(float("inf")))
-    clipped = sql.least(sql.greatest(value, sql.lit(intake.low)), sql.lit(intake.high))
-    units = sql.floor(clipped / sql.lit(intake.resolution) + sql.lit(0.5)).cast("bigint")
+    clipped = sql.least(sql.greatest(value, sql.lit(grid.low)), sql.lit(grid.high))
+    units = sql.floor(clipped / sql.lit(grid.resolution) + sql.lit(0.5)).cast("bigint")
     absent = sql.lit(None).cast("bigint") if request.skip_empty else _refused(_EMPTY, "bigint")
     return sql.when(finite, units).otherwise(absent)
 

@@ -34,7 +34,7 @@ class Live:
     def __init__(self, number: int, name: str, plan: Plan, epoch: int, steps: int) -> None:
         self.number, self.name, self.plan, self.epoch, self.steps = number, name, plan, epoch, steps
         self.settings: dict[str, Any] = {}
-        self.totals: Signed = np.zeros(plan.intake.lanes, dtype=np.int64)
+        self.totals: Signed = np.zeros(plan.grid.lanes, dtype=np.int64)
         self.records = 0
         self.senders: dict[str, int] = {}
         self.counts: dict[str, int] = {}
@@ -42,7 +42,7 @@ class Live:
         self._stream: Stream | None = None  # none, once it has ended
         self._batches = 0
         self._traces = 0
-        self._memory = cost.rows(plan.pair, plan.intake.lanes)[0]
+        self._memory = cost.rows(plan.pair, plan.grid.lanes)[0]
 
     @property
     def ended(self) -> bool:
@@ -95,16 +95,16 @@ class Live:
         owners = Counter(map(_owner, new))
         if any(self._owners[owner] + count > SENDERS for owner, count in owners.items()):
             raise Refused(f"senders must be at most {SENDERS} a stream and token")
-        intake = self.plan.intake
+        grid = self.plan.grid
         for batch in batches:
             lanes, units = batch.lanes, batch.units
             if lanes.ndim != 1 or lanes.shape != units.shape or len(np.unique(lanes)) < len(lanes):
                 raise InvalidValue("lanes and units must be equally many, each lane once")
-            if len(lanes) and not (lanes.min() >= 0 and lanes.max() < intake.lanes):
-                raise InvalidValue(f"lanes must be in 0, ..., {intake.lanes - 1}")
+            if len(lanes) and not (lanes.min() >= 0 and lanes.max() < grid.lanes):
+                raise InvalidValue(f"lanes must be in 0, ..., {grid.lanes - 1}")
             if batch.step is not None and not 1 <= batch.step <= self.steps + 1:
                 raise Refused(f"step must not be beyond the open one, {self.steps + 1}")
-            if np.any(np.abs(units) > intake.largest_total):
+            if np.any(np.abs(units) > grid.largest_total):
                 raise InvalidValue("units must be at most the plan's largest total")
 
     def admit(self) -> None:
@@ -150,9 +150,9 @@ class Live:
         """Take the step: its release, with every row that belongs to it."""
         if self._stream is None:
             raise Refused(f"stream {self.name!r} has ended")
-        intake = self.plan.intake
-        total = self.totals * intake.resolution  # exact: a power of two, within 2^52
-        release = self._stream.step_total(float(total[0]) if intake.scalar else total)
+        grid = self.plan.grid
+        total = self.totals * grid.resolution  # exact: a power of two, within 2^52
+        release = self._stream.step_total(float(total[0]) if grid.scalar else total)
         values = np.atleast_1d(np.asarray(release.value, dtype="<f8"))
         database.write("DELETE FROM batches WHERE stream = ?", self.number)
         database.write(
@@ -191,7 +191,7 @@ class Live:
         A refusal would tell the sender what others have sent.  A sum that stops moves by no more
         than a record does, so the guarantee stands.
         """
-        most = self.plan.intake.largest_total  # the sum of two fits int64
+        most = self.plan.grid.largest_total  # the sum of two fits int64
         self.totals[lanes] = np.clip(self.totals[lanes] + units, -most, most)
         self.records += records
 

@@ -46,10 +46,10 @@ class Mechanism:
     @classmethod
     def of(cls, plan: Plan) -> Mechanism:
         """The plan's mechanism."""
-        lanes, intake = plan.intake.lanes, plan.intake
+        lanes, grid = plan.grid.lanes, plan.grid
         if plan.keys is not None:
-            intake = replace(intake, keys=plan.keys[:1])
-        return cls(replace(plan, intake=intake).to_json(), plan.digest, lanes)
+            grid = replace(grid, keys=plan.keys[:1])
+        return cls(replace(plan, grid=grid).to_json(), plan.digest, lanes)
 
     @property
     def plan(self) -> Plan:
@@ -117,7 +117,7 @@ class Running:
         x = np.ascontiguousarray(totals)
         if x.dtype != np.int64 or x.ndim != 2 or x.shape[1] != self.part.lanes:
             raise InvalidValue(f"totals must be integers (n, {self.part.lanes}), got {x.shape}")
-        most = self._plan.intake.largest_total
+        most = self._plan.grid.largest_total
         if x.size and not (int(x.max()) <= most and int(x.min()) >= -most):
             raise InvalidValue("the step's total must stay below the plan's largest_total")
         horizon = self._plan.horizon

@@ -39,9 +39,27 @@ class Stream:
     """
 
     __slots__ = (
-        "_advance", "_ahead", "_ahead_from", "_ahead_until", "_deviations", "_drawer",
-        "_drawn_from", "_errors", "_floats", "_identity", "_intake", "_integers", "_kernels",
-        "_law", "_memory", "_scalar", "_sound", "_source", "_turn", "plan", "steps",
+        "_advance",
+        "_ahead",
+        "_ahead_from",
+        "_ahead_until",
+        "_deviations",
+        "_drawer",
+        "_drawn_from",
+        "_errors",
+        "_floats",
+        "_grid",
+        "_identity",
+        "_integers",
+        "_kernels",
+        "_law",
+        "_memory",
+        "_scalar",
+        "_sound",
+        "_source",
+        "_turn",
+        "plan",
+        "steps",
     )  # fmt: skip
 
     def __init__(
@@ -63,8 +81,8 @@ class Stream:
         self._identity = identity
         self._turn = turn_of(identity)
         self._sound = True
-        self._intake = plan.intake
-        self._scalar = plan.intake.scalar
+        self._grid = plan.grid
+        self._scalar = plan.grid.scalar
         self._kernels = crossing  # compiled, loaded when the first stream is made
         self._advance = crossing.advance_single
         self._memory = memory.blank(plan)
@@ -92,21 +110,21 @@ class Stream:
         """Close a step with its records, each clipped to the plan's bounds: a number or many;
         with keys a mapping from key to number or many; or vectors, one a row."""
         if self._scalar:
-            return self._single(self._intake.record_sum(records))
-        return self._row(self._intake.record_sums(records))
+            return self._single(self._grid.record_sum(records))
+        return self._row(self._grid.record_sums(records))
 
     def step_total(self, total: Any) -> Release:
         """Close a step with its total, summed by a caller who clipped and quantised each record."""
         if self._scalar:
-            return self._single(self._intake.total(total))
-        return self._row(self._intake.totals(total))
+            return self._single(self._grid.total(total))
+        return self._row(self._grid.totals(total))
 
     def run(self, totals: Any) -> Column:
         """Close many steps: totals (n,) or (n, lanes) in, released values of the same shape out.
 
         The same bits as step by step under the same noise.
         """
-        x = self._intake.block(totals)
+        x = self._grid.block(totals)
         out = np.empty(x.shape)
         with self._turn.own():
             self._admit(len(x))
@@ -139,7 +157,7 @@ class Stream:
             at = self.steps - self._ahead_from
             out = np.empty((1, len(x)))
             self._take(x[None, :], self._ahead[at][None, :], out)
-            return Release(self.steps, out[0], self._deviations[at], self._intake.keys)
+            return Release(self.steps, out[0], self._deviations[at], self._grid.keys)
 
     def _take(self, x: Signed, z: Signed, out: Matrix) -> None:
         """The next steps, admitted before: from here on they are taken, whatever happens."""
@@ -165,7 +183,7 @@ class Stream:
     def _prepare(self) -> None:
         """Noise and deviations of the next steps; nothing is taken yet."""
         self._admit(1)
-        lanes = self._intake.lanes
+        lanes = self._grid.lanes
         n = min(max(1, AHEAD // lanes), (self.plan.horizon or 2**62) - self.steps)
         deviations = self._errors.of(self.steps, n)
         z = self._drawer.draws(self._law, self.steps, n, lanes)
@@ -198,7 +216,7 @@ class Stream:
         with self._turn.own():
             if not (self._sound and self.steps > self._drawn_from):
                 raise Refused("a trace must be of a step that this copy of the stream has taken")
-            z = self._drawer.draws(self._law, self.steps - 1, 1, self._intake.lanes)[0]
+            z = self._drawer.draws(self._law, self.steps - 1, 1, self._grid.lanes)[0]
             x = memory.last_totals(self._memory, self.steps)
             return saved_state.trace_written(self._identity, self.steps, x, z)
 
@@ -226,7 +244,7 @@ class Stream:
         source = FreshNoise() if noise is None else noise
         if repr(source) != found.source:
             raise Refused(f"noise must be {found.source}, as it was when the stream was saved")
-        lanes = found.plan.intake.lanes
+        lanes = found.plan.grid.lanes
         since = [saved_state.trace_read(trace, found.identity, lanes) for trace in traces]
         if [trace.step for trace in since] != [found.steps + 1 + i for i in range(len(since))]:
             raise Refused("traces must be of the steps after the saved state, each once, in order")
