@@ -22,6 +22,7 @@ from hushfade.crossing.laws import gaussian
 from hushfade.crossing.noise_sources import FreshNoise, NoiseSource
 from hushfade.errors import InvalidType, Refused
 from hushfade.planning.cost import AHEAD, CHUNK, reach
+from hushfade.private import units as private_units
 from hushfade.public.release import Release
 from hushfade.stream.ownership import turn_of
 
@@ -124,7 +125,28 @@ class Stream:
 
         The same bits as step by step under the same noise.
         """
-        x = self._grid.block(totals)
+        return self._run(self._grid.block(totals), np.ndim(totals))
+
+    def step_units(self, units: Any) -> Release:
+        """Close a step with its total in integer units of the grid, or with one total per lane.
+
+        The caller has clipped and quantised each record (`plan.grid.units`).  No float is accepted.
+        """
+        most = self._grid.largest_total
+        if self._scalar:
+            return self._single(private_units.single(units, most=most))
+        return self._row(private_units.row(units, lanes=self._grid.lanes, most=most))
+
+    def run_units(self, units: Any) -> Column:
+        """Close many steps: int64 units (n,) or (n, lanes) in, released values out.
+
+        The same bits as `step_units`, step by step, under the same noise.
+        """
+        grid = self._grid
+        x = private_units.block(units, lanes=grid.lanes, most=grid.largest_total)
+        return self._run(x, np.ndim(units))
+
+    def _run(self, x: Signed, dimensions: int) -> Column:
         out = np.empty(x.shape)
         with self._turn.own():
             self._admit(len(x))
@@ -134,7 +156,7 @@ class Stream:
                 z = self._drawer.draws(self._law, self.steps, *part.shape)
                 self._take(part, z, out[start : start + rows])
                 self._sound = start + rows >= len(x)  # what is taken and not returned is lost
-        return out[:, 0] if np.ndim(totals) == 1 else out
+        return out[:, 0] if dimensions == 1 else out
 
     def _single(self, x: int) -> Release:
         turn = self._turn

@@ -1,0 +1,70 @@
+"""Totals that are already integers on the grid: checked, never converted.
+
+A caller that quantised its records hands over int64 units.  Nothing here divides, rounds or clips;
+floats and bools are rejected, so that a total cannot pass through floating point on its way.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from hushfade.check import Signed
+from hushfade.errors import InvalidType, InvalidValue
+
+_TOO_LARGE = (
+    "a step's total exceeds the plan's largest_total of {most} units: "
+    "use a coarser resolution, or split the records over several steps"
+)
+
+
+def single(units: Any, *, most: int) -> int:
+    """The total of one step with one lane."""
+    if type(units) is not int:
+        if not isinstance(units, Integral) or isinstance(units, bool | np.bool_):
+            raise InvalidType(f"units must be an integer, got {type(units).__name__}")
+        units = int(units)
+    if not -most <= units <= most:
+        raise InvalidValue(_TOO_LARGE.format(most=most))
+    total: int = units
+    return total
+
+
+def row(units: Any, *, lanes: int, most: int) -> Signed:
+    """The totals of one step, one per lane."""
+    totals = _integers(units)
+    if totals.shape != (lanes,):
+        raise InvalidValue(f"units must have shape ({lanes},), got {totals.shape}")
+    return _bounded(totals, most)
+
+
+def block(units: Any, *, lanes: int, most: int) -> Signed:
+    """The totals of many steps, (n,) for one lane or (n, lanes), as (n, lanes)."""
+    totals = _integers(units)
+    if totals.ndim == 1 and lanes == 1:
+        totals = totals[:, None]
+    if totals.ndim != 2 or totals.shape[1] != lanes:
+        raise InvalidValue(f"units must have shape (n, {lanes}), got {totals.shape}")
+    return _bounded(totals, most)
+
+
+def _integers(units: Any) -> Signed:
+    array = units if isinstance(units, np.ndarray) else np.array(units, dtype=object)
+    if array.dtype == object and array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype == object and all(type(value) is int for value in array.flat):
+        try:
+            array = array.astype(np.int64)
+        except OverflowError:
+            raise InvalidValue("units must fit into 64 bits") from None
+    if array.dtype != np.int64:
+        raise InvalidType(f"units must be int64, got {array.dtype}")
+    return np.ascontiguousarray(array)
+
+
+def _bounded(totals: Signed, most: int) -> Signed:
+    if totals.size and not (int(totals.max()) <= most and int(totals.min()) >= -most):
+        raise InvalidValue(_TOO_LARGE.format(most=most))
+    return totals
