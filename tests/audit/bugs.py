@@ -33,9 +33,9 @@ from hushfade.audit.second_process import single
 from hushfade.crossing.laws import gaussian
 from hushfade.crossing.noise_sources import Drawer
 from hushfade.factors import factorization as factor
+from hushfade.public.deviations import Deviations
 from hushfade.public.release import Release
 from hushfade.stream.saved_state import read
-from hushfade.stream.stream import Errors
 
 ONE = Guarantee(1, 1e-6)
 KEYED = plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"])
@@ -81,7 +81,7 @@ class Proxy:
 
     def __init__(self, stream, plan):
         self.stream, self.plan = stream, plan
-        self._errors = Errors(plan)
+        self._deviations = Deviations(plan)
 
     def __getattr__(self, name):
         return getattr(self.stream, name)
@@ -91,7 +91,7 @@ class Proxy:
         return Release(
             self.stream.steps,
             row if len(row) > 1 else float(row[0]),
-            self._errors.of(self.stream.steps - 1, 1)[0],
+            self._deviations.of(self.stream.steps - 1, 1)[0],
         )
 
 
@@ -189,7 +189,7 @@ class Sized(Seeded):
         self.sigma = sigma
 
     def wrong(self, stream, plan, noise):
-        stream._law = gaussian.table(self.sigma(plan))
+        stream._engine.law = gaussian.table(self.sigma(plan))
         return stream
 
 
@@ -210,7 +210,7 @@ class Changed(Seeded):
         self.change = change
 
     def wrong(self, stream, plan, noise):
-        stream._drawer = Wrapped(stream._drawer, self.change)
+        stream._engine.drawer = Wrapped(stream._engine.drawer, self.change)
         return stream
 
     def bound(self, noise, digest):
@@ -235,14 +235,14 @@ class Periodic(Seeded):
     """The noise of step t is that of step t modulo 1000."""
 
     def wrong(self, stream, plan, noise):
-        drawer = stream._drawer
+        drawer = stream._engine.drawer
 
         class Again:
             def draws(self, law, step, steps, lanes, *, lane=0):
                 whole = drawer.draws(law, 0, 1000, lanes)
                 return whole[(step + np.arange(steps)) % 1000]
 
-        stream._drawer = Again()
+        stream._engine.drawer = Again()
         return stream
 
 
@@ -259,7 +259,7 @@ class Counting(Seeded):
         return Short()
 
     def wrong(self, stream, plan, noise):
-        stream._drawer = self.bound(noise, plan.digest)
+        stream._engine.drawer = self.bound(noise, plan.digest)
         return stream
 
 
@@ -268,7 +268,7 @@ class Quiet(Proxy):
 
     def __init__(self, stream, plan, quiet):
         super().__init__(stream, plan)
-        self.drawer, self.quiet = stream._drawer, quiet
+        self.drawer, self.quiet = stream._engine.drawer, quiet
         self.seen = np.zeros(plan.grid.lanes, dtype=bool)
 
     def run(self, totals):
@@ -284,7 +284,7 @@ class Quiet(Proxy):
                 z[proxy.quiet(seen[rows], now[rows])] = 0
                 return z
 
-        self.stream._drawer = Drawing()
+        self.stream._engine.drawer = Drawing()
         return self.stream.run(totals)
 
 
@@ -403,7 +403,7 @@ class OneName(Seeded):
     def wrong(self, stream, plan, noise):
         if isinstance(noise, KeyedNoise):
             said = {"stream": noise.stream, "epoch": noise.epoch} | self.same
-            stream._drawer = KeyedNoise(noise._key, **said).bound(plan.digest)
+            stream._engine.drawer = KeyedNoise(noise._key, **said).bound(plan.digest)
         return stream
 
 
@@ -412,7 +412,7 @@ class Redrawing(Seeded):
 
     def wrong(self, stream, plan, noise):
         if isinstance(noise, KeyedNoise):
-            stream._drawer = Drawer(os.urandom(32), fresh=False)
+            stream._engine.drawer = Drawer(os.urandom(32), fresh=False)
         return stream
 
 
@@ -421,7 +421,7 @@ class Rolling(Seeded):
 
     def load(self, data, noise, traces=()):
         found = read(data)
-        return Stream(found.plan, noise, os.urandom(16), found.steps, found.state)
+        return Stream(found.plan, noise, os.urandom(16), found)
 
 
 class Everywhere:
@@ -443,7 +443,7 @@ class Inherited(Seeded):
 
     def wrong(self, stream, plan, noise):
         if isinstance(noise, FreshNoise):
-            stream._drawer = self.bound(noise, plan.digest)
+            stream._engine.drawer = self.bound(noise, plan.digest)
         stream._turn = Everywhere(stream._turn)
         return stream
 

@@ -41,25 +41,25 @@ DEFAULT, FRESH, KEY = (type(None),), (FreshNoise,), (KeyedNoise,)
 
 
 def small(stream):
-    stream._law = gaussian.table(stream.plan.sigma / 100)
+    stream._engine.law = gaussian.table(stream.plan.sigma / 100)
 
 
 def drawn_by(change):
     def changed(stream):
-        stream._drawer = Wrapped(stream._drawer, change)
+        stream._engine.drawer = Wrapped(stream._engine.drawer, change)
 
     return changed
 
 
 def keyed_by(secret):
     def changed(stream):
-        stream._drawer = Drawer(hashlib.sha256(secret()).digest(), fresh=True)
+        stream._engine.drawer = Drawer(hashlib.sha256(secret()).digest(), fresh=True)
 
     return changed
 
 
 def seeded(stream):
-    stream._drawer = UnsafeSeededNoise(0).bound(stream.plan.digest)
+    stream._engine.drawer = UnsafeSeededNoise(0).bound(stream.plan.digest)
 
 
 def positive(z, step):
@@ -94,12 +94,12 @@ class Doors(Seeded):
 
 def without_noise(stream):
     def step(records=()):
-        drawer, stream._ahead_until = stream._drawer, stream.steps
-        stream._drawer = Wrapped(drawer, lambda z, step: z * 0)
+        drawer, stream._ahead_until = stream._engine.drawer, stream.steps
+        stream._engine.drawer = Wrapped(drawer, lambda z, step: z * 0)
         try:
             return stream.step(records)
         finally:
-            stream._drawer, stream._ahead_until = drawer, stream.steps
+            stream._engine.drawer, stream._ahead_until = drawer, stream.steps
 
     return step
 
@@ -149,7 +149,7 @@ class TakenByStep(Seeded):
             return super().load(data, noise, traces)
         except Refused:
             found = read(data)
-            stream = Stream(found.plan, noise, os.urandom(16), found.steps, found.state)
+            stream = Stream(found.plan, noise, os.urandom(16), found)
 
             def refuse(stream):
                 def refused(totals):
@@ -177,7 +177,10 @@ class Added(Proxy):
 
     def __init__(self, truth, noise):
         super().__init__(truth, truth.plan)
-        truth._drawer, self.noise = Wrapped(truth._drawer, lambda z, step: 0 * z), noise
+        truth._engine.drawer, self.noise = (
+            Wrapped(truth._engine.drawer, lambda z, step: 0 * z),
+            noise,
+        )
 
     def added(self, release):
         return release._replace(value=release.value + self.noise.step().value)
@@ -226,7 +229,7 @@ class Rekeyed(Seeded):
 
     def wrong(self, stream, plan, noise):
         if isinstance(noise, KeyedNoise):
-            stream._drawer = self.bind(noise, plan.digest)
+            stream._engine.drawer = self.bind(noise, plan.digest)
         return stream
 
     def bound(self, noise, digest):
@@ -278,7 +281,7 @@ class Correlated(Seeded):
         self.lag = lag
 
     def wrong(self, stream, plan, noise):
-        stream._drawer = Moving(stream._drawer, self.lag)
+        stream._engine.drawer = Moving(stream._engine.drawer, self.lag)
         return stream
 
 

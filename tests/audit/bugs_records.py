@@ -115,7 +115,7 @@ class Revealing(Proxy):
     def run(self, totals):
         rows = np.asarray(totals, dtype=float).reshape(len(totals), -1)
         stream, first = self.stream, self.stream.steps
-        drawer, limit = stream._drawer, 100 * self.plan.grid.high
+        drawer, limit = stream._engine.drawer, 100 * self.plan.grid.high
 
         class Drawing:
             def draws(self, law, step, steps, lanes, *, lane=0):
@@ -123,11 +123,11 @@ class Revealing(Proxy):
                 z[rows[step - first : step - first + steps] > limit] = 0
                 return z
 
-        stream._drawer = Drawing()
+        stream._engine.drawer = Drawing()
         try:
             return stream.run(totals)
         finally:
-            stream._drawer = drawer
+            stream._engine.drawer = drawer
 
     def step_total(self, total):
         row = np.asarray(self.run(np.reshape(np.asarray(total, dtype=float), (1, -1))))[0]

@@ -7,6 +7,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hushfade.convolve import PERIOD as RENEW
 from numpy.testing import assert_allclose
 
 from hushfade import (
@@ -24,7 +25,6 @@ from hushfade import (
     UnsafeSeededNoise,
     plan,
 )
-from hushfade.convolve import PERIOD as RENEW
 from hushfade.crossing.laws import gaussian
 from hushfade.stream import saved_state
 from tests.planning.test_plan import ONE, PLANS
@@ -377,16 +377,16 @@ def test_what_fails_before_the_draw_takes_nothing():
     stream = plan(Exponential(half_life=5), ONE).start()
     stream.step(1)
     before = stream.save()
-    drawer = stream._drawer
+    drawer = stream._engine.drawer
 
     class Failing:
-        def draws(self, *_):
+        def draws(self, *_, **__):
             raise MemoryError
 
-    stream._drawer = Failing()
+    stream._engine.drawer = Failing()
     with pytest.raises(MemoryError):
         stream.run([1, 1])
-    stream._drawer = drawer
+    stream._engine.drawer = drawer
     assert stream.save() == before
     assert stream.step(1).step == 2
 
@@ -487,7 +487,7 @@ def test_traces_beyond_the_horizon_are_refused():
     stream = plan(Exponential(half_life=5), ONE, horizon=1).start()
     data = stream.save()
     stream.step(1)
-    forged = saved_state.trace_written(stream._identity, 2, np.array([1]), np.array([1]))
+    forged = saved_state.packed_trace(stream._identity, 2, np.array([1]), np.array([1]))
     with pytest.raises(Refused, match="horizon"):
         Stream.load(data, traces=[stream.trace(), forged])
 

@@ -22,7 +22,9 @@ from hushfade.stream.stream import Stream
 class Live(Protocol):
     """A stream, as far as the audit uses it."""
 
-    steps: int
+    @property
+    def steps(self) -> int:
+        """The number of released steps."""
 
     def step(self, records: Any = ()) -> Release:
         """Close a step with its records."""

@@ -19,7 +19,7 @@ import stat
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -34,8 +34,16 @@ _STEPS, _LANES = 2**62, 2**47  # a block has 64 bits for the step, 48 for the la
 _KEPT = 1 << 10  # draws whose room a drawer keeps between calls
 
 
+Identity: TypeAlias = dict[str, str | int]
+"""Public facts by which a saved state recognises its noise source; no secret."""
+
+
 class NoiseSource(Protocol):
-    """What a plan is started with.  Its `repr` is written into saved states and holds no secret."""
+    """Where the noise of a stream comes from; `plan.start` takes one."""
+
+    @property
+    def identity(self) -> Identity:
+        """What saved states record of the source."""
 
     def bound(self, plan_digest: bytes) -> Drawer:
         """The source's noise for one plan."""
@@ -133,6 +141,10 @@ class FreshNoise:
     A forked process draws its own.
     """
 
+    @property
+    def identity(self) -> Identity:
+        return {"kind": "fresh"}
+
     def bound(self, plan_digest: bytes) -> Drawer:
         return Drawer(os.urandom(32), fresh=True)
 
@@ -198,14 +210,20 @@ class KeyedNoise:
         the key, at a point where no noise is derived."""
         return hmac.digest(self._key, b"hushfade fingerprint 1", hashlib.sha256)[:16]
 
+    @property
+    def identity(self) -> Identity:
+        fingerprint = self.fingerprint.hex()[:16]
+        return {
+            "kind": "keyed", "stream": self.stream, "epoch": self.epoch, "fingerprint": fingerprint,
+        }  # fmt: skip
+
     def bound(self, plan_digest: bytes) -> Drawer:
         name = self.stream.encode()
         context = b"hushfade noise 1" + plan_digest + self.epoch.to_bytes(8, "little") + name
         return Drawer(hmac.digest(self._key, context, hashlib.sha256), fresh=False)
 
     def __repr__(self) -> str:
-        key = self.fingerprint.hex()[:16]
-        return f"KeyedNoise(stream={self.stream!r}, epoch={self.epoch}, fingerprint={key!r})"
+        return legacy_name(self.identity)
 
     def __reduce__(self) -> NoReturn:
         raise InvalidType("noise cannot be pickled: it would carry its key")
@@ -222,9 +240,35 @@ class UnsafeSeededNoise:
     def __init__(self, seed: int) -> None:
         self.seed = check.count(seed=seed, least=0)
 
+    @property
+    def identity(self) -> Identity:
+        return {"kind": "seeded", "seed": self.seed}
+
     def bound(self, plan_digest: bytes) -> Drawer:
         seed: Any = str(self.seed).encode()
         return Drawer(hashlib.sha256(b"hushfade unsafe" + seed).digest(), fresh=False)
 
     def __repr__(self) -> str:
-        return f"UnsafeSeededNoise({self.seed})"
+        return legacy_name(self.identity)
+
+
+def checked(noise: NoiseSource | None) -> NoiseSource:
+    """The noise source: fresh noise for None."""
+    if noise is None:
+        return FreshNoise()
+    if not (hasattr(noise, "bound") and hasattr(noise, "identity")):
+        raise InvalidType(f"noise must be a noise source, got {type(noise).__name__}")
+    return noise
+
+
+def legacy_name(identity: Identity) -> str:
+    """The text by which version 0.1.0 identified a noise source in saved states."""
+    match identity:
+        case {"kind": "keyed", "stream": stream, "epoch": epoch, "fingerprint": fingerprint}:
+            return f"KeyedNoise(stream={stream!r}, epoch={epoch}, fingerprint={fingerprint!r})"
+        case {"kind": "seeded", "seed": seed}:
+            return f"UnsafeSeededNoise({seed})"
+        case {"kind": "fresh"}:
+            return "FreshNoise()"
+        case _:
+            return ""

@@ -1,38 +1,24 @@
-"""A decay's own recursion: s = M u in constant memory, or with the last few u.
+"""The decayed sum s = M u, in constant memory or with the last few u.
 
     poles      e_i ← e_i - q_i e_i + u_t,  s_t += w_i e_i
     windows    b_k ← b_k + u_t - u_{t-length},  s_t += w_k b_k
     listed     s_t += Σ_k f_k u_{t-k}
 
-Poles forget their rounding errors as they forget u.  The sums of windows would not: they are added
-up anew from the last u before every multiple of the period, as in `stepped`.
+Poles forget their rounding errors as they forget u.  Window sums do not: they are added up again
+from the last u before every multiple of the period, as in `left_quotient`.
 
-Two loops for two ways to read memory, with the same operations in the same order: poles in eight
-partial sums if they are many, then windows, then the list by rising lag.
+The loop exists twice because memory is read in two ways.  Both perform the same operations in the
+same order: poles in eight partial sums if there are many, then windows, then the list by lag.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from hushfade.check import Column, Matrix, Signed
+from hushfade.check import Column, Matrix
 from hushfade.compiled import compiled
-from hushfade.convolve import BLOCK, Remembering, period_of
-from hushfade.convolve.stepped import add_past, write
-from hushfade.decay import Decay
-from hushfade.public.recursion import TOGETHER, Recursion, recursion
-
-
-class Parts(NamedTuple):
-    """A recursion as the loops read it."""
-
-    windows: Signed
-    fades: Column
-    pole_weights: Column
-    window_weights: Column
-    listed: Column
+from hushfade.numerics.ring_buffers import add_past
+from hushfade.public.recursion import TOGETHER, Parts
 
 
 class Sums(NamedTuple):
@@ -41,17 +27,6 @@ class Sums(NamedTuple):
     faded: Matrix  # e, a row per pole
     summed: Matrix  # b, a row per window
     renewed: Matrix  # b at the next multiple of the period, as far as it is known
-
-
-def parts_of(found: Recursion, unit: float = 1.0) -> Parts:
-    """The recursion's arrays; u counts `unit`."""
-    return Parts(
-        np.array(found.windows, dtype=np.int64),
-        np.array(found.fades, dtype=np.float64),
-        np.array(found.pole_weights, dtype=np.float64) * unit,
-        np.array(found.window_weights, dtype=np.float64) * unit,
-        np.array(found.listed, dtype=np.float64) * unit,
-    )
 
 
 @compiled
@@ -177,52 +152,3 @@ def decay_row(
         before = ring[row][low:high]
         for lane in range(width):
             out[lane] += f * before[lane]
-
-
-class Recursive(Remembering):
-    """s = M u for one of hushfade's decays.
-
-    Exact but for a power law, whose weights have a relative error of at most `relative_error`.
-
-    >>> from hushfade.decay import Exponential
-    >>> Recursive(Exponential(half_life=1)).push_many([8, 0, 0, 1])
-    array([8., 4., 2., 2.])
-    """
-
-    def __init__(self, decay: Decay, lanes: int = 1) -> None:
-        found = recursion(decay)
-        self.relative_error = found.relative_error
-        self._parts = parts_of(found)
-        self._period = period_of(found.memory)
-        self._ring = np.zeros((found.memory + (BLOCK if lanes == 1 else 1), lanes))
-        windows = len(found.windows)
-        self._sums = Sums(
-            np.zeros((len(found.fades), lanes)),
-            np.zeros((windows, lanes)),
-            np.zeros((windows, lanes)),
-        )
-        super().__init__(lanes, self._ring, *self._sums)
-
-    def _advance(self, step: int, x: Matrix, out: Matrix) -> None:
-        _decayed(step, x, self._period, self._parts, self._ring, self._sums, out)
-
-
-@compiled
-def _decayed(
-    step: int, u: Matrix, period: int, parts: Parts, ring: Matrix, sums: Sums, out: Matrix
-) -> None:
-    rows, lanes = ring.shape[0], u.shape[1]
-    if lanes == 1:
-        column, found, past = u.ravel(), out.ravel(), ring.ravel()
-        start = 0
-        while start < len(column):
-            t = step + start
-            end = start + min(BLOCK, len(column) - start, period - t % period)
-            write(past, t % rows, column[start:end])
-            decay_block(t, column[start:end], period, parts, ring, sums, found[start:end])
-            start = end
-        return
-    partial = np.empty((TOGETHER, lanes))
-    for i in range(u.shape[0]):
-        ring[(step + i) % rows] = u[i]
-        decay_row(step + i, 0, lanes, u[i], period, parts, ring, sums, partial, out[i])

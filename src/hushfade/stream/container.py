@@ -1,0 +1,103 @@
+"""One binary container for everything that is saved: a magic line, a header, arrays, a checksum.
+
+    magic line        b"hushfade stream 3\\n": what is saved, and the version of its header
+    8 bytes           the length of the header, little-endian
+    header            JSON; "arrays" lists the type and length of each array
+    arrays            little-endian, one after another
+    32 bytes          SHA-256 of all of the above
+
+The checksum detects accidents, not forgers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade.errors import Refused
+
+_CHECKSUM = 32
+_TYPES = {"<i8", "<f4", "<f8"}
+
+
+class Frame(NamedTuple):
+    """The parts of a saved container."""
+
+    magic: bytes
+    header: dict[str, Any]
+    body: memoryview
+
+
+def packed(magic: bytes, header: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
+    """The bytes of a container."""
+    little = [array.astype(array.dtype.newbyteorder("<"), copy=False) for array in arrays]
+    listed = [[array.dtype.str, array.size] for array in little]
+    text = json.dumps(
+        {**header, "arrays": listed}, sort_keys=True, separators=(",", ":"), allow_nan=False
+    ).encode()
+    parts = [magic, len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in little)]
+    checksum = hashlib.sha256()
+    for part in parts:  # arrays may be large: they are joined only once
+        checksum.update(part)
+    return b"".join([*parts, checksum.digest()])
+
+
+def opened(data: Any, magics: Sequence[bytes], what: str) -> Frame:
+    """The frame of a container with one of these magic lines, checked by its checksum.
+
+    `what` names the content in messages.
+    """
+    return frame(*recognised(data, magics, what), what)
+
+
+def frame(magic: bytes, raw: memoryview, what: str) -> Frame:
+    """The parts of whole bytes."""
+    start = len(magic) + 8
+    end = start + int.from_bytes(raw[len(magic) : start], "little")
+    try:
+        header = json.loads(bytes(raw[start:end]))
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict) or end > len(raw) - _CHECKSUM:
+        raise Refused(f"{what} has no readable header")
+    return Frame(magic, header, raw[end:-_CHECKSUM])
+
+
+def recognised(data: Any, magics: Sequence[bytes], what: str) -> tuple[bytes, memoryview]:
+    """The magic line and all bytes, whose checksum matches."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise Refused(f"{what} must be bytes, got {type(data).__name__}")
+    raw = memoryview(data).cast("B")
+    for magic in magics:
+        if bytes(raw[: len(magic)]) == magic:
+            break
+    else:
+        formats = " or ".join(repr(magic.decode().strip()) for magic in magics)
+        raise Refused(f"{what} must have the format {formats}")
+    whole = len(raw) >= len(magic) + 8 + _CHECKSUM
+    if not whole or hashlib.sha256(raw[:-_CHECKSUM]).digest() != raw[-_CHECKSUM:]:
+        raise Refused(f"{what} is damaged: its checksum does not match")
+    return magic, raw
+
+
+def split(body: memoryview, listed: Any, kinds: Sequence[str], what: str) -> list[NDArray[Any]]:
+    """The body cut into arrays of the listed types and lengths."""
+    try:
+        sizes = [int(size) for kind, size in listed if kind in _TYPES and size >= 0]
+        matches = [kind for kind, _ in listed] == list(kinds) and len(sizes) == len(listed)
+    except (TypeError, ValueError):
+        matches, sizes = False, []
+    widths = [np.dtype(kind).itemsize * size for kind, size in zip(kinds, sizes, strict=False)]
+    if not matches or sum(widths) != len(body):
+        raise Refused(f"{what} does not have the arrays that its header lists")
+    out, at = [], 0
+    for kind, width in zip(kinds, widths, strict=True):
+        native = np.dtype(kind).newbyteorder("=")
+        out.append(np.frombuffer(body[at : at + width], dtype=kind).astype(native))
+        at += width
+    return out
