@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from hushfade.errors import Refused
 
 _CHECKSUM = 32
-_TYPES = {"<i8", "<f4", "<f8"}
 
 
 class Frame(NamedTuple):
@@ -86,18 +85,30 @@ def recognised(data: Any, magics: Sequence[bytes], what: str) -> tuple[bytes, me
 
 
 def split(body: memoryview, listed: Any, kinds: Sequence[str], what: str) -> list[NDArray[Any]]:
-    """The body cut into arrays of the listed types and lengths."""
-    try:
-        sizes = [int(size) for kind, size in listed if kind in _TYPES and size >= 0]
-        matches = [kind for kind, _ in listed] == list(kinds) and len(sizes) == len(listed)
-    except (TypeError, ValueError):
-        matches, sizes = False, []
-    widths = [np.dtype(kind).itemsize * size for kind, size in zip(kinds, sizes, strict=False)]
-    if not matches or sum(widths) != len(body):
+    """The body cut into arrays of these types, copied into native byte order.
+
+    `listed`, the type and length of each array, must agree with the types and fill the body.
+    """
+    sizes = _sizes(listed, kinds)
+    if sizes is None or sum(sizes) != len(body):
         raise Refused(f"{what} does not have the arrays that its header lists")
-    out, at = [], 0
-    for kind, width in zip(kinds, widths, strict=True):
+    arrays, at = [], 0
+    for kind, size in zip(kinds, sizes, strict=True):
         native = np.dtype(kind).newbyteorder("=")
-        out.append(np.frombuffer(body[at : at + width], dtype=kind).astype(native))
-        at += width
-    return out
+        arrays.append(np.frombuffer(body[at : at + size], dtype=kind).astype(native))
+        at += size
+    return arrays
+
+
+def _sizes(listed: Any, kinds: Sequence[str]) -> list[int] | None:
+    """The bytes of each array, or None if the list is not one of these types and of lengths."""
+    if not isinstance(listed, list) or len(listed) != len(kinds):
+        return None
+    sizes = []
+    for entry, expected in zip(listed, kinds, strict=True):
+        match entry:
+            case [str(kind), int(length)] if kind == expected and length >= 0:
+                sizes.append(np.dtype(kind).itemsize * length)
+            case _:
+                return None
+    return sizes
