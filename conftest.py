@@ -1,4 +1,4 @@
-"""Every example in the docstrings, README, CONTRIBUTING and the docs is executed by the tests.
+"""Every example in the docstrings, the README and the docs is executed by the tests.
 
 Python blocks are doctests.  In console blocks a line that begins with `$ ` is given to the shell,
 in a directory that a page's blocks share, empty at first; the lines up to the next are its output,

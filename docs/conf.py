@@ -34,7 +34,7 @@ html_title = f"hushfade {version}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 
-# The pages in reference/ are generated from the names in api.md.  Remove those of names that are gone.
+# The pages in reference/ are generated from the names in api.md: remove those of earlier names.
 shutil.rmtree(Path(__file__).parent / "reference", ignore_errors=True)
 autosummary_filename_map = {  # for file systems that ignore case
     "hushfade.Plan": "hushfade.Plan-class",
