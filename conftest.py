@@ -92,7 +92,7 @@ pytest_collect_file = (
             ConsoleParser(),
             SkipParser(),
         ],
-        patterns=["README.md", "docs/*.md", "docs/**/*.md"],
+        patterns=["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/**/*.md"],
         excludes=["docs/_build/**"],
     )
 ).pytest()

@@ -1,4 +1,4 @@
-"""Where the noise comes from.  This module and `gaussian` are the only ones that draw it.
+"""Sources of noise.  Only this module and the laws in `laws/` draw it.
 
     FreshNoise            a key from the operating system, in memory only: the default
     KeyedNoise            a pure function of (key, plan, stream, epoch, step, lane): for engines

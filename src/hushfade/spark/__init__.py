@@ -9,12 +9,13 @@ A streaming frame gives a streaming frame, a table a table, with the same bits f
 and key, whatever the order, the number of machines, and what was run twice; and the bits of
 `plan.start(noise).run(totals)` on one machine.
 
-    lineage     what a frame may not be made of
-    reading     events become cells: step, lane, units
-    bounding    at most so many records and steps of one person
-    streaming   records and a clock, which alone closes steps
-    closing     a bucket's steps, summed and released
-    batch       all steps of a table
+    lineage       rejects frames that could differ when they are computed again
+    cells         events become cells: step, lane, units
+    limits        limits on the records and steps of one person
+    streams       records and a clock, which alone closes steps
+    bucket_steps  the open and closed steps of a bucket of lanes, in Spark's state
+    close_steps   releases the steps that the watermark has passed
+    tables        all steps of a table
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from hushfade.records.calendar import Calendar, calendar, written
 from hushfade.records.duration import step_length
 from hushfade.records.limits import Limits
 from hushfade.records.step_totals import check_fit
-from hushfade.spark import lineage, streams, tables
-from hushfade.spark.cells import Request, cells, check_columns, universe
+from hushfade.spark import cells, lineage, streams, tables
+from hushfade.spark.cells import Request, check_columns, universe
 from hushfade.spark.close_steps import Buckets
 from hushfade.spark.limits import of_table
 from hushfade.stream.partition import Mechanism
@@ -99,7 +100,7 @@ def private_decaying_sums(
             raise InvalidType("end or steps must be given for a table: it has no clock to end it")
         if lateness is not None or clock is not None:
             raise InvalidType("lateness and clock are for streams: a table is all there")
-        found = cells(df, request)
+        found = cells.cells(df, request)
         if limits is not None:
             found = of_table(found, limits).where("lane >= 0")
         found = tables.releases(found, shared, request.filled, days.steps)
