@@ -213,7 +213,7 @@ MUTANTS: dict[str, Mutant] = {
     "the noise's table ends at 3.2 sigma": _ends_at("3.2"),
     "the noise's table ends at 4 sigma": _ends_at("4.0"),
     "draws are clipped at 3.3 sigma": one(
-        "crossing/noise_sources.py",
+        "crossing/random_bits.py",
         "        words.end()\n",
         "        np.clip(out, -round(3.3 * law.sigma), round(3.3 * law.sigma), out=out)\n"
         "        words.end()\n",
@@ -232,12 +232,12 @@ MUTANTS: dict[str, Mutant] = {
         "crossing/noise_sources.py", ' + self.epoch.to_bytes(8, "little")', ""
     ),
     "a forked child keeps words of its parent's key": one(
-        "crossing/noise_sources.py",
+        "crossing/random_bits.py",
         "self.__init__(os.urandom(32), fresh=True)",
         "self._cipher = Cipher(algorithms.AES(os.urandom(32)), modes.ECB())",
     ),
     "draws do not look at their first lane": one(
-        "crossing/noise_sources.py", "words.begin(step, lanes, lane)", "words.begin(step, lanes, 0)"
+        "crossing/random_bits.py", "words.begin(step, lanes, lane)", "words.begin(step, lanes, 0)"
     ),
     "draws begin anew after 8,192 in one go": one(
         "crossing/sampling.py", "row = np.uint64(step + start // lanes)", "row = np.uint64(step)"

@@ -13,7 +13,8 @@ from dev.audits.seeded_bugs.subjects import SINGLE, Bug, Seeded
 from hushfade import FreshNoise, Plan, Stream
 from hushfade.audit import FULL, TINY
 from hushfade.audit.subject import Live
-from hushfade.crossing.noise_sources import Drawer, NoiseSource
+from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.random_bits import Drawer
 from hushfade.stream.saved_state import read
 
 

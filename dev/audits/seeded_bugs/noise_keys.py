@@ -11,7 +11,8 @@ from dev.audits.seeded_bugs.subjects import SINGLE, Bug, Seeded
 from hushfade import KeyedNoise, Plan
 from hushfade.check import Signed
 from hushfade.crossing.laws.gaussian import Table
-from hushfade.crossing.noise_sources import Drawer, NoiseSource
+from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.random_bits import Drawer
 
 Bind = Callable[[KeyedNoise, bytes], Any]
 """From keyed noise and the digest of a plan to a drawer."""

@@ -23,7 +23,8 @@ from hushfade import FreshNoise, KeyedNoise, Plan, UnsafeSeededNoise
 from hushfade.audit.subject import Live
 from hushfade.check import Signed
 from hushfade.crossing.laws import gaussian
-from hushfade.crossing.noise_sources import Drawer, NoiseSource
+from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.random_bits import Drawer
 
 Break = Callable[[Any], None]
 """Puts a bug into a stream."""

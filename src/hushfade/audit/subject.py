@@ -13,7 +13,8 @@ import numpy as np
 
 from hushfade.audit.second_process import elsewhere
 from hushfade.check import Column, Matrix
-from hushfade.crossing.noise_sources import Drawer, NoiseSource
+from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.random_bits import Drawer
 from hushfade.planning.plan import Plan
 from hushfade.public.release import Release
 from hushfade.stream.stream import Stream

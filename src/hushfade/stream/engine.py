@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from hushfade.check import Column, Matrix, Signed
 from hushfade.crossing import memory
 from hushfade.crossing.laws import gaussian
-from hushfade.crossing.noise_sources import Drawer
+from hushfade.crossing.random_bits import Drawer
 from hushfade.numerics.blocks import CHUNK
 from hushfade.planning.plan import Plan
 
