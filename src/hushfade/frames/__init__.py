@@ -36,7 +36,7 @@ from types import ModuleType
 from typing import Any, Unpack
 
 from hushfade.errors import InvalidType
-from hushfade.frames.request import Request, numbers, of_records, of_totals
+from hushfade.frames.request import of_records, of_totals, record_column, total_column
 from hushfade.frames.settings import Arguments, TotalsArguments
 
 __all__ = ["release", "release_totals"]
@@ -60,7 +60,7 @@ def release(data: Any, **arguments: Unpack[Arguments]) -> Any:
     family = _owner(data)
     if family is not None:
         return family.hushfade.release(**arguments)
-    return _listed(data, of_records(arguments))
+    return of_records(arguments).run(record_column(data)).columns()
 
 
 def release_totals(data: Any, **arguments: Unpack[TotalsArguments]) -> Any:
@@ -72,11 +72,7 @@ def release_totals(data: Any, **arguments: Unpack[TotalsArguments]) -> Any:
     family = _owner(data)
     if family is not None:
         return family.hushfade.release_totals(**arguments)
-    return _listed(data, of_totals(arguments))
-
-
-def _listed(data: Any, request: Request) -> Any:
-    return request.run(numbers(data)).columns()
+    return of_totals(arguments).run(total_column(data)).columns()
 
 
 def _owner(data: Any) -> Any:

@@ -1,16 +1,15 @@
 """A request: what is to be released from a column, fixed before the column is seen.
 
     rows        x_1, ..., x_n: one step each                     private
-    totals      clipped and on the grid; 0 for an empty step     private
+    units       integers on the plan's grid; 0 for an empty step private
     Published   value and standard deviation of every step       public
 
-Every kind of frame reads its column into a `Column` and hands it to a `Request`.
+Every kind of frame reads its column into a `Column` and passes it to a `Request`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +22,7 @@ from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.settings import Arguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
-
-Totals = NDArray[Any]
+from hushfade.private import declared_totals, real_numbers
 
 _BESIDE = ("step", "value", "stddev")  # the columns beside the key's
 
@@ -60,25 +58,25 @@ class Published:
 
 @dataclass(frozen=True)
 class Request:
-    """A plan, the noise, and how rows become totals."""
+    """A plan, the noise, and how rows become units on the plan's grid."""
 
     plan: Plan
     noise: NoiseSource | None
-    totals: Callable[[Column], Totals]
+    units: Callable[[Column], Signed]
 
     def run(self, column: Column) -> Published:
         """The release of a column: row t is step t.  Each call is a release of its own."""
-        return self._published(self.totals(column))
+        return self._published(self.units(column))
 
     def run_by_key(self, column: Column, labels: Iterable[object]) -> Published:
         """The release of a column whose rows belong to keys: a key's t-th row is its step t."""
-        return self._published(_by_key(self.totals(column), labels, self.plan))
+        return self._published(_by_key(self.units(column), labels, self.plan))
 
-    def _published(self, totals: Totals) -> Published:
-        if len(totals) == 0:  # no step is taken, no noise drawn
-            return Published(np.empty(totals.shape), np.empty(0), self.plan.keys)
-        value = self.plan.start(self.noise).run(totals)
-        return Published(value, self.plan.stddevs(len(totals)), self.plan.keys)
+    def _published(self, units: Signed) -> Published:
+        if len(units) == 0:  # no step is taken, no noise drawn
+            return Published(np.empty(units.shape), np.empty(0), self.plan.keys)
+        value = self.plan.start(self.noise).run_units(units)
+        return Published(value, self.plan.stddevs(len(units)), self.plan.keys)
 
 
 def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Request:
@@ -94,29 +92,33 @@ def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Req
             "becomes null counts as 0"
         )
 
-    def totals(column: Column) -> Totals:
+    def units(column: Column) -> Signed:
         nulls = column.nulls
         if not empty_steps:
             _none(nulls, "records must not be null (with empty_steps=True a null is no record)")
         _none(~np.isfinite(column.values) & ~nulls, "records must be finite")
-        out = np.zeros(len(nulls))
-        out[~nulls] = plan.quantise(column.values[~nulls])
-        return out
+        totals = np.zeros(len(nulls), dtype=np.int64)
+        totals[~nulls] = plan.grid.units(column.values[~nulls])
+        return totals
 
-    return Request(plan, noise, totals)
+    return Request(plan, noise, units)
 
 
 def of_totals(arguments: TotalsArguments, keys: tuple[str, ...] | None = None) -> Request:
     """The request for rows that hold a step's total each."""
 
-    def totals(column: Column) -> Totals:
-        _none(column.nulls, "totals must not be null (that of a step without records is 0)")
-        _none(~np.isfinite(column.values), "totals must be finite")
-        return column.values
-
     if "empty_steps" in arguments:
         raise InvalidType("empty_steps is for records: the total of an empty step is 0")
-    return Request(planned(arguments, keys), arguments.get("noise"), totals)
+    plan = planned(arguments, keys)
+
+    def units(column: Column) -> Signed:
+        _none(column.nulls, "totals must not be null (the total of a step without records is 0)")
+        _none(~np.isfinite(column.values), "totals must be finite")
+        grid = plan.grid
+        totals = declared_totals.block(column.values, 1, grid.resolution, grid.largest_total)
+        return np.asarray(totals[:, 0])
+
+    return Request(plan, arguments.get("noise"), units)
 
 
 def declared(key: str | None, keys: Iterable[str] | None) -> tuple[str, ...] | None:
@@ -134,20 +136,25 @@ def declared(key: str | None, keys: Iterable[str] | None) -> tuple[str, ...] | N
     return tuple(keys)
 
 
-def numbers(data: object) -> Column:
-    """A numpy array or a list as a column.  It has no nulls, and NaN is a number gone wrong."""
-    if isinstance(data, np.ma.MaskedArray):
-        raise InvalidType("data must not be masked: whether a masked row counts must be said")
+def record_column(data: object) -> Column:
+    """A numpy array or a list of records as a column without nulls; NaN is not a null."""
+    return _column(real_numbers.nearest(_sequence(data), "data"))
+
+
+def total_column(data: object) -> Column:
+    """A numpy array or a list of totals as a column without nulls; NaN is not a null."""
+    return _column(real_numbers.array(_sequence(data), "data"))
+
+
+def _sequence(data: object) -> object:
     if not isinstance(data, np.ndarray | list | tuple):
         raise InvalidType(f"data must be a column of numbers, got {type(data).__name__}")
-    values = None
-    with suppress(Exception):  # what a foreign object's own conversion raises might carry its value
-        values = np.asarray(data)
-    if values is None:
-        raise InvalidType("data must be a column of numbers")
+    return data
+
+
+def _column(values: NDArray[Any]) -> Column:
     if values.ndim != 1:
         raise InvalidValue(f"data must be one column, got {values.ndim} dimensions")
-    check_kind(values.dtype.kind, values.dtype)
     return Column(values, np.zeros(len(values), dtype=np.bool_))
 
 
@@ -160,19 +167,19 @@ def check_kind(kind: str, shown: object) -> None:
         )
 
 
-def _by_key(totals: Totals, labels: Iterable[object], plan: Plan) -> Totals:
-    """The totals as (steps, keys): as many steps as the key with most rows has; 0 elsewhere."""
+def _by_key(units: Signed, labels: Iterable[object], plan: Plan) -> Signed:
+    """The units as (steps, keys): as many steps as the key with most rows has; 0 elsewhere."""
     assert plan.keys is not None
-    place_of: dict[object, int] = {key: place for place, key in enumerate(plan.keys)}
-    places: Signed = np.array([place_of.get(label, -1) for label in labels], dtype=np.int64)
+    lane_of: dict[Any, int] = plan.grid.lane_of
+    places: Signed = np.array([lane_of.get(label, -1) for label in labels], dtype=np.int64)
     _none(places < 0, "rows must belong to the declared keys")
     counts = np.bincount(places, minlength=len(plan.keys))
     step = np.empty(len(places), dtype=np.int64)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     step[np.argsort(places, kind="stable")] = np.arange(len(places)) - first
-    out = np.zeros((int(counts.max()), len(plan.keys)), dtype=totals.dtype)
-    out[step, places] = totals
-    return out
+    by_key = np.zeros((int(counts.max()), len(plan.keys)), dtype=np.int64)
+    by_key[step, places] = units
+    return by_key
 
 
 def _none(bad: NDArray[np.bool_], rule: str) -> None:

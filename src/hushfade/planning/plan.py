@@ -22,9 +22,9 @@ from hushfade.errors import InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.planning.cost import Cost, cost
-from hushfade.planning.search_taps import Method, exact_pair, grid_of, integer_pair
+from hushfade.planning.search_taps import Method, exact_pair, integer_pair
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.private.grid import Grid
+from hushfade.private.grid import Grid, grid_of
 from hushfade.theory.certificates import Certificate, certificate
 
 if TYPE_CHECKING:

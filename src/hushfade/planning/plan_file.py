@@ -29,8 +29,9 @@ from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.planning.plan import Plan, sized
-from hushfade.planning.search_taps import check_method, grid_of
+from hushfade.planning.search_taps import check_method
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.private.grid import grid_of
 
 FORMAT = "hushfade plan 1"
 _LIMIT = 1 << 26  # characters

@@ -1,9 +1,8 @@
-"""What a plan is drafted from: how records are read, the exact factors, integer taps for them."""
+"""What a plan is drafted from: the exact factors, and integer taps for them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -20,14 +19,12 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.errors import Diverges, InvalidType, InvalidValue, Unstable
+from hushfade.errors import Diverges, InvalidValue, Unstable
 from hushfade.factors import factorization
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps, ListedTaps
 from hushfade.planning import piecewise_taps
-from hushfade.privacy.guarantee import Guarantee
-from hushfade.private.grid import Grid
 
 Method = Literal["square_root", "normalized", "unbounded", "given"]
 
@@ -39,60 +36,6 @@ _NO_TAPS = (
     "no integer taps of this pair are stable within the horizon: its series has a zero inside the "
     "unit disk; give a shorter horizon, or another pair as the method"
 )
-
-
-def grid_of(
-    guarantee: Guarantee,
-    *,
-    low: float,
-    high: float,
-    keys: Iterable[str] | None,
-    width: int | None,
-    norm: float | None,
-    resolution: float | None,
-) -> Grid:
-    """How records are read, checked argument by argument."""
-    if not isinstance(guarantee, Guarantee):
-        raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
-    low, high = check.real(low=low), check.real(high=high)
-    if not low < high:
-        raise InvalidValue(f"low must be < high, got {low!r} and {high!r}")
-    if (width is None) != (norm is None):
-        raise InvalidType("width and norm go together: vectors need both")
-    if keys is not None and width is not None:
-        raise InvalidType("keys and width exclude each other: a key's record is a number")
-    names = None if keys is None else _names(keys)
-    if norm is not None:
-        norm = check.positive(norm=norm)
-        low, high = -norm, norm
-    span = high - low
-    if not math.isfinite(span):
-        raise InvalidValue(f"high - low must be finite, got {low!r} and {high!r}")
-    grid = 2.0 ** (math.floor(math.log2(span)) - 10) if resolution is None else resolution
-    grid = check.positive(resolution=grid)
-    if math.frexp(grid)[0] != 0.5:
-        raise InvalidValue(f"resolution must be a power of two, got {grid!r}")
-    lanes = 1 if width is None else check.count(width=width, most=10**8)
-    found = Grid(low, high, grid, 1, names, lanes, norm)
-    largest = max(abs(low), abs(high)) / grid
-    if not 1.0 <= largest <= 2.0**40:
-        raise InvalidValue(f"resolution must divide the bounds 1 to 2^40 times, got {grid!r}")
-    if found.low_unit == found.high_unit:
-        raise InvalidValue(f"resolution must be below high - low, got {grid!r}")
-    return found
-
-
-def _names(keys: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(keys, str):
-        raise InvalidType("keys must be several names, got one str")
-    names = tuple(keys)
-    if not names:
-        raise InvalidValue("keys must not be empty")
-    if not all(isinstance(name, str) for name in names):
-        raise InvalidType("keys must be str")
-    if len(set(names)) != len(names):
-        raise InvalidValue("keys must differ from each other")
-    return names
 
 
 def exact_pair(

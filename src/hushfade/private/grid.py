@@ -1,279 +1,245 @@
-"""Records become integers: clipped, put on the grid, summed per step.  The private half's door.
+"""The grid: declared bounds and a resolution, by which every record becomes an integer.
 
-A value x in [low, high] becomes floor(x / resolution + ½), so low and high have integer images and
-one record changes a step's total by integers between them.  Nothing here is ever repaired: what is
-not a finite number of the right shape is refused, and no message carries a record's value.
+A record x becomes floor(clip(x, low, high) / resolution + ½) units.  All input paths use
+`Grid.units`, and Spark's expression is built from the same `Grid.rule`.  One record therefore
+changes a step's total by an integer between low_unit and high_unit, wherever it comes from.
+A value that is not a finite number of the right shape is rejected; no error contains a value.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hushfade import check
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.private import declared_totals, real_numbers, unit_sums, vectors
+from hushfade.private import units as unit_totals
+from hushfade.private.real_numbers import Floats
 
-Floats = NDArray[np.float64]
+Number = TypeVar("Number")
 
-_PIECE = 1 << 14  # totals read at a time
 
-_TOO_LARGE = "totals must be finite and at most the plan's largest_total"
-_OFF_GRID = (
-    "totals must be multiples of the resolution {resolution!r}: sum records that plan.quantise "
-    "has put on the grid"
-)
+def grid_of(
+    guarantee: Guarantee,
+    *,
+    low: float,
+    high: float,
+    keys: Iterable[str] | None,
+    width: int | None,
+    norm: float | None,
+    resolution: float | None,
+) -> Grid:
+    """The grid of the declared bounds, keys and resolution, checked argument by argument.
+
+    `largest_total` is 1 until the plan's taps are known.
+    """
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
+    low, high = check.real(low=low), check.real(high=high)
+    if not low < high:
+        raise InvalidValue(f"low must be < high, got {low!r} and {high!r}")
+    if (width is None) != (norm is None):
+        raise InvalidType("width and norm go together: vectors need both")
+    if keys is not None and width is not None:
+        raise InvalidType("keys and width exclude each other: a key's record is a number")
+    names = None if keys is None else _names(keys)
+    if norm is not None:
+        norm = check.positive(norm=norm)
+        low, high = -norm, norm
+    span = high - low
+    if not math.isfinite(span):
+        raise InvalidValue(f"high - low must be finite, got {low!r} and {high!r}")
+    if resolution is None:
+        resolution = 2.0 ** (math.floor(math.log2(span)) - 10)
+    resolution = check.positive(resolution=resolution)
+    if math.frexp(resolution)[0] != 0.5:
+        raise InvalidValue(f"resolution must be a power of two, got {resolution!r}")
+    lanes = 1 if width is None else check.count(width=width, most=10**8)
+    largest = max(abs(low), abs(high)) / resolution
+    if not 1.0 <= largest <= 2.0**40:
+        raise InvalidValue(f"resolution must divide the bounds 1 to 2^40 times, got {resolution!r}")
+    grid = Grid(low, high, resolution, 1, names, lanes, norm)
+    if grid.low_unit == grid.high_unit:
+        raise InvalidValue(f"resolution must be below high - low, got {resolution!r}")
+    return grid
+
+
+def _names(keys: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(keys, str):
+        raise InvalidType("keys must be several names, got one str")
+    names = tuple(keys)
+    if not names:
+        raise InvalidValue("keys must not be empty")
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidType("keys must be str")
+    if len(set(names)) != len(names):
+        raise InvalidValue("keys must differ from each other")
+    return names
 
 
 @dataclass(frozen=True)
 class Grid:
-    """How one plan reads records.  `keys` for keyed streams, `norm` and `width` for vectors."""
+    """How one plan reads records.  `keys` is for keyed streams, `norm` and `width` for vectors."""
 
     low: float
     high: float
     resolution: float
-    largest_total: int  # of a step, in grid units: the bound that keeps int64 from overflowing
+    largest_total: int  # of a step, in units: a larger total could overflow the private product
     keys: tuple[str, ...] | None = None
     width: int = 1
     norm: float | None = None
 
     @property
     def lanes(self) -> int:
-        """How many totals a step has."""
+        """The number of totals per step."""
         return self.width if self.keys is None else len(self.keys)
-
-    @property
-    def low_unit(self) -> int:
-        """The integer image of low."""
-        return math.floor(self.low / self.resolution + 0.5)
-
-    @property
-    def high_unit(self) -> int:
-        """The integer image of high."""
-        return math.floor(self.high / self.resolution + 0.5)
-
-    @property
-    def norm_unit(self) -> int:
-        """The largest ℓ2 norm of a vector on the grid, rounded down."""
-        assert self.norm is not None
-        return math.floor(self.norm / self.resolution)
 
     @property
     def scalar(self) -> bool:
         """Is a release one number?"""
         return self.keys is None and self.norm is None
 
+    @cached_property
+    def low_unit(self) -> int:
+        """The units of a record at `low`."""
+        return int(self.rule(self.low, _clipped, math.floor))
+
+    @cached_property
+    def high_unit(self) -> int:
+        """The units of a record at `high`."""
+        return int(self.rule(self.high, _clipped, math.floor))
+
+    @property
+    def norm_unit(self) -> int:
+        """The largest ℓ2 norm of a vector in units, rounded down."""
+        assert self.norm is not None
+        return math.floor(self.norm / self.resolution)
+
+    @cached_property
+    def largest_unit(self) -> int:
+        """The largest number of units, in magnitude, that one record adds to one total."""
+        if self.norm is not None:
+            return self.norm_unit
+        return max(abs(self.low_unit), abs(self.high_unit))
+
+    # Records ---------------------------------------------------------------------------------
+
+    def rule(
+        self,
+        value: Any,
+        clip: Callable[[Any, float, float], Any],
+        floor: Callable[[Any], Number],
+    ) -> Number:
+        """The one statement of how a finite number becomes units.
+
+        `clip` and `floor` say in which arithmetic: Python's, numpy's, or Spark's expressions.
+        All are IEEE 754 doubles, so they agree to the last bit.
+        """
+        return floor(clip(value, self.low, self.high) / self.resolution + 0.5)
+
+    def units(self, records: Any) -> Signed:
+        """Each record as an integer, what it adds to its total; vectors as one row per record.
+
+        >>> Grid(low=0, high=1, resolution=0.25, largest_total=100).units([0.3, 7, 2**70, -1])
+        array([1, 4, 4, 0])
+        """
+        if self.norm is None:
+            return self._quantised(real_numbers.finite(records))
+        return vectors.units(
+            records, width=self.width, norm_unit=self.norm_unit, resolution=self.resolution
+        )
+
+    def _quantised(self, numbers: Floats) -> Signed:
+        return np.asarray(self.rule(numbers, _clipped_array, np.floor)).astype(np.int64)
+
+    def quantise(self, records: Any) -> Floats:
+        """The records, clipped and rounded to the grid, in their own unit."""
+        return np.multiply(self.units(records), self.resolution, dtype=np.float64)
+
     def record_sum(self, records: Any) -> int:
-        """A step's total from its records, a number or many, where a release is one number."""
-        return int(self._bounded(np.array([self._sum(records)]))[0])
+        """The total of a step in units, where a release is one number."""
+        units = self._quantised(_column(records))
+        total = int(unit_sums.summed(units, largest=self.largest_unit))
+        return unit_totals.single(total, most=self.largest_total)
 
     def record_sums(self, records: Any) -> Signed:
-        """A step's totals from its records: by key, or vectors."""
-        if self.keys is not None:
-            return self._bounded(self._by_key({} if _nothing(records) else records, self._sum))
-        return self._bounded(self._vector_sum(records))
+        """The totals of a step in units, by key or of vectors."""
+        if self.keys is None:
+            totals = unit_sums.summed(self.units(records), largest=self.largest_unit)
+        else:
+            totals = self._summed_by_key({} if real_numbers.nothing(records) else records)
+        return unit_totals.row(totals, lanes=self.lanes, most=self.largest_total)
+
+    def _summed_by_key(self, records: Any) -> Signed:
+        sums = unit_sums.UnitSums(self.lanes, largest=self.largest_unit)
+        lanes, columns = [], []
+        for lane, of_key in self._by_lane(records):
+            lanes.append(lane)
+            columns.append(_column(of_key))
+        if columns:
+            cells = np.repeat(lanes, [len(column) for column in columns])
+            sums.add(cells, self._quantised(np.concatenate(columns)))
+        return sums.totals
+
+    # Totals that the caller has summed -------------------------------------------------------
 
     def total(self, total: Any) -> int:
-        """A step's total, where a release is one number: a multiple of the grid."""
+        """The total of a step in units, where a release is one number: a multiple of the grid."""
         if type(total) is float:  # the common case first: a live step is short
-            per_unit, most = self._scale
-            units = total * per_unit
-            if -most <= units <= most and units.is_integer() and (units or not total):
+            units = total / self.resolution
+            if abs(units) <= self.largest_total and units.is_integer() and (units or not total):
                 return int(units)
-        return self._exact(total)
+        return declared_totals.single(total, self.resolution, self.largest_total)
 
     def totals(self, totals: Any) -> Signed:
-        """A step's totals, summed by a caller who clipped each record: multiples of the grid."""
+        """The totals of a step in units: multiples of the grid, one per lane or by key."""
         if self.keys is not None and isinstance(totals, Mapping):
-            return self._bounded(self._by_key(totals, self._exact))
-        row = _numbers(totals, "totals")
-        if row.shape != (self.lanes,):
-            raise InvalidValue(f"totals must have shape ({self.lanes},), got {row.shape}")
-        found: Signed = self.block(row[None, :])[0]
-        return found
+            row = np.zeros(self.lanes, dtype=np.int64)
+            for lane, total in self._by_lane(totals):
+                row[lane] = self.total(total)
+            return row
+        return declared_totals.row(totals, self.lanes, self.resolution, self.largest_total)
 
     def block(self, totals: Any) -> Signed:
-        """Many steps' totals, (n,) or (n, lanes), as (n, lanes) integers on the grid."""
-        array = _numbers(totals, "totals")
-        if array.ndim == 1 and self.lanes == 1:
-            array = array[:, None]
-        if array.ndim != 2 or array.shape[1] != self.lanes:
-            raise InvalidValue(f"totals must have shape (n, {self.lanes}), got {array.shape}")
-        if array.dtype.kind == "f" and array.dtype != np.float64:
-            raise InvalidType(
-                "totals must be integers or float64: shorter floats do not sum exactly"
-            )
-        out = np.empty(array.shape, dtype=np.int64)
-        rows = max(1, _PIECE // self.lanes)
-        for start in range(0, len(array), rows):  # in pieces that stay in the cache
-            out[start : start + rows] = self._units_of(array[start : start + rows])
-        return out
+        """The totals of many steps, (n,) or (n, lanes), as (n, lanes) units."""
+        return declared_totals.block(totals, self.lanes, self.resolution, self.largest_total)
 
-    def _units_of(self, totals: NDArray[Any]) -> Signed:
-        if totals.dtype.kind in "iu":  # in integers throughout: float64 would round beyond 2^53
-            return self._integers(totals)
-        per_unit, most = self._scale
-        limit = most * self.resolution  # compared before they are scaled, which may overflow
-        if not (float(totals.min()) >= -limit and float(totals.max()) <= limit):  # nan is not
-            raise InvalidValue(_TOO_LARGE)
-        units = totals * per_unit
-        found = units.astype(np.int64, order="C")
-        same = np.array_equal(found, units)
-        if per_unit < 1.0:  # what is too small for its own scale is not 0
-            same = same and np.array_equal(units == 0.0, totals == 0.0)
-        if not same:
-            raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
-        return found
+    # Keys ------------------------------------------------------------------------------------
 
-    def _integers(self, array: NDArray[Any]) -> Signed:
-        limit = math.floor(min(self.largest_total * self.resolution, 2.0**62))
-        if array.size and (int(array.max()) > limit or int(array.min()) < -limit):
-            raise InvalidValue(_TOO_LARGE)
-        if limit == 0:  # only zeros are left, and 1/resolution may exceed int64
-            return np.zeros(array.shape, dtype=np.int64)
-        if self.resolution <= 1.0:
-            return np.ascontiguousarray(array.astype(np.int64) * round(1.0 / self.resolution))
-        if self.resolution > 2.0**62:  # beyond any of them, so that only 0 is a multiple
-            units, beyond = np.zeros(array.shape, dtype=np.int64), array
-        else:
-            units, beyond = np.divmod(array.astype(np.int64), round(self.resolution))
-        if np.any(beyond):
-            raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
-        return np.ascontiguousarray(units)
+    @cached_property
+    def lane_of(self) -> dict[str, int]:
+        """The lane of each key."""
+        return {key: lane for lane, key in enumerate(self.keys or ())}
 
-    def units(self, values: Any) -> Signed:
-        """Each value clipped and on the grid, as an integer: what one record adds to its total."""
-        return self._units(_numbers(values, "values")).astype(np.int64)
-
-    def quantise(self, values: Any) -> Floats:
-        """The values clipped and on the grid, in the data's own unit; vectors to their norm."""
-        if self.norm is not None:
-            return self._vectors(values) * self.resolution
-        return self._units(_numbers(values, "values")) * self.resolution
-
-    def _units(self, values: NDArray[Any]) -> Floats:
-        numbers = values.astype(np.float64)
-        if not np.all(np.isfinite(numbers)):
-            raise InvalidValue("records must be finite numbers, got nan or an infinity")
-        clipped = np.clip(numbers, self.low, self.high)
-        return np.asarray(np.floor(clipped / self.resolution + 0.5))
-
-    def _sum(self, records: Any) -> int:
-        numbers = _numbers(records, "records")
-        if numbers.ndim > 1:
-            raise InvalidValue(
-                f"records must be a number or a column, got {numbers.ndim} dimensions"
-            )
-        units = self._units(numbers)
-        largest = max(abs(self.low_unit), abs(self.high_unit), 1)
-        if units.size * largest >= 2**62:
-            raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
-        return int(np.sum(units.astype(np.int64)))
-
-    def _exact(self, total: Any) -> int:
-        kind = type(total)
-        if kind is int or kind is float:
-            number: Any = total
-        elif isinstance(total, Integral) and not isinstance(total, bool | np.bool_):
-            number = int(total)
-        elif isinstance(total, np.float64):
-            number = float(total)
-        else:
-            raise InvalidType(f"total must be an int or a float, got {kind.__name__}")
-        if not abs(number) <= self.largest_total * self.resolution:
-            raise InvalidValue(_TOO_LARGE)
-        if type(number) is int and self.resolution > 1.0:
-            units, beyond = divmod(number, int(self.resolution))
-            exact = beyond == 0
-        else:
-            units = int(number / self.resolution)  # exact: a power of two, within 2^53
-            exact = units * self.resolution == number
-        if not exact:
-            raise InvalidValue(_OFF_GRID.format(resolution=self.resolution))
-        return units
-
-    def _by_key(self, records: Any, read: Any) -> Signed:
-        if not isinstance(records, Mapping):
+    def _by_lane(self, given: Any) -> Iterator[tuple[int, Any]]:
+        """The lane of each key that is given, and what is given for it."""
+        if not isinstance(given, Mapping):
             raise InvalidType("records must be a mapping from key to value or values")
-        unknown = sum(key not in self._places for key in records)
+        unknown = sum(key not in self.lane_of for key in given)
         if unknown:
             raise InvalidValue(f"records must belong to the plan's keys, got {unknown} other keys")
-        row = np.zeros(self.lanes, dtype=np.int64)
-        for key, of_key in records.items():
-            row[self._places[key]] = read(of_key)
-        return row
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {key: place for place, key in enumerate(self.keys or ())}
-
-    @cached_property
-    def _scale(self) -> tuple[float, float]:
-        """Units of the grid for each of the data's, a power of two, and the largest total."""
-        return 1.0 / self.resolution, float(self.largest_total)
-
-    def _vector_sum(self, records: Any) -> Signed:
-        rounded = self._vectors(records)
-        if len(rounded) * max(self.norm_unit, 1) >= 2**62:
-            raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
-        return np.asarray(np.sum(rounded.astype(np.int64), axis=0))
-
-    def _vectors(self, records: Any) -> Floats:
-        """Rows scaled to the norm and rounded; toward zero where rounding would exceed it."""
-        assert self.norm is not None
-        if _nothing(records):
-            return np.zeros((0, self.width))
-        rows = _numbers(records, "records").astype(np.float64)
-        if rows.ndim == 1:
-            rows = rows[None, :]
-        if rows.ndim != 2 or rows.shape[1] != self.width:
-            raise InvalidValue(f"records must be rows of width {self.width}")
-        if not np.all(np.isfinite(rows)):
-            raise InvalidValue("records must be finite numbers, got nan or an infinity")
-        limit = self.norm_unit
-        largest = np.max(np.abs(rows), axis=1, initial=0.0)
-        unit = rows / np.where(largest > 0, largest, 1.0)[:, None]
-        norms = np.maximum(np.linalg.norm(unit, axis=1), 1.0)  # a row of zeros stays zeros
-        with np.errstate(over="ignore"):
-            scale = np.minimum(largest / self.resolution, limit / norms)
-        scaled = unit * scale[:, None]
-        rounded = np.floor(scaled + 0.5)
-        outside = [row for row in range(len(rows)) if _square(rounded[row]) > limit * limit]
-        for row in outside:
-            rounded[row] = np.trunc(scaled[row])
-            while _square(rounded[row]) > limit * limit:
-                rounded[row] = np.trunc(rounded[row] * (1.0 - 1e-12))
-        return np.asarray(rounded)
-
-    def _bounded(self, totals: Signed) -> Signed:
-        if max(int(np.max(totals)), -int(np.min(totals))) > self.largest_total:
-            raise InvalidValue("the step's total must stay below the plan's largest_total")
-        return totals
+        return ((self.lane_of[key], of_key) for key, of_key in given.items())
 
 
-def _square(row: Floats) -> int:
-    return sum(int(value) ** 2 for value in row.tolist())
+def _column(records: Any) -> Floats:
+    """A number, or a column of numbers, as a column."""
+    numbers = real_numbers.finite(records)
+    if numbers.ndim > 1:
+        raise InvalidValue(f"records must be a number or a column, got {numbers.ndim} dimensions")
+    return numbers.reshape(-1)
 
 
-def _numbers(values: Any, name: str) -> NDArray[Any]:
-    """The values as a real array; the message tells kinds and shapes, never contents."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise InvalidType(f"{name} must not be masked: leave out what does not count")
-    try:
-        array = np.asarray(values)
-    except Exception:  # whatever a foreign object's own conversion raises might carry its value
-        raise InvalidType(f"{name} must be real numbers of one shape") from None
-    if array.dtype.kind not in "iuf":
-        raise InvalidType(f"{name} must be real numbers, got {array.dtype.type.__name__}")
-    return array
+def _clipped(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
 
 
-def _nothing(records: Any) -> bool:
-    """An empty sequence: no records, whatever their kind."""
-    return isinstance(records, list | tuple | np.ndarray) and len(records) == 0
+def _clipped_array(values: Floats, low: float, high: float) -> Floats:
+    return np.asarray(np.minimum(np.maximum(values, low), high))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import copy
@@ -22,6 +21,7 @@ import numpy as np
 from hushfade import check
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue, Malformed
+from hushfade.private.unit_sums import UnitSums
 from hushfade.records.calendar import Calendar
 from hushfade.records.csv_lines import Commas
 from hushfade.records.files import LineReader
@@ -95,11 +95,11 @@ class Lines:
 
 
 class OpenSteps:
-    """Totals of the steps that have not closed.  Private."""
+    """Totals of the steps that have not closed, in units.  Private."""
 
     def __init__(self, reader: Reader, lines: LineReader) -> None:
         self._reader, self._lines = reader, lines
-        self._totals: deque[Signed] = deque()
+        self._sums: dict[int, UnitSums] = {}  # of the open steps that have records
         self._line = 1
 
     def add(self, lines: list[bytes]) -> None:
@@ -117,14 +117,12 @@ class OpenSteps:
         cells, units = (none, none) if batch is None else self._reader.read(batch)
         self._lines = reader
         self._line += len(lines)
-        lanes = self._reader.lanes
-        steps = cells // lanes - self._reader.closed
-        for step, lane, unit in zip(
-            steps.tolist(), (cells % lanes).tolist(), units.tolist(), strict=True
-        ):
-            while len(self._totals) <= step:
-                self._totals.append(np.zeros(lanes, dtype=np.int64))
-            self._totals[step][lane] += unit
+        steps, lanes = np.divmod(cells, self._reader.lanes)
+        for step in np.unique(steps).tolist():
+            if step not in self._sums:
+                self._sums[step] = self._reader.sums(self._reader.lanes)
+            chosen = steps == step
+            self._sums[step].add(lanes[chosen], units[chosen])
 
     def skip(self) -> None:
         """An empty line that closes a step."""
@@ -136,9 +134,11 @@ class OpenSteps:
         self._line += 1
 
     def close(self) -> Signed:
-        """The totals of the oldest open step, which is closed by this."""
+        """Close the oldest open step; its totals in units."""
+        empty = self._reader.sums(self._reader.lanes)
+        sums = self._sums.pop(self._reader.closed, empty)
         self._reader.closed += 1
-        return self._totals.popleft() if self._totals else np.zeros(self._reader.lanes, np.int64)
+        return sums.totals
 
 
 def by_clock(

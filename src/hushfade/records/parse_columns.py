@@ -179,6 +179,9 @@ def _numeric(kind: Any) -> bool:
 
 
 def _float64(column: Values) -> Column:
+    """The nearest float64 of each value."""
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # Arrow's own conversion is not always the nearest
     return np.asarray(compute.fill_null(column.cast(pa.float64(), safe=False), 0.0).to_numpy())
 
 

@@ -1,8 +1,9 @@
-"""The totals of all steps: every record clipped, put on the grid and added to its step and key.
+"""The totals of all steps: each record becomes units of the grid, added to its step and key.
 
-The order of the records does not matter, except to the limits of one person.  Dropped and counted
-are records outside the declared steps, of no declared key, beyond a person's limits, without value.
-These counts are private like the data: they are for the operator, not for publication.
+The order of the records does not matter, except to the limits per person.  hushfade drops and
+counts records outside the declared steps, records with an undeclared key, records beyond a person's
+limits, and records without a value.  The counts are as private as the data: they are for the
+operator, not for publication.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue, Malformed
+from hushfade.private.unit_sums import UnitSums
 from hushfade.records import parse_columns as read
 from hushfade.records.batch import Batch, Columns
 from hushfade.records.calendar import Calendar, Order, RowOrder
@@ -48,7 +50,7 @@ class Counts:
 
 @dataclass(frozen=True, repr=False)
 class Tally:
-    """Totals on the grid, (steps, lanes), and what became of the records.  Private."""
+    """Totals in units, (steps, lanes), and what became of the records.  Private."""
 
     totals: Signed
     counts: Counts
@@ -88,8 +90,12 @@ class Reader:
 
     @property
     def lanes(self) -> int:
-        """How many totals a step has."""
+        """The number of totals per step."""
         return self._grid.lanes
+
+    def sums(self, cells: int) -> UnitSums:
+        """Sums of units for this many cells, all 0."""
+        return UnitSums(cells, largest=self._grid.largest_unit)
 
     @property
     def steps(self) -> int:
@@ -187,29 +193,23 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
 
 
 def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
-    """The totals of all declared steps; in row order, of as many as there are rows for.
+    """The totals of all declared steps; in row order, of as many steps as there are rows for.
 
-    Memory: 8 bytes a step and key, and the largest batch.
+    Memory: 8 bytes per step and key, and the largest batch.
     """
     lanes = reader.lanes
     check_size(reader.steps, lanes)
-    totals = np.zeros(max(reader.steps, 1) * lanes, dtype=np.int64)
-    seen = largest = 0
+    sums = reader.sums(max(reader.steps, 1) * lanes)
     for batch in batches:
         cells, units = reader.read(batch)
         top = int(cells.max(initial=-1)) + 1
-        if top > len(totals):
+        room = len(sums.totals)
+        if top > room:
             check_size(-(-top // lanes), lanes)
-            grown = np.zeros(max(top, min(2 * len(totals), LARGEST)), dtype=np.int64)
-            grown[: len(totals)] = totals
-            totals = grown
-        seen += len(units)
-        largest = max(largest, int(np.abs(units).max(initial=0)))
-        if seen * largest >= 2**62:
-            raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
-        np.add.at(totals, cells, units)
+            sums.grow(max(top, min(2 * room, LARGEST)))
+        sums.add(cells, units)
     steps = reader.steps
-    return Tally(totals[: steps * lanes].reshape(steps, lanes), reader.counts)
+    return Tally(sums.totals[: steps * lanes].reshape(steps, lanes), reader.counts)
 
 
 def check_size(steps: int, lanes: int) -> None:

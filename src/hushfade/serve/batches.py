@@ -1,8 +1,8 @@
-"""From a body to a batch: records are read strictly, clipped, put on the grid, summed by lane.
+"""From the body of a request to a batch: records are read strictly, and summed in units by lane.
 
 A record is a number; with keys an object {"key": ..., "value": ...}, where the value may be left
-out if records are counted (low = 0, high = 1: then it is 1); of vectors a list of numbers.
-No message carries a record's key or value.
+out if records are counted (low = 0, high = 1: then it is 1); for vectors a list of numbers.
+No error contains a record's key or value.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue, Malformed
 from hushfade.private.grid import Grid
+from hushfade.private.unit_sums import UnitSums, summed
 from hushfade.serve import strict_json
 from hushfade.serve.error_responses import Refusal, rule
 from hushfade.serve.registry import Facts
@@ -50,7 +51,7 @@ def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Bat
     if len(records) > MOST:
         raise Refusal(413, "too_large", f"records must be at most {MOST} a request")
     try:
-        lanes, units = summed(facts, records)
+        lanes, units = sums_by_lane(facts, records)
     except (InvalidType, InvalidValue) as error:
         if kind == JSON:
             raise
@@ -58,29 +59,23 @@ def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Bat
     return Batch(facts.name, sender, sequence, len(records), lanes, units, step)
 
 
-def summed(facts: Facts, records: list[Any]) -> tuple[Signed, Signed]:
-    """The lanes that the records touch, and for each the sum of its units."""
+def sums_by_lane(facts: Facts, records: list[Any]) -> tuple[Signed, Signed]:
+    """The lanes that the records touch, and the sum of the units of each."""
     grid = facts.plan.grid
     if not records:
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing
     if grid.norm is not None:
-        return np.arange(grid.lanes), _vectors(grid, records)
-    largest = max(abs(grid.low_unit), abs(grid.high_unit), 1)
-    if len(records) * largest >= 2**62:
-        raise InvalidValue("records must be fewer: their sum could exceed 62 bits")
+        _check_vectors(grid, records)
+        return np.arange(grid.lanes), summed(grid.units(records), largest=grid.largest_unit)
     if grid.keys is None:
-        return np.zeros(1, dtype=np.int64), _units(grid, records).sum(keepdims=True)
-    keys, values = _keyed(grid, records)
-    units = _units(grid, values)
-    try:
-        lanes = np.array([facts.lanes[key] for key in keys])
-    except KeyError:
-        raise InvalidValue("key must be one of the stream's keys") from None
+        units = summed(_units(grid, records), largest=grid.largest_unit)
+        return np.zeros(1, dtype=np.int64), units.reshape(1)
+    lanes, values = _keyed(grid, records)
     touched, places = np.unique(lanes, return_inverse=True)
-    sums = np.zeros(len(touched), dtype=np.int64)
-    np.add.at(sums, places, units)
-    return touched, sums
+    sums = UnitSums(len(touched), largest=grid.largest_unit)
+    sums.add(places, _units(grid, values))
+    return touched, sums.totals
 
 
 def _at_fault(
@@ -91,13 +86,13 @@ def _at_fault(
     while last - first > 1:
         middle = (first + last) // 2
         try:
-            summed(facts, records[first:middle])
+            sums_by_lane(facts, records[first:middle])
         except (InvalidType, InvalidValue):
             last = middle
         else:
             first = middle
     try:
-        summed(facts, records[first:last])
+        sums_by_lane(facts, records[first:last])
     except (InvalidType, InvalidValue) as error:
         return type(error)(f"line {numbers[first]} of the body: {rule(error)}")
     return found
@@ -109,7 +104,8 @@ def _units(grid: Grid, values: list[Any]) -> Signed:
     return grid.units(values)
 
 
-def _keyed(grid: Grid, records: list[Any]) -> tuple[list[str], list[Any]]:
+def _keyed(grid: Grid, records: list[Any]) -> tuple[Signed, list[Any]]:
+    """The lane and the value of each record."""
     counted = grid.low == 0 and grid.high == 1
     keys, values = [], []
     for record in records:
@@ -122,13 +118,15 @@ def _keyed(grid: Grid, records: list[Any]) -> tuple[list[str], list[Any]]:
             raise InvalidType("a record must have a value where records are not counted")
         keys.append(key)
         values.append(record.get("value", 1))
-    return keys, values
+    try:
+        return np.array([grid.lane_of[key] for key in keys]), values
+    except KeyError:
+        raise InvalidValue("key must be one of the stream's keys") from None
 
 
-def _vectors(grid: Grid, records: list[Any]) -> Signed:
+def _check_vectors(grid: Grid, records: list[Any]) -> None:
     for record in records:
         if type(record) is not list or len(record) != grid.width:
             raise InvalidType(f"a record must be a list of {grid.width} numbers")
         if not set(map(type, record)) <= _NUMBERS:
             raise InvalidType("a record must be a list of numbers")
-    return grid.record_sums(records)

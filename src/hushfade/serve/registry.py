@@ -27,11 +27,6 @@ class Facts:
     start: int | None = None  # nanoseconds since 1970: step t closes at start + t every
 
     @cached_property
-    def lanes(self) -> dict[str, int]:
-        """The place of each key."""
-        return {key: place for place, key in enumerate(self.plan.keys or ())}
-
-    @cached_property
     def first_stddev(self) -> float:
         """The error's standard deviation at step 1."""
         return self.plan.stddev(1)

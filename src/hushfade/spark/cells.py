@@ -1,7 +1,8 @@
 """From events to cells, in Spark's own expressions: which step, which lane, how many units.
 
-A record is clipped and put on the grid before anything is summed, with the same floating-point
-operations as `Grid.units`, so the units are the same integers.  No record passes through Python.
+Each record becomes units on the plan's grid before anything is summed.  The expression is built by
+`Grid.rule`, the same rule by which `Grid.units` reads records, so the units are the same integers.
+No record passes through Python.
 """
 
 from __future__ import annotations
@@ -145,16 +146,19 @@ def _key(request: Request) -> list[Column]:
 
 
 def _units(request: Request) -> Column:
-    """floor(clipped / resolution + ½), null where there is no finite value."""
+    """The units of each record, null where there is no finite value."""
     grid, name = request.grid, request.columns.value
     if name is None:
         return sql.lit(int(grid.units(1.0))).cast("bigint")
     value = sql.col(_quoted(name)).cast("double")
     finite = value.isNotNull() & ~sql.isnan(value) & (sql.abs(value) < sql.lit(float("inf")))
-    clipped = sql.least(sql.greatest(value, sql.lit(grid.low)), sql.lit(grid.high))
-    units = sql.floor(clipped / sql.lit(grid.resolution) + sql.lit(0.5)).cast("bigint")
+    units = grid.rule(value, _clipped, sql.floor).cast("bigint")
     absent = sql.lit(None).cast("bigint") if request.skip_empty else _refused(_EMPTY, "bigint")
     return sql.when(finite, units).otherwise(absent)
+
+
+def _clipped(value: Column, low: float, high: float) -> Column:
+    return sql.least(sql.greatest(value, sql.lit(low)), sql.lit(high))
 
 
 def _time(request: Request) -> Column:

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hushfade.check import Signed
 from hushfade.crossing.key_file import Travelling, opened
-from hushfade.errors import InvalidValue
+from hushfade.private.unit_sums import UnitSums, merged
 from hushfade.records.calendar import Calendar
 from hushfade.spark.bucket_steps import Clock, Steps
 from hushfade.stream.partition import Mechanism, Part, Running
@@ -26,8 +26,6 @@ pd: Any = import_module("pandas")
 
 RELEASED = "step bigint, lane bigint, value double, stddev double"
 _PIECE = 1 << 18  # releases at a time
-_MOST = 1 << 61
-_TOO_MANY = "records must be fewer: their sum could exceed 62 bits"
 
 
 @dataclass(frozen=True)
@@ -92,11 +90,11 @@ class Closing(StatefulProcessor):
         totals: dict[int, Signed] = {}
         for frame in rows:
             steps, lanes, units = (frame[name].to_numpy() for name in ("step", "lane", "units"))
-            kept = (steps >= closed) & (lanes >= 0)  # the clock has neither
-            add(totals, part.lanes, steps[kept], lanes[kept] - part.first, units[kept])
+            kept = (steps >= closed) & (lanes >= 0)  # the clock's rows have neither
+            add(totals, part, steps[kept], lanes[kept], units[kept])
         for step, row in totals.items():
-            found = self._steps.found(step)
-            both = row if found is None else bounded(row + np.frombuffer(found, dtype="<i8"))
+            waiting = self._steps.found(step)
+            both = row if waiting is None else merged(row, np.frombuffer(waiting, dtype="<i8"))
             self._steps.put(step, both.astype("<i8").tobytes())
         return iter(())
 
@@ -123,23 +121,13 @@ class Closing(StatefulProcessor):
         """Nothing is held."""
 
 
-def add(totals: dict[int, Signed], width: int, steps: Signed, lanes: Signed, units: Signed) -> None:
-    """Adds each record to its step's totals."""
-    if not len(steps):
-        return
-    if len(units) * int(np.abs(units).max()) >= _MOST:
-        raise InvalidValue(_TOO_MANY)
-    order = np.argsort(steps, kind="stable")
-    steps, lanes, units = steps[order], lanes[order], units[order]
-    firsts = np.flatnonzero(np.diff(steps, prepend=-1))
-    for first, last in zip(firsts, [*firsts[1:], len(steps)], strict=True):
-        row = totals.setdefault(int(steps[first]), np.zeros(width, dtype=np.int64))
-        np.add.at(row, lanes[first:last], units[first:last])
-        bounded(row)
-
-
-def bounded(totals: Signed) -> Signed:
-    """The totals, if what comes next cannot make them exceed 63 bits."""
-    if not (int(totals.max()) < _MOST and int(totals.min()) > -_MOST):
-        raise InvalidValue(_TOO_MANY)
-    return totals
+def add(totals: dict[int, Signed], part: Part, steps: Signed, lanes: Signed, units: Signed) -> None:
+    """Add each record's units to the totals of its step, which have one place per lane."""
+    distinct, rows = np.unique(steps, return_inverse=True)
+    largest = part.mechanism.plan.grid.largest_unit
+    sums = UnitSums(len(distinct) * part.lanes, largest=largest)
+    sums.add(rows * part.lanes + lanes - part.first, units)
+    for step, row in zip(
+        distinct.tolist(), sums.totals.reshape(len(distinct), part.lanes), strict=True
+    ):
+        totals[step] = merged(totals[step], row) if step in totals else row

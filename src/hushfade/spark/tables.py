@@ -15,6 +15,7 @@ from pyspark.sql import functions as sql
 
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue
+from hushfade.private.unit_sums import TOO_MANY
 from hushfade.records.arrow import pa
 from hushfade.spark.close_steps import RELEASED, Buckets, released, rows_at_once
 from hushfade.stream.partition import Running
@@ -23,7 +24,6 @@ from hushfade.stream.partition import Running
 def releases(cells: DataFrame, buckets: Buckets, filled: int, steps: int) -> DataFrame:
     """Columns step, lane, value, stddev, of steps 1 to `steps`, from columns step, lane, units."""
     session = cells.sparkSession
-    # null where the sum exceeds 64 bits, whatever the session's arithmetic does with others
     # a bucket without records is released too; and where there are none at all Spark would forget
     # what it observed of them
     silent = session.range(filled).select(
@@ -32,6 +32,7 @@ def releases(cells: DataFrame, buckets: Buckets, filled: int, steps: int) -> Dat
         sql.lit(0).cast("bigint").alias("units"),
     )
     every = cells.select("step", "lane", "units").unionByName(silent)
+    # null where the sum exceeds 64 bits, whatever the session's arithmetic does with other sums
     totals = every.groupBy("step", "lane").agg(sql.try_sum("units").alias("units"))
     tasks = min(filled, int(session.conf.get("spark.sql.shuffle.partitions", "200") or 200))
     return (
@@ -54,8 +55,8 @@ class Run:
         for batch in batches:
             bucket, step, lane = (batch.column(i).to_numpy() for i in range(3))
             units = batch.column(3)
-            if units.null_count:
-                raise InvalidValue("records must be fewer: a total exceeds 64 bits")
+            if units.null_count:  # Spark's try_sum found more than 64 bits
+                raise InvalidValue(TOO_MANY)
             starts = np.flatnonzero(np.diff(bucket, prepend=-1))
             for start, stop in zip(starts, [*starts[1:], len(bucket)], strict=True):
                 if table is None or table.bucket != bucket[start]:

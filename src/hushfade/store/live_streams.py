@@ -11,7 +11,7 @@ import numpy as np
 
 from hushfade.check import Column, Signed
 from hushfade.crossing import memory
-from hushfade.errors import Failed, InvalidValue, Refused
+from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.planning.plan import Plan
 from hushfade.store.database import Database
 from hushfade.stream.stream import Stream
@@ -98,6 +98,8 @@ class Live:
         grid = self.plan.grid
         for batch in batches:
             lanes, units = batch.lanes, batch.units
+            if lanes.dtype != np.int64 or units.dtype != np.int64:
+                raise InvalidType("lanes and units must be int64: quantise records by plan.grid")
             if lanes.ndim != 1 or lanes.shape != units.shape or len(np.unique(lanes)) < len(lanes):
                 raise InvalidValue("lanes and units must be equally many, each lane once")
             if len(lanes) and not (lanes.min() >= 0 and lanes.max() < grid.lanes):
@@ -150,9 +152,8 @@ class Live:
         """Take the step: its release, with every row that belongs to it."""
         if self._stream is None:
             raise Refused(f"stream {self.name!r} has ended")
-        grid = self.plan.grid
-        total = self.totals * grid.resolution  # exact: a power of two, within 2^52
-        release = self._stream.step_total(float(total[0]) if grid.scalar else total)
+        units = self.totals
+        release = self._stream.step_units(units[0] if self.plan.grid.scalar else units)
         values = np.atleast_1d(np.asarray(release.value, dtype="<f8"))
         database.write("DELETE FROM batches WHERE stream = ?", self.number)
         database.write(

@@ -1,0 +1,104 @@
+"""Step totals that a caller declares in the records' own unit: exact multiples of the resolution.
+
+A caller that sums records itself clips and quantises each of them first (`plan.quantise`).  Nothing
+is rounded here: a total off the grid is rejected, because rounding a sum is not the same as
+rounding its records.  Totals that are integer units already need none of this: see `units`.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade.check import Signed
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.private import real_numbers
+
+_PIECE = 1 << 14  # totals converted at a time: they stay in the processor's cache
+
+_TOO_LARGE = "totals must be finite and at most the plan's largest_total"
+
+
+def single(total: Any, resolution: float, most: int) -> int:
+    """One total in units, from an int or a float."""
+    if isinstance(total, bool | np.bool_) or not isinstance(total, Integral | float):
+        raise InvalidType(f"total must be an int or a float, got {type(total).__name__}")
+    number = float(total) if isinstance(total, float) else int(total)
+    if not abs(number) <= most * resolution:  # false for nan
+        raise InvalidValue(_TOO_LARGE)
+    units, rest = divmod(Fraction(number), Fraction(resolution))
+    if rest:
+        raise InvalidValue(_off_grid(resolution))
+    return units
+
+
+def block(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
+    """The totals of many steps, (n,) for one lane or (n, lanes), as (n, lanes) units."""
+    array = real_numbers.array(totals, "totals")
+    if array.ndim == 1 and lanes == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] != lanes:
+        raise InvalidValue(f"totals must have shape (n, {lanes}), got {array.shape}")
+    if array.dtype.kind == "f" and array.dtype != np.float64:
+        raise InvalidType("totals must be integers or float64: shorter floats do not sum exactly")
+    units = np.empty(array.shape, dtype=np.int64)
+    convert = _of_floats if array.dtype.kind == "f" else _of_integers
+    rows = max(1, _PIECE // lanes)
+    for start in range(0, len(array), rows):
+        piece = array[start : start + rows]
+        units[start : start + rows] = convert(piece, resolution, most)
+    return units
+
+
+def row(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
+    """The totals of one step, one per lane, in units."""
+    array = real_numbers.array(totals, "totals")
+    if array.shape != (lanes,):
+        raise InvalidValue(f"totals must have shape ({lanes},), got {array.shape}")
+    units: Signed = block(array[None, :], lanes, resolution, most)[0]
+    return units
+
+
+def _of_floats(totals: NDArray[Any], resolution: float, most: int) -> Signed:
+    per_unit = 1.0 / resolution
+    limit = most * resolution  # compared before the totals are scaled, which may overflow
+    if not (float(totals.min()) >= -limit and float(totals.max()) <= limit):  # false for nan
+        raise InvalidValue(_TOO_LARGE)
+    scaled = totals * per_unit
+    units = scaled.astype(np.int64, order="C")
+    exact = np.array_equal(units, scaled)
+    if per_unit < 1.0:  # a total too small for its own scale is not 0
+        exact = exact and np.array_equal(scaled == 0.0, totals == 0.0)
+    if not exact:
+        raise InvalidValue(_off_grid(resolution))
+    return units
+
+
+def _of_integers(totals: NDArray[Any], resolution: float, most: int) -> Signed:
+    """In integers throughout: float64 would round totals beyond 2^53."""
+    limit = math.floor(min(most * resolution, 2.0**62))
+    if int(totals.max()) > limit or int(totals.min()) < -limit:
+        raise InvalidValue(_TOO_LARGE)
+    if limit == 0:  # only zeros are left, and 1/resolution may exceed int64
+        return np.zeros(totals.shape, dtype=np.int64)
+    if resolution <= 1.0:
+        return totals.astype(np.int64) * round(1.0 / resolution)
+    if resolution > 2.0**62:  # larger than every total, so that only 0 is a multiple
+        units, rest = np.zeros(totals.shape, dtype=np.int64), totals
+    else:
+        units, rest = np.divmod(totals.astype(np.int64), round(resolution))
+    if np.any(rest):
+        raise InvalidValue(_off_grid(resolution))
+    return units
+
+
+def _off_grid(resolution: float) -> str:
+    return (
+        f"totals must be multiples of the resolution {resolution!r}: sum records that "
+        "plan.quantise has put on the grid"
+    )

@@ -1,0 +1,89 @@
+"""Values of any origin as arrays of real numbers, or an error that names kinds and shapes only.
+
+The errors here never contain a value, because the values are records or totals of records.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade.errors import InvalidType, InvalidValue
+
+Floats = NDArray[np.float64]
+
+
+def array(values: Any, name: str) -> NDArray[Any]:
+    """The values as an array of integers or floats, as they are."""
+    numbers = _converted(values, name)
+    if numbers is None or numbers.dtype.kind not in "iuf":
+        raise _not_real(numbers, name)
+    return numbers
+
+
+def finite(values: Any, name: str = "records") -> Floats:
+    """The values as finite float64.  An integer becomes the nearest float64, whatever its size.
+
+    Rounding to the nearest float64 is monotone, so clipping its result to bounds that are float64
+    gives the same number as clipping the integer itself.  A number beyond the range of float64,
+    such as 1e999 or 10^400, is rejected in the same way as an infinity.
+
+    >>> finite([2**70, 0.5])
+    array([1.18059162e+21, 5.00000000e-01])
+    """
+    floats = nearest(values, name)
+    if not np.isfinite(floats).all():
+        raise InvalidValue(f"{name} must be finite numbers, got nan or an infinity")
+    return floats
+
+
+def nearest(values: Any, name: str) -> Floats:
+    """The nearest float64 of each value, infinite beyond the range of float64."""
+    numbers = _converted(values, name)
+    if numbers is None or numbers.dtype.kind == "O":
+        numbers = _large_integers(values, name)
+    if numbers.dtype.kind not in "iuf":
+        raise _not_real(numbers, name)
+    return numbers.astype(np.float64, copy=False)
+
+
+def nothing(records: Any) -> bool:
+    """Is it an empty sequence: no records, whatever their kind?"""
+    return isinstance(records, list | tuple | np.ndarray) and len(records) == 0
+
+
+def _converted(values: Any, name: str) -> NDArray[Any] | None:
+    """numpy's own array of the values; None where numpy cannot make one."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidType(f"{name} must not be masked: leave out the values that do not count")
+    with suppress(Exception):  # the conversion of a foreign object might raise its value
+        return np.asarray(values)
+    return None
+
+
+def _large_integers(values: Any, name: str) -> NDArray[Any]:
+    """The array of nested lists of numbers, some of which are integers of more than 64 bits."""
+    floats = _rounded(values.tolist() if isinstance(values, np.ndarray) else values, name)
+    with suppress(ValueError):  # lists of several lengths; the error might contain a value
+        return np.array(floats, dtype=np.float64)
+    raise _not_real(None, name)
+
+
+def _rounded(values: Any, name: str) -> Any:
+    if isinstance(values, list | tuple):
+        return [_rounded(value, name) for value in values]
+    if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
+        raise _not_real(None, name)
+    try:
+        return float(values)
+    except OverflowError:
+        return np.inf if values > 0 else -np.inf
+
+
+def _not_real(numbers: NDArray[Any] | None, name: str) -> InvalidType:
+    if numbers is None or numbers.dtype.kind == "O":
+        return InvalidType(f"{name} must be real numbers of one shape")
+    return InvalidType(f"{name} must be real numbers, got {numbers.dtype.type.__name__}")
