@@ -226,7 +226,7 @@ class _Live:
         bounding = reader._bounding
         assert bounding is not None
         return (
-            [total.tolist() for total in steps._totals], reader.counts, len(reader._people),
+            {step: sums.totals.tolist() for step, sums in steps._sums.items()}, reader.counts, len(reader._people),
             bounding._used, bounding._counts[: bounding._used].tobytes(), reader.closed,
             steps._line,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.compiled import compiled
+from hushfade.compiled import compiled, inlined
 from hushfade.factors.jumps import Jumps
 from hushfade.numerics.blocks import BLOCK
 from hushfade.public.constants import constants, lookback
@@ -39,7 +39,7 @@ def left_of(plan: Plan) -> Left:
     return Left(jumps, parts, period, quotients, sums)
 
 
-@compiled
+@inlined
 def left_block(step: int, y: Column, left: Left, back: Column, u: Column, out: Column) -> None:
     """At most BLOCK steps that cross no multiple of the period: (L y)_t into `out`.
 
