@@ -16,11 +16,11 @@ demo: .venv/installed ## the main job on real data: late departures of a year, p
 test: setup .venv/programs lint docs ## lint, docs, all tests and doctests but the longest
 	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
 	HUSHFADE_WHOLE=1 $(BIN)/pytest -m "not long" tests/connect
-	$(BIN)/pytest -n 2 -m "not long" --ignore tests/connect tests
+	$(BIN)/pytest -n 2 -m "not long" --ignore tests/connect tests dev/tests
 
 check: setup lint ## the quick part, for daily work
 	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
-	$(BIN)/pytest -n 2 -m "not slow and not long" --ignore tests/connect tests
+	$(BIN)/pytest -n 2 -m "not slow and not long" --ignore tests/connect tests dev/tests
 
 lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .
@@ -30,19 +30,19 @@ lint: setup      ## ruff, mypy --strict, import contracts
 
 bench: setup     ## speed as ratios, alone and beside peers, written to docs/results
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m dev.benchmarks
 
 audit: setup     ## the promise at length, with seeded bugs, other auditors and fuzzers, written to docs/results
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[audit]'
-	$(BIN)/python -m audits
+	$(BIN)/python -m dev.audits
 
 soak: setup .venv/programs ## the longest tests; the store and its service killed, damaged and fuzzed at length, written to docs/results
 	HUSHFADE_WHOLE=1 $(BIN)/pytest -m long tests/connect
-	$(BIN)/pytest -n 2 -m long --ignore tests/connect tests
-	$(BIN)/python -m soaks
+	$(BIN)/pytest -n 2 -m long --ignore tests/connect tests dev/tests
+	$(BIN)/python -m dev.soaks
 
 tables: setup    ## the computed tables and pictures of the documentation
-	$(BIN)/python -m tables
+	$(BIN)/python -m dev.tables
 
 paper: setup     ## the whole report on the paper, written to docs/paper/report
 	$(BIN)/hushfade paper --output docs/paper/report
@@ -52,8 +52,8 @@ docs: setup      ## the documentation, warnings are errors
 
 setup: .venv/ready
 
-.venv/installed: pyproject.toml scripts/make-venv
-	PYTHON=$(PYTHON) sh scripts/make-venv
+.venv/installed: pyproject.toml dev/scripts/make-venv
+	PYTHON=$(PYTHON) sh dev/scripts/make-venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
@@ -61,11 +61,11 @@ setup: .venv/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(PARTS)]'
 	@touch $@
 
-.venv/programs: .venv/installed scripts/make-postgres scripts/make-chromium scripts/make-java
-	sh scripts/make-postgres
-	sh scripts/make-chromium
-	sh scripts/make-java
+.venv/programs: .venv/installed dev/scripts/make-postgres dev/scripts/make-chromium dev/scripts/make-java
+	sh dev/scripts/make-postgres
+	sh dev/scripts/make-chromium
+	sh dev/scripts/make-java
 	@touch $@
 
 clean:           ## remove what was built
-	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output benchmarks/.peers audits/.peers
+	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output dev/.environments

@@ -1,17 +1,20 @@
-"""Every example in the docstrings, the README and the docs is executed by the tests.
+"""What all tests share: the examples of the documentation, and a PostgreSQL server.
 
-Python blocks are doctests.  In console blocks a line that begins with `$ ` is given to the shell,
-in a directory that a page's blocks share, empty at first; the lines up to the next are its output,
-where `...` stands for anything.
+The tests run every example in the docstrings, the README and the docs.  Python blocks are doctests.
+In console blocks the shell runs each line that begins with `$ `, in a directory that the blocks of
+a page share and that is empty at first; the lines up to the next command are the expected output,
+where `...` matches anything.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from pathlib import Path
 
+import pytest
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
@@ -20,6 +23,22 @@ from sybil.parsers.rest import DocTestParser
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 OPTIONS = ELLIPSIS | NORMALIZE_WHITESPACE
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL server of this test process, for the tests of the store and of the soaks.
+
+    It is here because tests/ and dev/ do not import each other.
+    """
+    from dev import postgres_server
+    from dev.paths import IN_MEMORY
+
+    if postgres_server.programs() is None:
+        pytest.skip("PostgreSQL's programs are not installed: run dev/scripts/make-postgres")
+    roomy = IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > 4 << 30
+    with postgres_server.server(IN_MEMORY if roomy else None) as server:
+        yield server
 
 
 class ConsoleParser(CodeBlockParser):
@@ -73,7 +92,7 @@ pytest_collect_file = (
             ConsoleParser(),
             SkipParser(),
         ],
-        patterns=["README.md", "docs/*.md", "docs/**/*.md"],
+        patterns=["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/**/*.md"],
         excludes=["docs/_build/**"],
     )
 ).pytest()

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import hushfade
@@ -19,20 +21,25 @@ author = "The hushfade maintainers"
 project_copyright = author
 version = release = hushfade.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["_build"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
 smartquotes = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["substitution"]
-myst_substitutions = {
-    "version": version,
-    "public_names": ", ".join(f"`{name}`" for name in hushfade.__all__),
-}
+myst_substitutions = {"version": version}
 
 html_theme = "furo"
 html_title = f"hushfade {version}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
+
+# The pages in reference/ are generated from the names in api.md: remove those of earlier names.
+shutil.rmtree(Path(__file__).parent / "reference", ignore_errors=True)
+autosummary_filename_map = {  # for file systems that ignore case
+    "hushfade.Plan": "hushfade.Plan-class",
+    "hushfade.audit.Audit": "hushfade.audit.Audit-class",
+}
 
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
@@ -45,11 +52,14 @@ suppress_warnings = [
 
 def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", plain_text)
-    app.connect("autodoc-process-signature", plain_aliases)
+    app.connect("autodoc-process-signature", plain_signature)
 
 
 def plain_text(*event: Any) -> None:
     lines: list[str] = event[-1]  # of (app, what, name, object, options, lines)
+    if lines and lines[0].startswith("Alias for field number"):  # a field of a named tuple
+        lines.clear()
+        return
     out: list[str] = []
     for filled, group in groupby(lines, key=lambda line: bool(line.strip())):
         block = list(group)
@@ -63,8 +73,10 @@ def plain_text(*event: Any) -> None:
     lines[:] = [*out, ""]
 
 
-def plain_aliases(*event: Any) -> tuple[str | None, ...]:
-    """The signature with Column for TypeAliasForwardRef('Column')."""
+def plain_signature(*event: Any) -> tuple[str | None, ...]:
+    """The signature with Column for TypeAliasForwardRef('Column'); none for a protocol."""
+    if getattr(event[3], "_is_protocol", False):  # of (app, what, name, object, ...)
+        return "", None
     return tuple(
         text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in event[-2:]
     )

@@ -5,7 +5,7 @@ import hushfade as hf
 plan = hf.plan(hf.Exponential(half_life=24), hf.Guarantee(epsilon=1, delta=1e-6), low=0, high=1)
 print(plan)                        # how private, how accurate, how near the optimum
 release = plan.start().step([0.3, 1, 0.7])
-hf.compare(plan.decay, plan.guarantee, horizon=1000)      # beside every other mechanism
+hf.compare(plan.decay, plan.guarantee, horizon=1000)      # with every other mechanism
 """
 
 from __future__ import annotations

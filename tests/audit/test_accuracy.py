@@ -12,8 +12,7 @@ from hushfade.audit.cases import few
 from hushfade.audit.randomness import Chance
 from hushfade.crossing import memory
 from hushfade.public.recursion import recursion
-from tests.audit.bugs import ENDING, KEYED, SINGLE, Seeded
-from tests.audit.bugs_noise import NOISE_BUGS
+from tests.audit.subjects import ENDING, KEYED, SINGLE, InProcess, Wrong
 
 ONE = Guarantee(1, 1e-6)
 PLANS = {
@@ -30,36 +29,16 @@ def failed(findings):
 
 @pytest.mark.parametrize("found", [SINGLE, KEYED, ENDING], ids=["single", "keys", "ending"])
 def test_every_source_is_looked_at_and_the_right_one_not_accused(found):
-    findings = sources(Seeded(), found, "a plan", TINY, Chance(2))
+    findings = sources(InProcess(), found, "a plan", TINY, Chance(2))
     assert failed(findings) == set()
     named = {", ".join(finding.subject.split(", ")[1:3]) for finding in findings}
     for kind in ("default noise", "fresh noise", "keyed noise"):
         assert {f"{kind}, scale", f"{kind}, mean", f"{kind}, loaded"} < named
 
 
-@pytest.mark.parametrize(
-    ("name", "seen"),
-    [
-        ("default noise a hundredth", "default noise, scale"),
-        ("default noise with a mean", "default noise, mean"),
-        ("default noise from a seed", "default noise, repeats"),
-        ("fresh noise shared between keys", "fresh noise, keys"),
-        ("keyed noise a hundredth", "keyed noise, loaded, scale"),
-        ("loaded with default noise, a hundredth", "default noise, loaded, scale"),
-        ("loaded with fresh noise, the same key", "fresh noise, loaded, repeats"),
-    ],
-)
-def test_a_wrong_source_is_named(name, seen):
-    bug = NOISE_BUGS[name]
-    found = failed(sources(bug.subject, bug.plan, "a plan", TINY, Chance(2)))
-    assert f"a plan, {seen}" in found
-    kind = seen.split(", ")[0]
-    assert all(subject.startswith(f"a plan, {kind}") for subject in found)  # and no other
-
-
 @pytest.mark.parametrize("found", (PLANS | few()).values(), ids=PLANS | few())
 def test_the_public_half_has_the_weights_of_the_decay(found):
-    assert failed(weights(Seeded(), found, "a plan", Chance(3))) == set()
+    assert failed(weights(InProcess(), found, "a plan", Chance(3))) == set()
 
 
 @pytest.mark.parametrize("name", ["exponential", "power", "window"])
@@ -74,18 +53,9 @@ def test_a_recursion_that_stream_and_audit_have_in_common_is_not_checked_against
     monkeypatch.setattr(memory, "recursion", wrong)
     monkeypatch.setattr(observer, "recursion", wrong)
     anew = replace(PLANS[name])  # without what was computed of it
-    assert failed(weights(Seeded(), anew, "a plan", Chance(3))) == {"a plan, weights"}
+    assert failed(weights(InProcess(), anew, "a plan", Chance(3))) == {"a plan, weights"}
 
 
 def test_a_stream_that_answers_otherwise_than_its_decay_is_seen():
-    class Doubled(Seeded):
-        def wrong(self, stream, plan, noise):
-            run = stream.run
-
-            class Twice:
-                def run(self, totals):
-                    return run(np.asarray(totals) * 2)
-
-            return Twice()
-
-    assert failed(weights(Doubled(), SINGLE, "a plan", Chance(3))) == {"a plan, weights"}
+    doubled = Wrong(run=lambda stream, totals: stream.run(np.asarray(totals) * 2))
+    assert failed(weights(doubled, SINGLE, "a plan", Chance(3))) == {"a plan, weights"}

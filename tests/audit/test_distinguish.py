@@ -16,7 +16,7 @@ from hushfade.audit.distinguish import (
 from hushfade.audit.finding import LEVEL
 from hushfade.audit.randomness import Chance
 from hushfade.privacy.guarantee import delta_of
-from tests.audit.bugs import Seeded
+from tests.audit.subjects import InProcess
 
 
 def test_the_bound_of_epsilon_is_that_of_clopper_and_pearson():
@@ -70,7 +70,7 @@ def test_no_counts_give_more_than_those_without_noise():
 @pytest.mark.parametrize(("epsilon", "judged"), [(1, True), (8, False)])
 def test_an_epsilon_that_so_few_copies_cannot_exceed_is_told(epsilon, judged):
     found = plan(Exponential(half_life=3), Guarantee(epsilon, 1e-6))
-    findings = distinguish(Seeded(), found, "a plan", TINY, Chance(3))
+    findings = distinguish(InProcess(), found, "a plan", TINY, Chance(3))
     below = [finding for finding in findings if finding.check == EPSILON]
     assert {finding.passed for finding in below} == {True if judged else None}
     assert all(("cannot show more than" in f.measurement) is not judged for f in below)

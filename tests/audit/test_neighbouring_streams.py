@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from hushfade.audit.observer import private, taps_of
 from hushfade.audit.plan_claims import promise
 from hushfade.audit.randomness import Chance
 from hushfade.audit.sensitivity import norm, sensitivity
-from tests.audit.bugs import Planned, for_one_participation
+from tests.audit.subjects import InProcess
 
 
 def often(k, apart, neighbours="add_remove"):
@@ -110,9 +112,23 @@ def test_records_one_way_only_are_not_turned_round():
     assert all(move > (0,) for change in arranged(found, 99) for move in change.moves)
 
 
+class Scaled(InProcess):
+    """The plan has the promised sigma times a factor."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def plan(self, promised):
+        followed = replace(promised)
+        followed.__dict__["sigma"] = promised.sigma * self.factor  # a cached property
+        return followed
+
+
 @pytest.mark.parametrize("found", FAR.values(), ids=FAR)
 def test_a_sigma_for_one_participation_is_noticed_however_far_apart(found):
-    broken = Planned(for_one_participation)
+    k, apart = found.guarantee.participations, found.guarantee.separation
+    all_of_them = found.pair.sensitivity(participations=k, separation=apart).value
+    broken = Scaled(found.pair.sensitivity().value / all_of_them)
     assert not promise(broken, found, "a plan")[1].passed
     moved = sensitivity(broken, found, "a plan", Chance(1))
     assert not all(finding.passed for finding in moved)
@@ -120,8 +136,8 @@ def test_a_sigma_for_one_participation_is_noticed_however_far_apart(found):
 
 @pytest.mark.parametrize(("name", "most"), [("added", 0.9167), ("replaced", 0.9686)])
 def test_a_sigma_for_the_nearest_only_is_noticed(name, most):
-    broken = Planned(lambda promised: most - 0.001)  # above the 0.84 of the nearest
+    broken = Scaled(most - 0.001)  # above the 0.84 of the nearest
     assert not promise(broken, ODD[name], "a plan")[1].passed
     assert not all(finding.passed for finding in sensitivity(broken, ODD[name], "", Chance(1)))
-    enough = Planned(lambda promised: most + 0.001)
+    enough = Scaled(most + 0.001)
     assert promise(enough, ODD[name], "a plan")[1].passed

@@ -16,7 +16,7 @@ from hushfade.audit.observer import (
 )
 from hushfade.audit.randomness import Chance
 from hushfade.audit.sensitivity import sensitivity
-from tests.audit.bugs import Seeded
+from tests.audit.subjects import InProcess
 
 ONE = Guarantee(1, 1e-6)
 SWAP = Guarantee(1, 1e-6, neighbours="replace")
@@ -49,7 +49,7 @@ def test_what_crossed_is_recovered_to_the_last_unit(found, n):
     units, source = totals(found, n), Chance(4).noise()
     released = found.start(source).run(units * found.grid.resolution).reshape(units.shape)
     drawn = source.bound(found.digest).draws(
-        found.start(source)._law, 0, n, found.grid.lanes
+        found.start(source)._engine.law, 0, n, found.grid.lanes
     )  # the noise itself, drawn again
     y = crossed(found, released)
     np.testing.assert_allclose(y, private(found, units) + drawn, atol=0.01)
@@ -99,7 +99,7 @@ def test_a_run_on_a_fine_grid_ends_before_rounding_passes_for_an_error(found):
     released = found.start(chance.noise()).run(units * found.grid.resolution)
     y = crossed(found, released.reshape(units.shape))
     assert np.max(np.abs(y - np.rint(y))) < 0.02
-    assert all(finding.passed for finding in sensitivity(Seeded(), found, "a plan", chance))
+    assert all(finding.passed for finding in sensitivity(InProcess(), found, "a plan", chance))
 
 
 def test_an_ordinary_run_is_not_cut():

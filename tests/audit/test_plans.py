@@ -14,7 +14,7 @@ from hushfade import (
 from hushfade.audit import TINY
 from hushfade.audit.randomness import Chance
 from hushfade.audit.review import checked
-from tests.audit.bugs import Seeded
+from tests.audit.subjects import InProcess
 
 ONE = Guarantee(1, 1e-6)
 FINE = Guarantee(20, 1e-6)
@@ -53,5 +53,5 @@ PLANS = {
 @pytest.mark.long
 @pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
 def test_no_plan_is_accused(found):
-    findings = list(checked(Seeded(), {"a plan": found}, TINY, Chance(11)))
+    findings = list(checked(InProcess(), {"a plan": found}, TINY, Chance(11)))
     assert [finding for finding in findings if finding.passed is False] == []

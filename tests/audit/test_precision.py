@@ -8,11 +8,9 @@ import pytest
 from hushfade import Exponential, Guarantee, Mixture, NoDecay, PowerLaw, SlidingWindow, plan
 from hushfade.audit import TINY
 from hushfade.audit.cases import few
-from hushfade.audit.precision import CHECK, last_bits, precision
+from hushfade.audit.precision import last_bits, precision
 from hushfade.audit.randomness import Chance
-from hushfade.audit.review import checked
-from tests.audit.bugs import SINGLE, Proxy, Seeded
-from tests.audit.bugs_noise import Adding
+from tests.audit.subjects import SINGLE, InProcess, Wrong
 
 ONE = Guarantee(1, 1e-6)
 LONG = {
@@ -28,7 +26,7 @@ LONG = {
 def test_a_long_memory_needs_less_than_a_gibibyte(found):
     tracemalloc.start()
     try:
-        findings = precision(Seeded(), found, "a plan", TINY, Chance(3))
+        findings = precision(InProcess(), found, "a plan", TINY, Chance(3))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -36,24 +34,17 @@ def test_a_long_memory_needs_less_than_a_gibibyte(found):
     assert peak < 1 << 30
 
 
-class InLastBits(Seeded):
+def touched(stream, totals):
     """One of a hundred releases has another last bit."""
-
-    def wrong(self, stream, plan, noise):
-        return _Touched(stream, plan)
-
-
-class _Touched(Proxy):
-    def run(self, totals):
-        released = np.array(self.stream.run(totals))
-        released.flat[::100] = np.nextafter(released.flat[::100], np.inf)
-        return released
+    released = np.array(stream.run(totals))
+    released.flat[::100] = np.nextafter(released.flat[::100], np.inf)
+    return released
 
 
 def test_bits_of_their_own_are_seen_across_many_short_runs():
     # few grid points, so that each is released many times
     coarse = plan(Exponential(half_life=86_400), Guarantee(20, 1e-3), resolution=1.0)
-    findings = precision(InLastBits(), coarse, "a plan", TINY, Chance(3))
+    findings = precision(Wrong(run=touched), coarse, "a plan", TINY, Chance(3))
     bits = next(finding for finding in findings if finding.subject == "a plan, bits")
     assert bits.passed is False
 
@@ -83,41 +74,20 @@ KINDS = {
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("found", KINDS.values(), ids=KINDS)
 def test_a_release_is_a_function_of_what_crossed_to_the_last_bit(found):
-    assert [finding.passed for finding in last_bits(Seeded(), found, "a plan", Chance(3))] == [True]
-
-
-@pytest.mark.parametrize("found", few().values(), ids=few())
-def test_a_true_sum_and_noise_added_as_floats_are_seen_on_every_plan(found):
-    assert last_bits(Adding(), found, "a plan", Chance(3))[0].passed is False
-
-
-def test_a_true_sum_and_noise_added_as_floats_are_right_but_for_their_last_bits():
-    failed = [
-        finding
-        for finding in checked(Adding(), {"a plan": SINGLE}, TINY, Chance(5))
-        if finding.passed is False
-    ]
-    assert [(finding.check, finding.subject) for finding in failed] == [
-        (CHECK, "a plan, last bits")
+    assert [finding.passed for finding in last_bits(InProcess(), found, "a plan", Chance(3))] == [
+        True
     ]
 
 
-class _Late(Proxy):
-    def run(self, totals):
-        first, released = self.stream.steps, np.array(self.stream.run(totals))
-        if first <= 1500 < self.stream.steps:
-            released[1500 - first] = np.nextafter(released[1500 - first], np.inf)
-        return released
-
-
-class OnceAndLate(Seeded):
+def late(stream, totals):
     """A single release, that of step 1,501, has another last bit."""
-
-    def wrong(self, stream, plan, noise):
-        return _Late(stream, plan)
+    first, released = stream.steps, np.array(stream.run(totals))
+    if first <= 1500 < stream.steps:
+        released[1500 - first] = np.nextafter(released[1500 - first], np.inf)
+    return released
 
 
 def test_a_single_last_bit_is_seen_and_counted_in_every_stream():
-    found = last_bits(OnceAndLate(), SINGLE, "a plan", Chance(3))[0]
+    found = last_bits(Wrong(run=late), SINGLE, "a plan", Chance(3))[0]
     assert found.passed is False
     assert found.measurement.startswith("7 of ")

@@ -11,7 +11,7 @@ from hushfade.audit.randomness import Chance
 from hushfade.audit.sample_records import bad, offered
 from hushfade.audit.sensitivity import records
 from hushfade.audit.total_sizes import largest_tried, one_record
-from tests.audit.bugs import Misread, Proxy, Seeded
+from tests.audit.subjects import Wrong
 
 ONE = Guarantee(1, 1e-6)
 SINGLE = plan(Exponential(half_life=8), ONE)
@@ -43,35 +43,29 @@ def test_right_records_are_not_accused_whatever_the_bounds(plan):
     assert [finding for finding in found if not finding.passed] == []
 
 
-def half_to_even(plan, records):
+def half_to_even(stream, records=()):
     """From -2 to 2 where the bounds are -1 and 2 on the grid: larger than promised is neither."""
-    return float(np.sum(np.rint(np.clip(records, plan.grid.low, plan.grid.high))))
+    low, high = stream.plan.grid.low, stream.plan.grid.high
+    return stream.step_total(float(np.sum(np.rint(np.clip(records, low, high)))))
 
 
 def test_a_bound_that_is_rounded_another_way_is_seen_though_no_record_counts_more():
-    found = records(Misread(half_to_even), PLANS["halves"], "a plan", Chance(4))
+    found = records(Wrong(step=half_to_even), PLANS["halves"], "a plan", Chance(4))
     failed = {finding.subject: finding.measurement for finding in found if not finding.passed}
     assert failed["a plan, a record of -1.5"] == "2 units, and not within its bounds; 1 tried"
     assert failed["a plan, from the lowest to the highest"].startswith("4 units apart")
 
 
-class Spilling(Seeded):
+def spilled(stream, records=()):
     """A record of one key counts a unit in the next one too."""
-
-    def wrong(self, stream, plan, noise):
-        return _Spilled(stream, plan)
-
-
-class _Spilled(Proxy):
-    def step(self, records=()):
-        grid = self.plan.grid
-        row = grid.record_sums(records)
-        spilled = row + (np.roll(row, 1) > 2 * grid.high_unit)  # two usual ones are not enough
-        return self.stream.step_total(spilled * grid.resolution)
+    grid = stream.plan.grid
+    row = grid.record_sums(records)
+    wrong = row + (np.roll(row, 1) > 2 * grid.high_unit)  # two usual ones are not enough
+    return stream.step_total(wrong * grid.resolution)
 
 
 def test_a_single_unit_in_another_key_is_seen():
-    found = records(Spilling(), KEYED, "a plan", Chance(4))
+    found = records(Wrong(step=spilled), KEYED, "a plan", Chance(4))
     failed = {finding.subject: finding.measurement for finding in found if not finding.passed}
     assert ", and not within its bounds" in failed["a plan, a record of 1"]
 

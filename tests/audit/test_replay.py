@@ -7,7 +7,7 @@ from hushfade import Exponential, Guarantee, plan
 from hushfade.audit import replay
 from hushfade.audit.randomness import Chance
 from hushfade.audit.replay import fresh, keyed, twice
-from tests.audit.bugs import KEYED, SINGLE, Seeded
+from tests.audit.subjects import KEYED, SINGLE, InProcess
 
 ONE = Guarantee(1, 1e-6)
 
@@ -38,11 +38,11 @@ def test_narrow_vectors_go_along_every_axis():
 
 
 def test_wide_vectors_are_not_accused():
-    assert all(finding.passed for finding in keyed(Seeded(), vectors(2000), "a plan", Chance(1)))
+    assert all(finding.passed for finding in keyed(InProcess(), vectors(2000), "a plan", Chance(1)))
 
 
 @pytest.mark.parametrize("found", [SINGLE, KEYED, vectors(9)], ids=repr)
 def test_where_totals_are_enough_no_records_are_made(found, monkeypatch):
     monkeypatch.setattr(replay, "_given", None)
-    assert all(finding.passed for finding in fresh(Seeded(), found, "a plan", Chance(1)))
-    assert all(finding.passed for finding in twice(Seeded(), found, "a plan", Chance(1)))
+    assert all(finding.passed for finding in fresh(InProcess(), found, "a plan", Chance(1)))
+    assert all(finding.passed for finding in twice(InProcess(), found, "a plan", Chance(1)))

@@ -7,7 +7,7 @@ import pytest
 
 from hushfade.audit import QUICK, Audit, report
 from hushfade.audit.finding import COINCIDENCE, LEVEL, by_chance, distinct, exact, told
-from tests.audit.bugs import SINGLE
+from tests.audit.subjects import SINGLE
 
 SAME = exact("replay", "a plan", "the same bytes", "0 differ", passed=True)
 OTHER = exact("replay", "a | plan", "the same bytes", "3 differ", passed=False)

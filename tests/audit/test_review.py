@@ -5,7 +5,7 @@ from hushfade.audit import TINY, audit, report
 from hushfade.audit.finding import FALSE_ALARM
 from hushfade.audit.randomness import Chance
 from hushfade.audit.review import BROKEN, MOST, checked
-from tests.audit.bugs import Seeded
+from tests.audit.subjects import InProcess
 
 PLAN = {"a plan": plan(Exponential(half_life=3), Guarantee(1, 1e-6))}
 
@@ -20,9 +20,9 @@ def statistics(found):
 
 
 def test_a_seed_repeats_an_audit():
-    one, again = (audit(PLAN, size=TINY, seed=3, subject=Seeded()) for _ in range(2))
+    one, again = (audit(PLAN, size=TINY, seed=3, subject=InProcess()) for _ in range(2))
     assert statistics(one) == statistics(again)
-    other = audit(PLAN, size=TINY, seed=4, subject=Seeded())
+    other = audit(PLAN, size=TINY, seed=4, subject=InProcess())
     assert [f.p for f in statistics(other)] != [f.p for f in statistics(one)]
 
 
@@ -36,7 +36,7 @@ def test_progress_is_told_from_the_first_job_to_the_last():
         PLAN,
         size=TINY,
         seed=3,
-        subject=Seeded(),
+        subject=InProcess(),
         watch=lambda done, of, doing: seen.append((done, of)),
     )
     total = seen[0][1]
@@ -44,7 +44,7 @@ def test_progress_is_told_from_the_first_job_to_the_last():
 
 
 def test_a_check_that_breaks_down_has_failed_and_its_message_is_not_told():
-    class Broken(Seeded):
+    class Broken(InProcess):
         def start(self, plan, noise):
             raise ValueError("the noise was 987654")
 
@@ -56,7 +56,7 @@ def test_a_check_that_breaks_down_has_failed_and_its_message_is_not_told():
 
 
 def test_every_check_has_a_place_in_the_report():
-    found = audit(PLAN, size=TINY, seed=3, subject=Seeded())
+    found = audit(PLAN, size=TINY, seed=3, subject=InProcess())
     assert {finding.check for finding in found.findings} < set(report.CHECKS)
 
 
@@ -64,7 +64,7 @@ def test_the_levels_of_one_plan_are_below_its_share():
     # every kind of change: two kinds, at four places
     swapped = Guarantee(1, 1e-6, neighbours="replace")
     most = plan(NoDecay(), swapped, horizon=200, method="normalized", keys=["a", "b", "c"])
-    found = audit({"a plan": most}, size=TINY, seed=3, subject=Seeded())
+    found = audit({"a plan": most}, size=TINY, seed=3, subject=InProcess())
     assert FALSE_ALARM / MOST / 2 < found.false_alarm <= FALSE_ALARM / MOST
 
 

@@ -12,7 +12,7 @@ from hushfade.audit.sampler import SIGMAS, Bits, far, p_value, sampler, tabled, 
 from hushfade.audit.subject import Subject
 from hushfade.audit.totals import totals
 from hushfade.crossing.laws import gaussian
-from tests.audit.bugs import ENDING, KEYED, SINGLE, SWAPPED, Proxy, Seeded
+from tests.audit.subjects import ENDING, KEYED, SINGLE, SWAPPED, Wrong
 
 VECTORS = plan(Exponential(half_life=5), Guarantee(1, 1e-6), norm=0.7, width=3)
 
@@ -51,24 +51,18 @@ def test_a_step_with_room_for_few_records_is_given_few():
     assert quantised.measurement.startswith(f"{room} records")
 
 
-class Twice(Proxy):
-    """Integers count twice."""
-
-    def run(self, given):
-        whole = getattr(given, "dtype", None) is not None and given.dtype.kind in "iu"
-        return self.stream.run(2 * given if whole else given)
-
-    def step_total(self, given):
-        return self.stream.step_total(2 * given if type(given) is int else given)
+def run_integers_twice(stream, given):
+    whole = getattr(given, "dtype", None) is not None and given.dtype.kind in "iu"
+    return stream.run(2 * given if whole else given)
 
 
-class TwiceSubject(Seeded):
-    def wrong(self, stream, plan, noise):
-        return Twice(stream, plan)
+def step_integers_twice(stream, given):
+    return stream.step_total(2 * given if type(given) is int else given)
 
 
 def test_integers_that_count_twice_are_noticed():
-    findings = totals(TwiceSubject(), SINGLE, "a plan", Chance(3))
+    twice = Wrong(run=run_integers_twice, step_total=step_integers_twice)
+    findings = totals(twice, SINGLE, "a plan", Chance(3))
     (failed,) = [finding for finding in findings if not finding.passed]
     assert "not integers by run, short integers by run, int by step_total" in failed.measurement
 

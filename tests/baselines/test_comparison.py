@@ -163,15 +163,6 @@ def test_the_picture_is_written(tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_page_has_the_words_of_its_script():
-    from tables import which
-
-    page = (which.DOCS / "which-mechanism.md").read_text(encoding="utf-8")
-    for line in which.FOREWORD.splitlines():
-        if "{" not in line:
-            assert line in page
-
-
 # Edges and refusals --------------------------------------------------------------------------
 
 

@@ -6,8 +6,7 @@ import pytest
 from hushfade import Plan
 from hushfade import audit as room
 from hushfade.audit import TINY, Audit, Subject
-from hushfade.audit.finding import FALSE_ALARM
-from tests.audit.bugs import BUGS
+from hushfade.audit.finding import FALSE_ALARM, exact
 from tests.cli.command import ONE, document, run
 
 
@@ -48,8 +47,9 @@ def test_a_plan_is_audited_and_the_page_written(plan_file, tmp_path):
 
 
 def test_a_failed_check_is_shown_and_ends_with_6(plan_file, monkeypatch):
-    bug = BUGS["half noise"]
-    found = room.audit({"plan.json": bug.plan}, size=TINY, seed=2, subject=bug.subject)
+    plan = Plan.from_json(Path(plan_file).read_text(encoding="utf-8"))
+    half = exact("noise in releases", "plan.json, scale", "1", "0.5", passed=False)
+    found = Audit(TINY, 2, {"plan.json": plan}, (half,), 1.0)
     monkeypatch.setattr(room, "audit", lambda plans, **_: found)
     shown = run("audit --seed 2 --plan", plan_file)
     assert shown.exit_code == 6

@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from hushfade import FreshNoise, InvalidType, InvalidValue, KeyedNoise, UnsafeSeededNoise
-from hushfade.crossing import noise_sources
+from hushfade.crossing import random_bits
 from hushfade.crossing.laws.gaussian import table
 
 KEY = bytes(range(32))
@@ -61,7 +61,7 @@ def test_threads_that_share_a_drawer_get_the_draws_of_one():
 
 
 def test_listed_words_are_those_of_the_grid_in_any_number():
-    words = noise_sources._Words(Cipher(algorithms.AES(KEY), modes.ECB()).encryptor())
+    words = random_bits._Words(Cipher(algorithms.AES(KEY), modes.ECB()).encryptor())
     words.begin(step=9, lanes=7, lane=4)
     whole = words.first(0, 5000)[:5000].copy()
     words.end()

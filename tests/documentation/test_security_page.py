@@ -43,7 +43,8 @@ def dead(text):
 
 
 def names_of_tests():
-    files = ROOT.joinpath("tests").rglob("test_*.py")
+    folders = (ROOT / "tests", ROOT / "dev" / "tests")
+    files = [file for folder in folders for file in folder.rglob("test_*.py")]
     texts = [file.read_text(encoding="utf-8") for file in files]
     return {
         name for text in texts for name in re.findall(r"^(?:async )?def (test_\w+)", text, re.M)

@@ -13,8 +13,9 @@ from hushfade import (
     UnsafeSeededNoise,
     plan,
 )
-from hushfade.crossing import memory as layout
+from hushfade.crossing import memory
 from hushfade.crossing.laws import gaussian
+from hushfade.public.left_product import left_of
 from tests.planning.test_plan import ONE, PLANS
 
 LARGE = [
@@ -32,8 +33,9 @@ FIXED = 5e6  # the table and the draws made ahead
 
 @pytest.mark.parametrize("found", PLANS + LARGE, ids=lambda found: type(found.decay).__name__)
 def test_the_arrays_are_within_the_stated_memory(found):
-    memory, public = layout.blank(found), layout.public(found)
-    held = sum(part.nbytes for part in (*memory, *public))
+    left = left_of(found)
+    arrays = (*memory.blank(found), *left.jumps, *left.parts, *left.quotients, *left.sums)
+    held = sum(part.nbytes for part in arrays)
     assert held <= found.cost.memory <= 1.5 * held + FIXED
 
 

@@ -119,7 +119,7 @@ def test_a_replaced_record_may_move_to_another_key():
 def with_law(sigma_of):
     def run(found, totals, seed):
         stream = found.start(UnsafeSeededNoise(seed))
-        stream._law = gaussian.table(sigma_of(found))
+        stream._engine.law = gaussian.table(sigma_of(found))
         return stream.run(np.repeat(np.asarray(totals)[:, None], found.grid.lanes, axis=1))
 
     return run

@@ -1,9 +1,9 @@
 import pytest
 
 from tests.serve.client import Client
-from tests.store.conftest import place, postgres_server
+from tests.store.conftest import place
 
-__all__ = ["place", "postgres_server"]  # fixtures here too
+__all__ = ["place"]  # a fixture here too
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ def need_java():
     if shutil.which("java") is not None:
         return
     if "HUSHFADE_WHOLE" in os.environ:
-        pytest.fail("Java must be installed for the whole of the tests: see scripts/make-java")
-    pytest.skip("Java is not installed: see scripts/make-java")
+        pytest.fail("Java must be installed for the whole of the tests: see dev/scripts/make-java")
+    pytest.skip("Java is not installed: see dev/scripts/make-java")
 
 
 @pytest.fixture(scope="session")

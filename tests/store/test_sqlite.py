@@ -2,7 +2,9 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing
+from types import SimpleNamespace
 
+import apsw
 import numpy as np
 import pytest
 
@@ -11,7 +13,6 @@ from hushfade.errors import Failed, Refused
 from hushfade.store import Batch, Store
 from hushfade.store.high_water_mark import MarkFile
 from hushfade.store.sqlite import SQLite, replacing
-from soaks.disks import Disk, mounted
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
@@ -19,10 +20,24 @@ PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
 
 @pytest.fixture
 def disk():
-    """A disk that fails on demand, below the file system 'failing'."""
-    found = Disk()
-    with mounted(found, "failing"):
-        yield found
+    """A file system for SQLite, called 'failing', whose writes or syncs fail on demand."""
+    demand = SimpleNamespace(failing="")
+
+    def write(file, data, offset):
+        if demand.failing == "write":
+            raise apsw.FullError("no space left")
+        apsw.VFSFile.xWrite(file, data, offset)
+
+    def sync(file, flags):
+        if demand.failing == "sync":
+            raise apsw.IOError("not synced")
+        apsw.VFSFile.xSync(file, flags)
+
+    file = type("File", (apsw.VFSFile,), {"xWrite": write, "xSync": sync})
+    opened = {"xOpen": lambda system, name, flags: file("", name, flags)}
+    system = type("System", (apsw.VFS,), opened)("failing", "")
+    yield demand
+    system.unregister()
 
 
 def started(path, vfs=None):
@@ -36,19 +51,19 @@ def batch(sequence, units=1):
     return Batch("late", "a", sequence, 1, np.array([0]), np.array([units]))
 
 
-@pytest.mark.parametrize("kind", ["sync", "full"])
+@pytest.mark.parametrize("failing", ["sync", "write"])
 def test_a_full_disk_and_a_failed_sync_stop_the_store_and_nothing_is_published(
-    tmp_path, disk, kind, monkeypatch
+    tmp_path, disk, failing, monkeypatch
 ):
     path = tmp_path / "releases.db"
     store = started(path, "failing")
     store.accept([batch(0)])
     first = store.close_step("late", 1, closed=0)
-    disk.arm(kind)
+    disk.failing = failing
     for call in (lambda: store.close_step("late", 2, closed=0), lambda: store.accept([batch(1)])):
         with pytest.raises(Failed):
             call()
-    disk.arm("")
+    disk.failing = ""
     with pytest.raises(Failed, match="has stopped"):
         store.close_step("late", 2, closed=0)
     store.close()

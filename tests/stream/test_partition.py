@@ -108,7 +108,7 @@ def test_a_state_of_another_plan_part_or_noise_is_refused(other):
     noise, lanes, found = OTHERS[other]
     part = Part(Mechanism.of(PLAN), 0, 3)
     assert part.resumed(keyed(), saved_part(keyed())).steps == 4
-    with pytest.raises(Refused, match="something of them has changed"):
+    with pytest.raises(Refused, match="one of them has changed"):
         part.resumed(keyed(), saved_part(noise, lanes, found))
 
 
@@ -116,7 +116,7 @@ def test_a_state_of_another_plan_part_or_noise_is_refused(other):
 def test_a_changed_state_is_refused(place):
     saved = bytearray(saved_part(keyed()))
     saved[place] ^= 1
-    with pytest.raises(Refused, match="whole"):
+    with pytest.raises(Refused, match=r"damaged|format"):
         Part(Mechanism.of(PLAN), 0, 3).resumed(keyed(), bytes(saved))
 
 
@@ -131,7 +131,7 @@ def test_totals_too_large_or_of_another_shape_are_refused():
         running.run(np.full((1, 3), PLAN.grid.largest_total + 1))
     with pytest.raises(InvalidValue, match=r"\(n, 3\)"):
         running.run(np.zeros((1, 4), dtype=np.int64))
-    with pytest.raises(InvalidValue, match="integers"):
+    with pytest.raises(InvalidType, match="int64"):
         running.run(np.zeros((1, 3)))
     assert running.steps == 0
 

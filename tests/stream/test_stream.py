@@ -24,8 +24,8 @@ from hushfade import (
     UnsafeSeededNoise,
     plan,
 )
-from hushfade.convolve import PERIOD as RENEW
 from hushfade.crossing.laws import gaussian
+from hushfade.numerics.blocks import PERIOD as RENEW
 from hushfade.stream import saved_state
 from tests.planning.test_plan import ONE, PLANS
 
@@ -45,9 +45,7 @@ def exact(found, x):
     taps = found.pair.taps
     gain = np.ones(n) if found.pair.gain is None else found.pair.gain[:n]
     scaled = np.ldexp(gain, taps.bits).astype(int) if found.pair.gain is not None else [1] * n
-    z = SEEDED.bound(found.digest).draws(
-        __import__("hushfade").gaussian.table(found.sigma), 0, *x.shape
-    )
+    z = SEEDED.bound(found.digest).draws(gaussian.table(found.sigma), 0, *x.shape)
     left = found.pair.left(n)
     out = np.empty_like(x)
     for lane in range(x.shape[1]):
@@ -377,16 +375,16 @@ def test_what_fails_before_the_draw_takes_nothing():
     stream = plan(Exponential(half_life=5), ONE).start()
     stream.step(1)
     before = stream.save()
-    drawer = stream._drawer
+    drawer = stream._engine.drawer
 
     class Failing:
-        def draws(self, *_):
+        def draws(self, *_, **__):
             raise MemoryError
 
-    stream._drawer = Failing()
+    stream._engine.drawer = Failing()
     with pytest.raises(MemoryError):
         stream.run([1, 1])
-    stream._drawer = drawer
+    stream._engine.drawer = drawer
     assert stream.save() == before
     assert stream.step(1).step == 2
 
@@ -458,7 +456,7 @@ def test_traces_are_of_the_same_stream_and_follow_its_state():
         with pytest.raises(Refused, match="each once, in order"):
             Stream.load(data, traces=wrong)
     for wrong in (other.trace(), stream.plan.start(SEEDED).save(), traces[0][:-1], b"", "text"):
-        with pytest.raises(Refused, match="a trace must be"):
+        with pytest.raises(Refused, match="a trace"):
             Stream.load(data, traces=[wrong])
     for at in range(len(traces[0])):
         changed = bytearray(traces[0])
@@ -487,7 +485,7 @@ def test_traces_beyond_the_horizon_are_refused():
     stream = plan(Exponential(half_life=5), ONE, horizon=1).start()
     data = stream.save()
     stream.step(1)
-    forged = saved_state.trace_written(stream._identity, 2, np.array([1]), np.array([1]))
+    forged = saved_state.packed_trace(stream._identity, 2, np.array([1]), np.array([1]))
     with pytest.raises(Refused, match="horizon"):
         Stream.load(data, traces=[stream.trace(), forged])
 
@@ -529,11 +527,19 @@ def test_states_of_another_plan_or_changed_are_refused():
     data = found.start().save()
     with pytest.raises(Refused, match="another digest"):
         Stream.load(data, plan=plan(Exponential(half_life=6), ONE))
-    for bad in (b"", b"hushfade stream 2\n", data[:-1], data + b"\0", b"x" + data, data[:200]):
-        with pytest.raises(Refused, match="the saved stream must"):
+    for bad in (
+        b"",
+        b"hushfade stream 2\n",
+        b"hushfade stream 3\n",
+        data[:-1],
+        data + b"\0",
+        b"x" + data,
+        data[:200],
+    ):
+        with pytest.raises(Refused, match="the saved stream"):
             Stream.load(bad)
-    with pytest.raises(Refused, match="format 'hushfade stream 2'"):
-        Stream.load(data.replace(b"stream 2", b"stream 1", 1))
+    with pytest.raises(Refused, match="format 'hushfade stream 3' or 'hushfade stream 2'"):
+        Stream.load(data.replace(b"stream 3", b"stream 1", 1))
     for at in range(0, len(data), max(1, len(data) // 97)):
         changed = bytearray(data)
         changed[at] ^= 1

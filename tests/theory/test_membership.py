@@ -210,7 +210,7 @@ def test_zeros_between_the_coefficients_are_not_taken_for_negative(decay, step):
 
 
 def test_a_dust_of_fft_would_refute_a_sparse_decay():
-    # why the recurrence decides and not `series.square_root`
+    # why the recurrence decides and not `power_series.square_root`
     f = sparse(Exponential(half_life=0.3), 3, 1000).weights(1000)
     assert np.any(power_series.square_root(f) < 0)
     assert np.all(enclosed_root(f)[0] >= 0)

@@ -519,10 +519,10 @@ def test_changed_bytes_are_refused():
     for at in rng.integers(0, len(data), size=200):
         changed = bytearray(data)
         changed[at] ^= 1 << int(rng.integers(8))
-        with pytest.raises(Refused, match="the saved noise must be"):
+        with pytest.raises(Refused, match="the saved noise"):
             CorrelatedNoise.load(bytes(changed), noise=SEEDED)
     for cut in (0, 5, 30, len(data) - 1):
-        with pytest.raises(Refused, match="the saved noise must be"):
+        with pytest.raises(Refused, match="the saved noise"):
             CorrelatedNoise.load(data[:cut], noise=SEEDED)
     with pytest.raises(Refused, match="must be bytes, got str"):
         CorrelatedNoise.load("text", noise=SEEDED)

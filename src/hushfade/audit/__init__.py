@@ -1,7 +1,7 @@
-"""The audit that anyone can run: does the implementation keep its promise, on this machine?
+"""The privacy audit: does this installation keep the guarantee of a plan?
 
-    Subject      what is audited, by a few doors          Finding    one check, with its confidence
-    audit(...)   every check on some plans                Audit      all findings of a run
+    Subject      the parts of hushfade that are audited    Finding    one check, with its confidence
+    audit(...)   all checks on some plans                  Audit      the findings of one run
 
 `hushfade audit` is the command.
 """

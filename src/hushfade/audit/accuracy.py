@@ -106,7 +106,7 @@ def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance)
 def weights(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
     """The answer to a single total, without noise, against the decay's own formula.
 
-    `observed.in_use`, by which noise is recovered, is compared with it too: what the stream and the
+    `observer.in_use`, by which noise is recovered, is compared with it too: what the stream and the
     audit both take from one place would otherwise be checked against itself.
     """
     plan = subject.plan(plan)

@@ -118,14 +118,13 @@ def _remade(plan: Plan, way: Way, values: int, chance: Chance) -> tuple[int, int
 
 def _public(plan: Plan, y: Signed) -> Matrix:
     """L y for what crossed, (n, lanes) in grid units: the public half alone, in its own loops."""
-    from hushfade.crossing import memory
-    from hushfade.crossing.step import answer_block
+    from hushfade.public.left_product import left_of, left_product
 
     crossing = y / gain_of(plan, len(y))[:, None]  # as float64, rounded once
     found = np.empty(y.shape)
     for lane in range(y.shape[1]):
         answer = np.empty(len(y))
-        answer_block(0, crossing[:, lane].copy(), *memory.public(plan), answer)
+        left_product(0, crossing[:, lane].copy(), left_of(plan), answer)
         found[:, lane] = answer
     return found
 

@@ -16,7 +16,7 @@ from hushfade.planning.plan import Plan
 if TYPE_CHECKING:
     from hushfade.audit.subject import Live
 
-_COMMAND = "from hushfade.audit import second; second.answer()"
+_COMMAND = "from hushfade.audit import second_process; second_process.answer()"
 _SECONDS = 120
 
 

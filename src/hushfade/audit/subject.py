@@ -13,7 +13,8 @@ import numpy as np
 
 from hushfade.audit.second_process import elsewhere
 from hushfade.check import Column, Matrix
-from hushfade.crossing.noise_sources import Drawer, NoiseSource
+from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.random_bits import Drawer
 from hushfade.planning.plan import Plan
 from hushfade.public.release import Release
 from hushfade.stream.stream import Stream
@@ -22,7 +23,9 @@ from hushfade.stream.stream import Stream
 class Live(Protocol):
     """A stream, as far as the audit uses it."""
 
-    steps: int
+    @property
+    def steps(self) -> int:
+        """The number of released steps."""
 
     def step(self, records: Any = ()) -> Release:
         """Close a step with its records."""

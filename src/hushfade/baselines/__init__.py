@@ -1,14 +1,14 @@
-"""Every mechanism that the paper compares with, and the best since, side by side.
+"""Every mechanism that hushfade is compared with: those of the paper, and the best since.
 
-plain               noise on the output, on the input, one-shot releases
+independent_noise   noise on the output, on the input, one-shot releases
 binary_tree, honaker, smooth_binary
 bolot_window, bolot_exponential, bolot_power
 window_blocks       the paper's own window construction, corrected
-roots               square root, normalized, column-normalized, compact; the dense optima
+square_roots        square root, normalized, column-normalized, compact; the dense optima
 circulant, banded   other factor pairs
-mechanism           the one shape of them all
-catalogue           which apply to a decay
-comparison          compare(...): the table and the picture
+mechanism           the interface of all of them
+catalogue           the mechanisms that apply to a decay
+comparison          compare(...): the table and the figure
 """
 
 from __future__ import annotations

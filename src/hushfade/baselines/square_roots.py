@@ -84,7 +84,7 @@ def square_root_laplace(decay: Decay, horizon: int) -> Mechanism:
 def normalized_root(decay: Decay, horizon: int) -> Mechanism:
     """The square root with hushfade's gain per step, R = D⁻¹ H and L = H D, for that horizon.
 
-    See `factor.normalized`: d_t² = (S_{T-1-t} / S_t)^κ, S_m = Σ_{i≤m} a_i², with κ chosen.  Any
+    See `factors.normalized`: d_t² = (S_{T-1-t} / S_t)^κ, S_m = Σ_{i≤m} a_i², with κ chosen.  Any
     decay.  Cost: O(T log T).
 
     >>> from hushfade import NoDecay

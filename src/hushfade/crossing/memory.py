@@ -1,55 +1,102 @@
-"""How a plan's stream lies in memory."""
+"""How a stream lies in memory: two flat arrays, which cost little to hand to a compiled loop.
+
+Both begin with constants; the state follows, ring buffers last.  `integers` starts with a header:
+sizes, then the place where each part begins.  Places are computed here, once; the loops read them
+by the names below.  Loads no numba.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hushfade.check import Signed
-from hushfade.convolve import period_of
-from hushfade.convolve.recursive import parts_of
-from hushfade.convolve.stepped import jumps_of
-from hushfade.crossing import step
-from hushfade.factors.taps import IntegerTaps
-from hushfade.planning import cost
+from hushfade.check import Column, Signed
+from hushfade.factors.factorization import Factorization
+from hushfade.numerics.blocks import BLOCK
+from hushfade.public.constants import constants, lookback
 from hushfade.public.recursion import recursion
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
 
+# The header.  Sizes:
+JUMPS, GAINS, WINDOWS, POLES, LISTED, PAST_ROWS, SEEN_ROWS, LANES, PERIOD = range(9)
+# where each part begins in `integers`, the state last:
+LAGS, RISES, GAIN, LENGTHS, SUMS, PAST = range(9, 15)
+# and in `floats`, the state from CARRIED on:
+HEIGHTS, LEVELS, NEAR, FADES, POLE_WEIGHTS, WINDOW_WEIGHTS, LISTED_WEIGHTS = range(15, 22)
+CARRIED, RENEWED, FADED, SUMMED, RESUMMED, SEEN = range(22, 28)
+HEADER = 28
 
-def blank(plan: Plan, lanes: int | None = None) -> step.Memory:
-    """The memory of a stream before its first step; of so many of its lanes, if it is shared."""
+
+class Memory(NamedTuple):
+    """A stream's constants and state."""
+
+    integers: Signed
+    floats: Column
+
+    @property
+    def state(self) -> tuple[Signed, Column]:
+        """The part that changes: views, not copies."""
+        return self.integers[self.integers[SUMS] :], self.floats[self.integers[CARRIED] :]
+
+
+class Rows(NamedTuple):
+    """The rows of the ring buffers: what each half looks back at, and room for a block."""
+
+    past: int  # totals x, private
+    seen: int  # quotients u, public
+
+
+def blank(plan: Plan, lanes: int | None = None) -> Memory:
+    """The memory of all lanes, or of this many, before the first step.
+
+    Rings are zeros that the operating system provides when they are first written to.
+    """
     lanes = plan.grid.lanes if lanes is None else lanes
-    return _laid_out(plan, cost.rows(plan.pair, lanes), lanes)
+    jumps, parts, period = constants(plan)
+    past, seen = rows(plan.pair, lanes)
+    gain = _integer_gain(plan.pair)
+    poles, windows = len(parts.fades), len(parts.windows)
+    fixed = (jumps.lags, jumps.rises, gain, parts.windows)
+    fixed_floats = (jumps.heights, jumps.levels, jumps.near, *parts[1:])
+    sizes = [len(jumps.lags), len(gain), windows, poles, len(parts.listed), past, seen, lanes]
+    places = [*accumulate([HEADER, *map(len, fixed), lanes, past * lanes])]
+    state = [lanes, lanes, poles * lanes, windows * lanes, windows * lanes, seen * lanes]
+    float_places = [*accumulate([0, *map(len, fixed_floats), *state])]
+    memory = Memory(np.zeros(places[-1], dtype=np.int64), np.zeros(float_places[-1]))
+    memory.integers[:HEADER] = [*sizes, period, *places[:-1], *float_places[:-1]]
+    memory.integers[HEADER : places[4]] = np.concatenate(fixed)
+    memory.floats[: float_places[7]] = np.concatenate(fixed_floats)
+    return memory
 
 
-def public(plan: Plan) -> step.Memory:
-    """The memory of one lane of the public half alone."""
-    return _laid_out(plan, (0, cost.rows(plan.pair, 1)[1]), 1)
+def rows(pair: Factorization, lanes: int) -> Rows:
+    """The rows of both rings for this many lanes."""
+    past, seen = lookback(pair)
+    spare = BLOCK if lanes == 1 else 1
+    return Rows(past + spare, seen + spare)
 
 
 def lengths(plan: Plan, steps: int, lanes: int | None = None) -> tuple[int, int]:
-    """How many integers and floats of the state so many steps have written to, or could have."""
-    lanes, found = plan.grid.lanes if lanes is None else lanes, recursion(plan.decay)
-    past, seen = (min(steps, ring) for ring in cost.rows(plan.pair, lanes))
-    public = 2 + len(found.fades) + 2 * len(found.windows)
+    """How many integers and floats of the state `steps` steps can have written to."""
+    lanes, parts = plan.grid.lanes if lanes is None else lanes, recursion(plan.decay)
+    past, seen = (min(steps, ring) for ring in rows(plan.pair, lanes))
+    public = 2 + len(parts.fades) + 2 * len(parts.windows)
     return lanes * (1 + past), lanes * (public + seen)
 
 
-def last_totals(memory: step.Memory, steps: int) -> Signed:
-    """The totals of the last of so many steps, a copy."""
-    past, lanes, start = (int(memory.integers[place]) for place in (5, 7, 10))
-    row = start + lanes + (steps - 1) % past * lanes
-    return memory.integers[row : row + lanes].copy()
+def last_totals(memory: Memory, steps: int) -> Signed:
+    """A copy of the totals of the last of `steps` steps."""
+    header = memory.integers
+    past, lanes = int(header[PAST_ROWS]), int(header[LANES])
+    row = int(header[PAST]) + (steps - 1) % past * lanes
+    return header[row : row + lanes].copy()
 
 
-def _laid_out(plan: Plan, rows: tuple[int, int], lanes: int) -> step.Memory:
-    taps = plan.pair.taps
-    assert isinstance(taps, IntegerTaps)
-    gain = np.empty(0) if plan.pair.gain is None else np.ldexp(plan.pair.gain, taps.bits)
-    parts = parts_of(recursion(plan.decay), plan.grid.resolution)  # u = y / r̃ is in its units
-    period = period_of(max(cost.reach(plan.pair)))  # whatever the lanes: their bits are the same
-    jumps = jumps_of(taps, plan.horizon)
-    return step.memory(jumps, gain.astype(np.int64), parts, rows, lanes, period)
+def _integer_gain(pair: Factorization) -> Signed:
+    if pair.gain is None:
+        return np.empty(0, dtype=np.int64)
+    return np.ldexp(pair.gain, pair.taps.bits).astype(np.int64)  # type: ignore[attr-defined]

@@ -1,173 +1,124 @@
-"""The crossing, compiled: private integers, noise, public floats, in one loop.
+"""One step of the mechanism, compiled: private integers, the crossing, public floats.
 
-    v_t = Σ_n r̃_n x_{t-n}          private, exact int64         convolve.stepped
-    y_t = gain_t v_t + z_t          the crossing                  here
-    u_t = (y / gain / r̃)_t         public                        convolve.stepped
-    s_t = Σ_k f_k u_{t-k}           public: the decayed sum       convolve.recursive
+    v_t = Σ_n r̃_n x_{t-n}             private, exact int64      private.right_product
+    y_t = (gain_t v_t + z_t) / gain_t  the crossing              `cross`, below
+    u_t = (y / r̃)_t                   public                    public.left_quotient
+    s_t = Σ_k f_k u_{t-k}              public: the decayed sum   public.decayed_sum
 
-Single steps and blocks, one lane and many, in one go or by ranges of lanes, give the same bits.
+`cross` is the only place where noise meets private data.  Single steps and blocks, one lane and
+many, all lanes or a range of them, give the same bits.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
-from hushfade.compiled import compiled, short
-from hushfade.convolve import BLOCK
-from hushfade.convolve.recursive import Parts, Sums, decay_block, decay_row, fade
-from hushfade.convolve.stepped import (
-    Jumps,
-    Quotients,
-    level,
-    product_block,
-    product_row,
-    quotient_block,
-    quotient_row,
+from hushfade.compiled import compiled, inlined, short
+from hushfade.crossing.memory import (
+    CARRIED,
+    FADED,
+    FADES,
+    GAIN,
+    GAINS,
+    HEIGHTS,
+    JUMPS,
+    LAGS,
+    LANES,
+    LENGTHS,
+    LEVELS,
+    LISTED,
+    LISTED_WEIGHTS,
+    NEAR,
+    PAST,
+    PAST_ROWS,
+    PERIOD,
+    POLE_WEIGHTS,
+    POLES,
+    RENEWED,
+    RESUMMED,
+    RISES,
+    SEEN,
+    SEEN_ROWS,
+    SUMMED,
+    SUMS,
+    WINDOW_WEIGHTS,
+    WINDOWS,
 )
-from hushfade.public.recursion import TOGETHER
+from hushfade.factors.jumps import Jumps
+from hushfade.numerics.blocks import BLOCK
+from hushfade.private.right_product import product_block, product_row
+from hushfade.public.decayed_sum import Sums, decay_row, fade
+from hushfade.public.left_product import Left, left_block
+from hushfade.public.left_quotient import Quotients, level, quotient_row
+from hushfade.public.recursion import TOGETHER, Parts
 
 WIDE, NARROW = 1024, 256  # lanes at a time: for one step, and for many, whose past stays in cache
-_HEAD = 12
 
 
-class Memory(NamedTuple):
-    """A stream's constants and state in two flat arrays, which cost little to hand over.
-
-    Both begin with constants; the state follows, the rings last.
-    """
-
-    integers: Signed
-    floats: Column
-
-    @property
-    def state(self) -> tuple[Signed, Column]:
-        """The part that changes."""
-        return self.integers[self.integers[10] :], self.floats[self.integers[11] :]
-
-
-class Private(NamedTuple):
-    """What the private half remembers, a column per lane."""
-
-    sums: Signed  # v
-    ring: Signed  # past x
-
-
-def memory(
-    jumps: Jumps, gain: Signed, parts: Parts, rows: tuple[int, int], lanes: int, period: int
-) -> Memory:
-    """Constants, and a blank state with rings of so many rows for x and for u.
-
-    The rings are zeros that the operating system gives when they are first written to.
-    """
-    past, seen = rows
-    sizes = [len(jumps.lags), len(gain), *(len(part) for part in parts[:2]), len(parts.listed)]
-    fixed = np.concatenate([jumps.lags, jumps.rises, gain, parts.windows])
-    weights = np.concatenate([jumps.heights, jumps.levels, jumps.near, *parts[1:]])
-    poles, windows = len(parts.fades), len(parts.windows)
-    head = [*sizes, past, seen, lanes, period, 0, _HEAD + len(fixed), len(weights)]
-    integers = np.zeros(head[10] + (1 + past) * lanes, dtype=np.int64)
-    floats = np.zeros(head[11] + (2 + poles + 2 * windows + seen) * lanes)
-    integers[:_HEAD] = head
-    integers[_HEAD : _HEAD + len(fixed)] = fixed
-    floats[: len(weights)] = weights
-    return Memory(integers, floats)
-
-
-@compiled
-def _constants(integers: Signed, floats: Column) -> tuple[Jumps, Signed, Parts]:
-    J, G, W, P, K = integers[0], integers[1], integers[2], integers[3], integers[4]
-    a = _HEAD + J
-    b = a + J
-    c = b + G
-    d = J + J
-    e = d + BLOCK
-    f = e + P
-    g = f + P
-    h = g + W
-    k = h + K
-    jumps = Jumps(integers[_HEAD:a], integers[a:b], floats[:J], floats[J:d], floats[d:e])
-    parts = Parts(integers[c : c + W], floats[e:f], floats[f:g], floats[g:h], floats[h:k])
-    return jumps, integers[b:c], parts
-
-
-@compiled
-def _state(integers: Signed, floats: Column) -> tuple[Private, Quotients, Sums]:
-    W, P, past, seen, lanes = integers[2], integers[3], integers[5], integers[6], integers[7]
-    a = integers[10]
-    b = a + lanes
-    private = Private(integers[a:b], integers[b : b + past * lanes].reshape((past, lanes)))
-    c = integers[11]
-    d = c + lanes
-    e = d + lanes
-    f = e + P * lanes
-    g = f + W * lanes
-    h = g + W * lanes
-    ring = floats[h : h + seen * lanes].reshape((seen, lanes))
-    faded = floats[e:f].reshape((P, lanes))
-    summed, renewed = floats[f:g].reshape((W, lanes)), floats[g:h].reshape((W, lanes))
-    return private, Quotients(ring, floats[c:d], floats[d:e]), Sums(faded, summed, renewed)
+@inlined
+def cross(v: int, z: int, gain: int) -> float:
+    """y = (gain v + z) / gain: noise z is added to the private integer v, and y is public."""
+    return (gain * v + z) / gain
 
 
 @short("float64(int64, int64, int64, int64[::1], float64[::1])")
 def advance_single(step: int, x: int, z: int, integers: Signed, floats: Column) -> float:
     """One step of one lane: s_t.  What `advance_block` does, without arrays to cut out and fill."""
     N, F = integers, floats
-    J, G, W, P, K, past, seen, period = N[0], N[1], N[2], N[3], N[4], N[5], N[6], N[8]
-    lags, rises, sums = _HEAD, _HEAD + J, N[10]
-    here = step % past
-    N[sums + 1 + here] = x
-    v = N[sums]
-    for j in range(J):
-        row = here - N[lags + j]
-        v += N[rises + j] * N[sums + 1 + (row if row >= 0 else row + past)]
-    N[sums] = v
-    gain = N[rises + J + step] if G else 1
-    y = (gain * v + z) / gain
+    jumps, lags, period = N[JUMPS], N[LAGS], N[PERIOD]
 
-    carried = N[11]
-    faded = carried + 2
-    summed = faded + P
-    ring = summed + 2 * W
-    here = step % seen
-    back = 0.0
-    for j in range(J - 1):
+    past, ring, rises = N[PAST_ROWS], N[PAST], N[RISES]
+    here = step % past
+    N[ring + here] = x
+    v = N[N[SUMS]]
+    for j in range(jumps):
         row = here - N[lags + j]
-        back += F[j] * F[ring + (row if row >= 0 else row + seen)]
-    u = (y - F[carried] - back) * (1.0 / F[J - 1])
-    F[ring + here] = u
+        v += N[rises + j] * N[ring + (row if row >= 0 else row + past)]
+    N[N[SUMS]] = v
+
+    y = cross(v, z, N[N[GAIN] + step] if N[GAINS] else 1)
+
+    heights, levels, carried, renewed = N[HEIGHTS], N[LEVELS], N[CARRIED], N[RENEWED]
+    rows, seen = N[SEEN_ROWS], N[SEEN]
+    here = step % rows
+    back = 0.0
+    for j in range(jumps - 1):
+        row = here - N[lags + j]
+        back += F[heights + j] * F[seen + (row if row >= 0 else row + rows)]
+    u = (y - F[carried] - back) * (1.0 / F[heights + jumps - 1])
+    F[seen + here] = u
     F[carried] = y
     to_come = period - 1 - step % period
-    if to_come < N[lags] or F[J] != 0.0:
-        F[carried + 1] += level(to_come, N[lags:rises], F[J : J + J]) * u
+    if to_come < N[lags] or F[levels] != 0.0:
+        F[renewed] += level(to_come, N[lags : lags + jumps], F[levels : levels + jumps]) * u
         if to_come == 0:
-            F[carried] = F[carried + 1]
-            F[carried + 1] = 0.0
+            F[carried] = F[renewed]
+            F[renewed] = 0.0
 
-    fades = J + J + BLOCK
-    weights, window_weights = fades + P, fades + P + P
+    poles, fades, weights, faded = N[POLES], N[FADES], N[POLE_WEIGHTS], N[FADED]
     s = 0.0
-    if P >= TOGETHER:
-        s = fade(u, F[fades:weights], F[weights:window_weights], F[faded:summed])
+    if poles >= TOGETHER:
+        s = fade(
+            u, F[fades : fades + poles], F[weights : weights + poles], F[faded : faded + poles]
+        )
     else:
-        for p in range(P):
+        for p in range(poles):
             F[faded + p] += u - F[fades + p] * F[faded + p]
             s += F[weights + p] * F[faded + p]
-    for w in range(W):
-        length = N[rises + J + G + w]
+    for w in range(N[WINDOWS]):
+        length, summed, resummed = N[N[LENGTHS] + w], N[SUMMED] + w, N[RESUMMED] + w
         row = here - length
-        F[summed + w] += u - F[ring + (row if row >= 0 else row + seen)]
-        s += F[window_weights + w] * F[summed + w]
+        F[summed] += u - F[seen + (row if row >= 0 else row + rows)]
+        s += F[N[WINDOW_WEIGHTS] + w] * F[summed]
         if to_come < length:
-            F[summed + W + w] += u
+            F[resummed] += u
         if to_come == 0:
-            F[summed + w] = F[summed + W + w]
-            F[summed + W + w] = 0.0
-    for k in range(K):
+            F[summed] = F[resummed]
+            F[resummed] = 0.0
+    for k in range(N[LISTED]):
         row = here - k
-        s += F[window_weights + W + k] * F[ring + (row if row >= 0 else row + seen)]
+        s += F[N[LISTED_WEIGHTS] + k] * F[seen + (row if row >= 0 else row + rows)]
     return float(s)
 
 
@@ -176,42 +127,24 @@ def advance_block(
     step: int, x: Signed, z: Signed, integers: Signed, floats: Column, out: Column
 ) -> None:
     """len(x) steps of one lane: s at each of them into `out`."""
-    jumps, gain, parts = _constants(integers, floats)
-    private, quotients, sums = _state(integers, floats)
-    period = integers[8]
+    sums, past, gain = _private(integers)
+    left = _public(integers, floats)
     v = np.empty(BLOCK, np.int64)
     y, u, back = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
-    ring = private.ring.ravel()
+    ring = past.ravel()
     start = 0
     while start < len(x):
         t = step + start
-        n = min(BLOCK, len(x) - start, period - t % period)
+        n = min(BLOCK, len(x) - start, left.period - t % left.period)
         end = start + n
-        private.sums[0] = product_block(t, x[start:end], jumps, ring, private.sums[0], v)
-        for i in range(n):
-            if len(gain):
-                y[i] = (gain[t + i] * v[i] + z[start + i]) / gain[t + i]
-            else:
-                y[i] = float(v[i] + z[start + i])
-        quotient_block(t, y[:n], period, jumps, quotients, back, u)
-        decay_block(t, u[:n], period, parts, quotients.ring, sums, out[start:end])
-        start = end
-
-
-@compiled
-def answer_block(step: int, y: Column, integers: Signed, floats: Column, out: Column) -> None:
-    """What one lane of the public half makes of what crosses: L y."""
-    jumps, _, parts = _constants(integers, floats)
-    _, quotients, sums = _state(integers, floats)
-    period = integers[8]
-    u, back = np.empty(BLOCK), np.empty(BLOCK)
-    start = 0
-    while start < len(y):
-        t = step + start
-        n = min(BLOCK, len(y) - start, period - t % period)
-        end = start + n
-        quotient_block(t, y[start:end], period, jumps, quotients, back, u)
-        decay_block(t, u[:n], period, parts, quotients.ring, sums, out[start:end])
+        sums[0] = product_block(t, x[start:end], left.jumps, ring, sums[0], v)
+        if len(gain):
+            for i in range(n):
+                y[i] = cross(v[i], z[start + i], gain[t + i])
+        else:
+            for i in range(n):
+                y[i] = cross(v[i], z[start + i], 1)
+        left_block(t, y[:n], left, back, u, out[start:end])
         start = end
 
 
@@ -230,9 +163,8 @@ def advance_lanes(
 
     Ranges of lanes have nothing in common: threads may take one each.
     """
-    jumps, gain, parts = _constants(integers, floats)
-    private, quotients, sums = _state(integers, floats)
-    period, past = integers[8], integers[5]
+    sums, past, gain = _private(integers)
+    jumps, parts, period, quotients, decayed = _public(integers, floats)
     tile = WIDE if x.shape[0] == 1 else NARROW
     y, back, partial = np.empty(tile), np.empty(tile), np.empty((TOGETHER, tile))
     while low < high:
@@ -241,13 +173,57 @@ def advance_lanes(
         for i in range(x.shape[0]):
             t = step + i
             weight = gain[t] if len(gain) else 1
-            new, kept, noise = x[i][low:end], private.ring[t % past][low:end], z[i][low:end]
+            new, kept, noise = x[i][low:end], past[t % past.shape[0]][low:end], z[i][low:end]
             for lane in range(len(u)):
                 kept[lane] = new[lane]
-            product_row(t, low, end, jumps, private.ring, private.sums)
-            v = private.sums[low:end]
+            product_row(t, low, end, jumps, past, sums)
+            v = sums[low:end]
             for lane in range(len(u)):
-                u[lane] = (weight * v[lane] + noise[lane]) / weight
+                u[lane] = cross(v[lane], noise[lane], weight)
             quotient_row(t, low, end, u, period, jumps, quotients, back)
-            decay_row(t, low, end, u, period, parts, quotients.ring, sums, partial, out[i][low:end])
+            row = out[i][low:end]
+            decay_row(t, low, end, u, period, parts, quotients.ring, decayed, partial, row)
         low = end
+
+
+@compiled
+def _private(integers: Signed) -> tuple[Signed, Signed, Signed]:
+    """v of each lane, the ring of past x, and the gain by step (empty without one)."""
+    N = integers
+    rows, lanes = N[PAST_ROWS], N[LANES]
+    sums, ring, gain = N[SUMS], N[PAST], N[GAIN]
+    past = N[ring : ring + rows * lanes].reshape((rows, lanes))
+    return N[sums : sums + lanes], past, N[gain : gain + N[GAINS]]
+
+
+@compiled
+def _public(integers: Signed, floats: Column) -> Left:
+    """The constants and the state of L, one column per lane."""
+    N, F = integers, floats
+    J, W, P, K = N[JUMPS], N[WINDOWS], N[POLES], N[LISTED]
+    rows, lanes = N[SEEN_ROWS], N[LANES]
+    jumps = Jumps(
+        N[N[LAGS] : N[LAGS] + J],
+        N[N[RISES] : N[RISES] + J],
+        F[N[HEIGHTS] : N[HEIGHTS] + J],
+        F[N[LEVELS] : N[LEVELS] + J],
+        F[N[NEAR] : N[NEAR] + BLOCK],
+    )
+    parts = Parts(
+        N[N[LENGTHS] : N[LENGTHS] + W],
+        F[N[FADES] : N[FADES] + P],
+        F[N[POLE_WEIGHTS] : N[POLE_WEIGHTS] + P],
+        F[N[WINDOW_WEIGHTS] : N[WINDOW_WEIGHTS] + W],
+        F[N[LISTED_WEIGHTS] : N[LISTED_WEIGHTS] + K],
+    )
+    quotients = Quotients(
+        F[N[SEEN] : N[SEEN] + rows * lanes].reshape((rows, lanes)),
+        F[N[CARRIED] : N[CARRIED] + lanes],
+        F[N[RENEWED] : N[RENEWED] + lanes],
+    )
+    sums = Sums(
+        F[N[FADED] : N[FADED] + P * lanes].reshape((P, lanes)),
+        F[N[SUMMED] : N[SUMMED] + W * lanes].reshape((W, lanes)),
+        F[N[RESUMMED] : N[RESUMMED] + W * lanes].reshape((W, lanes)),
+    )
+    return Left(jumps, parts, N[PERIOD], quotients, sums)

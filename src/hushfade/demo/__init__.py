@@ -1,7 +1,7 @@
-"""The demonstration: late departures of a year, published every hour, on data that come along.
+"""The demonstration: the late departures of a year, released every hour, on public data.
 
-`hushfade demo` runs it.  The records are public, so it may do what nobody may do with sensitive
-data: show the truth beside the release.
+`hushfade demo` runs it.  Because the records are public, it may do what nobody may do with
+sensitive data: show the truth next to the release.
 """
 
 from __future__ import annotations

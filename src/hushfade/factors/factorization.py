@@ -94,7 +94,7 @@ class Factorization:
         """‖R‖₁→₂ over the first n steps; over the horizon, or for ever, without n.
 
         With `participations` = k the changing records are up to k, at least `separation` = b
-        steps apart, each changed by at most 1: `participation.repeated`; with a gain, k times the
+        steps apart, each changed by at most 1: `sensitivity.repeated`; with a gain, k times the
         largest column.
         """
         k = check.count(participations=participations)

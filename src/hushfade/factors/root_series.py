@@ -1,4 +1,4 @@
-"""Coefficients of right factors by closed forms, where there are any; else by `series`.
+"""Coefficients of right factors by closed forms, where there are any; else by `power_series`.
 
     counting       √(1/(1-x)):          a_n = C(2n, n) / 4^n
     exponential    √(1/(1 - x/α)):      α^-n a_n

@@ -1,4 +1,4 @@
-"""Private decayed series from a data frame in one line, with what is installed of pandas, Polars.
+"""Private decayed sums from pandas, Polars and Arrow columns in one line.
 
     import hushfade.frames
 

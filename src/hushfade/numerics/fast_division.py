@@ -1,6 +1,6 @@
 """f / r as power series in one float64 word: quick, where 1e-13 of the largest term is enough.
 
-`series` keeps every coefficient accurate and costs ten times as much; here the sum of squares
+`power_series` keeps every coefficient accurate and costs ten times as much; here the sum of squares
 matters, or whether the quotient grows.
 """
 

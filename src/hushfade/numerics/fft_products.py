@@ -1,7 +1,7 @@
 """Products of coefficient columns by FFT, in one float64 word or in two.
 
 An FFT product errs by about 2^-53 of its *largest* terms, everywhere.  Two remedies, used
-together by `series`, make every coefficient accurate, the smallest ones too:
+together by `power_series`, make every coefficient accurate, the smallest ones too:
 
 * the caller multiplies blocks whose entries are of one magnitude, so 'the largest' is 'this';
 * `product` splits each factor into heads on a grid and a remainder.  Products of heads are

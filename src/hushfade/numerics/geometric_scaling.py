@@ -1,7 +1,7 @@
-"""Tilting: a column times 2^(θk), so that a geometric decay has blocks of one magnitude.
+"""Geometric scaling: a column times 2^(θk), so that a geometric decay has blocks of one magnitude.
 
 θ is read off what is known: `slope` of the columns, `held` back where a part still to come would be
-lifted above the rest.  `series` multiplies tilted columns and tilts the product back.
+lifted above the rest.  `power_series` multiplies tilted columns and tilts the product back.
 """
 
 from __future__ import annotations

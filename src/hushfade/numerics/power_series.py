@@ -5,14 +5,14 @@ Every coefficient is accurate, the small ones too.  Newton's iteration doubles t
 
 * *Blocks of one magnitude.*  (h·h)[m:2m) never needs low half times low half, so each product
   has one factor taken from [m/2, 2m) only, and its FFT error is relative to that block.
-* *Two words.*  Residuals are formed in two float64 words (`fourier`) and the step is refined
+* *Two words.*  Residuals are formed in two float64 words (`fft_products`) and the step is refined
   once, so coefficients are right to about 1e-15 even where large terms cancel (windows).
 * *Tilting.*  For geometric decay no block is of one magnitude; u_k and v_k are multiplied by
   2^(θk) first and the product by 2^(-θk), with θ read off the part already known.  What was
   computed under a smaller θ is right relative to its block only, so θ grows slowly.
 
 Coefficients below 2.3e-308, the smallest normal float64, come back as 0.
-`docs/decisions/0002-accurate-series.md` tells why and what was measured.
+`docs/decisions/0002-accurate-series.md` explains why, with measurements.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def _normalized(extent: Extent) -> Iterator[Block]:
     yield Prose(
         "What else can be had, now that √g is known to be optimal in the limit? Where the horizon "
         "is known, early noise may be raised and late noise lowered: R = D⁻¹ H, L = H D with H the "
-        "matrix of √g and one gain a step (`factor.normalized`). It costs one product a step."
+        "matrix of √g and one gain a step (`factors.normalized`). It costs one product a step."
     )
     yield Table(
         "beyond-normalized",
@@ -96,9 +96,9 @@ def _since(extent: Extent) -> Iterator[Block]:
                 largest = made.error_factor / root.error_factor
                 rows.append((name, T, rival, largest, mean_square(made) / mean_square(root)))
     yield Prose(
-        "Others have been found since (`rivals`): √g with columns of norm 1, at O(T² log T), here "
-        f"to T = {DENSE}, and the circulant one, whose mean square is larger. All three come to "
-        "what √g has in the limit: where weights fade they gain while T is short against the "
+        "Others have been found since (`baselines`): √g with columns of norm 1, at O(T² log T), "
+        f"here to T = {DENSE}, and the circulant one, whose mean square is larger. All three come "
+        "to what √g has in the limit: where weights fade they gain while T is short against the "
         "memory, and for counting at every T here."
     )
     yield Table(
@@ -144,7 +144,7 @@ def _endless(extent: Extent) -> Iterator[Block]:
         "Of the paper's named decays counting alone has an infinite Σ a_n²: √g needs a horizon "
         "there. "
         "r = (1-x)^-½ ℓ^-β and l = (1-x)^-½ ℓ^β with ℓ = ln(1/(1-x))/x and β > ½ need none "
-        "(`factor.unbounded_counting`): Σ r_n² is finite, "
+        "(`factors.unbounded_counting`): Σ r_n² is finite, "
         f"{noise**2:.4g} at most for β = {beta:g}, and the error grows like (ln t)^(½+β)."
     )
     yield Table(

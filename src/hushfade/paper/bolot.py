@@ -32,18 +32,19 @@ def blocks(extent: Extent) -> Iterator[Block]:
 
 _GAUSSIAN = """\
 Section 4.2 compares with the Gaussian mechanism, noise on each output. Both the largest and the
-mean square error are exact here and depend on no data (`rivals.Mechanism.errors`): with noise
+mean square error are exact here and depend on no data (`baselines.Mechanism.errors`): with noise
 multiplier 1 and change 1 the largest deviation is ‖L‖₂→∞ ‖R‖₁→₂, the mean square
 ‖L‖_F² ‖R‖²₁→₂ / T."""
 
 _BOLOT = """\
 Bolot et al. with Gaussian noise in place of Laplace's, as Section 1.2 has it. For power laws the
 weights are rounded down to powers of 1 - β, so that there is a relative error β as well as noise.
-The constants of their text were not at hand: `rivals.bolot_power` takes the best scales there are,
-in their favour. Section 4.3 compares additive errors on the all-zero stream. There the rounding
-costs nothing, and β near 1 forgets all but the newest step; a mechanism that always publishes 0
-would win. The fair number is bias and noise together, on the worst stream of totals in [0, 1]:
-`rivals.bolot_power.best_beta_for` takes the best β, up to 1 - 2^-30."""
+The constants of their text were not at hand: `baselines.bolot_power` takes the best scales there
+are, in their favour. Section 4.3 compares additive errors on the all-zero stream. There the
+rounding costs nothing, and β near 1 forgets all but the newest step; a mechanism that always
+publishes 0 would win. The fair number is bias and noise together, on the worst stream of totals in
+[0, 1]:
+`baselines.bolot_power.best_beta_for` takes the best β, up to 1 - 2^-30."""
 
 
 def mean_square(mechanism: Mechanism) -> float:

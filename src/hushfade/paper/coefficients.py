@@ -71,7 +71,7 @@ Theorem 3 rests on 0 ≤ a_n ≤ f(n+1)/2. Section 1.1 and Appendix F say how ne
 comes to the coefficient for f(n) = n^-c with c = 1 and c = 2. By their captions Figures 1 and 2
 plot the gap against n up to {LAST}, the second magnified from n = {MAGNIFIED} on; the pictures
 themselves are not in the source that we have, and what follows judges the numbers quoted beside
-them. Here a_n comes from `series.square_root`, and the gap is f(n+1)/2 - a_n."""
+them. Here a_n comes from `power_series.square_root`, and the gap is f(n+1)/2 - a_n."""
 
 
 def _what_is_plotted(found: list[Found]) -> str:

@@ -39,7 +39,7 @@ def _formula(extent: Extent) -> Iterator[Block]:
     yield Prose(
         "Theorem 2 bounds γ2 by Σ a_n², a_n the coefficients of √g.  The formula for a_n by Bell "
         "polynomials, equation (3), is `theory.bell.root_coefficients`.  In fractions it is held "
-        "against Remark 12's recurrence, in float64 against `series.square_root`.  Its terms "
+        "against Remark 12's recurrence, in float64 against `power_series.square_root`.  Its terms "
         "alternate and cancel: 2^-53 t_n / |a_n| predicts what is lost, with t_n, the sum of their "
         "sizes, from `theory.bell.cancellation`.  What the formula rests on, Definition 1 and "
         "Theorems 8, 9 and 13, is tried last, in fractions."
@@ -82,7 +82,7 @@ def _formula(extent: Extent) -> Iterator[Block]:
     yield Claim(
         "ours",
         "In float64 the formula, evaluated by the recurrence of the Bell polynomials, cancels: "
-        "exact fractions, Remark 12 or `series.square_root` do not",
+        "exact fractions, Remark 12 or `power_series.square_root` do not",
         "no digit left by n = 256 for slow decays",
         f"none left at n = {min(lost)[0]} ({min(lost)[1]}) first, for {len(lost)} of {len(rows)} "
         "decays"
@@ -125,7 +125,7 @@ def _remark(n: int) -> Iterator[Block]:
         "Remark 12",
         "Comparing coefficients gives a_1, ..., a_T in order, in T² time",
         "the coefficients of √g",
-        f"as `factor.square_root` has them in O(n log n), n < {n}: relative difference at most "
+        f"as `factors.square_root` has them in O(n log n), n < {n}: relative difference at most "
         f"{apart[worst]:.1g} ({worst}), and for all decays within its own rounding bound",
         holds(all(within) and apart[worst] < 1e-10),
     )

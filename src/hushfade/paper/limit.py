@@ -96,9 +96,9 @@ def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]])
         "for ever, the ratio of √g to it tends to 1, and the difference does not vanish. Others "
         f"fail too: f_k = (1 + 2^-k)/2 has Σ a_n² = {_listed(_flat)} and f_k = 1/ln(k+e) has "
         f"{_listed(_logarithmic)} over n < {', '.join(map(str, _ENDS))}. The limit is computed "
-        "twice: as the integral, by quadrature of |g| (`limit.energy`), and as the sum of squares "
+        "twice: as the integral, by quadrature of |g| (`limits.energy`), and as the sum of squares "
         "of the coefficients "
-        f"(`factor.square_root`) up to n = {extent.horizon}, with what follows taken to fall by "
+        f"(`factors.square_root`) up to n = {extent.horizon}, with what follows taken to fall by "
         "the same ratio from one doubling of n to the next."
     )
     yield Table(
@@ -201,7 +201,7 @@ def _certificates(
         "`theory.certificates` gives one for any T in O(T log T): the trace norm of D_u M D_v, "
         "seen through a circulant unitary, with weights u, v from a family of two parameters; all "
         "rounding is charged. Above, the best of the circulant bound, √g and the normalized √g "
-        "(`factor.normalized`). "
+        "(`factors.normalized`). "
         "So every mechanism comes with a proof of how far it can be from the best one."
     )
     yield Table(

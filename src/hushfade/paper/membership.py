@@ -123,7 +123,7 @@ def _half_weights(extent: Extent) -> Iterator[Block]:
         "1 + Σ f(n+1)²/4 near Σ a_n²",
         f"more than twice as large for {sum(row[3] > 2 for row in rows)} of {len(rows)} members",
         "weak" if far[3] > 2 else "holds",
-        "for slow decays Σ a_n² itself, by series.square_root",
+        "for slow decays Σ a_n² itself, by power_series.square_root",
     )
 
 

@@ -35,7 +35,7 @@ _OPENING = """\
 Section 3.6 cuts the stream into blocks of w steps, counts within each block by L_1² = M_1, the
 square root of the count, and publishes u[t] for t ≤ w and u[t] - u[t-w] after that, where u is the
 block's count so far with its noise. Three outputs are compared: this one; the same blocks with
-the output mended, u[t] + u[end of the previous block] - u[t-w] (`rivals.window_blocks`); and the
+the output mended, u[t] + u[end of the previous block] - u[t-w] (`baselines.window_blocks`); and the
 square root of the window's own symbol (1 - x^w)/(1 - x), hushfade's plan, which needs neither
 blocks nor a horizon. The printed output misses what lies between t-w and the end of that block, and
 subtracts what lies before. On a stream that is constant it is 0 from the second block on."""

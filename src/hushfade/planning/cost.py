@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hushfade.convolve import BLOCK
+from hushfade.crossing.memory import rows
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps
+from hushfade.numerics.blocks import AHEAD, BLOCK, CHUNK
 from hushfade.public.recursion import recursion
-
-AHEAD = 1 << 10  # draws made in one go for single steps
-CHUNK = 1 << 15  # draws made in one go by `run`: they stay in the cache until they are used
 
 _TABLE = 1 << 20  # bytes of the noise's table, at most
 _DRAW = 96  # bytes for each draw that is made in one go: random words, places, the draw itself
@@ -62,18 +60,3 @@ def cost(pair: Factorization, lanes: int) -> Cost:
         8 * numbers + _DRAW * working + _TABLE,
         2 * jumps + 2 * poles + 2 * windows + listed,
     )
-
-
-def reach(pair: Factorization) -> tuple[int, int]:
-    """How many steps back the private and the public half look."""
-    support = pair.taps.support
-    assert support is not None
-    support = min(support, pair.horizon or support)
-    return support, max(support, recursion(pair.decay).memory)
-
-
-def rows(pair: Factorization, lanes: int) -> tuple[int, int]:
-    """The rows of both halves' rings: what they look back at, and room for what is being taken."""
-    past, seen = reach(pair)
-    spare = BLOCK if lanes == 1 else 1
-    return past + spare, seen + spare

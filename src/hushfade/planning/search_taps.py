@@ -102,9 +102,9 @@ def check_method(method: object) -> None:
 def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
     """Integer taps of few jumps whose loss is at most MAX_LOSS, or the best found; and the loss.
 
-    Pieces within the distance that such a loss predicts are sought (`pieces`).  Then the loss is
-    measured: that of ‖L‖ over some steps times ‖R‖ over all that the pair serves.  The distance is
-    corrected by it, a few times for fewer jumps, more often where the loss is too large.
+    `piecewise_taps` searches pieces within the distance that such a loss predicts.  Then the loss
+    is measured: ‖L‖ over some steps times ‖R‖ over all steps that the pair serves.  It corrects the
+    distance, a few times for fewer jumps, more often where the loss is too large.
     """
     r, beyond = _wanted(exact)
     r, beyond = r / r[0], beyond / float(r[0]) ** 2  # a pair's scale is free

@@ -1,6 +1,6 @@
-"""Pictures of releases, plans, promises and rivals, and charts for the terminal.
+"""Figures of releases, plans, guarantees and comparisons, and charts for the terminal.
 
-    series      a released series with its error band, a panel a key
+    series      a released series with its error band, one panel per key
     errors      the error of every mechanism of a comparison against time
     weights     a plan's weights and taps, and what one record adds to the sum
     privacy     epsilon against delta, for one release and for several
@@ -8,9 +8,9 @@
     overview    a plan on one page
     chart       a line for the terminal
     sparkline   a row of bars for the terminal
-    write       a figure as a PNG or SVG file, whole or not at all
+    write       saves a figure as PNG or SVG, atomically
 
-Pictures are matplotlib figures; matplotlib and rich are imported when the first is drawn.
+The functions return matplotlib figures.  matplotlib and rich are imported on first use.
 """
 
 from __future__ import annotations

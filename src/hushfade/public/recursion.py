@@ -14,9 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from hushfade.check import Column, Signed
 from hushfade.decay import (
     CustomDecay,
     Decay,
@@ -34,6 +36,16 @@ TOGETHER = 8  # this many poles or more are summed in groups, the last filled wi
 _FARTHEST, _RELATIVE = 1 << 34, 1e-10  # lags up to which a power law is right, and how
 
 
+class Parts(NamedTuple):
+    """A recursion as the compiled loops read it."""
+
+    windows: Signed
+    fades: Column
+    pole_weights: Column
+    window_weights: Column
+    listed: Column
+
+
 @dataclass
 class Recursion:
     """The parts of s = M u."""
@@ -49,6 +61,16 @@ class Recursion:
     def memory(self) -> int:
         """How many past u it looks at, besides its sums."""
         return max([0, len(self.listed), *(length + 1 for length in self.windows)])
+
+    def parts(self, unit: float = 1.0) -> Parts:
+        """Its arrays, for u in multiples of `unit`."""
+        return Parts(
+            np.array(self.windows, dtype=np.int64),
+            np.array(self.fades, dtype=np.float64),
+            np.array(self.pole_weights, dtype=np.float64) * unit,
+            np.array(self.window_weights, dtype=np.float64) * unit,
+            np.array(self.listed, dtype=np.float64) * unit,
+        )
 
 
 def recursion(decay: Decay) -> Recursion:

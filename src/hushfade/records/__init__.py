@@ -1,14 +1,15 @@
-"""Events: records with a time, a key and a person, from files and frames, become step totals.
+"""Reading events: records with a time, a key and a person, from files, lines and data frames.
 
-    blocks      a file of lines, cut into whole records, with line numbers
-    commas, jsonlines, readers      CSV, JSON lines, Parquet and Arrow tables, as batches of columns
-    columns     text becomes numbers, times, keys, persons, or is refused with its place
-    calendar    which step a time belongs to
-    bounding    at most so many records and steps of one person
-    totals      the totals of all steps
-    live        lines as they come, a release when a step closes
+    line_blocks     a file of lines, cut into whole records, with line numbers
+    csv_lines, json_lines, files    CSV, JSON lines, Parquet and Arrow tables, as batches of columns
+    parse_columns   text becomes numbers, times, keys and persons, or an error that names its place
+    duration        durations and step lengths
+    calendar        the step that a time belongs to
+    limits          limits on the records and steps of one person
+    step_totals     the totals of all steps
+    live_lines      lines as they arrive, with a release when a step closes
 
-Everything here is private until a stream has released it: counts of dropped records too.
+Everything here is private until a stream has released it, counts of dropped records included.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""The service: one process, one store, HTTP.
+"""The service: one process that serves one store over HTTP.
 
     a body → strict JSON → clipped, on the grid → one writer, one commit for all that wait → answer
 
-app        the routes and what each answers            guard      tokens, scopes, rate, sizes
-writer     the one thread that changes the store       strict     JSON that says one thing only
-grid     from a body to a batch                      refusals   what is refused, as an answer
-service    the parts together                          registry   the streams, as readers see them
-published  releases as JSON, CSV and Arrow             events     releases as they are made
-metrics    the newest releases for a monitor           planner    a plan before there is a stream
-schedule   steps that the clock closes                 pages      the page's own files
-document   the interface, for machines                 process    the server, and how it stops
+app              the routes and their handlers       guard              tokens, scopes, rates, sizes
+handlers         what each route does                strict_json        JSON without ambiguity
+batches          from a body to a batch              error_responses    errors as HTTP responses
+writer           the one thread that writes          large_answers      large answers, one by one
+service          the parts together                  registry           the streams, for readers
+release_formats  releases as JSON, CSV and Arrow     server_sent_events releases as they are made
+metrics          the newest releases for a monitor   planner            a plan before the stream
+schedule         steps that the clock closes         page_files         the files of the web page
+openapi, schemas the interface, for machines         process            the server, and how it stops
 """
 
 from __future__ import annotations

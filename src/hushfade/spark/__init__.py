@@ -9,12 +9,13 @@ A streaming frame gives a streaming frame, a table a table, with the same bits f
 and key, whatever the order, the number of machines, and what was run twice; and the bits of
 `plan.start(noise).run(totals)` on one machine.
 
-    lineage     what a frame may not be made of
-    reading     events become cells: step, lane, units
-    bounding    at most so many records and steps of one person
-    streaming   records and a clock, which alone closes steps
-    closing     a bucket's steps, summed and released
-    batch       all steps of a table
+    lineage       rejects frames that could differ when they are computed again
+    cells         events become cells: step, lane, units
+    limits        limits on the records and steps of one person
+    streams       records and a clock, which alone closes steps
+    bucket_steps  the open and closed steps of a bucket of lanes, in Spark's state
+    close_steps   releases the steps that the watermark has passed
+    tables        all steps of a table
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from pyspark.sql import types as kinds
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hushfade.crossing.key_file import KeyFile
+from hushfade.crossing.noise_sources import legacy_name
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.records.duration import step_length
 from hushfade.records.limits import Limits
@@ -86,7 +87,7 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | No
     if isinstance(noise, KeyFile):  # its path may change
         drawn: tuple[object, ...] = (noise.stream, noise.epoch, noise.fingerprint)
     else:
-        drawn = (repr(noise),)
+        drawn = (legacy_name(noise.identity),)
     said = {
         "plan": buckets.mechanism.digest.hex(),
         "noise": drawn,

@@ -1,17 +1,20 @@
-"""A durable store: streams, steps, releases and the ledger in one database, one writer.
+"""The durable store: streams, steps, releases and the ledger in one database, with one writer.
 
     validate → one transaction (step = last + 1, totals, noise, release, ledger) → mark → publish
 
-keeper     the store: datasets, streams, records, steps
-reading    what may be read of it, beside the writer too
-live       a stream of the store in memory             book   the ledger as a table
-opening    which database, and is it the newest copy?
-database   what a store needs of a database; sqlite, postgres: the two there are
-schema     the tables, versioned
-mark       the high-water mark beside the database, which tells an older copy
-points     where a test may stop the process
+store            the store: datasets, streams, records, steps
+reader           read access, also while another process writes
+live_streams     a stream of the store in memory
+ledger_table     the ledger as a table
+open_store       choose the database, and check that it is the newest copy
+database         the protocol of a database; sqlite and postgres implement it
+schema           the tables, with versions
+high_water_mark  a file outside the database, by which an older copy is recognised
+process_lock     the lock that keeps a second writer out
+tokens           the service's tokens, as digests
+fail_points      where a test may stop the process
 
-What was committed is published, and nothing else is; a step is drawn once.
+The store publishes what it has committed and nothing else, and draws each step once.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hushfade.check import Column, Signed
+from hushfade.crossing import memory
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
-from hushfade.planning import cost
 from hushfade.planning.plan import Plan
 from hushfade.store.database import Database
 from hushfade.stream.stream import Stream
@@ -42,7 +42,7 @@ class Live:
         self._stream: Stream | None = None  # none, once it has ended
         self._batches = 0
         self._traces = 0
-        self._memory = cost.rows(plan.pair, plan.grid.lanes)[0]
+        self._memory = memory.rows(plan.pair, plan.grid.lanes).past
 
     @property
     def ended(self) -> bool:

@@ -15,24 +15,29 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Matrix, Signed
-from hushfade.crossing.laws import gaussian
-from hushfade.crossing.noise_sources import KeyedNoise, NoiseSource, UnsafeSeededNoise
-from hushfade.errors import InvalidType, InvalidValue, Refused
-from hushfade.planning.cost import CHUNK
+from hushfade.crossing.noise_sources import (
+    KeyedNoise,
+    NoiseSource,
+    UnsafeSeededNoise,
+    legacy_name,
+)
+from hushfade.errors import InvalidType, Refused
 from hushfade.planning.plan import Plan
-from hushfade.stream.stream import Errors
+from hushfade.private import units
+from hushfade.public.deviations import Deviations
+from hushfade.stream import container
+from hushfade.stream.engine import Engine
 
-if TYPE_CHECKING:
-    from hushfade.crossing.step import Memory
-
-MAGIC = b"hushfade part 1\n"
-_DIGEST = 32
+MAGIC, OLD_MAGIC = b"hushfade part 2\n", b"hushfade part 1\n"
+_PART = "the saved part"
+_OTHER = (
+    "the saved part must be of this plan, these lanes and this noise: one of them has changed since"
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Mechanism:
 
     def stddevs(self, taken: int, steps: int) -> list[float]:
         """The standard deviations of so many releases after `taken` steps."""
-        return _errors(self.document).of(taken, steps)
+        return _deviations(self.document).of(taken, steps)
 
 
 @lru_cache(maxsize=16)
@@ -67,8 +72,8 @@ def _read(document: str) -> Plan:
 
 
 @lru_cache(maxsize=16)
-def _errors(document: str) -> Errors:
-    return Errors(_read(document))
+def _deviations(document: str) -> Deviations:
+    return Deviations(_read(document))
 
 
 @dataclass(frozen=True)
@@ -89,91 +94,74 @@ class Part:
 
 
 class Running:
-    """A part between two steps.  `steps` counts those that it has released."""
+    """A part between two steps."""
 
     def __init__(self, part: Part, noise: NoiseSource, saved: bytes | None) -> None:
-        from hushfade.crossing import memory
-
         if not isinstance(noise, KeyedNoise | UnsafeSeededNoise):
             raise InvalidType(
                 "noise must be keyed where a task may run again: fresh noise would be drawn twice "
                 f"for one step, got {type(noise).__name__}"
             )
+        mechanism = part.mechanism
         self.part = part
-        self.steps = 0
-        plan = part.mechanism.plan
-        self._plan = plan
-        self._bond = _bond(part, noise)
-        self._law = gaussian.table(plan.sigma)
-        self._drawer = noise.bound(part.mechanism.digest)
-        self._memory: Memory = memory.blank(plan, part.lanes)
+        self._engine = Engine(
+            mechanism.plan, noise.bound(mechanism.digest), first=part.first, lanes=part.lanes
+        )
+        self._owner = {  # no secret
+            "plan": mechanism.digest.hex(),
+            "first": part.first,
+            "lanes": part.lanes,
+            "noise": noise.identity,
+        }
+        self._old_owner = _old_owner(part, noise)
         if saved is not None:
             self._load(saved)
 
-    def run(self, totals: Signed) -> Matrix:
-        """The next steps: their totals (n, lanes) on the grid in, released values out."""
-        from hushfade.crossing import step
+    @property
+    def steps(self) -> int:
+        """The number of released steps."""
+        return self._engine.steps
 
-        x = np.ascontiguousarray(totals)
-        if x.dtype != np.int64 or x.ndim != 2 or x.shape[1] != self.part.lanes:
-            raise InvalidValue(f"totals must be integers (n, {self.part.lanes}), got {x.shape}")
-        most = self._plan.grid.largest_total
-        if x.size and not (int(x.max()) <= most and int(x.min()) >= -most):
-            raise InvalidValue("the step's total must stay below the plan's largest_total")
-        horizon = self._plan.horizon
-        if horizon is not None and self.steps + len(x) > horizon:
-            raise Refused(f"steps must stay within the plan's horizon {horizon}")
+    def run(self, totals: Signed) -> Matrix:
+        """The next steps: integer totals (n, lanes) on the grid in, released values out."""
+        plan, engine = self._engine.plan, self._engine
+        x = units.block(totals, lanes=self.part.lanes, most=plan.grid.largest_total)
+        if plan.horizon is not None and self.steps + len(x) > plan.horizon:
+            raise Refused(f"steps must stay within the plan's horizon {plan.horizon}")
         out = np.empty(x.shape)
-        rows = max(1, CHUNK // x.shape[1])
-        for start in range(0, len(x), rows):
-            block, into = x[start : start + rows], out[start : start + rows]
-            z = self._drawer.draws(self._law, self.steps, *block.shape, lane=self.part.first)
-            if block.shape[1] == 1:
-                step.advance_block(self.steps, block[:, 0], z[:, 0], *self._memory, into[:, 0])
-            else:
-                step.advance_lanes(self.steps, 0, block.shape[1], block, z, *self._memory, into)
-            self.steps += len(block)
+        for rows in engine.chunks(len(x)):
+            engine.take(x[rows], engine.noise(self.steps, rows.stop - rows.start), out[rows])
         return out
 
     def save(self) -> bytes:
-        """The state.  It contains raw totals: keep it as the data."""
-        from hushfade.crossing import memory
-
-        lengths = memory.lengths(self._plan, self.steps, self.part.lanes)
-        arrays = [
-            part[:length].astype(kind).tobytes()
-            for part, length, kind in zip(self._memory.state, lengths, ("<i8", "<f8"), strict=True)
-        ]
-        body = MAGIC + self._bond + self.steps.to_bytes(8, "little") + b"".join(arrays)
-        return body + hashlib.sha256(body).digest()
+        """The state.  It holds raw totals: protect it like the data."""
+        header = {**self._owner, "steps": self.steps}
+        return container.packed(MAGIC, header, self._engine.state())
 
     def _load(self, saved: bytes) -> None:
-        from hushfade.crossing import memory
-
-        if not saved.startswith(MAGIC) or hashlib.sha256(saved[:-32]).digest() != saved[-32:]:
-            raise Refused("the saved part must be whole and of format 'hushfade part 1'")
-        at = len(MAGIC) + _DIGEST
-        if saved[len(MAGIC) : at] != self._bond:
-            raise Refused(
-                "the saved part must be of this plan, these lanes and this noise: something of "
-                "them has changed since"
-            )
-        self.steps = int.from_bytes(saved[at : at + 8], "little")
-        lengths = memory.lengths(self._plan, self.steps, self.part.lanes)
-        if len(saved) != at + 8 + 8 * sum(lengths) + 32:
-            raise Refused("the saved part must have the arrays of its plan")
-        places = (at + 8, at + 8 + 8 * lengths[0])
-        for into, length, kind, place in zip(
-            self._memory.state, lengths, ("<i8", "<f8"), places, strict=True
-        ):
-            into[:length] = np.frombuffer(saved, dtype=kind, count=length, offset=place)
+        magic, raw = container.recognised(saved, (MAGIC, OLD_MAGIC), _PART)
+        if magic == OLD_MAGIC:
+            at = len(OLD_MAGIC) + len(self._old_owner)
+            if bytes(raw[len(OLD_MAGIC) : at]) != self._old_owner:
+                raise Refused(_OTHER)
+            steps, body = int.from_bytes(raw[at : at + 8], "little"), raw[at + 8 : -32]
+        else:
+            frame = container.frame(magic, raw, _PART)
+            if any(frame.header.get(name) != value for name, value in self._owner.items()):
+                raise Refused(_OTHER)
+            steps, body = check.count(steps=frame.header.get("steps"), least=0), frame.body
+        lengths = self._engine.lengths(steps)
+        listed = [["<i8", lengths[0]], ["<f8", lengths[1]]]
+        integers, floats = container.split(body, listed, ("<i8", "<f8"), _PART)
+        self._engine.restore(steps, integers, floats)
 
     def __repr__(self) -> str:
         return f"Running(steps={self.steps}, first={self.part.first}, lanes={self.part.lanes})"
 
 
-def _bond(part: Part, noise: KeyedNoise | UnsafeSeededNoise) -> bytes:
-    """A digest of what a state belongs to: plan, lanes, noise; no secret."""
-    mark = noise.fingerprint if isinstance(noise, KeyedNoise) else b""
-    said = f"{part.mechanism.digest.hex()} {part.first} {part.lanes} {mark.hex()} {noise!r}"
-    return hashlib.sha256(said.encode()).digest()
+def _old_owner(part: Part, noise: KeyedNoise | UnsafeSeededNoise) -> bytes:
+    """What version 0.1.0 wrote in place of plan, lanes and noise: a digest of them."""
+    mark = noise.fingerprint.hex() if isinstance(noise, KeyedNoise) else ""
+    name = legacy_name(noise.identity)
+    text = f"{part.mechanism.digest.hex()} {part.first} {part.lanes} {mark} {name}"
+    return hashlib.sha256(text.encode()).digest()

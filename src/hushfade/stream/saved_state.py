@@ -1,91 +1,92 @@
-"""A stream's saved state as bytes: a magic line, a JSON header, the arrays, a checksum."""
+"""The saved state of a stream, and the trace of one step.
+
+    hushfade stream 3     plan, noise source, identity, steps; the state's integers and floats
+    hushfade trace 2      identity and step; the step's totals and noise
+
+Both use the container of `container`.  Version 0.1.0 wrote `stream 2`, which names the noise source
+by a text, and `trace 1`, which has no header; both are still read.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from hushfade.crossing import memory
+from hushfade.crossing.noise_sources import Identity, NoiseSource, legacy_name
 from hushfade.errors import HushfadeError, Refused
 from hushfade.planning.plan import Plan
+from hushfade.stream import container
 
 if TYPE_CHECKING:
     from hushfade.check import Column, Signed
-    from hushfade.crossing.step import Memory
+    from hushfade.stream.engine import Engine
 
-MAGIC = b"hushfade stream 2\n"
-TRACE = b"hushfade trace 1\n"
+MAGIC, OLD_MAGIC = b"hushfade stream 3\n", b"hushfade stream 2\n"
+TRACE, OLD_TRACE = b"hushfade trace 2\n", b"hushfade trace 1\n"
+_STREAM = "the saved stream"
+_MALFORMED = (KeyError, ValueError, TypeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
-class Saved:
-    """What a state file holds."""
+class SavedState:
+    """The contents of a saved state."""
 
     plan: Plan
-    source: str  # the noise source's repr
+    noise: Identity | str  # a text in states of 0.1.0
     identity: bytes
     steps: int
-    state: tuple[Signed, Column]
+    integers: Signed
+    floats: Column
+
+    def check_noise(self, source: NoiseSource) -> None:
+        """Reject a source other than the one with which the stream was saved."""
+        check_noise(self.noise, source, "stream")
 
 
-def written(plan: Plan, source: str, identity: bytes, steps: int, memory: Memory) -> bytes:
-    """The file's bytes.  Rows of the rings that no step has reached are left out."""
-    from hushfade.crossing import memory as layout
-
-    arrays = [
-        part[:length].astype(kind)
-        for part, length, kind in zip(
-            memory.state, layout.lengths(plan, steps), ("<i8", "<f8"), strict=True
-        )
-    ]
+def packed(engine: Engine, noise: Identity, identity: bytes) -> bytes:
+    """The bytes of a saved state."""
     header = {
-        "plan": plan.to_json(),
-        "noise": source,
+        "plan": engine.plan.to_json(),
+        "noise": noise,
         "identity": identity.hex(),
-        "steps": steps,
-        "lengths": [len(part) for part in arrays],
+        "steps": engine.steps,
     }
-    text = json.dumps(header).encode()
-    body = MAGIC + len(text).to_bytes(8, "little") + text + b"".join(a.tobytes() for a in arrays)
-    return body + hashlib.sha256(body).digest()
+    return container.packed(MAGIC, header, engine.state())
 
 
-def read(data: bytes) -> Saved:
-    """The contents of whole bytes; the checksum finds accidents, not forgers."""
-    from hushfade.crossing import memory as layout
-
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise Refused(f"the saved stream must be bytes, got {type(data).__name__}")
-    raw = bytes(data)
-    if not raw.startswith(MAGIC):
-        raise Refused("the saved stream must be of format 'hushfade stream 2'")
-    if len(raw) < len(MAGIC) + 40 or hashlib.sha256(raw[:-32]).digest() != raw[-32:]:
-        raise Refused("the saved stream must be whole: its checksum does not match")
-    start = len(MAGIC) + 8
-    length = int.from_bytes(raw[len(MAGIC) : start], "little")
+def read(data: bytes) -> SavedState:
+    """The contents of a saved state, checked against its plan."""
+    frame = container.opened(data, (MAGIC, OLD_MAGIC), _STREAM)
+    header = frame.header
     try:
-        header: Any = json.loads(raw[start : start + length])
         plan = Plan.from_json(header["plan"])
-        source, identity = str(header["noise"]), bytes.fromhex(header["identity"])
-        steps, lengths = header["steps"], header["lengths"]
+        noise, identity, steps = header["noise"], bytes.fromhex(header["identity"]), header["steps"]
         if type(steps) is not int or not 0 <= steps <= (plan.horizon or 2**61):
-            raise Refused("the saved stream must have a step that its plan allows")
-        if lengths != list(layout.lengths(plan, steps)):
-            raise Refused("the saved stream must have the arrays of its plan")
-        at = start + length
-        between = at + 8 * lengths[0]
-        integers = np.frombuffer(raw, dtype="<i8", count=lengths[0], offset=at).astype(np.int64)
-        floats = np.frombuffer(raw, dtype="<f8", count=lengths[1], offset=between)
+            raise Refused(f"{_STREAM} has a step that its plan does not allow")
+        listed = header["arrays"] if frame.magic == MAGIC else _old_arrays(header["lengths"])
+        expected = memory.lengths(plan, steps)
+        if [size for _, size in listed] != list(expected):
+            raise Refused(f"{_STREAM} does not have the arrays of its plan")
     except HushfadeError:
         raise
-    except (KeyError, ValueError, TypeError, OverflowError, RecursionError):
-        raise Refused("the saved stream must have the header and arrays of its plan") from None
-    if between + 8 * lengths[1] != len(raw) - 32:
-        raise Refused("the saved stream must have no bytes beyond its arrays")
-    return Saved(plan, source, identity, steps, (integers, floats.astype(np.float64)))
+    except _MALFORMED:
+        raise Refused(f"{_STREAM} does not have the header of its format") from None
+    integers, floats = container.split(frame.body, listed, ("<i8", "<f8"), _STREAM)
+    return SavedState(plan, noise, identity, steps, integers, floats)
+
+
+def check_noise(saved: Identity | str, source: NoiseSource, what: str) -> None:
+    """Reject a source that is not the saved one; `saved` is a text in states of 0.1.0."""
+    same = legacy_name(source.identity) if isinstance(saved, str) else source.identity
+    if same != saved:
+        name = saved if isinstance(saved, str) else legacy_name(saved)
+        raise Refused(f"noise must be {name}, as it was when the {what} was saved")
+
+
+def _old_arrays(lengths: Any) -> list[list[Any]]:
+    integers, floats = lengths
+    return [["<i8", integers], ["<f8", floats]]
 
 
 @dataclass(frozen=True)
@@ -97,24 +98,33 @@ class Trace:
     z: Signed
 
 
-def trace_written(identity: bytes, step: int, x: Signed, z: Signed) -> bytes:
-    """A step's trace: its stream, its number, its totals and its noise, with a checksum."""
-    body = TRACE + identity + step.to_bytes(8, "little") + b"".join(
-        part.astype("<i8").tobytes() for part in (x, z)
-    )  # fmt: skip
-    return body + hashlib.sha256(body).digest()
+def packed_trace(identity: bytes, step: int, x: Signed, z: Signed) -> bytes:
+    """The bytes of a trace."""
+    return container.packed(TRACE, {"identity": identity.hex(), "step": step}, [x, z])
 
 
-def trace_read(data: bytes, identity: bytes, lanes: int) -> Trace:
-    """The trace of a step of that stream."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise Refused(f"a trace must be bytes, got {type(data).__name__}")
-    raw = bytes(data)
-    if not raw.startswith(TRACE) or hashlib.sha256(raw[:-32]).digest() != raw[-32:]:
-        raise Refused("a trace must be whole and of format 'hushfade trace 1'")
-    at = len(TRACE) + 16
-    if raw[len(TRACE) : at] != identity or len(raw) != at + 8 + 16 * lanes + 32:
-        raise Refused("a trace must be of the saved stream")
-    numbers = np.frombuffer(raw, dtype="<i8", count=2 * lanes, offset=at + 8).astype(np.int64)
-    step = int.from_bytes(raw[at : at + 8], "little")
-    return Trace(step, numbers[:lanes], numbers[lanes:])
+def read_trace(data: bytes, identity: bytes, lanes: int) -> Trace:
+    """The trace of a step of the stream with this identity."""
+    magic, raw = container.recognised(data, (TRACE, OLD_TRACE), "a trace")
+    if magic == OLD_TRACE:
+        header, body = _old_trace(raw, lanes)
+    else:
+        _, header, body = container.frame(magic, raw, "a trace")
+    step = header.get("step")
+    if header.get("identity") != identity.hex() or type(step) is not int:
+        raise Refused("a trace must belong to the saved stream")
+    x, z = container.split(body, header.get("arrays"), ("<i8", "<i8"), "a trace")
+    if not len(x) == len(z) == lanes:
+        raise Refused("a trace must have one total and one draw per lane of its stream")
+    return Trace(step, x, z)
+
+
+def _old_trace(raw: memoryview, lanes: int) -> tuple[dict[str, Any], memoryview]:
+    """A trace of 0.1.0: 16 bytes of identity, 8 of the step, then both arrays."""
+    start = len(OLD_TRACE)
+    header = {
+        "identity": bytes(raw[start : start + 16]).hex(),
+        "step": int.from_bytes(raw[start + 16 : start + 24], "little"),
+        "arrays": [["<i8", lanes], ["<i8", lanes]],
+    }
+    return header, raw[start + 24 : -32]

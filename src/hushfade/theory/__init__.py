@@ -1,20 +1,35 @@
-"""The paper's theory as objects that compute: norms, bounds, certificates, implications.
+"""The smallest error of any factorization, and the statements of the paper as code.
 
-norms          γ2, γ_F at n steps, bracketed; the limit of γ2
-bounds         every bound of the paper on them, corrected
-accuracy       what they mean for the error: expected maximum, mean square
-membership     is √g without negative coefficients (the paper's class F)
-bell           Bell polynomials, Faà di Bruno, the paper's formula for a_n
-certificates   explicit bounds for any decay and up to millions of steps
-optimum, dense the best factorization of all, with a proof on either side
+norms          γ2 and γ_F at n steps, bracketed; the limit of γ2
+bounds         the paper's bounds on γ2 and γ_F, corrected: Theorems 2 and 3
+families       the bounds for power laws, exponentials, counting and windows: Theorems 3, 4 and 7
+accuracy       the error that a factor implies: expected maximum, mean square
+membership     does √g have no negative coefficient (the paper's class F)?
+bell           Bell polynomials, Faà di Bruno's formula, the paper's formula for a_n
+certificates   explicit bounds for any decay, up to millions of steps
+optimum        the best factorization for n steps, by a primal and a dual that meet
+dense_pair     a factorization that is given by its matrices
 discrepancy    hereditary discrepancy, searched and bounded
-completion     positive completions, and witnesses that there is none
+completion     positive completions, and witnesses that none exists
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
 
 from hushfade.theory.bound_values import Bound, Bracket
 from hushfade.theory.certificates import Certificate
 from hushfade.theory.norms import gamma2, gamma2_limit, gamma_f
 
 __all__ = ["Bound", "Bracket", "Certificate", "gamma2", "gamma2_limit", "gamma_f"]
+
+_MODULES = {  # loaded on first use: importing hushfade stays quick
+    "accuracy", "bell", "bounds", "completion", "dense_pair", "discrepancy", "membership",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"hushfade.theory.{name}")
+    raise AttributeError(f"module 'hushfade.theory' has no attribute {name!r}")

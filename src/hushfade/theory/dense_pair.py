@@ -1,4 +1,4 @@
-"""A factor pair given by its matrices, with the questions that `factor.Factorization` answers."""
+"""A factor pair given by its matrices, with the questions that `Factorization` answers."""
 
 from __future__ import annotations
 

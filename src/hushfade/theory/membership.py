@@ -105,7 +105,7 @@ def enclosed_root(f: Column) -> tuple[Column, Column]:
     The computed a is the exact root of f + e with |e_k| ≤ (k + 4) u Σ_i |a_i a_{k-i}|, u = 2^-53,
     and what underflows.  So √f - a = -e/(2a) to first order, and |e| * |1/a|, a product of series,
     bounds it with a factor 2 for the rest.  Coefficients that are 0 come out as 0, which an FFT
-    does not do.  Cost: O(n²); `series.square_root` has the coefficients alone in O(n log n).
+    does not do.  Cost: O(n²); `power_series.square_root` has the coefficients alone in O(n log n).
 
     >>> a, error = enclosed_root([1.0, 1.0, 1.0])
     >>> a, bool(error.max() < 1e-14)

@@ -18,14 +18,23 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hushfade import check
+from hushfade.crossing import noise_sources
 from hushfade.crossing.laws import gaussian
-from hushfade.crossing.noise_sources import FreshNoise, NoiseSource
+from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue, Refused
 from hushfade.factors.factorization import Factorization
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.stream.ownership import turn_of
-from hushfade.training.noise_series import Correlation, Floats, Saved, correlation, read, written
+from hushfade.stream.saved_state import check_noise
+from hushfade.training.noise_series import (
+    Correlation,
+    Floats,
+    SavedSeries,
+    correlation,
+    packed,
+    read,
+)
 
 GRID = gaussian.LARGEST  # grid units in one standard deviation of z: the finest table
 FINER = 2.0**-30  # of the grid, for float64
@@ -57,7 +66,7 @@ class CorrelatedNoise:
 
     __slots__ = (
         "_ahead", "_ahead_from", "_correlation", "_drawer", "_identity", "_law", "_mix",
-        "_sound", "_source", "_state", "_steps", "_turn", "_unit",
+        "_noise", "_sound", "_state", "_steps", "_turn", "_unit",
     )  # fmt: skip
 
     def __init__(
@@ -75,7 +84,7 @@ class CorrelatedNoise:
             factors, width, guarantee=guarantee, norm=norm, horizon=horizon, dtype=dtype
         )
         state = np.zeros((found.rows, found.lanes), dtype=found.dtype)
-        self._begin(found, FreshNoise() if noise is None else noise, os.urandom(16), 0, state)
+        self._begin(found, noise_sources.checked(noise), os.urandom(16), 0, state)
 
     def _begin(
         self, found: Correlation, noise: NoiseSource, identity: bytes, steps: int, state: Floats
@@ -84,15 +93,13 @@ class CorrelatedNoise:
             mix_of,  # compiled, loaded when the first series is made
         )
 
-        if not hasattr(noise, "bound"):
-            raise InvalidType(f"noise must be a noise source, got {type(noise).__name__}")
         self._steps = steps
         self._correlation = found
         self._mix = mix_of(found.pair.taps, found.dtype)
         self._unit = found.stddev / GRID / float(found.pair.right(1)[0])
         self._law = gaussian.table(GRID)
         self._drawer = noise.bound(found.digest)
-        self._source = repr(noise)
+        self._noise = noise.identity
         self._identity = identity
         self._state = state
         self._ahead, self._ahead_from = state[:0], 0
@@ -255,8 +262,8 @@ class CorrelatedNoise:
         """The whole state but the noise's key.  It tells of past noise: keep it as the data."""
         with self._turn.own():
             self._admit(0)
-            found = self._correlation
-            return written(Saved(found, self._source, self._identity, self.steps, self._state))
+            series = self._correlation
+            return packed(SavedSeries(series, self._noise, self._identity, self.steps, self._state))
 
     @classmethod
     def load(cls, data: bytes, *, noise: NoiseSource | None = None) -> CorrelatedNoise:
@@ -267,9 +274,8 @@ class CorrelatedNoise:
         from here.
         """
         saved = read(data)
-        source = FreshNoise() if noise is None else noise
-        if repr(source) != saved.source:
-            raise Refused(f"noise must be {saved.source}, as it was when the series was saved")
+        source = noise_sources.checked(noise)
+        check_noise(saved.noise, source, "series")
         if saved.steps < turn_of(saved.identity).taken:
             raise Refused("the saved state must not be older than what was handed out since")
         found = cls.__new__(cls)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hushfade import check
+from hushfade.crossing.noise_sources import Identity
 from hushfade.decay import Decay
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue, Refused
 from hushfade.factors.compact_taps import compact
@@ -25,10 +26,12 @@ from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps, ListedTaps, Taps
 from hushfade.planning import plan_file
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.stream import container
 
 Floats = NDArray[Any]  # float32 or float64
 
-MAGIC = b"hushfade correlated noise 1\n"
+MAGIC, OLD_MAGIC = b"hushfade correlated noise 2\n", b"hushfade correlated noise 1\n"
+_NOISE = "the saved noise"
 _ROOM = 2.0**34  # between the noise's deviation and the ends of its dtype
 
 
@@ -75,7 +78,7 @@ class Correlation:
     def digest(self) -> bytes:
         """SHA-256 of the whole series: taps and shape, and what is promised of it."""
         return hashlib.sha256(
-            MAGIC + _text({"decay": repr(self.pair.decay), **_promise(self)})
+            OLD_MAGIC + _text({"decay": repr(self.pair.decay), **_promise(self)})
         ).digest()
 
 
@@ -222,59 +225,45 @@ def _text(document: dict[str, Any]) -> bytes:
 
 
 @dataclass(frozen=True)
-class Saved:
-    """What a saved series holds."""
+class SavedSeries:
+    """The contents of a saved series."""
 
     correlation: Correlation
-    source: str  # the noise source's repr
+    noise: Identity | str  # a text in states of 0.1.0
     identity: bytes
     steps: int
     state: Floats
 
 
-def written(saved: Saved) -> bytes:
-    """The file's bytes: a magic line, a JSON header, the state, a checksum."""
-    found = saved.correlation
+def packed(saved: SavedSeries) -> bytes:
+    """The bytes of a saved series."""
+    correlation = saved.correlation
     header = {
-        **_promise(found),
-        "decay": plan_file.decay_document(found.pair.decay),
-        "noise": saved.source,
+        **_promise(correlation),
+        "decay": plan_file.decay_document(correlation.pair.decay),
+        "noise": saved.noise,
         "identity": saved.identity.hex(),
         "steps": saved.steps,
     }
-    text = _text(header)
-    state = saved.state.astype(found.dtype.newbyteorder("<"), copy=False)
-    parts = [MAGIC, len(text).to_bytes(8, "little"), text, state.tobytes()]
-    checksum = hashlib.sha256()
-    for part in parts:  # the state may be large: it is not put together twice
-        checksum.update(part)
-    return b"".join([*parts, checksum.digest()])
+    return container.packed(MAGIC, header, [saved.state])
 
 
-def read(data: bytes) -> Saved:
-    """The contents of whole bytes; the checksum finds accidents, not forgers."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise Refused(f"the saved noise must be bytes, got {type(data).__name__}")
-    raw = memoryview(data).cast("B")
-    if bytes(raw[: len(MAGIC)]) != MAGIC:
-        raise Refused(f"the saved noise must be of format {MAGIC.decode().strip()!r}")
-    start = len(MAGIC) + 8
-    if len(raw) < start + 32 or hashlib.sha256(raw[:-32]).digest() != raw[-32:]:
-        raise Refused("the saved noise must be whole: its checksum does not match")
-    end = start + int.from_bytes(raw[len(MAGIC) : start], "little")
+def read(data: bytes) -> SavedSeries:
+    """The contents of a saved series, checked against its own description."""
+    frame = container.opened(data, (MAGIC, OLD_MAGIC), _NOISE)
     try:
-        with np.errstate(all="ignore"):  # a number that overflows is refused by what it makes
-            return _saved(json.loads(bytes(raw[start:end])), raw[end:-32])
+        with np.errstate(all="ignore"):  # a number that overflows is rejected by what it makes
+            return _read(frame)
     except HushfadeError:
         raise
     except (
         KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, IndexError
     ):  # fmt: skip
-        raise Refused("the saved noise must have the header and the state of its kind") from None
+        raise Refused(f"{_NOISE} does not have the header and state of its format") from None
 
 
-def _saved(header: Any, kept: memoryview) -> Saved:
-    series = header["series"]
+def _read(frame: container.Frame) -> SavedSeries:
+    header, series = frame.header, frame.header["series"]
     gain = None if series["gain"] is None else np.array(series["gain"])
     decay = plan_file.decay_from(header["decay"])
     guarantee = Guarantee(**header["guarantee"])
@@ -282,10 +271,15 @@ def _saved(header: Any, kept: memoryview) -> Saved:
     pair = Factorization(decay, _taps(series["taps"]), series["horizon"], gain)
     dtype, norm = _float(series["dtype"]), check.positive(norm=header["norm"])
     change = _change(pair, guarantee, norm, dtype)
-    found = Correlation(pair, _shape(series["shape"]), dtype, guarantee, norm, change)
-    if _series(found) != series or header["sensitivity"] != change:
-        raise Refused("the saved noise must be as it was written, but a field differs")
-    steps = check.count(steps=header["steps"], least=0, most=found.pair.horizon or 2**61)
-    state = np.frombuffer(kept, dtype=found.dtype.newbyteorder("<")).astype(found.dtype)
-    rows = state.reshape(found.rows, found.lanes)
-    return Saved(found, str(header["noise"]), bytes.fromhex(header["identity"]), steps, rows)
+    correlation = Correlation(pair, _shape(series["shape"]), dtype, guarantee, norm, change)
+    if _series(correlation) != series or header["sensitivity"] != change:
+        raise Refused(f"{_NOISE} has been changed: a field differs from what its factors give")
+    steps = check.count(steps=header["steps"], least=0, most=correlation.pair.horizon or 2**61)
+    kind = dtype.newbyteorder("<").str
+    listed = [[kind, correlation.rows * correlation.lanes]]
+    if frame.magic == MAGIC and header["arrays"] != listed:
+        raise Refused(f"{_NOISE} does not have the state of its factors")
+    (state,) = container.split(frame.body, listed, (kind,), _NOISE)
+    rows = state.reshape(correlation.rows, correlation.lanes)
+    identity = bytes.fromhex(header["identity"])
+    return SavedSeries(correlation, header["noise"], identity, steps, rows)

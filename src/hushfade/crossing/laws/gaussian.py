@@ -112,7 +112,7 @@ class Words(Protocol):
 
 @cache
 def loops() -> ModuleType:
-    """The module `kernels`, loaded when first used."""
+    """The module `sampling`, loaded on first use."""
     from hushfade.crossing import sampling as kernels
 
     return kernels

@@ -1,0 +1,75 @@
+"""Runs the audit: `python -m dev.audits [--quick] [--only PAGE]`.
+
+A full run writes three pages under docs/results: the audit itself with its seeded bugs, the other
+libraries' auditors, and the fuzzers.  A quick one draws less and is printed.  The exit code is 1 if
+a check failed or a bug was not caught.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+from dev import findings_page
+from dev.audits import bug_search, false_alarms, full_audit, fuzzing, mutants, other_auditors
+from dev.audits.effort import FULL, QUICK, Size
+from dev.findings import Part
+from dev.progress import progress
+
+
+def ours(size: Size) -> Iterator[Part]:
+    """The audit of hushfade, the bugs that it must notice, and how often it accuses falsely.
+
+    The audit of hushfade keeps one core busy, so it runs in parallel with the others.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other_core:
+        audited = other_core.submit(full_audit.parts, size)
+        others = [bug_search.part(size), mutants.part(size), false_alarms.part(size)]
+        yield from audited.result()
+    yield from others
+
+
+def others(size: Size) -> Iterator[Part]:
+    """Other libraries on the same releases."""
+    yield other_auditors.part(size)
+
+
+def fuzzed(size: Size) -> Iterator[Part]:
+    """Every parser and loader."""
+    yield fuzzing.part(size)
+
+
+# The title and the parts of each page under docs/results.
+PAGES: dict[str, tuple[str, Callable[[Size], Iterator[Part]]]] = {
+    "audit": ("Audit", ours),
+    "auditors": ("Audit: other auditors", others),
+    "fuzzing": ("Audit: fuzzing", fuzzed),
+}
+
+
+def main() -> int:
+    """The pages; 1 if anything failed."""
+    parser = argparse.ArgumentParser(prog="python -m dev.audits")
+    parser.add_argument("--quick", action="store_true", help="fewer draws, printed")
+    parser.add_argument("--only", choices=PAGES, help="one page")
+    chosen = parser.parse_args()
+    failed = False
+    for name in [chosen.only] if chosen.only else PAGES:
+        title, made = PAGES[name]
+        parts = list(made(QUICK if chosen.quick else FULL))
+        text = findings_page.page(parts, title=title)
+        if chosen.quick:
+            print(text)
+        else:
+            findings_page.write(text, name)
+            progress(f"written: docs/results/{name}.md")
+        progress(findings_page.summary(parts))
+        failed |= any(finding.passed is False for part in parts for finding in part.findings)
+    return int(failed)
+
+
+if __name__ == "__main__":  # a worker of `seeds` imports this module again
+    sys.exit(main())

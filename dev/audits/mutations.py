@@ -1,0 +1,354 @@
+"""What is changed in hushfade's own lines to make its mutants, and the plans they are sought on.
+
+Left out: changes that no release can show, such as a state older by one step that is loaded, since
+each of its steps is refused, or a state of another plan than the one that is said; what happens
+after a step was interrupted, which is named as a limit in docs/audit.md; and a law that differs by
+less than the audit's numbers can tell, as where every place inside a cell of the noise's table is
+kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hushfade import Exponential, Guarantee, NoDecay, Plan, PowerLaw, SlidingWindow, plan
+
+Edit: TypeAlias = tuple[str, str, str]
+"""A file below src/hushfade, its text, and what stands there instead."""
+
+ONE = Guarantee(1, 1e-6)
+PLANS: dict[str, Callable[[], Plan]] = {
+    "numbers": lambda: plan(Exponential(half_life=24), ONE),
+    "below zero": lambda: plan(Exponential(half_life=8), ONE, low=-2, high=1),
+    "keys": lambda: plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"]),
+    "vectors": lambda: plan(
+        Exponential(half_life=3), Guarantee(1, 1e-6, records_per_step=2), width=3, norm=1.0
+    ),
+    "often": lambda: plan(
+        Exponential(half_life=8), Guarantee(1, 1e-6, participations=3, separation=4)
+    ),
+    "replaced": lambda: plan(
+        PowerLaw(power=1), Guarantee(2, 1e-8, neighbours="replace"), low=-1, high=2
+    ),
+    "moved": lambda: plan(
+        Exponential(half_life=8), Guarantee(1, 1e-6, neighbours="replace"), keys=["at", "ch"]
+    ),
+    "window": lambda: plan(SlidingWindow(length=5), ONE),
+    "counting": lambda: plan(NoDecay(), ONE, horizon=48, method="normalized"),
+    "counting by key": lambda: plan(
+        NoDecay(), ONE, horizon=48, method="normalized", keys=["at", "ch", "de"]
+    ),
+    "ending": lambda: plan(NoDecay(), ONE, horizon=48),
+    # its bounds lie between two points of the grid
+    "halves": lambda: plan(
+        Exponential(half_life=8),
+        Guarantee(1, 1e-6, neighbours="replace"),
+        low=-1.5,
+        high=1.5,
+        resolution=1.0,
+    ),
+    # a few ten thousand of its records are more than a step may have
+    "fine": lambda: plan(Exponential(half_life=24), Guarantee(100, 1e-6), resolution=2.0**-28),
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What is changed, and the plans on which it is sought."""
+
+    edits: tuple[Edit, ...]
+    plans: tuple[str, ...] = ("numbers",)
+
+
+def one(file: str, old: str, new: str, *plans: str) -> Mutant:
+    """A single edit, sought on a plan for numbers unless others are said."""
+    return Mutant(((file, old, new),), plans or ("numbers",))
+
+
+def _ends_at(sigmas: str) -> Mutant:
+    """The noise's table ends at so many sigmas."""
+    line = "        above.append(min(total >> (_BITS - 127), ceiling))\n"
+    end = f"        if (len(above) << k) > {sigmas} * sigma:\n"
+    stop = "            above.append(1 << 127)\n            return above\n"
+    return one("crossing/laws/gaussian.py", line, line + end + stop)
+
+
+MUTANTS: dict[str, Mutant] = {
+    # The live mechanism ----------------------------------------------------------------------
+    "live noise is always drawn from step 0": one(
+        "stream/stream.py",
+        "self._engine.noise(self.steps, n)",
+        "self._engine.noise(0, n)",
+    ),
+    "live noise is always drawn from step 0, if it is fresh": one(
+        "stream/stream.py",
+        "self._engine.noise(self.steps, n)",
+        "self._engine.noise(0 if self._engine.drawer._fresh else self.steps, n)",
+    ),
+    "live noise is counted from where this copy began": one(
+        "stream/stream.py",
+        "self._engine.noise(self.steps, n)",
+        "self._engine.noise(self.steps - self._drawn_from, n)",
+    ),
+    "live noise is taken in its order, not by its step": Mutant(
+        (
+            ("stream/stream.py", "x, self._ahead[at], self._", "x, self._ahead.pop(0), self._"),
+            ("stream/stream.py", "self._ahead[at][None, :]", "self._ahead.pop(0)[None, :]"),
+        ),
+        ("numbers", "keys"),
+    ),
+    "live noise is a hundredth after the first that was drawn ahead": one(
+        "stream/stream.py",
+        "        self._stddevs = stddevs\n",
+        "        self._stddevs = stddevs\n"
+        "        from hushfade.crossing.laws import gaussian\n"
+        "        self._engine.law = gaussian.table(max(1.0, self.plan.sigma / 100))\n",
+    ),
+    "the stddev that is told is a tenth after the first told ahead": one(
+        "stream/stream.py",
+        "        self._stddevs = stddevs\n",
+        "        self._stddevs = [d / 10 if self.steps else d for d in stddevs]\n",
+    ),
+    "a live step does not mark its step as taken": one(
+        "stream/stream.py", "            turn.taken = step + 1\n", ""
+    ),
+    "a live step does not look whose turn it is": one(
+        "stream/stream.py", "turn.taken <= step < self._ahead_until", "step < self._ahead_until"
+    ),
+    "a live step of keys does not look whose turn it is": one(
+        "stream/stream.py",
+        "self._turn.taken <= self.steps < self._ahead_until",
+        "self.steps < self._ahead_until",
+        "keys",
+    ),
+    "a run marks one step too few as taken": one(
+        "stream/stream.py",
+        "self._turn.taken = self.steps + len(x)",
+        "self._turn.taken = self.steps + len(x) - 1",
+    ),
+    "a run draws from its own step 0": one(
+        "stream/stream.py",
+        "self._engine.noise(self.steps, part.stop - part.start)",
+        "self._engine.noise(part.start, part.stop - part.start)",
+    ),
+    "a run has noise in its first 32,768 draws only": one(
+        "stream/stream.py",
+        "self._engine.noise(self.steps, part.stop - part.start)",
+        "self._engine.noise(self.steps, part.stop - part.start) * (part.start == 0)",
+    ),
+    "a run may end after the horizon": one(
+        "stream/stream.py", "self.steps + steps > horizon", "self.steps + 1 > horizon", "ending"
+    ),
+    "a loaded stream draws with a sigma of 8": one(
+        "stream/stream.py",
+        "        stream._drawn_from = stream._ahead_from",
+        "        from hushfade.crossing.laws import gaussian\n"
+        "        stream._engine.law = gaussian.table(8.0)\n"
+        "        stream._drawn_from = stream._ahead_from",
+    ),
+    "a loaded stream takes noise of another kind": one(
+        "stream/stream.py", "        state.check_noise(source)\n", ""
+    ),
+    "traces are loaded without their noise": one(
+        "stream/stream.py", "trace.z[None, :]", "0 * trace.z[None, :]"
+    ),
+    "a trace holds the noise of the step after it": one(
+        "stream/stream.py",
+        "self._engine.noise(self.steps - 1, 1)",
+        "self._engine.noise(self.steps, 1)",
+    ),
+    # Records and totals ----------------------------------------------------------------------
+    "a total by step_total may be of any size": one(
+        "private/grid.py",
+        "if -most <= units <= most and units.is_integer()",
+        "if units.is_integer()",
+    ),
+    "an integer by step_total counts a thousand times": one(
+        "private/grid.py",
+        "        if not exact:\n",
+        "        units *= 1000 if kind is int else 1\n        if not exact:\n",
+    ),
+    "integer totals of a run count twice": one(
+        "private/grid.py", "round(1.0 / self.resolution)", "round(2.0 / self.resolution)"
+    ),
+    "integer totals of a run may be of any size": one(
+        "private/grid.py",
+        "if array.size and (int(array.max()) > limit or int(array.min()) < -limit):",
+        "if False:",
+    ),
+    "negative totals of a run may be of any size": one(
+        "private/grid.py", "float(totals.min()) >= -limit and float", "float"
+    ),
+    "sums of records may be of any size": one(
+        "private/grid.py",
+        "int(self._bounded(np.array([self._sum(records)]))[0])",
+        "self._sum(records)",
+        "fine",
+    ),
+    "integer records are not clipped": one(
+        "private/grid.py",
+        "clipped = np.clip(numbers, self.low, self.high)",
+        "clipped = numbers if values.dtype.kind in 'iu' else np.clip(numbers, self.low, self.high)",
+    ),
+    "float32 records are not clipped": one(
+        "private/grid.py",
+        "clipped = np.clip(numbers, self.low, self.high)",
+        "clipped = numbers if values.dtype == np.float32 else "
+        "np.clip(numbers, self.low, self.high)",
+    ),
+    "records half way go to the even neighbour": one(
+        "private/grid.py",
+        "np.floor(clipped / self.resolution + 0.5)",
+        "np.rint(clipped / self.resolution)",
+        "halves",
+    ),
+    "quantise does not clip": one(
+        "private/grid.py",
+        'return self._units(_numbers(values, "values")) * self.resolution',
+        'return np.rint(_numbers(values, "values") / self.resolution) * self.resolution',
+    ),
+    # Noise -----------------------------------------------------------------------------------
+    "the noise's table ends at 3.2 sigma": _ends_at("3.2"),
+    "the noise's table ends at 4 sigma": _ends_at("4.0"),
+    "draws are clipped at 3.3 sigma": one(
+        "crossing/random_bits.py",
+        "        words.end()\n",
+        "        np.clip(out, -round(3.3 * law.sigma), round(3.3 * law.sigma), out=out)\n"
+        "        words.end()\n",
+    ),
+    "fresh noise has a key of 16 bits": one(
+        "crossing/noise_sources.py",
+        "return Drawer(os.urandom(32), fresh=True)",
+        "return Drawer(os.urandom(2) * 16, fresh=True)",
+    ),
+    "half of the key is used": one(
+        "crossing/noise_sources.py",
+        "hmac.digest(self._key, context",
+        "hmac.digest(self._key[:16], context",
+    ),
+    "the epoch is not in the key": one(
+        "crossing/noise_sources.py", ' + self.epoch.to_bytes(8, "little")', ""
+    ),
+    "a forked child keeps words of its parent's key": one(
+        "crossing/random_bits.py",
+        "self.__init__(os.urandom(32), fresh=True)",
+        "self._cipher = Cipher(algorithms.AES(os.urandom(32)), modes.ECB())",
+    ),
+    "draws do not look at their first lane": one(
+        "crossing/random_bits.py", "words.begin(step, lanes, lane)", "words.begin(step, lanes, 0)"
+    ),
+    "draws begin anew after 8,192 in one go": one(
+        "crossing/sampling.py", "row = np.uint64(step + start // lanes)", "row = np.uint64(step)"
+    ),
+    "the sign is a bit of the place": one(
+        "crossing/sampling.py",
+        "        out[i] = (np.int64(m << np.uint64(k)",
+        "        s = np.int64(b & np.uint64(1))\n        out[i] = (np.int64(m << np.uint64(k)",
+    ),
+    # The crossing ----------------------------------------------------------------------------
+    "a live step takes its noise away": one(
+        "crossing/step.py", "y = cross(v, z, ", "y = cross(v, -z, "
+    ),
+    "a live step looks back a row short where its ring ends": one(
+        "crossing/step.py",
+        "(row if row >= 0 else row + past)",
+        "(row if row >= 0 else row + past - 1)",
+    ),
+    "a live renewal begins with the one before": one(
+        "crossing/step.py", "            F[renewed] = 0.0\n", "", "window"
+    ),
+    "a live window ends a step early": one(
+        "crossing/step.py", "row = here - length\n", "row = here - length + 1\n", "window"
+    ),
+    "a block is divided by its first gain": one(
+        "crossing/step.py", "z[start + i], gain[t + i])", "z[start + i], gain[t])", "counting"
+    ),
+    "keys are not divided by their gain": one(
+        "crossing/step.py", "noise[lane], weight)", "noise[lane], 1)", "counting by key"
+    ),
+    "keys beyond the 256th have the noise of the first": one(
+        "crossing/step.py", "z[i][low:end]", "z[i][: end - low]", "keys"
+    ),
+    # The plan --------------------------------------------------------------------------------
+    "the taps' energy is halved": one(
+        "factors/taps.py", "total / (1 << 2 * self.bits)", "total / (2 << 2 * self.bits)"
+    ),
+    "the taps change a step too early": one(
+        "factors/taps.py", "!= self.integers[:-1]) + 1", "!= self.integers[:-1])"
+    ),
+    "appearances are thought a step farther apart": one(
+        "planning/plan.py",
+        "separation=self.guarantee.separation\n        )\n        change",
+        "separation=self.guarantee.separation + 1\n        )\n        change",
+        "often",
+    ),
+    "a record that moves to another key is forgotten": one(
+        "planning/plan.py", "keyed=grid.keys is not None", "keyed=False", "moved"
+    ),
+    "the error that is told is of one step's noise": one(
+        "planning/plan.py",
+        "self.noise_stddev * self.pair.errors(self._steps(n))",
+        "self.noise_stddev * np.abs(self.pair.left(self._steps(n)))",
+    ),
+    "the largest total leaves no room": one(
+        "planning/plan.py", "_ROOM = 2.0**54", "_ROOM = 2.0**66", "counting"
+    ),
+    "a replaced record's bounds are added": one(
+        "privacy/guarantee.py", "most * (high - low)", "most * (high + low)", "replaced"
+    ),
+    "a record's lower bound is forgotten": one(
+        "privacy/guarantee.py", "max(abs(low), abs(high))", "abs(high)", "below zero"
+    ),
+    "several vectors in a step count as one": one(
+        "privacy/guarantee.py", "self.records_per_step * (norm if", "(norm if", "vectors"
+    ),
+    "mu is for a delta a thousandth larger": one(
+        "privacy/guarantee.py", "_SAFE = 1.0 - 1e-9", "_SAFE = 1.0 + 1e-3"
+    ),
+    # Keys ------------------------------------------------------------------------------------
+    "keyed noise is not bound to decay, guarantee and horizon": one(
+        "planning/plan_file.py",
+        "    text = json.dumps(document, sort",
+        "    left_out = {'decay', 'guarantee', 'horizon'}\n"
+        "    document = {k: v for k, v in document.items() if k not in left_out}\n"
+        "    text = json.dumps(document, sort",
+    ),
+    "a saved stream does not know its epoch": one(
+        "crossing/noise_sources.py",
+        '"epoch": self.epoch, ',
+        "",
+    ),
+    # Copies, children and saved states -------------------------------------------------------
+    "copies of a stream do not share their turn": one(
+        "stream/ownership.py", "_turns.setdefault(identity, Turn())", "Turn()"
+    ),
+    "a forked child keeps its parent's lock": one(
+        "stream/ownership.py", "        inherited.lock = Elsewhere()\n", ""
+    ),
+    "a forked child forgets what its parent released": one(
+        "stream/ownership.py", "Turn(inherited.taken)", "Turn()"
+    ),
+    "the mark of a process stays in its child": one(
+        "stream/ownership.py", "_WIPE_ON_FORK = 18", "_WIPE_ON_FORK = 19"
+    ),
+    "a saved state loses half of its digits": one(
+        "stream/saved_state.py",
+        "return SavedState(plan, noise, identity, steps, integers, floats)",
+        "return SavedState(plan, noise, identity, steps, integers, floats.astype('f4'))",
+    ),
+    "changed bytes of a state are taken": one(
+        "stream/container.py",
+        "or hashlib.sha256(raw[:-_CHECKSUM]).digest() != raw[-_CHECKSUM:]",
+        "",
+    ),
+    "a trace's totals are taken for its noise": one(
+        "stream/saved_state.py",
+        "return Trace(step, x, z)",
+        "return Trace(step, z, x)",
+    ),
+    "a trace of another stream is taken": one(
+        "stream/saved_state.py", 'if header.get("identity") != identity.hex() or type', "if type"
+    ),
+}

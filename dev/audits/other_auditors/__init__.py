@@ -1,0 +1,20 @@
+"""Third-party auditors on hushfade's releases, beside the μ-test.
+
+`jax_privacy`, `privacy_estimates` and `empirical_privacy` are scripts for another Python, one that
+has that library and not hushfade: neither they nor this module import it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dev.audits.effort import Size
+    from dev.findings import Part
+
+
+def part(size: Size) -> Part:
+    """What each auditor that can be installed says of hushfade, and of broken mechanisms."""
+    from dev.audits.other_auditors import comparison
+
+    return comparison.part(size)

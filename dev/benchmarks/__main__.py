@@ -1,0 +1,77 @@
+"""Runs the benchmarks: `python -m dev.benchmarks [--only NAME] [--quick]`.
+
+A whole run writes docs/results/benchmarks.md and its pictures, and a page for each module that has
+its own; `--only` such a module writes that page alone.  Any other part, and a quick run, is printed
+instead, so that a page always comes from one whole run on one machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+
+from dev.benchmarks import (
+    compact_factors,
+    counting,
+    files,
+    growth,
+    noise,
+    peer_comparison,
+    power_series,
+    report,
+    service,
+    spark,
+    startup,
+    stream,
+    theory,
+)
+from dev.benchmarks.report import Section
+from dev.progress import progress
+
+# A module joins by a function from the number of rounds to its sections.
+BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
+    "noise": noise.sections,
+    "stream": stream.sections,
+    "counting": counting.sections,
+    "files": files.sections,
+    "growth": growth.sections,
+    "beside": peer_comparison.sections,
+    "startup": startup.sections,
+    "compact": compact_factors.sections,
+    "series": power_series.sections,
+    "theory": theory.sections,
+}
+OWN_PAGES: dict[str, Callable[[int], Iterable[Section]]] = {
+    "service": service.sections,
+    "spark": spark.sections,
+}
+
+ROUNDS, QUICK_ROUNDS = 7, 2
+
+
+def main() -> None:
+    """The chosen sections, measured in order, as one page."""
+    parser = argparse.ArgumentParser(prog="python -m dev.benchmarks")
+    parser.add_argument("--only", choices=sorted(BENCHES | OWN_PAGES), help="one module")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, printed")
+    chosen = parser.parse_args()
+    rounds = QUICK_ROUNDS if chosen.quick else ROUNDS
+    pages = {"benchmarks": BENCHES} | {name: {name: OWN_PAGES[name]} for name in OWN_PAGES}
+    if chosen.only in OWN_PAGES:
+        pages = {chosen.only: pages[chosen.only]}
+    elif chosen.only:
+        pages = {"benchmarks": {chosen.only: BENCHES[chosen.only]}}
+    whole = not chosen.quick and (not chosen.only or chosen.only in OWN_PAGES)
+    for page, modules in pages.items():
+        sections: list[Section] = []
+        for name, measured in modules.items():
+            progress(f"{name}:")
+            sections.extend(measured(rounds))
+        if whole:
+            report.write(sections, rounds, page)
+        else:
+            print(report.page(sections, rounds, page))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Beside peers: our jobs and those of other libraries, in turn, each in its own process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+
+from dev.benchmarks.noise import SIGMAS
+from dev.benchmarks.peer_process import PEERS, TITLES
+from dev.benchmarks.peer_rounds import Ours, Peers, Theirs, compared, in_turn, section
+from dev.benchmarks.peers.protocol import Round, Work, measured, yardstick
+from dev.benchmarks.report import GOAL_COLUMNS, NOT_MEASURED, Section, goal_cells, ratio_cells
+from dev.benchmarks.startup import planned
+from dev.benchmarks.stream import (
+    COUNTING,
+    EXPONENTIAL,
+    GUARANTEE,
+    HORIZON,
+    LIVE,
+    STEPS,
+    by_new_streams,
+    plans,
+    started,
+    totals,
+    warm_up,
+)
+from dev.benchmarks.timing import each
+from hushfade import NoDecay, UnsafeSeededNoise
+from hushfade.crossing.laws import gaussian
+from hushfade.training.correlated_noise import CorrelatedNoise
+
+WIDE, WIDE_STEPS = 10**6, 256
+LIVE_GOAL = 0.1  # of the live BLT step of JAX Privacy
+BLT_STEP = ("jax_privacy", "BLT step")
+
+
+def sections(rounds: int) -> Iterator[Section]:
+    """Who is there, then live steps, many steps, wide noise, plans, and draws."""
+    warm_up()
+    with ExitStack() as stack:
+        peers = Peers(stack)
+        yield present(peers)
+        yield planning(peers, max(1, rounds // 3))  # its searches take long
+        yield from live(peers, rounds)
+        yield many(peers, rounds)
+        yield wide(peers, max(1, rounds // 3))
+        yield draws(peers, rounds)
+
+
+def present(peers: Peers) -> Section:
+    """The libraries, their versions, and why one is missing."""
+    rows = []
+    for name, wanted in PEERS.items():
+        if name in peers.absent:
+            rows.append((TITLES[name], ", ".join(wanted), f"not there: {peers.absent[name]}"))
+        else:
+            versions = peers.running[name].versions.items()
+            held = ", ".join(f"{library} {number}" for library, number in versions)
+            rows.append((TITLES[name], held, "measured"))
+    return Section(
+        "Beside peers: who is there",
+        "Each in an environment of its own, with these versions, asked by a pipe.  A cost *in "
+        "normals* is a step's time over that of one numpy normal, drawn 10^6 at a time before and "
+        "after each round in the same process, best of six; ours and theirs take turns and are "
+        "compared in that unit.",
+        ("library", "versions", "state"),
+        rows,
+    )
+
+
+def live(peers: Peers, rounds: int) -> Iterator[Section]:
+    """One call from Python a step, one number a step."""
+    values: list[float] = totals(LIVE).tolist()
+    exponential, counting = f"step_total, {EXPONENTIAL}", f"step_total, {COUNTING}"
+    correlated = "CorrelatedNoise.next, counting, width 1"
+    noise = _noise(1)
+    ours: Ours = {
+        exponential: _work(each(started(plans()[EXPONENTIAL]).step_total, values), LIVE),
+        counting: _work(each(started(plans()[COUNTING]).step_total, values), LIVE),
+        correlated: _work(lambda: [noise.next() for _ in range(LIVE)], LIVE),
+    }
+    theirs = [
+        Theirs(*BLT_STEP, counting),
+        Theirs(*BLT_STEP, correlated),
+        Theirs("opake", "BLT step, counting", counting),
+        Theirs("opake", "BLT step, half-life 24", exponential),
+        Theirs("tf_privacy", "tree", counting),
+    ]
+    mine, other = in_turn(ours, theirs, peers, rounds)
+    yield section(
+        "Beside peers: live steps",
+        "The time of one step.  JAX Privacy: one compiled `update` a step, its BLT optimised for "
+        "2^20 steps, float32.  "
+        "opake-dpftrl: its BLT for 2^12 steps, beyond which its optimiser takes minutes; float32.  "
+        "TensorFlow Privacy: Honaker's tree.  Theirs add noise to what the caller sums, ours "
+        "publishes the sum itself from exact integers.",
+        theirs,
+        mine,
+        other,
+    )
+    blt = other[Theirs(*BLT_STEP, "").name]
+    rows = []
+    for name in (exponential, counting):
+        if blt.why:
+            rows.append((name, "-", "-", f"≤ {LIVE_GOAL:g}×", NOT_MEASURED))
+        else:
+            times = compared(mine[name].rounds, blt.rounds)
+            rows.append((name, *ratio_cells(times), *goal_cells(times.best, LIVE_GOAL, "×")))
+    yield Section(
+        "Beside peers: a live step against JAX Privacy's",
+        "From the table above, the other way round: ours over the live BLT step.",
+        ("job", "best", "spread", *GOAL_COLUMNS),
+        rows,
+    )
+
+
+def many(peers: Peers, rounds: int) -> Section:
+    """Many steps in one call."""
+    x = totals(STEPS)
+    exponential, counting = f"run, {EXPONENTIAL}", f"run, {COUNTING}"
+    correlated = "CorrelatedNoise.next_many, counting, width 1"
+    noises = [_noise(1) for _ in range(rounds + 1)]  # each has a horizon of 2^20
+    ours: Ours = {
+        name: _work(by_new_streams(plans()[of], rounds, lambda stream: stream.run(x)), STEPS)
+        for name, of in ((exponential, EXPONENTIAL), (counting, COUNTING))
+    } | {correlated: _work(lambda: noises.pop().next_many(STEPS), STEPS)}
+    theirs = [
+        Theirs("jax_privacy", "BLT scan, 10^6 steps", counting),
+        Theirs("jax_privacy", "BLT scan, 10^6 steps", correlated),
+        Theirs("jax_privacy", "BLT scan of updates, 10^5 steps", correlated),
+        Theirs("jax_privacy", "Toeplitz scan, 2^14 steps", counting, "quadratic"),
+        Theirs("jax_privacy", "Toeplitz scan, 64 bands, 10^5 steps", correlated),
+        Theirs("jax_privacy", "banded scan, 64 bands, 10^5 steps", correlated),
+        Theirs("pandas", "ewm mean, half-life 24", exponential, "not private"),
+    ]
+    mine, other = in_turn(ours, theirs, peers, rounds)
+    return section(
+        "Beside peers: many steps at once",
+        "The time of one step of 10^6, or of as many as are said.  `run` publishes the sums, from "
+        "exact integers; `CorrelatedNoise` and JAX Privacy make float32 noise for what the caller "
+        "sums.  JAX Privacy: one compiled scan over noise that is all drawn before; *of updates* "
+        "draws it step by step.  Its Toeplitz scan, the square root in full, is quadratic: each "
+        "step of a longer one costs more in proportion.",
+        theirs,
+        mine,
+        other,
+    )
+
+
+def wide(peers: Peers, rounds: int) -> Section:
+    """Noise for a model of 10^6 coordinates."""
+    name = f"CorrelatedNoise.next, counting, width 10^6, {WIDE_STEPS} steps"
+    noise = _noise(WIDE)
+    ours: Ours = {name: _work(lambda: [noise.next() for _ in range(WIDE_STEPS)], WIDE_STEPS)}
+    theirs = [
+        Theirs("jax_privacy", "BLT step, width 10^6", name),
+        Theirs("opake", "BLT step, counting, width 10^6", name),
+    ]
+    mine, other = in_turn(ours, theirs, peers, rounds)
+    return section(
+        "Beside peers: noise of width 10^6",
+        f"The time of one step of {WIDE_STEPS}, of opake-dpftrl 16, in float32, best of {rounds}.",
+        theirs,
+        mine,
+        other,
+    )
+
+
+def planning(peers: Peers, rounds: int) -> Section:
+    """From a wish to factors: our plans and the optimisers of BLTs."""
+    exponential, counting = "plan, exponential, half-life 24", "plan, counting, horizon 2^20"
+    compact, compact_faded = "compact, counting, horizon 2^20", "compact, exponential, half-life 24"
+    decays = {"half": "Exponential(half_life=24)", "count": f"NoDecay(), horizon={HORIZON}"}
+    ours: Ours = {
+        exponential: partial(_planned, f"plan({decays['half']}, guarantee=guarantee)"),
+        counting: partial(_planned, f"plan({decays['count']}, guarantee=guarantee)"),
+        compact: partial(_planned, f"compact({decays['count']})"),
+        compact_faded: partial(_planned, f"compact({decays['half']})"),
+    }
+    theirs = [
+        Theirs("jax_privacy", "optimise BLT, n = 2^20", compact),
+        Theirs("jax_privacy", "optimise BLT, n = 2^20", counting),
+        Theirs("opake", "optimise BLT, half-life 24, n = 2^12", compact_faded),
+        Theirs("opake", "optimise BLT, half-life 24, n = 2^12", exponential),
+        Theirs("opake", "optimise BLT, counting, n = 2^12", compact),
+    ]
+    mine, other = in_turn(ours, theirs, peers, rounds)
+    return section(
+        "Beside peers: planning",
+        f"The time of one plan or search, best of {rounds}; ours in a fresh interpreter that has "
+        "planned another decay, theirs with the compilation that every search needs.  A plan of "
+        "ours uses the square root; `compact` finds a few exponentials, as a BLT has.",
+        theirs,
+        mine,
+        other,
+    )
+
+
+def draws(peers: Peers, rounds: int) -> Section:
+    """Noise alone."""
+    (label, sigma), *_ = SIGMAS.items()
+    drawer, law = UnsafeSeededNoise(1).bound(b""), gaussian.table(sigma)
+    name = f"a draw, {label}"
+    ours: Ours = {name: _work(lambda: drawer.draws(law, 0, STEPS, 1), STEPS)}
+    theirs = [
+        Theirs("opendp", "Gaussian, integers", name),
+        Theirs("opendp", "Gaussian, floats", name),
+        Theirs("jax_privacy", "normals, float32", name, "not exact"),
+    ]
+    mine, other = in_turn(ours, theirs, peers, rounds)
+    return section(
+        "Beside peers: draws",
+        "The time of one draw.  Ours: 10^6 at once of the Gaussian rounded to a grid, exact to "
+        "2^-113, from AES-256.  OpenDP: its Gaussian measurement on a vector of 10^4, exact, σ = "
+        "300.  JAX: threefry in float32.",
+        theirs,
+        mine,
+        other,
+    )
+
+
+def _work(run: Callable[[], object], count: int) -> Callable[[], Round]:
+    run()  # warm
+    return lambda: measured(Work(run, count))
+
+
+def _planned(job: str) -> Round:
+    """The seconds of a plan within a fresh interpreter; the yardstick is drawn here."""
+    before = yardstick()
+    taken = planned(job)
+    return Round(taken, 1, min(before, yardstick()))
+
+
+def _noise(width: int) -> CorrelatedNoise:
+    return CorrelatedNoise(
+        NoDecay(),
+        width,
+        guarantee=GUARANTEE,
+        norm=1.0,
+        horizon=HORIZON,
+        noise=UnsafeSeededNoise(1),
+    )

@@ -1,0 +1,150 @@
+"""Turns: our jobs and the peers', round by round, and the table of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from dev.benchmarks.peer_process import PEERS, TITLES, Peer, peer
+from dev.benchmarks.peers.protocol import NORMALS, Round
+from dev.benchmarks.report import Beside, Section, ratio_cells, seconds, short
+from dev.benchmarks.timing import Ratio, ratio
+from dev.environments import Absent
+from dev.progress import progress
+
+Ours = Mapping[str, Callable[[], Round]]
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A peer's job, and the job of ours that it stands beside."""
+
+    peer: str
+    job: str
+    beside: str
+    less: str = ""  # what it does not do
+
+    @property
+    def name(self) -> str:
+        """How it is called in tables."""
+        return f"{TITLES[self.peer]}: {self.job}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The rounds of one job, or why there are none."""
+
+    rounds: Sequence[Round] = ()
+    why: str = ""
+
+    @property
+    def each(self) -> float:
+        """The shortest time of one step."""
+        return min(one.each for one in self.rounds)
+
+    @property
+    def normals(self) -> Ratio:
+        """The cost of a step in numpy normals."""
+        return ratio("", *_times(self.rounds))
+
+
+class Peers:
+    """The peers at work, and why the others are not."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self.running: dict[str, Peer] = {}
+        self.absent: dict[str, str] = {}
+        for name in PEERS:
+            progress(f"starting {TITLES[name]}")
+            try:
+                self.running[name] = stack.enter_context(peer(name))
+            except Absent as error:
+                self.absent[name] = str(error)
+
+    def round(self, name: str, job: str) -> Round:
+        """One measurement; raises Absent, and a peer that died is absent from then on."""
+        if name in self.absent:
+            raise Absent(self.absent[name])
+        return self.running[name].round(job)
+
+
+def compared(left: Sequence[Round], right: Sequence[Round]) -> Ratio:
+    """How many times as long a step of `left` takes, each measured in its own yardsticks.
+
+    >>> one, two = Round(1.0, 1, 0.01), Round(3.0, 1, 0.02)  # the second on a slower machine
+    >>> compared([two], [one]).best
+    1.5
+    """
+    best = Found(left).normals.best / Found(right).normals.best
+    ratios = [a.normals / b.normals for a, b in zip(left, right, strict=True)]
+    return Ratio("", None, best, (min(ratios), max(ratios)))
+
+
+def in_turn(
+    ours: Ours, theirs: Sequence[Theirs], peers: Peers, rounds: int
+) -> tuple[dict[str, Found], dict[str, Found]]:
+    """Rounds of every job, ours and theirs in turn, each once a round; theirs may fail."""
+    asked = {their.name: their for their in theirs}
+    mine: dict[str, list[Round]] = {name: [] for name in ours}
+    other: dict[str, list[Round]] = {name: [] for name in asked}
+    failed: dict[str, str] = {}
+    for _ in range(rounds):
+        for name, job in ours.items():
+            mine[name].append(job())
+        for name, their in asked.items():
+            if name in failed:
+                continue
+            try:
+                other[name].append(peers.round(their.peer, their.job))
+            except Absent as error:
+                failed[name] = str(error)
+    found = (
+        {name: Found(taken) for name, taken in mine.items()},
+        {
+            name: Found(why=failed[name]) if name in failed else Found(taken)
+            for name, taken in other.items()
+        },
+    )
+    for name, one in (found[0] | found[1]).items():
+        progress(f"{name}: {one.why or seconds(one.each)}")
+    return found
+
+
+def section(
+    title: str,
+    sentence: str,
+    theirs: Sequence[Theirs],
+    mine: Mapping[str, Found],
+    other: Mapping[str, Found],
+) -> Section:
+    """One table: ours, then theirs with how many times as long they take."""
+    rows: list[tuple[str, ...]] = []
+    lines = []
+    for name, found in mine.items():
+        rows.append((f"**{name}**", seconds(found.each), *_normals(found), "-", "-", "-"))
+    for their in theirs:
+        found, own = other[their.name], mine[their.beside]
+        called = f"{their.name}, {their.less}" if their.less else their.name
+        time, times = f"not measured: {found.why}", "-"
+        rest: tuple[str, ...] = ("-", "-", their.beside, "-", "-")
+        if not found.why:
+            ratio_to_ours = ratio_cells(compared(found.rounds, own.rounds))
+            time, times = seconds(found.each), ratio_to_ours[0]
+            rest = (*_normals(found), their.beside, *ratio_to_ours)
+        rows.append((their.name, time, *rest))
+        lines.append(Beside(their.beside, seconds(own.each), called, time, times))
+    columns = ("job", "time", "in normals", "spread", "beside", "times as long", "spread")
+    return Section(title, sentence, columns, rows, beside=lines)
+
+
+def _times(rounds: Sequence[Round]) -> tuple[list[float], list[float]]:
+    """Seconds of a step, and of a normal, in each round."""
+    return [one.each for one in rounds], [one.yardstick / NORMALS for one in rounds]
+
+
+def _normals(found: Found) -> tuple[str, str]:
+    best, spread = found.normals.best, found.normals.spread
+    unit, word = (1e6, " million") if best >= 1e6 else (1.0, "")
+    low, high = (short(value / unit) for value in spread)
+    return f"{short(best / unit)}{word}", f"{low} to {high}{word}"

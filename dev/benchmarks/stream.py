@@ -1,0 +1,226 @@
+"""Streams: blocks of steps, live steps of one key and of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from dev.benchmarks.memory import touch
+from dev.benchmarks.noise import NORMALS, normals
+from dev.benchmarks.report import (
+    GOAL_COLUMNS,
+    NOT_MEASURED,
+    Beside,
+    Section,
+    goal_cells,
+    ratio_cells,
+    ratio_section,
+    seconds,
+    short,
+)
+from dev.benchmarks.timing import Job, each, interleaved, ratio
+from dev.progress import progress
+from hushfade import (
+    Decay,
+    Exponential,
+    Guarantee,
+    NoDecay,
+    Plan,
+    PowerLaw,
+    SlidingWindow,
+    Stream,
+    UnsafeSeededNoise,
+    plan,
+)
+
+STEPS, KEYS, HORIZON = 10**6, 10**5, 1 << 20
+GUARANTEE = Guarantee(epsilon=1, delta=1e-6)
+EXPONENTIAL, COUNTING = "exponential, half-life 24", "counting, horizon 2^20"
+ENDLESS: dict[str, Decay] = {
+    EXPONENTIAL: Exponential(half_life=24),
+    "power 1": PowerLaw(power=1),
+    "window 64": SlidingWindow(length=64),
+}
+KEYED: dict[str, Decay] = {
+    EXPONENTIAL: Exponential(half_life=24),
+    "power 1": PowerLaw(power=1),
+    "window 7": SlidingWindow(length=7),
+}
+RIVER = "River EWMean.update"
+LIVE = 1 << 14  # live steps a round
+
+Plans = dict[str, Plan]
+
+
+def sections(rounds: int) -> Iterator[Section]:
+    """Pauses, blocks, live steps and many keys."""
+    warm_up()
+    yield pauses()  # first, while nothing about the plans is known
+    yield blocks(rounds)
+    yield live(rounds)
+    yield many_keys(rounds)
+
+
+def warm_up() -> None:
+    """Compiled code loaded, by a plan that is not measured."""
+    stream = started(plan(Exponential(half_life=3), GUARANTEE))
+    stream.step_total(3.0)
+    stream.run(totals(100))
+
+
+@cache
+def plans() -> Plans:
+    """The plans that are measured everywhere, made once."""
+    progress("planning counting to 2^20")
+    found = {name: plan(decay, GUARANTEE) for name, decay in ENDLESS.items()}
+    found[COUNTING] = plan(NoDecay(), GUARANTEE, horizon=HORIZON)
+    return found
+
+
+def totals(count: int) -> Any:
+    """Counts that a step may have."""
+    return np.random.default_rng(2).integers(0, 100, size=count).astype(float)
+
+
+def started(found: Plan) -> Stream:
+    """A stream with noise that is as costly as fresh noise, and the same each time."""
+    return found.start(UnsafeSeededNoise(1))
+
+
+def by_new_streams(
+    found: Plan, rounds: int, work: Callable[[Stream], object], before: int = 0
+) -> Job:
+    """The work on a stream of its own, so many live steps old, in each round and in the one that
+    is not counted."""
+    streams = [started(found) for _ in range(rounds + 1)]
+    for stream in streams:
+        for _ in range(before):
+            stream.step_total(3.0)
+    return lambda: work(streams.pop())
+
+
+def pauses() -> Section:
+    """The longest of many live steps: what an average hides."""
+    rows = []
+    for name, found in plans().items():
+        stream = started(found)
+        taken = np.array([_seconds(stream) for _ in range(1 << 15)])
+        stream.run(totals(HORIZON - stream.steps - 1))
+        late = _seconds(stream)
+        at = int(np.argmax(taken)) + 1
+        progress(f"longest live step, {name}: {seconds(taken.max())}, at 2^20 {seconds(late)}")
+        rows.append(
+            (name, seconds(float(np.median(taken))), seconds(taken.max()), str(at), seconds(late))
+        )
+    return Section(
+        "Stream: pauses of live steps",
+        "Each of the first 2^15 steps timed alone, and one live step that follows a block up to "
+        "2^20.",
+        ("job", "median", "longest", "at step", "step 2^20"),
+        rows,
+    )
+
+
+def blocks(rounds: int) -> Section:
+    """`run` of 10^6 steps, each round by a new stream."""
+    x = totals(STEPS)
+    jobs: dict[str, Job] = {NORMALS: normals(STEPS)}
+    for name, found in plans().items():
+        jobs[f"run, {name}"] = by_new_streams(found, rounds, lambda stream: stream.run(x))
+    times = interleaved(jobs, rounds)
+    unit = times.pop(NORMALS)
+    goals = {f"run, {EXPONENTIAL}": 4.0}
+    return ratio_section(
+        "Stream: run of 10^6 steps",
+        "Yardstick: drawing 10^6 numpy normals, "
+        f"{min(unit) * 1e3:.1f} ms at best.  The plan and the stream are made before.",
+        [ratio(name, taken, unit, goals.get(name)) for name, taken in times.items()],
+    )
+
+
+def live(rounds: int) -> Section:
+    """`step_total` of one key beside River's statistics, which have no privacy."""
+    values: list[float] = totals(LIVE).tolist()
+    jobs: dict[str, Job] = {}
+    if river := _river():
+        jobs[RIVER] = each(river.EWMean(0.03).update, values)
+        jobs["River EWVar.update"] = each(river.EWVar(0.03).update, values)
+        jobs["River Sum.update"] = each(river.Sum().update, values)
+    for name, found in plans().items():
+        jobs[f"step_total, {name}"] = each(started(found).step_total, values)
+    times = interleaved(jobs, rounds)
+    unit = times.get(RIVER)
+    goals = {f"step_total, {EXPONENTIAL}": 25.0}
+    rows = []
+    for name, taken in times.items():
+        cells = (name, seconds(min(taken) / LIVE))
+        goal = goals.get(name)
+        if unit is None:
+            verdict = ("-", "-") if goal is None else (f"≤ {goal:g}×", NOT_MEASURED)
+            rows.append((*cells, "-", "-", *verdict))
+        else:
+            compared = ratio(name, taken, unit)
+            rows.append((*cells, *ratio_cells(compared), *goal_cells(compared.best, goal, "×")))
+    yardstick = (
+        "**River is not installed, so nothing was compared with it.**"
+        if unit is None
+        else f"Yardstick: {RIVER}, not private."
+    )
+    return Section(
+        "Stream: live steps of one key",
+        f"{yardstick}  {LIVE} steps a round, one after another.",
+        ("job", "a step", "best", "spread", *GOAL_COLUMNS),
+        rows,
+        beside=list(_besides(times)),
+    )
+
+
+def many_keys(rounds: int) -> Section:
+    """`step_total` of 10^5 keys, the totals as an array."""
+    keys = [str(key) for key in range(KEYS)]
+    x = totals(KEYS)
+    jobs: dict[str, Job] = {NORMALS: normals(KEYS)}
+    for name, decay in KEYED.items():
+        stream = started(plan(decay, GUARANTEE, keys=keys))
+        touch(stream)
+        jobs[f"step_total, {name}"] = step_of(stream, x)
+    times = interleaved(jobs, 3 * rounds)
+    unit = times.pop(NORMALS)
+    return ratio_section(
+        "Stream: live steps of 10^5 keys",
+        f"Yardstick: drawing 10^5 numpy normals, {min(unit) * 1e3:.2f} ms at best.  One step a "
+        f"round, {3 * rounds} rounds.",
+        [ratio(name, taken, unit, 5.0) for name, taken in times.items()],
+    )
+
+
+def step_of(stream: Stream, x: Any) -> Job:
+    """One live step with these totals."""
+    return lambda: stream.step_total(x)
+
+
+def _besides(times: dict[str, list[float]]) -> Iterator[Beside]:
+    ours = f"step_total, {EXPONENTIAL}"
+    mine = min(times[ours]) / LIVE
+    for name, taken in times.items():
+        if name.startswith("River"):
+            other = min(taken) / LIVE
+            peer = f"{name}, not private"
+            yield Beside(ours, seconds(mine), peer, seconds(other), f"{short(other / mine)}×")
+
+
+def _river() -> Any:
+    """River's statistics, or None where it is not installed."""
+    return import_module("river.stats") if find_spec("river") else None
+
+
+def _seconds(stream: Stream) -> float:
+    start = perf_counter()
+    stream.step_total(3.0)
+    return perf_counter() - start

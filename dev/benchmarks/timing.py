@@ -1,0 +1,77 @@
+"""Times of jobs run in turn, and their ratios to a yardstick run beside them.
+
+A ratio within one run means the same on any machine, a time in seconds does not.  Jobs take
+turns, so that whatever else the machine does falls on all of them alike.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from dev.progress import progress
+
+Job = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as long as its yardstick a job takes."""
+
+    name: str
+    goal: float | None  # the largest ratio that meets it
+    best: float  # shortest time over the yardstick's shortest time
+    spread: tuple[float, float]  # smallest and largest ratio within one round
+
+
+def interleaved(jobs: Mapping[str, Job], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each job in each round, after one round that is not counted."""
+    times: dict[str, list[float]] = {name: [] for name in jobs}
+    for number in range(rounds + 1):
+        for name, job in jobs.items():
+            start = perf_counter()
+            job()
+            seconds = perf_counter() - start
+            if number > 0:
+                times[name].append(seconds)
+    for name, taken in times.items():
+        progress(f"{name}: best {min(taken):.3g} s of {rounds} rounds")
+    return times
+
+
+def ratio(
+    name: str, times: Sequence[float], yardstick: Sequence[float], goal: float | None = None
+) -> Ratio:
+    """The ratio of a job's times to those of the yardstick, both from one `interleaved`."""
+    each = [time / unit for time, unit in zip(times, yardstick, strict=True)]
+    return Ratio(name, goal, min(times) / min(yardstick), (min(each), max(each)))
+
+
+def repeated(job: Job, calls: int) -> Job:
+    """The job done `calls` times: for jobs too short to be timed alone."""
+
+    def many() -> None:
+        for _ in range(calls):
+            job()
+
+    return many
+
+
+def each(function: Callable[[float], object], values: Iterable[float]) -> Job:
+    """The function called with one value after another, with nothing but the loop around it."""
+
+    def all_of_them() -> None:
+        for value in values:
+            function(value)
+
+    return all_of_them
+
+
+def fresh(code: str) -> list[float]:
+    """The numbers that the code prints, run by an interpreter that has nothing cached."""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [float(number) for number in done.stdout.split()]

@@ -1,0 +1,12 @@
+"""Where things are in the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "hushfade"
+DOCS = ROOT / "docs"
+RESULTS = DOCS / "results"
+IMAGES = DOCS / "images"
+IN_MEMORY = Path("/dev/shm")  # a file system in memory, where there is one

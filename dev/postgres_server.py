@@ -1,0 +1,84 @@
+"""A PostgreSQL server of our own, which may be killed."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class Server:
+    """A server with a socket in a directory of its own, and no port."""
+
+    def __init__(self, programs: Path, directory: Path) -> None:
+        self._programs, self._directory = programs, directory
+        self._as_user: list[str] = []
+        if os.getuid() == 0:  # the server refuses to run as root
+            shutil.chown(directory, "postgres")
+            self._as_user = ["runuser", "-u", "postgres", "--"]
+        self._run("initdb", "--auth=trust", "--username=postgres", "--no-sync")
+
+    @property
+    def url(self) -> str:
+        """Where its first database is."""
+        return self.database("postgres")
+
+    def database(self, name: str) -> str:
+        """Where the database of that name is."""
+        return f"postgresql://postgres@/{name}?host={self._directory}"
+
+    def new_database(self, name: str) -> str:
+        """Where the new database of that name is."""
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        return self.database(name)
+
+    def start(self) -> None:
+        """Take connections; after a crash it has recovered by then."""
+        self._run(
+            "pg_ctl", "--wait", "--log", str(self._directory / "log"), "--options",
+            f"-k {self._directory} -c listen_addresses=''", "start",
+        )  # fmt: skip
+
+    def crash(self) -> None:
+        """Stop at once, as in a crash: nothing is finished or written."""
+        self._run("pg_ctl", "--mode=immediate", "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        data = str(self._directory / "data")
+        subprocess.run(
+            [*self._as_user, str(self._programs / program), "-D", data, *arguments],
+            check=True, stdout=subprocess.DEVNULL, cwd="/",
+        )  # fmt: skip
+
+
+def programs() -> Path | None:
+    """The directory of the server's programs, from Debian's package postgresql."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    return Path(found[-1]) if found else None
+
+
+@contextmanager
+def server(place: Path | None = None) -> Iterator[Server]:
+    """A running server, with its files in that place; all are gone afterwards."""
+    where = programs()
+    assert where is not None, (
+        "PostgreSQL's programs are not installed: see dev/scripts/make-postgres"
+    )
+    directory = Path(tempfile.mkdtemp(prefix="hushfade-", dir=place))
+    try:
+        made = Server(where, directory)
+        made.start()
+        try:
+            yield made
+        finally:
+            made.crash()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

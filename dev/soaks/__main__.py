@@ -1,0 +1,70 @@
+"""Runs the soak: `python -m dev.soaks [--quick]`.
+
+A full run writes docs/results/soak.md; a quick one does less and is printed.  The exit code is 1
+if anything was lost, or a control was not caught.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from dev import postgres_server
+from dev.findings import Part
+from dev.findings_page import page, write
+from dev.progress import progress
+from dev.soaks import report_parts
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is done of everything."""
+
+    kills: int  # of the store, with each kind of noise
+    service_kills: int
+    postgres_kills: int
+    stride: int  # of the offsets of a log
+    rounds: int  # of processes that open one store
+    requests: int
+
+
+FULL = Size(600, 400, 100, stride=1, rounds=150, requests=200_000)
+QUICK = Size(40, 24, 12, stride=997, rounds=10, requests=2_000)
+
+
+def main() -> int:
+    """All parts in order, as one page; 1 if anything failed."""
+    parser = argparse.ArgumentParser(prog="python -m dev.soaks")
+    parser.add_argument("--quick", action="store_true", help="less of everything, printed")
+    quick = parser.parse_args().quick
+    size = QUICK if quick else FULL
+    jobs: list[Callable[[], Part]] = [
+        lambda: report_parts.killed(size.kills),
+        lambda: report_parts.served_and_killed(size.service_kills),
+        lambda: report_parts.on_postgres(size.postgres_kills),
+        report_parts.failing,
+        lambda: report_parts.damaged(size.stride),
+        lambda: report_parts.contested(size.rounds),
+        lambda: report_parts.requested(size.requests),
+    ]
+    if postgres_server.programs() is None:
+        progress("left out: PostgreSQL's programs are not installed, see dev/scripts/make-postgres")
+        del jobs[2]
+    made = []
+    for job in jobs:
+        began = monotonic()
+        made.append(job())
+        progress(f"{made[-1].title}: {monotonic() - began:.0f} s")
+    text = page(made, title="Soak", command="make soak")
+    if quick:
+        print(text)
+    else:
+        write(text, "soak")
+        progress("written: docs/results/soak.md")
+    return 0 if all(finding.passed for part in made for finding in part.findings) else 1
+
+
+sys.exit(main())

@@ -1,0 +1,218 @@
+"""Requests at length: two hundred thousand, of which most are wrong, to a service with tokens.
+
+Each answer is held against the document.  After each refusal the store must be untouched, and
+neither the answer nor the log may have what was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dev.soaks.http_answers import Answer, Request
+from dev.soaks.request_cases import Marked, broken, made
+from dev.soaks.watched_service import PLANS, Target, served
+from hushfade.serve.openapi import openapi
+
+ROUND = 2000  # requests until a new store is taken
+FRESH, SEEDS = 20_000, 60  # after so many, so many new ones of each operation from the document
+
+# how often an operation is asked, beside 1: a plan that is computed takes a second
+_WEIGHTS = {("POST", "/v1/plan"): 0.1, ("DELETE", "/v1/streams/{name}"): 0.15}
+_WEIGHTS[("POST", "/v1/streams/{name}/records")] = 6.0
+_WEIGHTS[("POST", "/v1/streams")] = 0.7
+_HELD = ("", "wrong", "ingest", "read", "admin", "admin", "admin", "admin", "admin")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of so many requests."""
+
+    requests: int
+    classes: dict[str, int]  # how many answers of 2xx, 3xx, 4xx, 5xx
+    statuses: dict[int, int]
+    refused: int
+    failed: int  # 5xx, but for a 503 that says when to come back
+    undeclared: int  # answers that are not as the document says
+    unguarded: int  # answers to somebody without the scope that are no refusal of that
+    leaks: int  # refusals or lines of the log with something that was sent
+    changes: int  # refusals after which the store was another, and stores unlike their memory
+    seconds: float
+    faults: tuple[str, ...] = field(repr=False, default=())  # the first few, in words
+
+    @property
+    def clean(self) -> bool:
+        """Was there nothing wrong?"""
+        wrong = (self.failed, self.undeclared, self.unguarded, self.leaks, self.changes)
+        return not any(wrong)
+
+
+def fuzzed(count: int, *, seed: int = 1, given: Sequence[Request] = ()) -> Outcome:
+    """So many requests, on a new store every few thousand; the same seed asks the same.
+
+    They are `given` and broken, or made from the document, new ones every now and then.
+    """
+    return asyncio.run(_fuzzed(count, seed, given))
+
+
+async def _fuzzed(count: int, seed: int, given: Sequence[Request]) -> Outcome:
+    began, rng, tally = time.monotonic(), random.Random(seed), Tally()
+    done = 0
+    while done < count:
+        if done % FRESH == 0:
+            each = max(10, SEEDS * min(FRESH, count) // FRESH)
+            seeds = by_operation(given or made(openapi(), each, number=seed + done))
+        with tempfile.TemporaryDirectory() as directory:
+            async with served(Path(directory) / "releases.db") as target:
+                for _ in range(min(ROUND, count - done)):
+                    done += 1
+                    chosen = _chosen(seeds, rng)
+                    places = (*PLANS, *PLANS, "none", "spare")
+                    marked = broken(chosen, rng, places=places, number=done)
+                    await tally.add(target, marked, rng.choice(_HELD))
+            tally.note("changes", target.forgot, "memory and disk differ")
+    return tally.outcome(time.monotonic() - began)
+
+
+Seeds = dict[tuple[str, str], tuple[list[Request], list[Request]]]
+
+
+def by_operation(requests: Sequence[Request]) -> Seeds:
+    """For each operation the requests that are made from the document, and those that are right."""
+    found: Seeds = {}
+    for place, listed in enumerate((requests, examples())):
+        for request in listed:
+            key = request.method, request.operation
+            found.setdefault(key, ([], []))[place].append(request)
+    return found
+
+
+def _chosen(seeds: Seeds, rng: random.Random) -> Request:
+    keys = list(seeds)
+    (key,) = rng.choices(keys, [_WEIGHTS.get(key, 1.0) for key in keys])
+    generated, right = seeds[key]
+    return rng.choice(right if right and rng.random() < 0.4 else generated)
+
+
+def examples() -> list[Request]:
+    """A right request of every operation that has a body."""
+    return list(_EXAMPLES)
+
+
+def _posted(path: str, operation: str, content: Any) -> Request:
+    body = json.dumps(content).encode()
+    headers = ((b"content-type", b"application/json"),)
+    return Request("POST", path.encode(), operation, headers=headers, body=body)
+
+
+def _sent(name: str, number: int, *records: Any) -> Request:
+    content = {"sender": "gate", "sequence": number, "records": records}
+    return _posted(f"/v1/streams/{name}/records", "/v1/streams/{name}/records", content)
+
+
+def _lines(number: int) -> Request:
+    query = f"sender=lines&sequence={number}".encode()
+    kind = ((b"content-type", b"application/x-ndjson"),)
+    place = "/v1/streams/{name}/records"
+    return Request("POST", b"/v1/streams/late/records", place, query, kind, b"1\n0.5\n\n1\n")
+
+
+_PLANNED = {"decay": {"kind": "window", "length": 8}, "epsilon": 1, "delta": 1e-6, "horizon": 16}
+_EXAMPLES = (
+    _posted("/v1/datasets", "/v1/datasets", {"name": "more", "epsilon": 2, "delta": 1e-6}),
+    *(
+        _posted(
+            "/v1/streams",
+            "/v1/streams",
+            {"name": f"new-{name}", "dataset": "clinics", "plan": json.loads(plan.to_json())}
+            | more,
+        )
+        for name, plan in PLANS.items()
+        for more in ({}, {"name": f"timed-{name}", "every": "1h", "start": "2026-01-01T00:00:00Z"})
+    ),
+    *(_sent("late", number, 1, 0.5, 0) for number in (1, 2, 3)),
+    *(_sent("flights", number, {"key": "at"}, {"key": "ch", "value": 0.5}) for number in (1, 2)),
+    *(_sent("vectors", number, [0.5, 0.5], [0, 1]) for number in (1, 2)),
+    *(_lines(number) for number in (1, 2)),
+    _posted("/v1/tokens", "/v1/tokens", {"name": "spare", "scopes": ["ingest"]}),
+    _posted("/v1/plan", "/v1/plan", _PLANNED),
+)
+
+
+# What is wrong with an answer ---------------------------------------------------------------
+
+
+class Tally:
+    """Counts requests, answers and what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.statuses: Counter[int] = Counter()
+        self.wrong: Counter[str] = Counter()
+        self.faults: list[str] = []
+
+    def note(self, what: str, count: int, told: str) -> None:
+        """So many faults of a kind."""
+        self.wrong[what] += count
+        if count and len(self.faults) < 20:
+            self.faults.append(f"{what}: {told}")
+
+    async def add(self, target: Target, marked: Marked, scope: str) -> Answer:
+        """The answer to the request of a bearer of that scope, after a look at it."""
+        request = target.held(marked.request, scope)
+        before = target.version()
+        answer = await target.ask(request)
+        self.statuses[answer.status] += 1
+        for what, told in faults(target, marked, request, scope, answer):
+            place = f"{request.method} {request.path[:80]!r} {request.body[:200]!r}"
+            self.note(what, 1, f"{told}, {answer.status}, {place}")
+        if (answer.status >= 400 or request.method == "GET") and target.version() != before:
+            self.note("changes", 1, f"{answer.status} {request.method} {request.path[:80]!r}")
+        return answer
+
+    def outcome(self, seconds: float) -> Outcome:
+        """The counts."""
+        classes: Counter[str] = Counter()
+        for status, count in self.statuses.items():
+            classes[f"{status // 100}xx"] += count
+        return Outcome(
+            requests=self.statuses.total(),
+            classes=dict(sorted(classes.items())),
+            statuses=dict(sorted(self.statuses.items())),
+            refused=sum(count for status, count in self.statuses.items() if status >= 400),
+            failed=self.wrong["failed"],
+            undeclared=self.wrong["undeclared"],
+            unguarded=self.wrong["unguarded"],
+            leaks=self.wrong["leaks"],
+            changes=self.wrong["changes"],
+            seconds=seconds,
+            faults=tuple(self.faults),
+        )
+
+
+def faults(
+    target: Target, marked: Marked, request: Request, scope: str, answer: Answer
+) -> Iterator[tuple[str, str]]:
+    """All that is wrong with an answer, each as its kind and words."""
+    soon = answer.status == 503 and "retry-after" in answer.headers
+    if answer.status >= 500 and not soon:
+        yield "failed", str(target.lines[-2:])
+    fault = target.declared.fault(request, answer)
+    if fault is not None:
+        yield "undeclared", fault
+    needed = target.declared.scope(request) if request.routed else None
+    if needed is not None and scope not in (needed, "admin"):
+        wanted = (403,) if scope in ("ingest", "read") else (401, 403)
+        if answer.status not in wanted:
+            yield "unguarded", f"{scope or 'nobody'} for {needed}"
+    if answer.status >= 400:
+        text = answer.body.decode("utf-8", "replace") + "\n".join(target.lines)
+        if any(mark in text for mark in marked.marks):
+            yield "leaks", text[:200]

@@ -1,0 +1,233 @@
+"""Kill -9 of the whole service, under load over HTTP: what its clients were told is so, once.
+
+Senders, one who closes steps, and a reader have their connections, lose them, and come back.  What
+they were answered is compared with the releases: the noise depends on the step alone, so that it
+can be taken off again, and each step's totals are known to the last unit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from threading import Event, Thread
+
+import numpy as np
+
+import hushfade as hf
+from dev.postgres_server import Server
+from dev.soaks import service_clients, service_process
+from dev.soaks.service_clients import BASE, SLOTS, STREAM, Gone, Link, Seen, Sender
+from dev.soaks.service_process import Build
+from dev.soaks.store_kills import POINTS, SEED, Place, new_place, noise_by_step
+from hushfade.check import Column, Signed
+from hushfade.serve.registry import shown
+from hushfade.store import Published, Store
+
+SENDERS = ("a", "b", "c")
+DECAY = hf.Exponential(half_life=3)
+PLAN = hf.plan(
+    DECAY, hf.Guarantee(epsilon=1, delta=1e-6),
+    low=0, high=BASE ** (SLOTS - 1), resolution=1, keys=SENDERS,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the clients of a service found in the end."""
+
+    kills: int
+    starts: int  # processes that had answered somebody before they were killed
+    at_points: int  # kills at one of the points
+    acknowledged: int
+    steps: int
+    events: int  # releases that came as events
+    lost: int  # acknowledged batches that are in no release
+    twice: int  # batches that were counted more than once
+    unexplained: int  # what else is in the releases, or not bit for bit what it should be
+    drawn_twice: int  # steps of which two releases were seen
+    changed: int  # steps that were seen and are not in the store as they were
+    odd: tuple[str, ...]  # answers that no client should get
+    verified: bool
+    seconds: float
+
+    @property
+    def flawless(self) -> bool:
+        """Was nothing lost, counted twice, drawn twice or changed?"""
+        wrong = self.lost + self.twice + self.unexplained + self.drawn_twice + self.changed
+        return wrong == 0 and not self.odd and self.verified
+
+
+def soak(
+    kills: int,
+    *,
+    seeded: bool = True,
+    build: Build = service_process.as_it_is,
+    points: Sequence[str] = POINTS,
+    server: Server | None = None,
+    seed: int = 3,
+) -> Outcome:
+    """Kill the service so many times, half at points, half at random moments.
+
+    With fresh noise records cannot be counted, and `lost` and `twice` are 0.
+    """
+    began = time.monotonic()
+    rng = random.Random(seed)
+    seen, starts, at_points = Seen([Sender(name) for name in SENDERS]), 0, 0
+    with new_place(server) as place, noise_by_step(seeded=seeded):
+        store = Store.open(place.where, mark=place.mark)
+        store.add_dataset("clinics", PLAN.guarantee)
+        store.add_stream(STREAM, PLAN, dataset="clinics")
+        store.close()
+        port = _port()
+        for number in range(kills):
+            point = points[number // 2 % len(points)] if number % 2 else None
+            told = seen.acknowledged, seen.closed, seen.events
+            at_points += _round(place, port, build, seen, rng, point)
+            starts += told != (seen.acknowledged, seen.closed, seen.events)
+        _last(place, port, seen)
+        counts = kills, starts, at_points
+        return _judged(place, seen, counts, seeded=seeded, began=began)
+
+
+def _round(
+    place: Place, port: int, build: Build, seen: Seen, rng: random.Random, point: str | None
+) -> bool:
+    """One process of the service and its clients, to its death: was that at the point?"""
+    process, pipe = service_process.started(place, port, build, point, rng.randint(1, 6))
+    over = Event()
+    pace = random.Random(rng.random())
+    jobs: list[Callable[[Link], None]] = [
+        *(
+            partial(service_clients.keep_sending, seen=seen, sender=x, over=over)
+            for x in seen.senders
+        ),
+        partial(service_clients.keep_closing, seen=seen, rng=pace, over=over),
+        partial(service_clients.keep_reading, seen=seen),
+    ]
+    threads = [Thread(target=_work, args=(job, port, over)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    ended, _, _ = select.select([pipe], [], [], 10.0 if point else rng.uniform(0.0, 0.6))
+    os.kill(process, signal.SIGKILL)
+    _, status = os.waitpid(process, 0)
+    os.close(pipe)
+    over.set()
+    for thread in threads:
+        thread.join()
+    return bool(ended) and os.WIFSIGNALED(status)
+
+
+def _work(job: Callable[[Link], None], port: int, over: Event) -> None:
+    """A client's work, until the service is gone."""
+    with suppress(Gone):
+        link = Link(port, over)
+        try:
+            job(link)
+        finally:
+            link.close()
+
+
+def _last(place: Place, port: int, seen: Seen) -> None:
+    """A service that is not killed: every batch is acknowledged, the last step closed, all read."""
+    process, pipe = service_process.started(place, port, service_process.as_it_is, None, 0)
+    os.close(pipe)
+    link = Link(port, Event())
+    for sender in seen.senders:
+        for _ in range(100):
+            if not sender.sent:
+                break
+            service_clients.send(link, seen, sender)
+    service_clients.close(link, seen, seen.closed + 1)  # what a killed process was asked for last
+    service_clients.close(link, seen, seen.closed + 1)
+    after, before = 0, -1
+    while after > before:
+        before, after = after, service_clients.read(link, seen, after)
+    link.close()
+    os.kill(process, signal.SIGTERM)
+    os.waitpid(process, 0)
+
+
+def _judged(
+    place: Place, seen: Seen, counts: tuple[int, int, int], *, seeded: bool, began: float
+) -> Outcome:
+    """What was seen, compared with the store."""
+    store = Store.open(place.where, mark=place.mark)
+    try:
+        verified = store.verify() == 2 + seen.closed
+        store.check()
+        kept = store.releases(STREAM)
+    finally:
+        store.close()
+    lost = twice = unexplained = 0
+    if seeded:
+        lost, twice, unexplained = _counted(seen, kept)
+    found = {release.step: release for release in kept}
+    return Outcome(
+        kills=counts[0],
+        starts=counts[1],
+        at_points=counts[2],
+        acknowledged=seen.acknowledged,
+        steps=len(kept),
+        events=seen.events,
+        lost=lost,
+        twice=twice,
+        unexplained=unexplained,
+        drawn_twice=sum(len(said) > 1 for said in seen.published.values()),
+        changed=sum(said != {_said(found.get(x))} for x, said in seen.published.items()),
+        odd=tuple(seen.odd),
+        verified=verified,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _said(release: Published | None) -> str:
+    """A release of the store as a client sees it."""
+    if release is None:
+        return ""
+    return json.dumps([shown(release.closed), release.values.tolist(), release.stddev])
+
+
+def _counted(seen: Seen, kept: list[Published]) -> tuple[int, int, int]:
+    """How many batches are in no step, how many more than once, and how much is unexplained."""
+    values = np.array([release.values for release in kept])
+    units = _units(values)
+    replayed = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(units.astype(np.float64))
+    unexplained = int(np.sum(replayed != values))
+    lost = twice = 0
+    for lane, sender in enumerate(seen.senders):
+        times = units[:, lane, None] // BASE ** np.arange(SLOTS) % BASE  # by step and slot
+        found = 0
+        for sequence in range(sender.sequence):
+            steps = slice(sender.first[sequence] - 1, sender.last[sequence])
+            count = int(times[steps, sequence % SLOTS].sum())
+            lost += count == 0
+            twice += count > 1
+            found += count
+        unexplained += int(times.sum()) - found
+    return lost, twice, unexplained
+
+
+def _units(values: Column) -> Signed:
+    """The totals that the releases are of: their noise, and what decays of each, is taken off."""
+    noise = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(np.zeros_like(values))
+    sums = np.asarray(values - noise)
+    sums[1:] -= DECAY.weights(2)[1] * sums[:-1].copy()
+    return np.rint(sums).astype(np.int64)
+
+
+def _port() -> int:
+    """A free port, below those that are given to clients: none of them may take it meanwhile."""
+    for port in random.SystemRandom().sample(range(15_000, 30_000), 100):
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port is free")

@@ -1,0 +1,119 @@
+"""A service with tokens that is asked without a socket, and watched: its file, its log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import apsw
+from starlette.types import ASGIApp
+
+import hushfade as hf
+from dev.soaks.http_answers import Answer, Declared, Request, ask
+from hushfade.serve import Service, application
+from hushfade.serve.guard import Guard
+from hushfade.serve.openapi import openapi
+from hushfade.store import Store, tokens
+
+ONE = hf.Guarantee(epsilon=1, delta=1e-6)
+PLANS = {
+    "late": hf.plan(hf.Exponential(half_life=3), ONE),
+    "flights": hf.plan(hf.SlidingWindow(length=3), ONE, keys=["at", "ch", "de"]),
+    "vectors": hf.plan(hf.Exponential(half_life=3), ONE, width=2, norm=1),
+    "short": hf.plan(hf.SlidingWindow(length=3), ONE, horizon=3, low=-2, high=6),
+    "ended": hf.plan(hf.Exponential(half_life=3), ONE),
+}
+NOW = 1_767_225_600 * 10**9  # the service's clock stands: it closes no step while we look
+
+
+class Target:
+    """A served store, its tokens, what is logged, and a second view of the file."""
+
+    def __init__(self, path: Path, app: ASGIApp, store: Store, held: dict[str, str]) -> None:
+        self.app, self.store, self._held = app, store, held
+        self.declared = Declared(openapi())
+        self.lines: list[str] = []
+        self.forgot = 0
+        self._view = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+
+    def version(self) -> int:
+        """Another number after every commit."""
+        return int(self._view.pragma("data_version"))
+
+    def dump(self) -> dict[str, list[Any]]:
+        """All rows of all tables."""
+        tables = self._view.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return {
+            name: list(self._view.execute(f"SELECT * FROM {name} ORDER BY 1, 2"))
+            for (name,) in list(tables)
+        }
+
+    def held(self, request: Request, scope: str) -> Request:
+        """The request with the token of that scope; '' leaves it out, 'wrong' is one of nobody."""
+        if not scope:
+            return request
+        text = b"Bearer " + self._held.get(scope, "hushfade_" + "A" * 43).encode()
+        return replace(request, headers=(*request.headers, (b"authorization", text)))
+
+    async def ask(self, request: Request) -> Answer:
+        """The answer; `lines` are those that it added to the log."""
+        self.lines.clear()
+        return await ask(self.app, request)
+
+    def close(self) -> None:
+        self._view.close()
+
+
+@asynccontextmanager
+async def served(path: Path) -> AsyncIterator[Target]:
+    """A service with a token of each scope and five streams, one of them ended."""
+    store = Store.open(path)
+    held = {scope: tokens.add(store, f"our {scope}", [scope]) for scope in tokens.SCOPES}
+    store.add_dataset("clinics", hf.Guarantee(epsilon=50, delta=1e-6))
+    for name, plan in PLANS.items():
+        store.add_stream(name, plan, dataset="clinics")
+        store.close_step(name, 1, closed=NOW)
+    store.end("ended")
+    service = Service(store, Guard(tokens.kept(store), rate=1e9), clock=lambda: NOW)
+    app = application(service)
+    target = Target(path, app, store, held)
+    with logged(target.lines):
+        async with app.router.lifespan_context(app):
+            yield target
+            before = memory(store)
+    target.close()
+    again = Store.open(path)
+    again.verify()
+    target.forgot = int(memory(again) != before)
+    again.close()
+
+
+def memory(store: Store) -> dict[str, Any]:
+    """All that a store has in mind of its streams."""
+    lives = {name: store.live(name) for name in store.streams()}
+    return {
+        name: (live.totals.tolist(), live.records, dict(live.senders), live.steps, live.ended)
+        for name, live in lives.items()
+    }
+
+
+@contextmanager
+def logged(lines: list[str]) -> Iterator[None]:
+    """All that is logged, by whomever, as lines."""
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(self.format(record))
+
+    root, keep, level = logging.getLogger(), Keep(), logging.getLogger("hushfade.serve").level
+    root.addHandler(keep)
+    logging.getLogger("hushfade.serve").setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logging.getLogger("hushfade.serve").setLevel(level)
+        root.removeHandler(keep)

@@ -1,0 +1,28 @@
+"""Writes the computed pages of the documentation: `python -m dev.tables [NAME]`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from dev.tables import command_reference, halves_diagram, norms, pictures, which_mechanism
+
+PAGES: dict[str, Callable[[], None]] = {
+    "commands": command_reference.main,
+    "halves": halves_diagram.main,
+    "norms": norms.main,
+    "pictures": pictures.main,
+    "which": which_mechanism.main,
+}
+
+
+def main() -> None:
+    """The chosen page, or all."""
+    parser = argparse.ArgumentParser(prog="python -m dev.tables")
+    parser.add_argument("name", nargs="?", choices=sorted(PAGES), help="one page")
+    chosen = parser.parse_args().name
+    for name in [chosen] if chosen else PAGES:
+        PAGES[name]()
+
+
+main()

@@ -1,0 +1,153 @@
+"""The audit notices every seeded bug, and does not accuse hushfade on the same plans."""
+
+import pytest
+
+from dev.audits.seeded_bugs import SEEDED_BUGS, records
+from dev.audits.seeded_bugs.added_floats import Adding
+from dev.audits.seeded_bugs.subjects import (
+    CROWDED,
+    ENDING,
+    KEYED,
+    OFTEN,
+    SINGLE,
+    SWAPPED,
+    SYMMETRIC,
+    TEN,
+    VECTORS,
+    Seeded,
+)
+from hushfade.audit import TINY
+from hushfade.audit.accuracy import sources
+from hushfade.audit.cases import few
+from hushfade.audit.independence import bindings
+from hushfade.audit.precision import CHECK, last_bits
+from hushfade.audit.randomness import Chance
+from hushfade.audit.review import BROKEN, checked
+from hushfade.audit.sensitivity import RECORDS
+
+# One bug of each kind.  All of them take minutes: some need 400,000 streams until two meet.
+SOON = {
+    "half noise", "forgotten norm of R", "clip after sum", "wrong neighbours",
+    "redraw on replay: an older state", "off by one: totals enter a step late",
+    "key reuse across streams", "fork sharing noise", "float noise", "noise skipped on empty steps",
+    "sensitivity from unrounded taps", "participation ignored", "horizon ignored: steps after it",
+}  # fmt: skip
+# These bugs show in one form, key, direction, sign or size of the input only.
+FORMS = set(records.BUGS) - SOON - {"nan counts as a number", "totals saturate"}
+STATISTICAL = {"noise in releases", "released error"}
+
+
+def failed(findings):
+    return [finding for finding in findings if finding.passed is False]
+
+
+def audited(name, seed=5):
+    bug = SEEDED_BUGS[name]
+    return failed(checked(bug.subject, {"a plan": bug.plan}, bug.size, Chance(seed)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in SOON else pytest.mark.long)
+        for name in SEEDED_BUGS
+        if name not in FORMS
+    ],
+)
+def test_the_audit_notices(name):
+    # a check that raised an error has noticed nothing
+    assert any(finding.check != BROKEN for finding in audited(name))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(FORMS))
+def test_the_check_of_records_notices(name):
+    checks = {finding.check for finding in audited(name)}
+    assert RECORDS in checks
+    assert BROKEN not in checks
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["negative totals count ten times", "large totals have no noise"])
+def test_statistics_notice_bugs_that_need_a_sign_or_a_size(name):
+    assert STATISTICAL & {finding.check for finding in audited(name, seed=6)}
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        SINGLE,
+        KEYED,
+        ENDING,
+        *(
+            pytest.param(plan, marks=pytest.mark.long)
+            for plan in (SWAPPED, OFTEN, CROWDED, TEN, VECTORS, SYMMETRIC)
+        ),
+    ],
+    ids=lambda plan: repr(plan)[:60],
+)
+def test_the_right_implementation_is_not_accused(plan):
+    findings = list(checked(Seeded(), {"a plan": plan}, TINY, Chance(5)))
+    assert failed(findings) == []
+    assert len(findings) > 30
+
+
+def test_there_are_as_many_bugs_as_promised():
+    assert set(SEEDED_BUGS) > SOON
+    assert len(SEEDED_BUGS) >= 77
+    assert len(FORMS) == 11
+
+
+# Single checks -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("default noise a hundredth", "default noise, scale"),
+        ("default noise with a mean", "default noise, mean"),
+        ("default noise from a seed", "default noise, repeats"),
+        ("fresh noise shared between keys", "fresh noise, keys"),
+        ("keyed noise a hundredth", "keyed noise, loaded, scale"),
+        ("loaded with default noise, a hundredth", "default noise, loaded, scale"),
+        ("loaded with fresh noise, the same key", "fresh noise, loaded, repeats"),
+    ],
+)
+def test_a_wrong_source_is_named(name, seen):
+    bug = SEEDED_BUGS[name]
+    findings = failed(sources(bug.subject, bug.plan, "a plan", TINY, Chance(2)))
+    subjects = {finding.subject for finding in findings}
+    assert f"a plan, {seen}" in subjects
+    kind = seen.split(", ")[0]
+    assert all(subject.startswith(f"a plan, {kind}") for subject in subjects)  # and no other
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "stream's name cut to 2 letters",
+        "stream's name cut to 40 letters",
+        "epoch modulo 2",
+        "epoch of 32 bits",
+        "the plan not in the key",
+        "31 bytes of the key",
+        "name and epoch without a boundary",
+        "an epoch is another, some steps later",
+    ],
+)
+def test_a_binding_to_less_is_noticed_by_the_bindings_alone(name):
+    bug = SEEDED_BUGS[name]
+    findings = failed(bindings(bug.subject, bug.plan, "a plan", Chance(1)))
+    assert "a plan, keyed noise" in {finding.subject for finding in findings}
+
+
+@pytest.mark.parametrize("plan", few().values(), ids=few())
+def test_a_true_sum_and_noise_added_as_floats_are_seen_on_every_plan(plan):
+    assert last_bits(Adding(), plan, "a plan", Chance(3))[0].passed is False
+
+
+def test_a_true_sum_and_noise_added_as_floats_are_right_but_for_their_last_bits():
+    findings = failed(checked(Adding(), {"a plan": SINGLE}, TINY, Chance(5)))
+    assert [(finding.check, finding.subject) for finding in findings] == [
+        (CHECK, "a plan, last bits")
+    ]

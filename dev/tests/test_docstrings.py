@@ -1,0 +1,22 @@
+"""The examples in the docstrings of the development code hold."""
+
+import doctest
+from importlib import import_module
+
+from dev.paths import ROOT
+
+FOLDER = ROOT / "dev"
+
+
+def test_the_examples_in_the_docstrings_hold():
+    files = [*FOLDER.glob("*.py"), *FOLDER.glob("[!.]*/**/*.py")]
+    modules = [
+        ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        for file in files
+        if "    >>> " in file.read_text(encoding="utf-8") and "tests" not in file.parts
+    ]
+    assert len(modules) > 5
+    for module in modules:
+        results = doctest.testmod(import_module(module))
+        assert results.attempted > 0, module
+        assert results.failed == 0, module

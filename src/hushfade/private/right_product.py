@@ -1,0 +1,47 @@
+"""The private product v = R̃ x, exact in int64: one multiply-add per jump of the taps and step.
+
+    v_t = v_{t-1} + Σ_j D_j x_{t-n_j}
+
+The loop exists twice because memory is read in two ways: a block of steps of one lane, and one step
+of many lanes.  Integer sums are exact, so both give the same values.
+"""
+
+from __future__ import annotations
+
+from hushfade.check import Signed
+from hushfade.compiled import compiled
+from hushfade.factors.jumps import Jumps
+from hushfade.numerics.ring_buffers import add_past, write
+
+
+@compiled
+def product_block(step: int, x: Signed, jumps: Jumps, ring: Signed, v: int, out: Signed) -> int:
+    """A block of one lane: v at each of its steps into `out`; the last is returned."""
+    lags, rises = jumps.lags, jumps.rises
+    n = len(x)
+    here = step % len(ring)
+    write(ring, here, x)
+    for i in range(n):
+        out[i] = 0
+    for j in range(len(lags)):
+        add_past(out, rises[j], ring, here - lags[j], n)
+    for i in range(n):
+        v += out[i]
+        out[i] = v
+    return v
+
+
+@compiled
+def product_row(step: int, low: int, high: int, jumps: Jumps, ring: Signed, sums: Signed) -> None:
+    """One step of lanes low, ..., high-1: v in `sums`; x_t is in the ring already."""
+    lags, rises = jumps.lags, jumps.rises
+    rows = ring.shape[0]
+    here = step % rows
+    v = sums[low:high]
+    for j in range(len(lags)):
+        row, d = here - lags[j], rises[j]
+        if row < 0:
+            row += rows
+        past = ring[row][low:high]
+        for lane in range(len(v)):
+            v[lane] += d * past[lane]

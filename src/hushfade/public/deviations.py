@@ -1,0 +1,63 @@
+"""The standard deviation of the error at one step after another, in constant memory.
+
+    stddev_t = noise_stddev · √(Σ_{k≤t} l_k²)
+
+l is the response of L to a single 1.  The loop of L itself computes it, a block at a time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hushfade.numerics.blocks import AHEAD, CHUNK
+from hushfade.public.constants import lookback
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
+
+
+class Deviations:
+    """Standard deviations by step.  Steps are asked for in rising order; going back starts over."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._start, self._known = 0, np.empty(0)
+        self._energy, self._settled = 0.0, False
+
+    def of(self, taken: int, steps: int) -> list[float]:
+        """The standard deviations of the `steps` releases after the first `taken`."""
+        deviations: list[float] = []
+        while len(deviations) < steps:
+            at = taken + len(deviations) - self._start
+            if self._settled and at >= 0:
+                return deviations + [float(self._known[-1])] * (steps - len(deviations))
+            if not 0 <= at < len(self._known):
+                self._next(taken + len(deviations))
+                continue
+            deviations.extend(self._known[at : at + steps - len(deviations)].tolist())
+        return deviations
+
+    def _next(self, taken: int) -> None:
+        """Compute the next block, or start over if `taken` lies before what is known."""
+        from hushfade.public.left_product import left_of, left_product  # loads numba
+
+        plan = self._plan
+        if plan.pair.gain is not None:  # one table for the whole horizon
+            assert plan.horizon is not None
+            self._known = plan.stddevs(plan.horizon)
+            return
+        start = self._start + len(self._known)
+        self._start, self._known = 0, np.empty(0)  # an interrupted computation starts over
+        if start == 0 or taken < start:
+            self._left, self._energy, self._settled, start = left_of(plan), 0.0, False, 0
+        n = min(CHUNK if taken > start + AHEAD else AHEAD, (plan.horizon or 2**62) - start)
+        impulse, response = np.zeros(n), np.empty(n)
+        impulse[0] = start == 0
+        left_product(start, impulse, self._left, response)
+        energy = self._energy + np.cumsum((response / plan.unit) ** 2)
+        # beyond the taps, a whole block added nothing: later responses are smaller still
+        self._settled = start > max(lookback(plan.pair)) and bool(energy[-1] == self._energy)
+        self._energy = float(energy[-1])
+        self._start, self._known = start, plan.noise_stddev * np.sqrt(energy)

@@ -1,0 +1,61 @@
+"""The public product L y = M (y / r̃): the quotient, then the decayed sum, for one lane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hushfade.check import Column
+from hushfade.compiled import compiled, inlined
+from hushfade.factors.jumps import Jumps
+from hushfade.numerics.blocks import BLOCK
+from hushfade.public.constants import constants, lookback
+from hushfade.public.decayed_sum import Sums, decay_block
+from hushfade.public.left_quotient import Quotients, quotient_block
+from hushfade.public.recursion import Parts
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
+
+
+class Left(NamedTuple):
+    """The constants of L and what one lane of it remembers."""
+
+    jumps: Jumps
+    parts: Parts
+    period: int
+    quotients: Quotients
+    sums: Sums
+
+
+def left_of(plan: Plan) -> Left:
+    """One lane of a plan's L before its first step."""
+    jumps, parts, period = constants(plan)
+    poles, windows = len(parts.fades), len(parts.windows)
+    rows = lookback(plan.pair).public + BLOCK
+    quotients = Quotients(np.zeros((rows, 1)), np.zeros(1), np.zeros(1))
+    sums = Sums(np.zeros((poles, 1)), np.zeros((windows, 1)), np.zeros((windows, 1)))
+    return Left(jumps, parts, period, quotients, sums)
+
+
+@inlined
+def left_block(step: int, y: Column, left: Left, back: Column, u: Column, out: Column) -> None:
+    """At most BLOCK steps that cross no multiple of the period: (L y)_t into `out`.
+
+    `back` and `u` are working memory of BLOCK numbers.
+    """
+    quotient_block(step, y, left.period, left.jumps, left.quotients, back, u)
+    decay_block(step, u[: len(y)], left.period, left.parts, left.quotients.ring, left.sums, out)
+
+
+@compiled
+def left_product(step: int, y: Column, left: Left, out: Column) -> None:
+    """len(y) steps from `step` on: (L y)_t into `out`."""
+    u, back = np.empty(BLOCK), np.empty(BLOCK)
+    start = 0
+    while start < len(y):
+        t = step + start
+        end = start + min(BLOCK, len(y) - start, left.period - t % left.period)
+        left_block(t, y[start:end], left, back, u, out[start:end])
+        start = end

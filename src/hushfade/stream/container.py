@@ -1,0 +1,114 @@
+"""One binary container for everything that is saved: a magic line, a header, arrays, a checksum.
+
+    magic line        b"hushfade stream 3\\n": what is saved, and the version of its header
+    8 bytes           the length of the header, little-endian
+    header            JSON; "arrays" lists the type and length of each array
+    arrays            little-endian, one after another
+    32 bytes          SHA-256 of all of the above
+
+The checksum detects accidents, not forgers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade.errors import Refused
+
+_CHECKSUM = 32
+
+
+class Frame(NamedTuple):
+    """The parts of a saved container."""
+
+    magic: bytes
+    header: dict[str, Any]
+    body: memoryview
+
+
+def packed(magic: bytes, header: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
+    """The bytes of a container."""
+    little = [array.astype(array.dtype.newbyteorder("<"), copy=False) for array in arrays]
+    listed = [[array.dtype.str, array.size] for array in little]
+    text = json.dumps(
+        {**header, "arrays": listed}, sort_keys=True, separators=(",", ":"), allow_nan=False
+    ).encode()
+    parts = [magic, len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in little)]
+    checksum = hashlib.sha256()
+    for part in parts:  # arrays may be large: they are joined only once
+        checksum.update(part)
+    return b"".join([*parts, checksum.digest()])
+
+
+def opened(data: Any, magics: Sequence[bytes], what: str) -> Frame:
+    """The frame of a container with one of these magic lines, checked by its checksum.
+
+    `what` names the content in messages.
+    """
+    return frame(*recognised(data, magics, what), what)
+
+
+def frame(magic: bytes, raw: memoryview, what: str) -> Frame:
+    """The parts of whole bytes."""
+    start = len(magic) + 8
+    end = start + int.from_bytes(raw[len(magic) : start], "little")
+    try:
+        header = json.loads(bytes(raw[start:end]))
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict) or end > len(raw) - _CHECKSUM:
+        raise Refused(f"{what} has no readable header")
+    return Frame(magic, header, raw[end:-_CHECKSUM])
+
+
+def recognised(data: Any, magics: Sequence[bytes], what: str) -> tuple[bytes, memoryview]:
+    """The magic line and all bytes, whose checksum matches."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise Refused(f"{what} must be bytes, got {type(data).__name__}")
+    raw = memoryview(data).cast("B")
+    for magic in magics:
+        if bytes(raw[: len(magic)]) == magic:
+            break
+    else:
+        formats = " or ".join(repr(magic.decode().strip()) for magic in magics)
+        raise Refused(f"{what} must have the format {formats}")
+    whole = len(raw) >= len(magic) + 8 + _CHECKSUM
+    if not whole or hashlib.sha256(raw[:-_CHECKSUM]).digest() != raw[-_CHECKSUM:]:
+        raise Refused(f"{what} is damaged: its checksum does not match")
+    return magic, raw
+
+
+def split(body: memoryview, listed: Any, kinds: Sequence[str], what: str) -> list[NDArray[Any]]:
+    """The body cut into arrays of these types, copied into native byte order.
+
+    `listed`, the type and length of each array, must agree with the types and fill the body.
+    """
+    sizes = _sizes(listed, kinds)
+    if sizes is None or sum(sizes) != len(body):
+        raise Refused(f"{what} does not have the arrays that its header lists")
+    arrays, at = [], 0
+    for kind, size in zip(kinds, sizes, strict=True):
+        native = np.dtype(kind).newbyteorder("=")
+        arrays.append(np.frombuffer(body[at : at + size], dtype=kind).astype(native))
+        at += size
+    return arrays
+
+
+def _sizes(listed: Any, kinds: Sequence[str]) -> list[int] | None:
+    """The bytes of each array, or None if the list is not one of these types and of lengths."""
+    if not isinstance(listed, list) or len(listed) != len(kinds):
+        return None
+    sizes = []
+    for entry, expected in zip(listed, kinds, strict=True):
+        match entry:
+            case [str(kind), int(length)] if kind == expected and length >= 0:
+                sizes.append(np.dtype(kind).itemsize * length)
+            case _:
+                return None
+    return sizes
