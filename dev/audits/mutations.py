@@ -162,52 +162,61 @@ MUTANTS: dict[str, Mutant] = {
     # Records and totals ----------------------------------------------------------------------
     "a total by step_total may be of any size": one(
         "private/grid.py",
-        "if -most <= units <= most and units.is_integer()",
+        "if abs(units) <= self.largest_total and units.is_integer()",
         "if units.is_integer()",
     ),
     "an integer by step_total counts a thousand times": one(
-        "private/grid.py",
-        "        if not exact:\n",
-        "        units *= 1000 if kind is int else 1\n        if not exact:\n",
+        "private/declared_totals.py",
+        "divmod(Fraction(number), Fraction(resolution))",
+        "divmod(Fraction(number) * 1000 ** isinstance(number, int), Fraction(resolution))",
     ),
     "integer totals of a run count twice": one(
-        "private/grid.py", "round(1.0 / self.resolution)", "round(2.0 / self.resolution)"
+        "private/declared_totals.py", "round(1.0 / resolution)", "round(2.0 / resolution)"
     ),
     "integer totals of a run may be of any size": one(
-        "private/grid.py",
-        "if array.size and (int(array.max()) > limit or int(array.min()) < -limit):",
+        "private/declared_totals.py",
+        "if int(totals.max()) > limit or int(totals.min()) < -limit:",
         "if False:",
     ),
     "negative totals of a run may be of any size": one(
-        "private/grid.py", "float(totals.min()) >= -limit and float", "float"
+        "private/declared_totals.py", "float(totals.min()) >= -limit and float", "float"
+    ),
+    "units by step_units may be of any size": one(
+        "private/units.py", "if not -most <= units <= most:", "if False:"
+    ),
+    "units of a run may be of any size": one(
+        "private/units.py", "if totals.size and not (", "if False and not ("
     ),
     "sums of records may be of any size": one(
         "private/grid.py",
-        "int(self._bounded(np.array([self._sum(records)]))[0])",
-        "self._sum(records)",
+        "return unit_totals.single(total, most=self.largest_total)",
+        "return total",
         "fine",
     ),
     "integer records are not clipped": one(
         "private/grid.py",
-        "clipped = np.clip(numbers, self.low, self.high)",
-        "clipped = numbers if values.dtype.kind in 'iu' else np.clip(numbers, self.low, self.high)",
+        "units = self._quantised(_column(records))",
+        "units = self._quantised(_column(records))\n"
+        "        if np.asarray(records).dtype.kind == 'i':\n"
+        "            units = np.atleast_1d(records) * round(1.0 / self.resolution)",
     ),
     "float32 records are not clipped": one(
         "private/grid.py",
-        "clipped = np.clip(numbers, self.low, self.high)",
-        "clipped = numbers if values.dtype == np.float32 else "
-        "np.clip(numbers, self.low, self.high)",
+        "units = self._quantised(_column(records))",
+        "units = self._quantised(_column(records))\n"
+        "        if np.asarray(records).dtype == np.float32:\n"
+        "            units = np.rint(records / self.resolution).astype(np.int64)",
     ),
     "records half way go to the even neighbour": one(
         "private/grid.py",
-        "np.floor(clipped / self.resolution + 0.5)",
-        "np.rint(clipped / self.resolution)",
+        "self.rule(numbers, _clipped_array, np.floor)",
+        "self.rule(numbers, _clipped_array, lambda x: np.rint(x - 0.5))",
         "halves",
     ),
     "quantise does not clip": one(
         "private/grid.py",
-        'return self._units(_numbers(values, "values")) * self.resolution',
-        'return np.rint(_numbers(values, "values") / self.resolution) * self.resolution',
+        "return np.multiply(self.units(records), self.resolution, dtype=np.float64)",
+        "return np.rint(np.asarray(records) / self.resolution) * self.resolution",
     ),
     # Noise -----------------------------------------------------------------------------------
     "the noise's table ends at 3.2 sigma": _ends_at("3.2"),

@@ -20,7 +20,7 @@ from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, by_chance, distinct, exact
 from hushfade.audit.observer import crossed, wide
 from hushfade.audit.randomness import Chance
-from hushfade.audit.subject import Subject, doors, taken
+from hushfade.audit.subject import DOORS, Subject, doors, taken
 from hushfade.check import Column
 from hushfade.crossing.laws import gaussian
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
@@ -180,7 +180,7 @@ def _drawn_again(subject: Subject, plan: Plan, state: bytes) -> list[str]:
     def again(door: str) -> None:
         doors(plan, subject.load(state, None))[door]()
 
-    return taken({door: partial(again, door) for door in ("run", "step_total", "step")})
+    return taken({door: partial(again, door) for door in DOORS})
 
 
 def _noise(subject: Subject, plan: Plan, source: NoiseSource) -> Column:

@@ -1,6 +1,6 @@
 """Replay: keyed noise gives the same bytes again; fresh noise never draws for a published step.
 
-The same bytes by run, step_total and step: what is found of the noise in one holds for all three.
+All methods that close steps give the same bytes, so findings about the noise hold for all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hushfade.audit.finding import Finding, exact
 from hushfade.audit.randomness import Chance
 from hushfade.audit.second_process import single
-from hushfade.audit.subject import Live, Subject, doors, taken
+from hushfade.audit.subject import DOORS, Live, Subject, doors, taken
 from hushfade.check import Matrix, Signed
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
 from hushfade.planning.plan import Plan
@@ -29,7 +29,6 @@ _TRACED = 40
 _DAMAGED = 20
 _TURN = 90  # steps by one door, at most, before the next
 _STREAM = "audit"
-_DOORS = ("run", "step_total", "step")
 _SECOND = ("an older state", "a copy left behind", "a copy with noise in hand")
 _CLOSE = 1e-9
 _DENSE = 1 << 22  # numbers in the vectors of all steps: of wide ones a few axes in each step
@@ -54,7 +53,7 @@ def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
     ways: dict[str, Callable[[], Matrix]] = {
         "again": lambda: started().run(given.totals),
         "all doors in turn": lambda: _in_turn(plan, started(), given, chance),
-        **{f"restored, then by {door}": partial(restored, door) for door in _DOORS},
+        **{f"restored, then by {door}": partial(restored, door) for door in DOORS},
     }
     found = [_same(f"{name}, {way}", first, work()) for way, work in ways.items()]
     found += [
@@ -113,7 +112,7 @@ def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
     found = []
     for kind, source in {"": FreshNoise(), ", default noise": None}.items():
         drawn: dict[str, list[str]] = {what: [] for what in _SECOND}
-        for onward in _DOORS:
+        for onward in DOORS:
             for what, ways in _attempts(subject, plan, source, totals, onward).items():
                 drawn[what] += [f"{way} after {onward}" for way in taken(ways)]
         for what, doors_taken in drawn.items():
@@ -136,13 +135,13 @@ def _attempts(
     for row in totals[-2:-1]:
         ahead.step_total(float(row[0]) if plan.grid.scalar else row)
     state = ahead.save()
-    copies = {door: subject.load(state, source) for door in _DOORS}
+    copies = {door: subject.load(state, source) for door in DOORS}
     doors(plan, subject.load(state, source))[onward]()
     return dict(
         zip(
             _SECOND,
             (
-                {door: partial(_again, subject, plan, state, source, door) for door in _DOORS},
+                {door: partial(_again, subject, plan, state, source, door) for door in DOORS},
                 {door: doors(plan, copy)[door] for door, copy in copies.items()},
                 doors(plan, ahead),
             ),
@@ -188,21 +187,23 @@ def _damaged(
 
 @dataclass(frozen=True)
 class _Given:
-    """Records of some steps, a few of each key, and what they sum to."""
+    """Records of some steps, a few of each key, and what they sum to, in units and in floats."""
 
     records: list[Any]
+    units: Signed
     totals: Matrix
 
 
 def _doors(
     plan: Plan, name: str, started: Callable[[], Live], given: _Given, first: Matrix
 ) -> Iterator[Finding]:
-    """The same steps from records and from totals, each with its own standard deviation."""
+    """The same steps from records, totals and units, each with its own standard deviation."""
     scalar = plan.grid.scalar
-    stream, other = started(), started()
+    stream, other, third = started(), started(), started()
     ways = {
         "step": [stream.step(each) for each in given.records],
         "step_total": [other.step_total(float(row[0]) if scalar else row) for row in given.totals],
+        "step_units": [third.step_units(int(row[0]) if scalar else row) for row in given.units],
     }
     stated = plan.stddevs(len(given.totals))
     for way, releases in ways.items():
@@ -240,7 +241,8 @@ def _given(plan: Plan, chance: Chance) -> _Given:
             records.append(dict(zip(grid.keys, each, strict=True)))
         else:
             records.append(each[0])
-    return _Given(records, np.sum(units * there, axis=2) * grid.resolution)
+    totals = np.sum(units * there, axis=2)
+    return _Given(records, totals, totals * grid.resolution)
 
 
 def _totals(plan: Plan, chance: Chance) -> Matrix:
@@ -267,8 +269,14 @@ def _by(plan: Plan, stream: Live, door: str, given: _Given, steps: slice) -> Mat
     """The releases of some steps by that door."""
     if door == "run":
         found = stream.run(given.totals[steps])
+    elif door == "run_units":
+        found = stream.run_units(given.units[steps])
     elif door == "step_total":
         found = single(plan, stream, given.totals[steps])
+    elif door == "step_units":
+        rows = given.units[steps]
+        scalar = plan.grid.scalar
+        found = np.array([stream.step_units(row[0] if scalar else row).value for row in rows])
     else:
         found = np.array([stream.step(each).value for each in given.records[steps]])
     return found.reshape(-1, plan.grid.lanes)
@@ -278,7 +286,7 @@ def _in_turn(plan: Plan, stream: Live, given: _Given, chance: Chance) -> Matrix:
     """Some steps by one door, some by the next, and so on."""
     rng, found, step = chance.inputs(), [], 0
     while step < len(given.totals):
-        for door in _DOORS:
+        for door in DOORS:
             until = step + int(rng.integers(1, _TURN))
             found.append(_by(plan, stream, door, given, slice(step, until)))
             step = until

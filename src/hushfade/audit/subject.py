@@ -36,6 +36,12 @@ class Live(Protocol):
     def run(self, totals: Any) -> Column:
         """Close many steps."""
 
+    def step_units(self, units: Any) -> Release:
+        """Close a step with its total in units."""
+
+    def run_units(self, units: Any) -> Column:
+        """Close many steps, with their totals in units."""
+
     def save(self) -> bytes:
         """The state."""
 
@@ -69,13 +75,20 @@ class Subject:
         return elsewhere(plan, key, stream, totals)
 
 
+DOORS = ("run", "step_total", "step", "run_units", "step_units")
+"""The methods by which a stream closes steps."""
+
+
 def doors(plan: Plan, stream: Live) -> dict[str, Callable[[], Any]]:
     """Every way to close one more step of the stream, an empty one."""
-    lanes = plan.grid.lanes
+    lanes, scalar = plan.grid.lanes, plan.grid.scalar
+    units = np.zeros(lanes, dtype=np.int64)
     return {
         "run": lambda: stream.run(np.zeros((1, lanes))),
-        "step_total": lambda: stream.step_total(0.0 if plan.grid.scalar else np.zeros(lanes)),
+        "step_total": lambda: stream.step_total(0.0 if scalar else np.zeros(lanes)),
         "step": stream.step,
+        "run_units": lambda: stream.run_units(units[None, :]),
+        "step_units": lambda: stream.step_units(0 if scalar else units),
     }
 
 

@@ -62,7 +62,7 @@ def _every_size(subject: Subject, plan: Plan, name: str, source: NoiseSource) ->
 def _every_type(
     subject: Subject, plan: Plan, name: str, source: NoiseSource, chance: Chance
 ) -> Finding:
-    """Whole totals as floats, integers and mappings, by both doors: the same bytes."""
+    """Whole totals as floats, integers, mappings and units, by every door: the same bytes."""
     whole = chance.inputs().integers(-_SMALL, _SMALL, size=plan.grid.lanes, endpoint=True)
     unit = max(1.0, plan.grid.resolution)
     fits = _SMALL * unit <= min(plan.grid.largest_total * plan.grid.resolution, 2.0**53)
@@ -90,6 +90,9 @@ def _types(plan: Plan, whole: Any) -> dict[str, tuple[str, Any]]:
     }
     if np.any(np.abs(whole) >= 2**15):
         del found["short integers by run"]
+    units = np.array([grid.total(int(total)) for total in whole])
+    found["units by run_units"] = ("run_units", units[None, :])
+    found["units by step_units"] = ("step_units", int(units[0]) if grid.scalar else units)
     if grid.scalar:
         number = int(whole[0])
         kinds: tuple[Callable[[int], Any], ...] = (int, float, np.int64, np.float64)
@@ -211,6 +214,10 @@ def _beyond(plan: Plan, beyond: float) -> Iterator[tuple[str, tuple[str, Any]]]:
     row[0] = beyond
     yield "floats by run", ("run", row[None, :])
     yield "floats by step_total", ("step_total", beyond if plan.grid.scalar else row)
+    units = np.zeros(plan.grid.lanes, dtype=np.int64)
+    units[0] = plan.grid.largest_total + 1 if beyond > 0 else -plan.grid.largest_total - 1
+    yield "units by run_units", ("run_units", units[None, :])
+    yield "units by step_units", ("step_units", int(units[0]) if plan.grid.scalar else units)
     sizes = [round(beyond)] if abs(beyond) < 2.0**62 else []
     for size in [*sizes, 2**62, -(2**62)]:
         if abs(size) < abs(beyond):
@@ -237,8 +244,8 @@ def _counts(subject: Subject, plan: Plan, source: NoiseSource, total: float) -> 
 def _first(subject: Subject, plan: Plan, source: NoiseSource, door: str, given: Any) -> Column:
     """The release of a first step, by that door, flat."""
     stream = subject.start(plan, source)
-    if door == "run":
-        return np.ravel(stream.run(given))
+    if door in ("run", "run_units"):
+        return np.ravel(getattr(stream, door)(given))
     return np.ravel(getattr(stream, door)(given).value)
 
 
