@@ -138,7 +138,8 @@ def noise_by_step(*, seeded: bool) -> AbstractContextManager[object]:
     """Noise that depends on the step alone, where it is to be seeded."""
     if not seeded:
         return nullcontext()
-    return patch("hushfade.stream.stream.FreshNoise", lambda: hf.UnsafeSeededNoise(SEED))
+    seeded_noise = hf.UnsafeSeededNoise(SEED)
+    return patch.object(hf.FreshNoise, "bound", lambda _, digest: seeded_noise.bound(digest))
 
 
 def _soaked(
