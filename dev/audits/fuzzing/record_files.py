@@ -1,4 +1,4 @@
-"""Records: rows of files and tables, and lines as they come."""
+"""Fuzz targets for records: rows of files and tables, and lines that arrive one by one."""
 
 from __future__ import annotations
 
