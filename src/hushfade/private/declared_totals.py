@@ -65,14 +65,13 @@ def row(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
 
 
 def _of_floats(totals: NDArray[Any], resolution: float, most: int) -> Signed:
-    per_unit = 1.0 / resolution
     limit = most * resolution  # compared before the totals are scaled, which may overflow
     if not (float(totals.min()) >= -limit and float(totals.max()) <= limit):  # false for nan
         raise InvalidValue(_TOO_LARGE)
-    scaled = totals * per_unit
+    scaled = totals / resolution
     units = scaled.astype(np.int64, order="C")
     exact = np.array_equal(units, scaled)
-    if per_unit < 1.0:  # a total too small for its own scale is not 0
+    if resolution > 1.0:  # a total too small for its own scale is not 0
         exact = exact and np.array_equal(scaled == 0.0, totals == 0.0)
     if not exact:
         raise InvalidValue(_off_grid(resolution))

@@ -38,8 +38,8 @@ from hushfade.records.calendar import Calendar, calendar, written
 from hushfade.records.duration import step_length
 from hushfade.records.limits import Limits
 from hushfade.records.step_totals import check_fit
-from hushfade.spark import cells, lineage, streams, tables
-from hushfade.spark.cells import Request, check_columns, universe
+from hushfade.spark import lineage, streams, tables
+from hushfade.spark.cells import Request, cells_of, check_columns, universe
 from hushfade.spark.close_steps import Buckets
 from hushfade.spark.limits import of_table
 from hushfade.stream.partition import Mechanism
@@ -100,7 +100,7 @@ def private_decaying_sums(
             raise InvalidType("end or steps must be given for a table: it has no clock to end it")
         if lateness is not None or clock is not None:
             raise InvalidType("lateness and clock are for streams: a table is all there")
-        found = cells.cells(df, request)
+        found = cells_of(df, request)
         if limits is not None:
             found = of_table(found, limits).where("lane >= 0")
         found = tables.releases(found, shared, request.filled, days.steps)

@@ -74,7 +74,7 @@ def check_columns(df: DataFrame, columns: Columns) -> None:
             )
 
 
-def cells(df: DataFrame, request: Request) -> DataFrame:
+def cells_of(df: DataFrame, request: Request) -> DataFrame:
     """Columns step, lane, units, microseconds: a row for each record that counts, steps from 0.
 
     Left out and counted are records without a time or a value, outside the declared steps, of no

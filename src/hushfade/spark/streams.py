@@ -23,7 +23,7 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.records.duration import step_length
 from hushfade.records.limits import Limits
 from hushfade.spark import lineage
-from hushfade.spark.cells import Request, cells
+from hushfade.spark.cells import Request, cells_of
 from hushfade.spark.close_steps import RELEASED, Buckets, Closing
 from hushfade.spark.limits import LIMITED, Limiting
 
@@ -56,7 +56,7 @@ def releases(
         raise InvalidValue(f"{_NO_DATA} must be true: steps would wait for records to close them")
     delay = -(-step_length(lateness, name="lateness") // 10**6)
     lineage.check_unmarked(df, "the frame of events")
-    records, bond = cells(df, request), bound(df, request, buckets, limits)
+    records, bond = cells_of(df, request), bound(df, request, buckets, limits)
     beats = _beats(ticking(session, silent=clock is not None), records)
     if clock is not None:
         lineage.check_unmarked(clock, "clock")
