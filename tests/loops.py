@@ -27,7 +27,9 @@ def for_each(names, values):
                 try:
                     test(**rest, **case)
                 except BaseException as error:
-                    error.add_note(", ".join(f"{key} = {said(value)}" for key, value in case.items()))
+                    error.add_note(
+                        ", ".join(f"{key} = {said(value)}" for key, value in case.items())
+                    )
                     raise
 
         others = [each for each in signature.parameters.values() if each.name not in names]
