@@ -22,6 +22,12 @@ from sybil.parsers.rest import DocTestParser
 # Two test processes on two cores: BLAS threads of both would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# scripts/make-java puts a Java runtime here if the machine has none.
+_JAVA = Path(sys.prefix) / "java"
+if _JAVA.is_dir() and shutil.which("java") is None:
+    os.environ.setdefault("JAVA_HOME", str(_JAVA))
+    os.environ["PATH"] += f"{os.pathsep}{_JAVA / 'bin'}"
+
 OPTIONS = ELLIPSIS | NORMALIZE_WHITESPACE
 
 

@@ -1,4 +1,4 @@
-"""The machine a run was made on, as far as it bears on speed."""
+"""The machine on which a run was made, as far as it affects speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own, which may be killed."""
+"""A PostgreSQL server for tests and soaks, which may be crashed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Runs the audit: `python -m dev.audits [--quick] [--only PAGE]`.
 
-A full run writes three pages under docs/results: the audit itself with its seeded bugs, the other
-libraries' auditors, and the fuzzers.  A quick one draws less and is printed.  The exit code is 1 if
-a check failed or a bug was not caught.
+A full run writes three pages under docs/results: the audit with its seeded bugs, the auditors of
+other libraries, and the fuzzers.  A quick run draws less and prints the pages.  The exit code is 1
+if a check failed or the audit missed a bug.
 """
 
 from __future__ import annotations

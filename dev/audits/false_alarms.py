@@ -1,4 +1,4 @@
-"""The right implementation, audited with many seeds: how small does a p-value become?"""
+"""False alarms: the audit of the unchanged code under many seeds, and its smallest p-values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hushfade's own audit at full length, told as parts of the page: by check, and by plan."""
+"""hushfade's own audit at full length, as parts of the page: by check, and by plan."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def parts(size: Size) -> list[Part]:
     """Every check on plans of all kinds."""
     done: Audit = room.audit(size=room.FULL if size == FULL else room.QUICK, watch=_watch)
     progress(f"{report.summary(done)} {done.seconds:.0f} s")
-    return told(done)
+    return parts_of(done)
 
 
-def told(done: Audit) -> list[Part]:
+def parts_of(done: Audit) -> list[Part]:
     """A line for each check, a line for each plan, and in full what concerns no single plan."""
     return [_checks(done), _plans(done), *_listed(done)]
 

@@ -1,10 +1,10 @@
-"""What is changed in hushfade's own lines to make its mutants, and the plans they are sought on.
+"""The changes of hushfade's own lines that make the mutants, and the plans on which they show.
 
-Left out: changes that no release can show, such as a state older by one step that is loaded, since
-each of its steps is refused, or a state of another plan than the one that is said; what happens
-after a step was interrupted, which is named as a limit in docs/audit.md; and a law that differs by
-less than the audit's numbers can tell, as where every place inside a cell of the noise's table is
-kept.
+Three kinds of changes are left out.  No release can show some: a state that is loaded one step too
+old, because each of its steps is refused, or a state that is loaded for another plan than declared.
+docs/audit.md names as a limit what happens after an interrupted step.  Some laws of noise differ by
+less than the audit can measure, for example when every place within a cell of the noise's table is
+accepted.
 """
 
 from __future__ import annotations

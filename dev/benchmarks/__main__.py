@@ -1,8 +1,8 @@
 """Runs the benchmarks: `python -m dev.benchmarks [--only NAME] [--quick]`.
 
-A whole run writes docs/results/benchmarks.md and its pictures, and a page for each module that has
-its own; `--only` such a module writes that page alone.  Any other part, and a quick run, is printed
-instead, so that a page always comes from one whole run on one machine.
+A full run writes docs/results/benchmarks.md and its pictures, and a separate page for the service
+and for Spark.  `--only service` or `--only spark` writes that page.  Any other part, and a quick
+run, is only printed, so that a page always comes from one full run on one machine.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
     "counting": counting.sections,
     "files": files.sections,
     "growth": growth.sections,
-    "beside": peer_comparison.sections,
+    "peers": peer_comparison.sections,
     "startup": startup.sections,
-    "compact": compact_factors.sections,
-    "series": power_series.sections,
+    "compact_factors": compact_factors.sections,
+    "power_series": power_series.sections,
     "theory": theory.sections,
 }
 OWN_PAGES: dict[str, Callable[[int], Iterable[Section]]] = {

@@ -1,4 +1,4 @@
-"""Compact factors: what a few exponentials lose against the exact square root, and how soon."""
+"""Compact factors: what a few exponentials lose against the square root, and the time to fit."""
 
 from __future__ import annotations
 

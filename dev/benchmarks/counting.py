@@ -1,4 +1,4 @@
-"""Counting to 2^20: what the plan, the stream and its steps take in memory, and a late step."""
+"""Counting to 2^20: the memory of plan, stream and steps, and the cost of a late step."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def room() -> Section:
     stream = started(plans()[COUNTING])
     stream.run(totals(HORIZON))
     for name, size in {
-        "arrays of the stream": memory.held(stream),
+        "arrays of the stream": memory.array_bytes(stream),
         "its saved state": len(stream.save()),
     }.items():
         rows.append((f"{name} after 2^20 steps", f"{size / MEGABYTE:.1f}", "-", "-", "-"))

@@ -1,7 +1,8 @@
-"""Files: `hushfade run` on 10^7 events, beside a plain Polars group-by of the same file.
+"""Files: `hushfade run` on 10^7 events, compared with a plain Polars group-by of the same file.
 
-The whole command is timed, in its own process: start, reading, checking, noise and writing.  So is
-the group-by, which reads, truncates the times, sums and writes, and neither clips nor checks.
+The benchmark times the whole command in its own process: start, reading, checking, noise, writing.
+It times the group-by in the same way, which reads, truncates the times, sums and writes, and
+neither clips nor checks.
 """
 
 from __future__ import annotations

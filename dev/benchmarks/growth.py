@@ -166,7 +166,7 @@ def keys(rounds: int) -> Section:
 def _per_key(decay: Decay) -> int:
     """Bytes of a stream for one more key."""
     few, more = (
-        memory.held(started(plan(decay, GUARANTEE, keys=map(str, range(count)))))
+        memory.array_bytes(started(plan(decay, GUARANTEE, keys=map(str, range(count)))))
         for count in (2000, 3000)  # noise made ahead is then one row
     )
     return (more - few) // 1000
@@ -201,7 +201,7 @@ def widths(rounds: int) -> Section:
                 seconds(per[1] * width),
                 seconds(per[1]),
                 f"{short(ratio('', taken, draws).best)}×",
-                f"{memory.held(noise) / 1e6:.3g} MB",
+                f"{memory.array_bytes(noise) / 1e6:.3g} MB",
             )
         )
         unit.append((width, per[0] * 1e9))

@@ -57,8 +57,8 @@ def arrays(thing: Any) -> Iterator[np.ndarray[Any, Any]]:
     yield from within(thing)
 
 
-def held(thing: Any) -> int:
-    """Bytes of those arrays."""
+def array_bytes(thing: Any) -> int:
+    """The bytes of the arrays that an object keeps."""
     return sum(array.nbytes for array in arrays(thing))
 
 

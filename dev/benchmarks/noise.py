@@ -1,4 +1,4 @@
-"""Noise: what a draw from AES-256 and the exact tables costs beside numpy's normals."""
+"""Noise: the cost of a draw from AES-256 and the exact tables, compared with numpy's normals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beside peers: our jobs and those of other libraries, in turn, each in its own process."""
+"""Peers: our jobs and those of other libraries, alternating, each library in its own process."""
 
 from __future__ import annotations
 

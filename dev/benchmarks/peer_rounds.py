@@ -1,4 +1,4 @@
-"""Turns: our jobs and the peers', round by round, and the table of both."""
+"""Alternating rounds of our jobs and the peers' jobs, and the table of both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dev.benchmarks.peer_process import PEERS, TITLES, Peer, peer
 from dev.benchmarks.peers.protocol import NORMALS, Round
-from dev.benchmarks.report import Beside, Section, ratio_cells, seconds, short
+from dev.benchmarks.report import PeerRow, Section, ratio_cells, seconds, short
 from dev.benchmarks.timing import Ratio, ratio
 from dev.environments import Absent
 from dev.progress import progress
@@ -18,11 +18,11 @@ Ours = Mapping[str, Callable[[], Round]]
 
 @dataclass(frozen=True)
 class Theirs:
-    """A peer's job, and the job of ours that it stands beside."""
+    """A peer's job, and our job with which it is compared."""
 
     peer: str
     job: str
-    beside: str
+    compared_with: str
     less: str = ""  # what it does not do
 
     @property
@@ -124,18 +124,18 @@ def section(
     for name, found in mine.items():
         rows.append((f"**{name}**", seconds(found.each), *_normals(found), "-", "-", "-"))
     for their in theirs:
-        found, own = other[their.name], mine[their.beside]
+        found, own = other[their.name], mine[their.compared_with]
         called = f"{their.name}, {their.less}" if their.less else their.name
         time, times = f"not measured: {found.why}", "-"
-        rest: tuple[str, ...] = ("-", "-", their.beside, "-", "-")
+        rest: tuple[str, ...] = ("-", "-", their.compared_with, "-", "-")
         if not found.why:
             ratio_to_ours = ratio_cells(compared(found.rounds, own.rounds))
             time, times = seconds(found.each), ratio_to_ours[0]
-            rest = (*_normals(found), their.beside, *ratio_to_ours)
+            rest = (*_normals(found), their.compared_with, *ratio_to_ours)
         rows.append((their.name, time, *rest))
-        lines.append(Beside(their.beside, seconds(own.each), called, time, times))
+        lines.append(PeerRow(their.compared_with, seconds(own.each), called, time, times))
     columns = ("job", "time", "in normals", "spread", "beside", "times as long", "spread")
-    return Section(title, sentence, columns, rows, beside=lines)
+    return Section(title, sentence, columns, rows, peer_rows=lines)
 
 
 def _times(rounds: Sequence[Round]) -> tuple[list[float], list[float]]:

@@ -57,7 +57,7 @@ is the faster.  The sections below say what each job is, and what it does not do
 
 
 @dataclass(frozen=True)
-class Beside:
+class PeerRow:
     """A line of the short comparison: our job and a peer's."""
 
     ours: str
@@ -76,7 +76,7 @@ class Section:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     picture: Picture | None = None
-    beside: Sequence[Beside] = ()
+    peer_rows: Sequence[PeerRow] = ()
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,9 @@ def summary(sections: Iterable[Section]) -> str:
     return "\n\n".join([*parts, *(["\n".join(lines)] if lines else [])])
 
 
-def beside(sections: Iterable[Section]) -> str:
+def peer_summary(sections: Iterable[Section]) -> str:
     """The short comparison with the peers; nothing if none was measured."""
-    lines = [line for section in sections for line in section.beside]
+    lines = [line for section in sections for line in section.peer_rows]
     if not lines:
         return ""
     rows = [(line.ours, line.our_time, line.peer, line.peer_time, line.times) for line in lines]
@@ -165,7 +165,7 @@ def beside(sections: Iterable[Section]) -> str:
 def page(sections: Sequence[Section], rounds: int, name: str = "benchmarks") -> str:
     """The whole report."""
     foreword = FOREWORD.format(day=date.today(), machine=machine.described(), rounds=rounds)
-    parts = [f"# {TITLES[name]}", foreword, summary(sections), beside(sections)]
+    parts = [f"# {TITLES[name]}", foreword, summary(sections), peer_summary(sections)]
     return "\n\n".join([*filter(None, parts), *map(_markdown, sections)]) + "\n"
 
 

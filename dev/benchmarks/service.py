@@ -1,10 +1,9 @@
-"""The service: records that are on the disk, a second, beside plain commits to SQLite; and what a
-store keeps.
+"""The service: records stored per second, compared with plain SQLite commits, and a store's size.
 
-The yardstick is what one would write without us: a row for each record, one transaction for each
-batch, with a write-ahead log and synchronous = FULL.  The service does the same for clients over
-HTTP on loopback, 64 at a time: it parses, clips, sums, remembers each sender's sequence, commits
-what waits together, and answers.
+The yardstick is the plain program: a row for each record, one transaction for each batch, with a
+write-ahead log and synchronous = FULL.  The service does the same for 64 clients at a time over
+HTTP on loopback: it parses, clips and sums records, remembers each sender's sequence, commits the
+waiting batches together, and answers.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ def kept() -> Section:
             store = Store.open(path)
             store.live(STREAM)
             again = time.perf_counter() - again
-            held = memory.held(store.live(STREAM)._stream)
+            held = memory.array_bytes(store.live(STREAM)._stream)
             store.close()
         rows.append((name, f"{size:.0f}", f"{held:.0f}", seconds(took), seconds(again)))
     return Section(

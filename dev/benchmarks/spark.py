@@ -1,11 +1,11 @@
-"""Spark: 10^6 events of 10^4 keys in 48 hours, beside Spark's own windowed sum, not private.
+"""Spark: 10^6 events of 10^4 keys in 48 hours, compared with Spark's own windowed sum, not private.
 
-Both read the same Parquet files, by two cores of one machine, and write Parquet.  Streams take the
+Both read the same Parquet files with two cores of one machine and write Parquet.  Streams take the
 files one after another, eight batches, through a checkpoint with RocksDB.  Spark's own sum gives
 rows for keys that have records; the private one for every declared key at every step.
 
-From the times follows what an event and a key-step cost, and from that what a cluster would need:
-the last section, measured and extrapolated apart.
+The last section derives the cost of an event and of a key-step from these times, and extrapolates
+what a cluster needs.
 """
 
 from __future__ import annotations

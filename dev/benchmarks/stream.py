@@ -16,7 +16,7 @@ from dev.benchmarks.noise import NORMALS, normals
 from dev.benchmarks.report import (
     GOAL_COLUMNS,
     NOT_MEASURED,
-    Beside,
+    PeerRow,
     Section,
     goal_cells,
     ratio_cells,
@@ -177,7 +177,7 @@ def live(rounds: int) -> Section:
         f"{yardstick}  {LIVE} steps a round, one after another.",
         ("job", "a step", "best", "spread", *GOAL_COLUMNS),
         rows,
-        beside=list(_besides(times)),
+        peer_rows=list(_peer_rows(times)),
     )
 
 
@@ -205,14 +205,14 @@ def step_of(stream: Stream, x: Any) -> Job:
     return lambda: stream.step_total(x)
 
 
-def _besides(times: dict[str, list[float]]) -> Iterator[Beside]:
+def _peer_rows(times: dict[str, list[float]]) -> Iterator[PeerRow]:
     ours = f"step_total, {EXPONENTIAL}"
     mine = min(times[ours]) / LIVE
     for name, taken in times.items():
         if name.startswith("River"):
             other = min(taken) / LIVE
             peer = f"{name}, not private"
-            yield Beside(ours, seconds(mine), peer, seconds(other), f"{short(other / mine)}×")
+            yield PeerRow(ours, seconds(mine), peer, seconds(other), f"{short(other / mine)}×")
 
 
 def _river() -> Any:

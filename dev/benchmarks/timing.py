@@ -1,7 +1,7 @@
-"""Times of jobs run in turn, and their ratios to a yardstick run beside them.
+"""Times of alternating jobs, and their ratios to a yardstick that alternates with them.
 
-A ratio within one run means the same on any machine, a time in seconds does not.  Jobs take
-turns, so that whatever else the machine does falls on all of them alike.
+A ratio within one run means the same on any machine, a time in seconds does not.  The jobs
+alternate, so that whatever else the machine does affects all of them alike.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Soaks: a store and its service under load, killed and damaged again and again.
+"""Soaks: a store and its service under load, killed and damaged many times.
 
-kills      a store's process is killed           child      the process, which says what it does
-service    the service is killed                 served     its process, as it is or with a bug
-clients    who sends, closes and reads           servers    a PostgreSQL server, which may crash
-logs       a write-ahead log, damaged            disks      a disk that fails when it is told to
-faults     at every write and every sync         writers    processes that want one store
-requests   requests of which most are wrong      cases      how they are made and broken
-target     the service that they are sent to     answers    what an answer may be
-parts      the parts of the page
+store_kills          a store's process is killed      store_process     that process
+service_kills        the service is killed            service_process   its process, right or wrong
+service_clients      clients that send, close, read   damaged_logs      a damaged write-ahead log
+disk_faults          faults at every write and sync   failing_disk      a disk that fails on demand
+concurrent_writers   processes that open one store    report_parts      the parts of the page
+request_fuzzing      many wrong requests              request_cases     how they are made and broken
+watched_service      the service that receives them   http_answers      what an answer may be
 """

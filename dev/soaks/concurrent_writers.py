@@ -1,4 +1,4 @@
-"""Processes that open one store at the same moment: one may write, the others are refused."""
+"""Processes that open one store at the same moment: one may write, the store refuses the others."""
 
 from __future__ import annotations
 

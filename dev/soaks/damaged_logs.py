@@ -1,9 +1,9 @@
-"""A write-ahead log, cut and flipped at every offset: what is left is a committed prefix.
+"""A write-ahead log, cut and flipped at every offset: what remains is a committed prefix.
 
-The store is as small as one can be: its log holds a batch, two steps and another batch, each
-committed for itself.  A damaged log is opened twice, by the store, which may refuse it, and by
-SQLite alone, whose tables must be those after one of the commits, row by row.  The store must
-refuse if its mark knows of more: otherwise a step would be drawn again that was published.
+The store is as small as possible: its log holds a batch, two steps and another batch, each in its
+own commit.  A damaged log is opened twice: by the store, which may refuse it, and by SQLite alone,
+whose tables must equal those after one of the commits, row by row.  The store must refuse the log
+if its mark has recorded more, because otherwise it would draw a published step again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Full disks, failed syncs and losses of power, at every write and sync of a batch and a step.
 
-The store must stop, have told nobody of what is not on the disk, and go on after a restart: the
-batch is sent again, the step closed again, and each release is what it would have been, bit for
-bit.
+The store must stop, must not have acknowledged or published what is not on the disk, and must
+continue after a restart: the client sends the batch again and closes the step again, and each
+release is bit for bit what it would have been.
 """
 
 from __future__ import annotations

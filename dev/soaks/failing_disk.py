@@ -1,8 +1,8 @@
-"""A disk that fails when it is told to, below SQLite and below the mark.
+"""A disk that fails on demand, below SQLite and below the mark.
 
-full       the n-th write and all later ones fail: no space is left
-sync       the n-th sync fails, later ones do not
-power      at the n-th write or sync the machine stops; what was not synced is lost, or some of it
+full       the n-th write and all later writes fail: no space is left
+sync       the n-th sync fails, later syncs do not
+power      the machine stops at the n-th write or sync; unsynced data are lost, all or in part
 """
 
 from __future__ import annotations

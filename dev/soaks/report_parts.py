@@ -1,4 +1,4 @@
-"""The parts of the page: each soak with what it claims, what it measured, and its controls."""
+"""The parts of the page: what each soak claims, what it measured, and its controls."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def requested(count: int) -> Part:
     return Part(
         "Requests",
         "Requests made from the service's own document, right ones and broken ones, by bearers of "
-        "every scope and of none.  Each answer is held against the document; after a refusal the "
+        "every scope and of none.  Each answer is compared with the document; after a refusal the "
         "store must be untouched, and neither the answer nor the log may have what was sent.",
         [
             Finding(

@@ -1,8 +1,8 @@
-"""Requests for the service: made from its document, and then broken in many ways.
+"""Requests for the service: made from its OpenAPI document, and then broken in many ways.
 
-Schemathesis makes those that fit the document's schemas and those that just do not.  What it cannot
-say, broken bytes, other encodings, numbers of no size, fields that come twice, is done to its
-requests here, which is a hundred times faster than to make new ones.
+Schemathesis makes requests that fit the document's schemas, and requests that just do not.  This
+module adds what Schemathesis cannot express: broken bytes, other encodings, huge numbers, repeated
+fields.  Breaking a request is a hundred times faster than making a new one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Requests at length: two hundred thousand, of which most are wrong, to a service with tokens.
+"""Two hundred thousand requests, most of them wrong, to a service with tokens.
 
-Each answer is held against the document.  After each refusal the store must be untouched, and
-neither the answer nor the log may have what was sent.
+Each answer is compared with the OpenAPI document.  A refused request must leave the store
+unchanged, and neither the answer nor the log may repeat what was sent.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Tally:
 
     async def add(self, target: Target, marked: Marked, scope: str) -> Answer:
         """The answer to the request of a bearer of that scope, after a look at it."""
-        request = target.held(marked.request, scope)
+        request = target.with_token(marked.request, scope)
         before = target.version()
         answer = await target.ask(request)
         self.statuses[answer.status] += 1

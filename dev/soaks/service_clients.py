@@ -1,9 +1,9 @@
-"""The clients of a service that is killed: senders, one who closes steps, a reader.
+"""The clients of a service that is killed: senders, one client that closes steps, one reader.
 
-Each has one connection, and knows only what it was answered.  A sender numbers its batches, and
-sends one again, in the same words, until it is acknowledged.  A batch of sequence s adds 4^(s mod
-12): as long as no two batches with the same remainder can be in one step, the digits of a step's
-total, to the base of 4, tell how often each batch was counted.
+Each client has one connection and knows only the answers it received.  A sender numbers its
+batches and repeats a batch until it is acknowledged.  The batch with sequence s adds 4^(s mod 12).
+No step can contain two batches with the same remainder, so the base-4 digits of a step's total show
+how often each batch was counted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Kill -9 of the whole service, under load over HTTP: what its clients were told is so, once.
+"""kill -9 of the whole service under load over HTTP: every answer its clients received holds, once.
 
-Senders, one who closes steps, and a reader have their connections, lose them, and come back.  What
-they were answered is compared with the releases: the noise depends on the step alone, so that it
-can be taken off again, and each step's totals are known to the last unit.
+The senders, the client that closes steps and the reader lose their connections and reconnect.  The
+soak compares their answers with the releases: the noise depends on the step alone, so the soak can
+subtract it and knows each step's totals exactly.
 """
 
 from __future__ import annotations

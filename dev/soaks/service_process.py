@@ -1,6 +1,6 @@
-"""The service's process that is killed: as it is, or as a build with a bug.
+"""The process of the service that is killed: the right one, or a build with a bug.
 
-A build with a bug pauses where a slow disk would, so that others can act on what it said too soon.
+A build with a bug pauses where a slow disk would, so that others can act on a premature answer.
 """
 
 from __future__ import annotations

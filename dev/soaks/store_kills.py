@@ -1,13 +1,13 @@
-"""Kill -9, a thousand times: what was acknowledged is there once, what was published stays.
+"""kill -9 of a store, a thousand times: acknowledged batches count once, published releases stay.
 
-The parent forks a child with everything loaded, kills it, and forks the next.  It knows only what
-the child said on the pipe before it died, as a client and a reader would.
+The parent forks a child with everything loaded, kills it, and forks the next.  The parent knows
+only what the child reported on a pipe before it died, as a client and a reader would.
 
-Two stores take turns.  One has noise that depends on the step alone, so that its releases tell bit
+Two stores alternate.  One has noise that depends on the step alone, so that its releases show bit
 by bit whether each record was counted once and in its step.  The other has fresh noise, so that a
-step that were drawn twice would show two values.
+step that was drawn twice would show two values.
 
-On PostgreSQL the server can be crashed too, below a store that does not expect it.
+On PostgreSQL the soak also crashes the server, while a store is using it.
 """
 
 from __future__ import annotations
@@ -138,7 +138,8 @@ def noise_by_step(*, seeded: bool) -> AbstractContextManager[object]:
     """Noise that depends on the step alone, where it is to be seeded."""
     if not seeded:
         return nullcontext()
-    return patch("hushfade.stream.stream.FreshNoise", lambda: hf.UnsafeSeededNoise(SEED))
+    seeded_noise = hf.UnsafeSeededNoise(SEED)
+    return patch.object(hf.FreshNoise, "bound", lambda _, digest: seeded_noise.bound(digest))
 
 
 def _soaked(

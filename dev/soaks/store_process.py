@@ -1,4 +1,4 @@
-"""The process that is killed.  Before and after every deed it says so on a pipe.
+"""The process of the store that is killed.  It reports each action on a pipe:
 
 open STEP          the store is open, and this step is the open one
 ack SEQUENCE       the batch is acknowledged

@@ -1,4 +1,4 @@
-"""A service with tokens that is asked without a socket, and watched: its file, its log."""
+"""A service with tokens that is asked without a socket, and a watch on its file and its log."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ NOW = 1_767_225_600 * 10**9  # the service's clock stands: it closes no step whi
 class Target:
     """A served store, its tokens, what is logged, and a second view of the file."""
 
-    def __init__(self, path: Path, app: ASGIApp, store: Store, held: dict[str, str]) -> None:
-        self.app, self.store, self._held = app, store, held
+    def __init__(self, path: Path, app: ASGIApp, store: Store, texts: dict[str, str]) -> None:
+        self.app, self.store, self._texts = app, store, texts
         self.declared = Declared(openapi())
         self.lines: list[str] = []
         self.forgot = 0
@@ -52,11 +52,11 @@ class Target:
             for (name,) in list(tables)
         }
 
-    def held(self, request: Request, scope: str) -> Request:
-        """The request with the token of that scope; '' leaves it out, 'wrong' is one of nobody."""
+    def with_token(self, request: Request, scope: str) -> Request:
+        """The request with the token of that scope; no token for '', an invalid one for 'wrong'."""
         if not scope:
             return request
-        text = b"Bearer " + self._held.get(scope, "hushfade_" + "A" * 43).encode()
+        text = b"Bearer " + self._texts.get(scope, "hushfade_" + "A" * 43).encode()
         return replace(request, headers=(*request.headers, (b"authorization", text)))
 
     async def ask(self, request: Request) -> Answer:
@@ -72,7 +72,7 @@ class Target:
 async def served(path: Path) -> AsyncIterator[Target]:
     """A service with a token of each scope and five streams, one of them ended."""
     store = Store.open(path)
-    held = {scope: tokens.add(store, f"our {scope}", [scope]) for scope in tokens.SCOPES}
+    texts = {scope: tokens.add(store, f"our {scope}", [scope]) for scope in tokens.SCOPES}
     store.add_dataset("clinics", hf.Guarantee(epsilon=50, delta=1e-6))
     for name, plan in PLANS.items():
         store.add_stream(name, plan, dataset="clinics")
@@ -80,7 +80,7 @@ async def served(path: Path) -> AsyncIterator[Target]:
     store.end("ended")
     service = Service(store, Guard(tokens.kept(store), rate=1e9), clock=lambda: NOW)
     app = application(service)
-    target = Target(path, app, store, held)
+    target = Target(path, app, store, texts)
     with logged(target.lines):
         async with app.router.lifespan_context(app):
             yield target

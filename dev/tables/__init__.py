@@ -1,1 +1,1 @@
-"""Tables and pictures of the documentation, computed: `python -m tables`."""
+"""The computed tables and pictures of the documentation: `make tables`, `python -m dev.tables`."""

@@ -12,7 +12,7 @@ PAGES: dict[str, Callable[[], None]] = {
     "halves": halves_diagram.main,
     "norms": norms.main,
     "pictures": pictures.main,
-    "which": which_mechanism.main,
+    "which_mechanism": which_mechanism.main,
 }
 
 

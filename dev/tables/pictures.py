@@ -1,6 +1,6 @@
 """Draws the pictures of the documentation: the demo's series, and one of each kind of picture.
 
-The noise has a seed, so that the pictures stay the same; the flights are public anyway.
+The noise has a seed, so that the pictures stay the same.  The flights are public data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/which-mechanism.md: every rival on four decays, with pictures."""
+"""docs/which-mechanism.md: every baseline on four decays, with pictures."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from hushfade.factors import factorization
 from hushfade.numerics import power_series
 from tests.baselines import laws
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 BOTH = [banded_root, banded_inverse_root]
 # the momentum that is cut has zeros inside the unit disk: its root grows to 10^20 in 128 steps
@@ -48,16 +49,16 @@ def test_all_but_the_cut_momentum_are_stable():
     assert len(STABLE) == len(ALL_DECAYS) - 1
 
 
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
-@pytest.mark.parametrize("make", BOTH)
+@for_each("decay", STABLE)
+@for_each("make", BOTH)
 def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, decay):
     for n, bands in [(1, 1), (2, 1), (2, 2), (7, 3), (64, 5), (127, 1), (128, 16), (128, 128)]:
         laws.matrices_give_the_decay_and_the_norms(make(decay, n, bands=bands))
     laws.matrices_give_the_decay_and_the_norms(make(decay, 100))
 
 
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
-@pytest.mark.parametrize("bands", [1, 2, 3, 8, 31])
+@for_each("decay", STABLE)
+@for_each("bands", [1, 2, 3, 8, 31])
 def test_the_error_factors_are_those_of_dense_solves(decay, bands):
     n = 96
     a = power_series.square_root(decay.weights(n))
@@ -68,16 +69,16 @@ def test_the_error_factors_are_those_of_dense_solves(decay, bands):
     assert_allclose(banded_inverse_root(decay, n, bands=bands).error_factor, inverse, rtol=1e-11)
 
 
-@pytest.mark.parametrize("make", BOTH)
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
+@for_each("make", BOTH)
+@for_each("decay", STABLE)
 def test_they_run_online(make, decay):
     mechanism = make(decay, 29, bands=4)
     assert mechanism.online
     assert laws.is_causal(mechanism)
 
 
-@pytest.mark.parametrize("make", BOTH)
-@pytest.mark.parametrize("decay", [NoDecay(), Exponential(3), PowerLaw(0.5), SlidingWindow(7)])
+@for_each("make", BOTH)
+@for_each("decay", [NoDecay(), Exponential(3), PowerLaw(0.5), SlidingWindow(7)])
 def test_simulated_errors_have_the_stated_deviation(make, decay):
     laws.errors_have_the_stated_deviation(make(decay, 64, bands=6), seed=45)
 
@@ -87,8 +88,8 @@ def test_simulate_is_unbiased(make):
     laws.simulate_is_unbiased(make(PowerLaw(1), 16, bands=3), seed=46)
 
 
-@pytest.mark.parametrize("make", BOTH)
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
+@for_each("make", BOTH)
+@for_each("decay", STABLE)
 def test_one_band_is_noise_on_the_input_and_all_bands_are_the_root(make, decay):
     whole = factorization.square_root(decay).error_factor(200)
     inputs = input_noise(decay, 200).error_factor
@@ -97,7 +98,7 @@ def test_one_band_is_noise_on_the_input_and_all_bands_are_the_root(make, decay):
     assert make(decay, 200).error_factor <= whole * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("decay", MONOTONE, ids=repr)
+@for_each("decay", MONOTONE)
 def test_more_bands_help_and_the_inverse_root_uses_them_better(decay):
     """Seen, not proven, for completely monotone decays; within rounding where all is won."""
     bands = [1, 2, 3, 4, 8, 16, 64, 255, 256]
@@ -108,8 +109,8 @@ def test_more_bands_help_and_the_inverse_root_uses_them_better(decay):
     assert np.all(inverse <= root * (1 + 1e-13))
 
 
-@pytest.mark.parametrize("make", BOTH)
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
+@for_each("make", BOTH)
+@for_each("decay", STABLE)
 def test_the_default_is_the_best_power_of_two_or_all(make, decay):
     least = min(make(decay, 100, bands=b).error_factor for b in [1, 2, 4, 8, 16, 32, 64, 100])
     assert_allclose(make(decay, 100).error_factor, least, rtol=2e-13)

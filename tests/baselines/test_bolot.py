@@ -17,6 +17,7 @@ from hushfade.baselines.bolot_power import (
 )
 from hushfade.baselines.bolot_window import bolot_window
 from hushfade.errors import InvalidType, InvalidValue
+from tests.loops import for_each
 
 STEPS = [1, 2, 3, 8, 13, 33, 100, 128]
 NOISES = ["gaussian", "laplace"]
@@ -72,9 +73,9 @@ def rounded_by_search(f, beta):
     return np.array([powers[np.argmax(powers <= weight * (1 + 1e-11))] for weight in f])
 
 
-@pytest.mark.parametrize("make", CASES.values(), ids=CASES)
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("n", STEPS)
+@for_each("make", CASES.values())
+@for_each("noise", NOISES)
+@for_each("n", STEPS)
 def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, n, noise):
     mechanism = make(n, noise)
     L, R = (part.toarray() for part in mechanism.matrices())
@@ -85,7 +86,7 @@ def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, n, n
     assert mechanism.pure == (noise == "laplace")
 
 
-@pytest.mark.parametrize("make", CASES.values(), ids=CASES)
+@for_each("make", CASES.values())
 def test_answers_add_only_sums_that_are_complete(make):
     mechanism = make(29, "gaussian")
     L, R = (part.toarray() for part in mechanism.matrices())
@@ -94,8 +95,8 @@ def test_answers_add_only_sums_that_are_complete(make):
     assert mechanism.online
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("name", ["window 7", "exponential 1.1", "tree NoDecay() 3", "power 1 0.3"])
+@for_each("noise", NOISES)
+@for_each("name", ["window 7", "exponential 1.1", "tree NoDecay() 3", "power 1 0.3"])
 def test_simulated_errors_have_the_stated_deviation_and_no_mean_but_the_bias(name, noise):
     mechanism = CASES[name](64, noise)
     L, R = mechanism.matrices()
@@ -140,7 +141,7 @@ def cover(node, start, end):
     return left + cover((middle, node[1]), max(start, middle), end)
 
 
-@pytest.mark.parametrize("w", [1, 2, 3, 5, 6, 7, 8, 13, 16, 31])
+@for_each("w", [1, 2, 3, 5, 6, 7, 8, 13, 16, 31])
 def test_a_window_is_the_fewest_nodes_of_a_suffix_and_a_prefix(w):
     n = 3 * w + 2
     L, R = (part.toarray() for part in bolot_window(SlidingWindow(length=w), n).matrices())
@@ -160,7 +161,7 @@ def test_a_window_is_the_fewest_nodes_of_a_suffix_and_a_prefix(w):
         assert np.sum(L[t]) == fewest
 
 
-@pytest.mark.parametrize("w", [*range(1, 70), 1000, 1023, 1024, 1025])
+@for_each("w", [*range(1, 70), 1000, 1023, 1024, 1025])
 def test_a_window_s_error_factor_is_one_more_than_its_levels(w):
     mechanism = bolot_window(SlidingWindow(length=w), 2 * w)
     assert_allclose(mechanism.error_factor, 1 + math.ceil(math.log2(w)), rtol=1e-15)
@@ -210,7 +211,7 @@ class StreamingWindow:
         return 2 * len(self.stack) + len(self.right) + len(self.suffix)
 
 
-@pytest.mark.parametrize("w", [1, 2, 3, 7, 8, 20, 33])
+@for_each("w", [1, 2, 3, 7, 8, 20, 33])
 def test_a_stream_of_windows_keeps_no_more_numbers_than_stated(w):
     n = 4 * w + 3
     mechanism = bolot_window(SlidingWindow(length=w), n)
@@ -230,8 +231,8 @@ def test_a_stream_of_windows_keeps_no_more_numbers_than_stated(w):
     assert max(kept) <= mechanism.memory <= max(kept) + 2 * math.ceil(math.log2(w))
 
 
-@pytest.mark.parametrize("n", [1024, 4096, 65536, 2**20])
-@pytest.mark.parametrize(("w", "factor"), [(16, 5), (256, 9)])
+@for_each("n", [1024, 4096, 65536, 2**20])
+@for_each(("w", "factor"), [(16, 5), (256, 9)])
 def test_the_window_column_at_every_horizon(w, factor, n):
     assert_allclose(bolot_window(SlidingWindow(length=w), n).error_factor, factor, rtol=1e-14)
 
@@ -295,8 +296,8 @@ def test_the_longer_the_memory_the_higher_the_tree():
     assert memories[-1] >= 8
 
 
-@pytest.mark.parametrize("decay", [NoDecay(), Exponential(alpha=1.05)], ids=repr)
-@pytest.mark.parametrize("height", [0, 1, 3, 6])
+@for_each("decay", [NoDecay(), Exponential(alpha=1.05)])
+@for_each("height", [0, 1, 3, 6])
 def test_a_stream_of_decayed_sums_keeps_the_stated_numbers(decay, height):
     n, B = 100, 2**height
     mechanism = decayed_tree(decay, n, height=height)
@@ -326,8 +327,8 @@ def test_a_stream_of_decayed_sums_keeps_the_stated_numbers(decay, height):
 # Power laws -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("c", POWERS)
-@pytest.mark.parametrize("beta", [0.001, *BETAS, 0.999])
+@for_each("c", POWERS)
+@for_each("beta", [0.001, *BETAS, 0.999])
 def test_rounded_weights_are_the_next_lower_powers(c, beta):
     f, found = PowerLaw(power=c).weights(5000), rounded_weights(PowerLaw(power=c), 5000, beta)
     slack = 1 + 1e-12  # a weight that is a power of 1 - beta may come out an ulp or more above
@@ -344,9 +345,9 @@ def test_weights_that_are_powers_of_one_minus_beta_stay(m):
     assert_allclose(f[[m**i - 1 for i in range(6)]], [m**-i for i in range(6)], rtol=1e-13)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("beta", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("c", [0.5, 1, 3])
+@for_each("noise", NOISES)
+@for_each("beta", [0.1, 0.5, 0.9])
+@for_each("c", [0.5, 1, 3])
 def test_no_other_split_of_the_weights_has_less_error(c, beta, noise):
     n, order = 200, 1 if noise == "laplace" else 2
     f = rounded_weights(PowerLaw(power=c), n, beta)
@@ -389,8 +390,8 @@ def test_the_additive_error_falls_to_that_of_a_single_step(noise):
     assert_allclose(found[-1], math.sqrt(2) if noise == "laplace" else 1, rtol=1e-3)
 
 
-@pytest.mark.parametrize("c", [0.5, 1, 3])
-@pytest.mark.parametrize("beta", [0.05, 0.4, 0.9])
+@for_each("c", [0.5, 1, 3])
+@for_each("beta", [0.05, 0.4, 0.9])
 def test_the_printed_sensitivity_sums_the_windows_nodes(c, beta):
     i = np.arange(20000)
     windows_log = -(i + 1) * math.log1p(-beta) / c
@@ -420,8 +421,8 @@ def test_the_worst_error_is_that_of_a_full_stream(noise):
     assert np.all(np.hypot(deviation[:, None], off @ streams) <= found[:, None])
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("largest", [1.0, 10.0, 1000.0])
+@for_each("noise", NOISES)
+@for_each("largest", [1.0, 10.0, 1000.0])
 def test_the_best_beta_for_a_stream_has_the_least_worst_error(largest, noise):
     decay, n = PowerLaw(power=1), 256
     options = {"largest": largest, "noise": noise}
@@ -468,7 +469,7 @@ def test_alpha_must_be_in_the_range_of_the_proof():
     assert bolot_exponential(Exponential(alpha=1.4999), 10).error_factor > 1
 
 
-@pytest.mark.parametrize("beta", [0.0, 1.0, -0.1, 1.5, math.nan, math.inf])
+@for_each("beta", [0.0, 1.0, -0.1, 1.5, math.nan, math.inf])
 def test_beta_must_be_a_fraction(beta):
     with pytest.raises(InvalidValue, match="beta must be"):
         bolot_power(PowerLaw(power=1), 10, beta=beta)

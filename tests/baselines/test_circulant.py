@@ -18,6 +18,7 @@ from hushfade.baselines.circulant import causal_circulant, circulant
 from hushfade.theory import certificates
 from tests.baselines import laws
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 BOTH = [circulant, causal_circulant]
 SIGNED = [CustomDecay([1, -3, 1]), CustomDecay([1, -1]), CustomDecay([0.5, 2, -4])]
@@ -26,14 +27,14 @@ SIGNED = [CustomDecay([1, -3, 1]), CustomDecay([1, -1]), CustomDecay([0.5, 2, -4
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decay", [*ALL_DECAYS, *SIGNED], ids=repr)
-@pytest.mark.parametrize("make", BOTH)
+@for_each("decay", [*ALL_DECAYS, *SIGNED])
+@for_each("make", BOTH)
 def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, decay):
     for n in [*range(1, 10), 64, 127, 128]:
         laws.matrices_give_the_decay_and_the_norms(make(decay, n))
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("decay", ALL_DECAYS)
 def test_only_the_turned_one_runs_online(decay):
     published, turned = circulant(decay, 29), causal_circulant(decay, 29)
     assert not published.online
@@ -42,8 +43,8 @@ def test_only_the_turned_one_runs_online(decay):
     assert laws.is_causal(turned)
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 3, 30, 200])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 2, 3, 30, 200])
 def test_turning_costs_nothing_and_drops_noise(decay, n):
     published, turned = circulant(decay, n), causal_circulant(decay, n)
     assert_allclose(turned.sensitivity, published.sensitivity, rtol=1e-12)
@@ -52,8 +53,8 @@ def test_turning_costs_nothing_and_drops_noise(decay, n):
         assert turned.errors[0] < published.errors[0]
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 30, 1024, 1 << 16])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 2, 30, 1024, 1 << 16])
 def test_the_error_factor_is_the_mean_size_of_the_eigenvalues(decay, n):
     f = decay.weights(n)
     assert_allclose(
@@ -61,7 +62,7 @@ def test_the_error_factor_is_the_mean_size_of_the_eigenvalues(decay, n):
     )
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("decay", ALL_DECAYS)
 def test_no_factor_is_below_the_certified_optimum(decay):
     least = theory.gamma2(decay, 64)
     for make in BOTH:
@@ -69,8 +70,8 @@ def test_no_factor_is_below_the_certified_optimum(decay):
     assert causal_circulant(decay, 64).error_factor >= certificates.lower(decay.weights(64)).value
 
 
-@pytest.mark.parametrize("make", BOTH)
-@pytest.mark.parametrize("decay", [NoDecay(), Exponential(3), PowerLaw(0.5), SlidingWindow(7)])
+@for_each("make", BOTH)
+@for_each("decay", [NoDecay(), Exponential(3), PowerLaw(0.5), SlidingWindow(7)])
 def test_simulated_errors_have_the_stated_deviation(make, decay):
     laws.errors_have_the_stated_deviation(make(decay, 64), seed=43)
 

@@ -22,6 +22,7 @@ from hushfade.baselines import mechanisms
 from hushfade.baselines.mechanism import Mechanism, from_pair
 from hushfade.factors import factorization
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 ONE = Guarantee(epsilon=1, delta=1e-6)
 UNSTABLE = "CustomDecay(values=(0.99"
@@ -31,7 +32,7 @@ DECAYS = [decay for decay in ALL_DECAYS if not repr(decay).startswith(UNSTABLE)]
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decay", DECAYS, ids=repr)
+@for_each("decay", DECAYS)
 def test_every_rival_of_every_decay_is_a_factorization_of_its_matrix(decay):
     n = 40
     L, R = factorization.square_root(decay).matrices(n)
@@ -48,7 +49,7 @@ def test_every_rival_of_every_decay_is_a_factorization_of_its_matrix(decay):
         assert np.all(off <= rival.bias * np.abs(M) + 1e-8 * np.abs(M).max()), rival.name
 
 
-@pytest.mark.parametrize("decay", DECAYS, ids=repr)
+@for_each("decay", DECAYS)
 def test_no_gaussian_mechanism_is_below_the_least_and_ours_is_near_it(decay):
     found = compare(decay, ONE, 200)
     names = [row.method for row in found.rows]

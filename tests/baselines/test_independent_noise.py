@@ -30,6 +30,7 @@ from hushfade.factors import factorization
 from hushfade.numerics import power_series
 from tests.baselines import laws
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 PLAIN = [output_noise, input_noise, one_shot]
 NOISES = ["gaussian", "laplace"]
@@ -38,9 +39,9 @@ NOISES = ["gaussian", "laplace"]
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("make", PLAIN)
-@pytest.mark.parametrize("noise", NOISES)
+@for_each("decay", ALL_DECAYS)
+@for_each("make", PLAIN)
+@for_each("noise", NOISES)
 def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, decay, noise):
     for n in [*range(1, 10), 64, 127, 128]:
         mechanism = make(decay, n, noise=noise)
@@ -48,28 +49,28 @@ def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, deca
         assert mechanism.pure == (noise == "laplace")
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("make", PLAIN)
+@for_each("decay", ALL_DECAYS)
+@for_each("make", PLAIN)
 def test_they_run_online(make, decay):
     mechanism = make(decay, 29)
     assert mechanism.online
     assert laws.is_causal(mechanism)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("make", PLAIN)
-@pytest.mark.parametrize("decay", [NoDecay(), Exponential(3), PowerLaw(0.5), SlidingWindow(7)])
+@for_each("noise", NOISES)
+@for_each("make", PLAIN)
+@for_each("decay", [NoDecay(), Exponential(3), PowerLaw(0.5), SlidingWindow(7)])
 def test_simulated_errors_have_the_stated_deviation(make, decay, noise):
     laws.errors_have_the_stated_deviation(make(decay, 64, noise=noise), seed=41)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("make", PLAIN)
+@for_each("noise", NOISES)
+@for_each("make", PLAIN)
 def test_simulate_is_unbiased(make, noise):
     laws.simulate_is_unbiased(make(PowerLaw(1), 16, noise=noise), seed=42)
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("decay", ALL_DECAYS)
 def test_input_and_output_noise_agree_at_the_last_step(decay):
     outputs, inputs = output_noise(decay, 200), input_noise(decay, 200)
     assert_allclose(inputs.error_factor, outputs.error_factor, rtol=1e-14)
@@ -77,8 +78,8 @@ def test_input_and_output_noise_agree_at_the_last_step(decay):
     assert np.all(before <= outputs.errors * outputs.sensitivity * (1 + 1e-14))
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 30, 1024])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 2, 30, 1024])
 def test_with_laplace_noise_no_toeplitz_pair_beats_noise_on_the_input(decay, n):
     """Young: ‖l * r‖₂ ≤ ‖l‖₂ ‖r‖₁; here for the square root, the output and random pairs."""
     best = input_noise(decay, n, noise="laplace").error_factor
@@ -92,7 +93,7 @@ def test_with_laplace_noise_no_toeplitz_pair_beats_noise_on_the_input(decay, n):
         assert other >= best * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("decay", [*ALL_DECAYS, NoDecay()], ids=repr)
+@for_each("decay", [*ALL_DECAYS, NoDecay()])
 def test_one_shot_releases_are_worse_than_noise_on_the_output(decay):
     """With Laplace noise √2 m max|f| ≥ √2 Σ|f|, m weights that are not 0; with Gaussian noise the
     same split of epsilon and delta costs more than √m."""
@@ -127,7 +128,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("decay", KNOWN, ids=repr)
+@for_each("decay", KNOWN)
 def test_the_reference_error_factors_at_1024_steps(decay):
     assert f"{input_noise(decay, 1024).error_factor:.3f}" == KNOWN[decay]
     assert f"{output_noise(decay, 1024).error_factor:.3f}" == KNOWN[decay]
@@ -155,7 +156,7 @@ LAPLACE = {  # at 1024 steps, √2 included: noise on the input, square root, no
 }
 
 
-@pytest.mark.parametrize("decay", LAPLACE, ids=repr)
+@for_each("decay", LAPLACE)
 def test_laplace_noise_belongs_on_the_input(decay):
     f = decay.weights(1024)
     a = factorization.square_root(decay).right(1024)

@@ -30,6 +30,7 @@ from hushfade.baselines.square_roots import (
 from hushfade.factors import factorization
 from hushfade.numerics import power_series
 from tests.baselines import laws
+from tests.loops import for_each
 
 DECAYS = [
     NoDecay(),
@@ -121,7 +122,7 @@ def test_the_square_root_of_counting_and_its_inverse(ask, n):
     assert_allclose(square_root(NoDecay(), n).error_factor ** 2, loss, rtol=1e-12)
 
 
-@pytest.mark.parametrize("decay", DECAYS, ids=repr)
+@for_each("decay", DECAYS)
 def test_the_errors_of_toeplitz_factors_for_any_decay(ask, decay):
     n, bands = 300, 9
     f = decay.weights(n)
@@ -136,8 +137,8 @@ def test_the_errors_of_toeplitz_factors_for_any_decay(ask, decay):
         assert_allclose(mechanism.errors**2, ask(their_squared_errors, right, f), rtol=1e-12)
 
 
-@pytest.mark.parametrize("decay", DECAYS, ids=repr)
-@pytest.mark.parametrize("bands", [2, 9, 64])
+@for_each("decay", DECAYS)
+@for_each("bands", [2, 9, 64])
 def test_the_banded_inverse_square_root(ask, decay, bands):
     n = 300
     f = decay.weights(n)
@@ -190,8 +191,8 @@ def their_sensitivity_bound(R, k, b):
     return library().sensitivity.get_min_sep_sensitivity_upper_bound(jnp.array(R), b, k)
 
 
-@pytest.mark.parametrize("decay", [d for d in DECAYS if d.completely_monotone], ids=repr)
-@pytest.mark.parametrize(("k", "b"), [(3, 7), (200, 1), (12, 25)])
+@for_each("decay", [d for d in DECAYS if d.completely_monotone])
+@for_each(("k", "b"), [(3, 7), (200, 1), (12, 25)])
 def test_repeated_participation_of_falling_taps(ask, decay, k, b):
     n = 200
     pair = factorization.square_root(decay)
@@ -284,8 +285,8 @@ def their_mean_optimum(n):
     return math.sqrt(np.sum(errors)) * largest
 
 
-@pytest.mark.parametrize("decay", DECAYS, ids=repr)
-@pytest.mark.parametrize(
+@for_each("decay", DECAYS)
+@for_each(
     "make", [normalized_root, column_normalized_root, causal_circulant, max_optimum, mean_optimum]
 )
 def test_the_errors_of_any_right_factor(ask, make, decay):

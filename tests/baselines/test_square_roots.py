@@ -29,6 +29,7 @@ from hushfade.factors.taps import RootTaps
 from hushfade.numerics import power_series
 from tests.baselines import laws
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 ROOTS = [square_root, square_root_laplace, normalized_root, column_normalized_root]
 OPTIMA = [max_optimum, mean_optimum]
@@ -59,42 +60,42 @@ def root_matrix(decay, n):
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
-@pytest.mark.parametrize("make", ROOTS)
+@for_each("decay", STABLE)
+@for_each("make", ROOTS)
 def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, decay):
     for n in [*range(1, 10), 63, 64, 65, 127, 128]:
         laws.matrices_give_the_decay_and_the_norms(make(decay, n))
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("make", OPTIMA)
+@for_each("decay", ALL_DECAYS)
+@for_each("make", OPTIMA)
 def test_the_optima_multiply_to_the_decay_and_have_the_stated_norms(make, decay):
     for n in [1, 2, 7, 40]:
         # the optimum's weights may nearly vanish, and R is as ill conditioned as they are
         laws.matrices_give_the_decay_and_the_norms(make(decay, n), product=1e-10)
 
 
-@pytest.mark.parametrize("make", [*ROOTS, *OPTIMA])
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
+@for_each("make", [*ROOTS, *OPTIMA])
+@for_each("decay", STABLE)
 def test_they_run_online(make, decay):
     mechanism = make(decay, 29)
     assert mechanism.online
     assert laws.is_causal(mechanism)
 
 
-@pytest.mark.parametrize("make", [*ROOTS, *OPTIMA])
-@pytest.mark.parametrize("decay", [NoDecay(), Exponential(3), PowerLaw(0.5), SlidingWindow(7)])
+@for_each("make", [*ROOTS, *OPTIMA])
+@for_each("decay", [NoDecay(), Exponential(3), PowerLaw(0.5), SlidingWindow(7)])
 def test_simulated_errors_have_the_stated_deviation(make, decay):
     laws.errors_have_the_stated_deviation(make(decay, 64), seed=47)
 
 
-@pytest.mark.parametrize("make", [*ROOTS, *OPTIMA])
+@for_each("make", [*ROOTS, *OPTIMA])
 def test_simulate_is_unbiased(make):
     laws.simulate_is_unbiased(make(PowerLaw(1), 16), seed=48)
 
 
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 64, 300])
+@for_each("decay", STABLE)
+@for_each("n", [1, 2, 64, 300])
 def test_the_column_normalized_root_has_unit_columns_and_dense_errors(decay, n):
     H = root_matrix(decay, n)
     norms = np.linalg.norm(H, axis=0)
@@ -106,7 +107,7 @@ def test_the_column_normalized_root_has_unit_columns_and_dense_errors(decay, n):
     assert_allclose(found.errors, np.linalg.norm(L, axis=1), rtol=1e-11)
 
 
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
+@for_each("decay", STABLE)
 def test_no_mechanism_beats_the_optimum_and_the_optima_attain_it(decay):
     n = 64
     least, mean = theory.gamma2(decay, n), theory.gamma_f(decay, n)
@@ -119,7 +120,7 @@ def test_no_mechanism_beats_the_optimum_and_the_optima_attain_it(decay):
     assert np.linalg.norm(best.errors) * best.sensitivity <= mean.lower * (1 + 2e-4)
 
 
-@pytest.mark.parametrize("decay", STABLE, ids=repr)
+@for_each("decay", STABLE)
 def test_the_wrappers_have_the_numbers_of_their_pairs(decay):
     n = 200
     root, normalized = factorization.square_root(decay), factorization.normalized(decay, n)
@@ -224,7 +225,7 @@ def test_the_cost_is_the_sum_and_the_noise_drawn_ahead():
 # Refusals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [*ROOTS, *OPTIMA])
+@for_each("make", [*ROOTS, *OPTIMA])
 def test_arguments_are_checked(make):
     with pytest.raises(InvalidValue, match="horizon must be an integer >= 1, got 0"):
         make(NoDecay(), 0)

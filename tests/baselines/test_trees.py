@@ -12,6 +12,7 @@ from hushfade.baselines.honaker import honaker_full, honaker_online
 from hushfade.baselines.smooth_binary import smooth_binary
 from hushfade.errors import InvalidType, InvalidValue
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 STEPS = [1, 2, 3, 8, 13, 33, 127, 128]
 MANY_STEPS = [*range(1, 40), 64, 127, 128]
@@ -37,8 +38,8 @@ def dyadic_sums(n):
     return np.array(rows)
 
 
-@pytest.mark.parametrize(("make", "decay"), CASES, ids=NAMES)
-@pytest.mark.parametrize("n", STEPS)
+@for_each(("make", "decay"), CASES)
+@for_each("n", STEPS)
 def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, decay, n):
     mechanism = make(decay, n)
     L, R = (part.toarray() for part in mechanism.matrices())
@@ -53,7 +54,7 @@ def test_the_matrices_multiply_to_the_decay_and_have_the_stated_norms(make, deca
     assert not mechanism.pure
 
 
-@pytest.mark.parametrize(("make", "decay"), CASES, ids=NAMES)
+@for_each(("make", "decay"), CASES)
 def test_only_online_mechanisms_answer_from_the_past(make, decay):
     mechanism = make(decay, 29)
     L, R = (part.toarray() for part in mechanism.matrices())
@@ -64,7 +65,7 @@ def test_only_online_mechanisms_answer_from_the_past(make, decay):
     assert mechanism.online == (make is not honaker_full)
 
 
-@pytest.mark.parametrize("n", MANY_STEPS)
+@for_each("n", MANY_STEPS)
 def test_the_binary_tree_adds_a_dyadic_interval_for_each_bit(n):
     L, R = (part.toarray() for part in binary_tree(NoDecay(), n).matrices())
     every = {tuple(row) for row in dyadic_sums(n)}
@@ -75,8 +76,8 @@ def test_the_binary_tree_adds_a_dyadic_interval_for_each_bit(n):
     assert np.max(np.sum(dyadic_sums(n), axis=0)) == np.max(np.sum(R, axis=0))
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", STEPS)
+@for_each("decay", ALL_DECAYS)
+@for_each("n", STEPS)
 def test_honaker_online_is_least_squares_on_the_intervals_complete_so_far(decay, n):
     mechanism = honaker_online(decay, n)
     L, R = (part.toarray() for part in mechanism.matrices())
@@ -91,8 +92,8 @@ def test_honaker_online_is_least_squares_on_the_intervals_complete_so_far(decay,
         assert_allclose(mechanism.errors[t], np.linalg.norm(best), rtol=RTOL)
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", STEPS)
+@for_each("decay", ALL_DECAYS)
+@for_each("n", STEPS)
 def test_honaker_full_is_least_squares_on_the_padded_tree(decay, n):
     mechanism = honaker_full(decay, n)
     L, R = (part.toarray() for part in mechanism.matrices())
@@ -105,22 +106,22 @@ def test_honaker_full_is_least_squares_on_the_padded_tree(decay, n):
     assert_allclose(mechanism.errors, np.linalg.norm(best, axis=1), rtol=RTOL)
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 64, 1024])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 2, 64, 1024])
 def test_later_sums_never_harm(decay, n):
     online, full = honaker_online(decay, n), honaker_full(decay, n)
     assert online.sensitivity == full.sensitivity
     assert np.all(full.errors <= online.errors * (1 + RTOL))
 
 
-@pytest.mark.parametrize("n", MANY_STEPS)
+@for_each("n", MANY_STEPS)
 def test_honaker_never_loses_to_the_binary_tree(n):
     plain, refined = binary_tree(NoDecay(), n), honaker_online(NoDecay(), n)
     assert plain.sensitivity == refined.sensitivity
     assert np.all(refined.errors <= plain.errors * (1 + RTOL))
 
 
-@pytest.mark.parametrize("n", MANY_STEPS)
+@for_each("n", MANY_STEPS)
 def test_the_smooth_tree_adds_and_holds_the_same_number_of_sums_at_every_step(n):
     mechanism = smooth_binary(NoDecay(), n)
     L, R = (part.toarray() for part in mechanism.matrices())
@@ -133,7 +134,7 @@ def test_the_smooth_tree_adds_and_holds_the_same_number_of_sums_at_every_step(n)
     assert_allclose(mechanism.work, 2 + np.mean(fresh), rtol=RTOL)
 
 
-@pytest.mark.parametrize("n", MANY_STEPS[1:])
+@for_each("n", MANY_STEPS[1:])
 def test_the_smooth_tree_needs_less_noise_only_while_its_highest_sum_is_unused(n):
     mechanism = smooth_binary(NoDecay(), n)
     L, R = (part.toarray() for part in mechanism.matrices())
@@ -168,8 +169,8 @@ def streamed(decay, n):
     return np.array(answers), most
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 3, 6, 7, 40])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 2, 3, 6, 7, 40])
 def test_honaker_online_runs_in_the_memory_it_states(decay, n):
     mechanism = honaker_online(decay, n)
     answers, most = streamed(decay, n)
@@ -204,8 +205,8 @@ def test_an_exponential_needs_two_noises_for_each_block(half_life):
     assert mechanism.memory == 1 + 2 * most
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize(
+@for_each("noise", NOISES)
+@for_each(
     ("make", "decay"),
     [(make, NoDecay()) for make in COUNTING]
     + [(make, decay) for make in HONAKER for decay in (PowerLaw(0.5), SlidingWindow(7))],
@@ -229,8 +230,8 @@ def test_simulated_errors_have_the_stated_deviations(make, decay, noise):
     assert np.all(np.abs(found / stated - 1) <= 5 * math.sqrt((kurtosis - 1) / (4 * draws)))
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("make", COUNTING)
+@for_each("noise", NOISES)
+@for_each("make", COUNTING)
 def test_simulate_is_unbiased_with_the_stated_deviation(make, noise):
     n, draws = 11, 300
     mechanism = make(NoDecay(), n, noise=noise)
@@ -256,7 +257,7 @@ def test_counting_has_the_known_error_factors(make, known):
     assert {n: f"{make(NoDecay(), n).error_factor:.2f}" for n in known} == known
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("decay", "known"),
     [
         (Exponential(alpha=1.01), "5.98"),
@@ -268,7 +269,6 @@ def test_counting_has_the_known_error_factors(make, known):
         (SlidingWindow(length=16), "6.10"),
         (SlidingWindow(length=256), "7.71"),
     ],
-    ids=repr,
 )
 def test_honaker_online_has_the_known_error_factors(decay, known):
     assert f"{honaker_online(decay, 1024).error_factor:.2f}" == known
@@ -298,7 +298,7 @@ def refined(w):
     return own[0]
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("decay", ALL_DECAYS)
 def test_honaker_agrees_with_merged_inverses_at_many_steps(decay):
     n = 2**14
     f = decay.weights(n)
@@ -322,8 +322,8 @@ def test_one_step_is_one_noisy_number():
         assert mechanism.sensitivity == mechanism.error_factor == 1.0
 
 
-@pytest.mark.parametrize("make", [binary_tree, smooth_binary])
-@pytest.mark.parametrize("decay", [decay for decay in ALL_DECAYS if decay != NoDecay()], ids=repr)
+@for_each("make", [binary_tree, smooth_binary])
+@for_each("decay", [decay for decay in ALL_DECAYS if decay != NoDecay()])
 def test_sums_of_whole_intervals_refuse_other_decays(make, decay):
     with pytest.raises(InvalidValue, match=r"decay must be NoDecay\(\)"):
         make(decay, 8)

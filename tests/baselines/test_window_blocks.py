@@ -10,6 +10,7 @@ from hushfade.baselines.window_blocks import window_blocks
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors import factorization
 from hushfade.theory import families
+from tests.loops import for_each
 
 STEPS = [1, 2, 3, 8, 13, 33, 100, 128]
 WIDTHS = [1, 2, 3, 7, 16, 64, 100, 300]
@@ -20,8 +21,8 @@ def window(w, n):
     return toeplitz(SlidingWindow(length=w).weights(n), np.zeros(n))
 
 
-@pytest.mark.parametrize("w", WIDTHS)
-@pytest.mark.parametrize("n", STEPS)
+@for_each("w", WIDTHS)
+@for_each("n", STEPS)
 def test_the_matrices_multiply_to_the_window_and_have_the_stated_norms(w, n):
     mechanism = window_blocks(SlidingWindow(length=w), n)
     L, R = (part.toarray() for part in mechanism.matrices())
@@ -34,8 +35,8 @@ def test_the_matrices_multiply_to_the_window_and_have_the_stated_norms(w, n):
     assert mechanism.online
 
 
-@pytest.mark.parametrize("w", WIDTHS)
-@pytest.mark.parametrize("n", STEPS)
+@for_each("w", WIDTHS)
+@for_each("n", STEPS)
 def test_the_error_factor_is_the_bound_of_the_theory(w, n):
     decay = SlidingWindow(length=w)
     found, bound = window_blocks(decay, n).error_factor, families.window_blocks(decay, n).value
@@ -68,8 +69,8 @@ def test_the_printed_difference_of_two_counts_is_no_window_sum():
     assert_allclose(L @ (R @ x), [1, 3, 6, 9, 12, 15, 18, 21, 24], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("w", "printed"), [(16, "2.891"), (256, "4.439"), (4096, "5.974")])
-@pytest.mark.parametrize("n", [8192, 65536, 2**20])
+@for_each(("w", "printed"), [(16, "2.891"), (256, "4.439"), (4096, "5.974")])
+@for_each("n", [8192, 65536, 2**20])
 def test_the_block_column_at_every_horizon(w, printed, n):
     found = window_blocks(SlidingWindow(length=w), n).error_factor
     assert f"{found:.3f}" == printed

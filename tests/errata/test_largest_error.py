@@ -18,6 +18,7 @@ from hushfade.theory.accuracy import (
 )
 from hushfade.theory.bounds import half_weights, root
 from hushfade.theory.families import exponential_sum, power_sum
+from tests.loops import for_each
 
 
 @pytest.mark.parametrize("T", [1, 2, 16, 1024])
@@ -31,8 +32,8 @@ def test_the_expected_maximum_exceeds_root_log_t(T):
         assert (f"{exact:.3f}", f"{math.sqrt(math.log(T)):.3f}") == ("3.442", "2.633")
 
 
-@pytest.mark.parametrize("decay", [PowerLaw(power=1), Exponential(alpha=2)], ids=repr)
-@pytest.mark.parametrize("T", [2, 16, 256])
+@for_each("decay", [PowerLaw(power=1), Exponential(alpha=2)])
+@for_each("T", [2, 16, 256])
 def test_algorithm_1_itself_exceeds_root_log_t(decay, T):
     # the same for weights > 0, by 20000 simulated streams; the sum one term too far, as printed
     a = factorization.square_root(decay).right(T + 1)
@@ -67,8 +68,8 @@ def test_the_errors_are_those_of_the_optimal_pair_and_not_of_any_pair():
     assert exact <= root(NoDecay(), T).value ** 2  # what is needed, and true
 
 
-@pytest.mark.parametrize("T", [1, 2, 10])
-@pytest.mark.parametrize("decay", [PowerLaw(power=1), Exponential(alpha=1.1)], ids=repr)
+@for_each("T", [1, 2, 10])
+@for_each("decay", [PowerLaw(power=1), Exponential(alpha=1.1)])
 def test_the_sums_of_theorems_5_and_6_run_one_term_too_far_and_are_weak(decay, T):
     # Theorem 5: 1 + Σ_{n=1}^{T} a_n²; Theorem 6: 1 + Σ_{n=1}^{T} f(n + 1)²/4
     pair = factorization.square_root(decay)

@@ -14,6 +14,7 @@ from hushfade.theory.families import (
     power_sum,
     power_zeta,
 )
+from tests.loops import for_each
 from tests.theory import brute
 from tests.theory.brute import powers
 
@@ -25,7 +26,7 @@ def test_the_lower_bound_is_the_exact_value_of_two_steps_and_no_more(f2):
     assert brute.gamma2([1.0, f2, f2])[0] > upper + 1e-6
 
 
-@pytest.mark.parametrize("a", [-1.0, 0.0, 0.3, 1.0, 1.2, 1.414])
+@for_each("a", [-1.0, 0.0, 0.3, 1.0, 1.2, 1.414])
 def test_claim_22_holds_for_every_a_up_to_root_two(a):
     # Claim 22 asks |a| < 1 and so leaves out f(2) = 1, the count; its norm is right beyond
     sine = math.sqrt((4 - 2 * a * a) / (4 - a * a))

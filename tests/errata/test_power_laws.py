@@ -11,6 +11,7 @@ from hushfade.theory.families import (
     power_closed,
     power_sum,
 )
+from tests.loops import for_each
 from tests.theory import brute
 from tests.theory.brute import powers
 
@@ -58,8 +59,8 @@ def test_theorem_20_at_power_one_contradicts_theorem_19():
     assert power_closed(PowerLaw(power=1), T).value < of_theorem_20
 
 
-@pytest.mark.parametrize("c", [1.0, 2.0])
-@pytest.mark.parametrize("T", [1, 2, 10, 1000])
+@for_each("c", [1.0, 2.0])
+@for_each("T", [1, 2, 10, 1000])
 def test_the_closed_form_of_theorem_20_is_weak_by_one_step(c, T):
     # Theorem 20: 1 + (1 - (T + 1)^(1-2c)) / (4(2c - 1)), from a sum to T instead of T - 1
     printed = 1 + (1 - (T + 1) ** (1 - 2 * c)) / (4 * (2 * c - 1))

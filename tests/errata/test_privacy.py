@@ -13,6 +13,7 @@ from hushfade.numerics import power_series
 from hushfade.privacy.guarantee import classical_noise_multiplier, delta_of, mu_of
 from hushfade.theory import gamma2
 from hushfade.theory.bounds import for_ever, root
+from tests.loops import for_each
 from tests.theory import brute
 
 
@@ -51,8 +52,8 @@ def test_the_appendix_noise_breaks_privacy_with_half_the_sensitivity():
     assert delta_of(2 / main, 0.5) < delta  # Algorithm 1 has Section 1.2's, which pays for it
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 0.9, 0.999])
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2])
+@for_each("epsilon", [0.01, 0.1, 0.5, 0.9, 0.999])
+@for_each("delta", [1e-12, 1e-6, 1e-2])
 def test_the_formula_of_the_introduction_is_private_below_epsilon_one(epsilon, delta):
     main = 2 / epsilon * math.sqrt(2 * math.log(1.25 / delta))
     assert delta_of(2 / main, epsilon) <= delta

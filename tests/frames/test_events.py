@@ -16,6 +16,7 @@ import hushfade as hf
 import hushfade.frames
 from hushfade.cli import app
 from hushfade.errors import InvalidType, InvalidValue, Malformed
+from tests.loops import for_each
 
 EVENTS = {
     "at": ["2026-01-01T03:10", "2026-01-01T00:10", "2026-01-01T00:59", "2026-01-01T05:00"],
@@ -115,7 +116,7 @@ def test_a_person_is_there_or_not_with_all_their_records():
     assert totals([2]) == [1, 0, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("start", "end"),
     [
         (date(2026, 1, 1), datetime(2026, 1, 1, 6)),
@@ -123,7 +124,7 @@ def test_a_person_is_there_or_not_with_all_their_records():
         (datetime(2026, 1, 1), "2026-01-01T06:00"),
     ],
 )
-@pytest.mark.parametrize("every", [timedelta(hours=1), pd.Timedelta("1h")])
+@for_each("every", [timedelta(hours=1), pd.Timedelta("1h")])
 def test_times_and_lengths_may_be_objects(start, end, every):
     frame = pd.DataFrame(EVENTS)
     expected = frame.hushfade.release_events(**noisy())
@@ -162,7 +163,7 @@ def test_a_start_is_exact_to_the_nanosecond():
     assert np.diff(values).tolist() == [-1, -1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "column",
     [
         ["secret", 1.0, 2.0, 3.0],
@@ -172,7 +173,6 @@ def test_a_start_is_exact_to_the_nanosecond():
         ["\ud800secret", "a", "b", "c"],
         [Telling()] * 4,
     ],
-    ids=["text first", "number first", "large", "mixed", "surrogate", "foreign"],
 )
 def test_a_column_that_cannot_be_read_is_refused_without_its_content(column):
     frame = pd.DataFrame(EVENTS).assign(bad=pd.Series(column, dtype=object))
@@ -212,7 +212,7 @@ def test_a_column_must_be_there_once():
             found.hushfade.release_events(**noisy(user="who"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "error", "words"),
     [
         ({"confidence": 0}, InvalidValue, "confidence must be"),
@@ -228,7 +228,6 @@ def test_a_column_must_be_there_once():
         ({"time": 0}, InvalidType, "time must be the name of a column, got int"),
         ({"user": 0}, InvalidType, "user must be the name of a column, got int"),
     ],
-    ids=repr,
 )
 def test_arguments_that_break_a_rule_are_refused(said, error, words):
     for frame in (pd.DataFrame(EVENTS), pl.DataFrame(EVENTS)):

@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 from hushfade import FreshNoise, HushfadeError, InvalidType, InvalidValue, Refused, plan
 from hushfade.frames import release, release_totals
 from tests.frames.cases import DESCRIBED, PLAN, RECORDS, SEEDED, expected
+from tests.loops import for_each
 
 
 class Exported:
@@ -56,7 +57,7 @@ RETURNED = {"list": dict, "tuple": dict, "numpy": dict}
 RETURNED |= {kind: pd.DataFrame for kind in KINDS if kind.startswith("pandas")}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_every_kind_of_column_gives_the_streams_own_bits(kind):
     data = KINDS[kind](RECORDS)
     found = release(data, plan=PLAN, noise=SEEDED)
@@ -68,14 +69,14 @@ def test_every_kind_of_column_gives_the_streams_own_bits(kind):
     assert_array_equal(np.asarray(described["value"]), expected(RECORDS))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_every_kind_of_column_gives_the_same_totals_release(kind):
     totals = np.arange(40) - 12.0
     found = release_totals(KINDS[kind](totals), plan=PLAN, noise=SEEDED)
     assert_array_equal(np.asarray(found["value"]), PLAN.start(SEEDED).run(totals))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_integers_are_numbers(kind):
     whole = np.arange(-3, 5)
     found = release(KINDS[kind](whole), plan=PLAN, noise=SEEDED)
@@ -84,15 +85,15 @@ def test_integers_are_numbers(kind):
     assert_array_equal(np.asarray(found["value"]), PLAN.start(SEEDED).run(whole))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("noise", [None, FreshNoise()])
+@for_each("kind", KINDS)
+@for_each("noise", [None, FreshNoise()])
 def test_each_call_draws_its_own_noise(kind, noise):
     data = KINDS[kind](np.zeros(20))
     values = [release(data, plan=PLAN, noise=noise)["value"] for _ in range(2)]
     assert len(set(np.concatenate(values).tolist())) == 40
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_no_rows_are_no_steps(kind):
     found = release(KINDS[kind](np.empty(0)), plan=PLAN)
     assert len(found["value"]) == len(found["stddev"]) == 0
@@ -106,7 +107,7 @@ def test_a_total_weighs_one_half_after_a_half_life():
     assert np.round(found["value"] / 2**20, 2).tolist() == [4, 2, 1]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("list", "tuple")])
+@for_each("kind", [kind for kind in KINDS if kind not in ("list", "tuple")])
 def test_a_number_that_went_wrong_is_refused_with_its_row(kind):
     for bad in (np.nan, np.inf, -np.inf):
         data = KINDS[kind](np.array([1.0, bad, 0.5, bad]))
@@ -152,7 +153,7 @@ def test_what_is_not_one_column_of_numbers_is_refused():
         release(np.zeros((2, 2)), plan=PLAN)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_totals_beside_the_grid_and_short_floats_are_refused(kind):
     with pytest.raises(InvalidValue, match="multiples of the resolution"):
         release_totals(KINDS[kind](np.array([0.1])), plan=PLAN)

@@ -10,6 +10,7 @@ from pandas.testing import assert_index_equal
 import hushfade.frames
 from hushfade import InvalidType, InvalidValue, KeyedNoise, plan
 from tests.frames.cases import KEYS, PLAN, RECORDS, SEEDED, expected
+from tests.loops import for_each
 
 assert hushfade.frames  # importing it registers the accessors
 
@@ -31,15 +32,12 @@ def test_the_index_is_kept_and_the_order_is_the_rows(index):
     assert_array_equal(found["value"], expected(RECORDS))
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    [
+@for_each("dtype", [
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
         "float32", "float64", "Int8", "Int64", "UInt8", "UInt64", "Float32", "Float64",
         "int8[pyarrow]", "int64[pyarrow]", "uint64[pyarrow]", "halffloat[pyarrow]",
         "float[pyarrow]", "double[pyarrow]",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_every_integer_and_float_is_a_number(dtype):
     series = pd.Series([1, 0, 2, 7], dtype=dtype)
     assert_array_equal(
@@ -47,7 +45,7 @@ def test_every_integer_and_float_is_a_number(dtype):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "dtype",
     ["float32", "float64", "Int8", "UInt64", "Float64", "int64[pyarrow]", "double[pyarrow]"],
 )
@@ -114,7 +112,7 @@ def test_keyed_noise_gives_the_same_release_again():
     assert_array_equal(first["value"], second["value"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "series",
     [
         pd.Series([True]),
@@ -132,7 +130,6 @@ def test_keyed_noise_gives_the_same_release_again():
         pd.Series([[1.0]]),
         pd.Series([], dtype="object"),
     ],
-    ids=lambda series: str(series.dtype),
 )
 def test_other_types_must_be_cast_by_the_caller(series):
     for method in ("release", "release_totals"):

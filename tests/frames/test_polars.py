@@ -11,6 +11,7 @@ import hushfade.frames
 from hushfade import InvalidType, InvalidValue, KeyedNoise, Refused, UnsafeSeededNoise, plan
 from hushfade.frames.request import Request
 from tests.frames.cases import DESCRIBED, KEYS, PLAN, RECORDS, SEEDED, expected
+from tests.loops import for_each
 
 assert hushfade.frames  # importing it registers the namespaces
 
@@ -157,10 +158,10 @@ def test_a_group_sees_its_own_rows_in_their_order(by, engine):
     assert rows == [0, 1, 2] + [row + row - 3 for row in range(3, 60)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("by", [over, aggregated])
-@pytest.mark.parametrize("fill", [0.0, 1.0])
-@pytest.mark.parametrize("noise", [UnsafeSeededNoise(1), keyed_noise()], ids=repr)
+@for_each("engine", ENGINES)
+@for_each("by", [over, aggregated])
+@for_each("fill", [0.0, 1.0])
+@for_each("noise", [UnsafeSeededNoise(1), keyed_noise()])
 def test_noise_that_can_be_drawn_again_is_refused_for_groups(by, engine, fill, noise):
     """Equal groups too: whether groups are equal must not be what is told."""
     release = pl.col("x").hushfade.release(plan=PLAN, noise=noise)
@@ -181,8 +182,8 @@ def test_one_expression_with_such_noise_does_not_serve_two_columns():
 # Frames ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical, pl.Enum(["a", "b"])], ids=str)
-@pytest.mark.parametrize("method", ["release", "release_totals"])
+@for_each("dtype", [pl.String, pl.Categorical, pl.Enum(["a", "b"])])
+@for_each("method", ["release", "release_totals"])
 def test_declared_keys_are_all_released_whatever_occurs(dtype, method):
     frame = pl.DataFrame({"k": ["a", "b", "a"], "x": [1.0, 0.5, 2.0]}).cast({"k": dtype})
     release = partial(getattr(frame.hushfade, method), value="x", key="k", keys=KEYS, noise=SEEDED)
@@ -196,9 +197,9 @@ def test_declared_keys_are_all_released_whatever_occurs(dtype, method):
     assert_frame_equal(found, release(plan=KEYED), check_exact=True)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("method", ["release", "release_totals"])
-@pytest.mark.parametrize("keys", [{}, {"key": "k", "keys": ["k0", "k1", "k2", "k3"]}], ids=str)
+@for_each("engine", ENGINES)
+@for_each("method", ["release", "release_totals"])
+@for_each("keys", [{}, {"key": "k", "keys": ["k0", "k1", "k2", "k3"]}])
 def test_a_lazy_frame_is_the_frame_at_every_run(engine, method, keys):
     frame = grouped(fill=1.0)
     said = {"value": "x", **keys, **DESCRIBED, "noise": keyed_noise()}
@@ -227,14 +228,10 @@ def test_a_frame_without_key_is_its_column():
 # Types -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    [
+@for_each("dtype", [
         pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64,
         pl.Float16, pl.Float32, pl.Float64,
-    ],
-    ids=str,
-)  # fmt: skip
+    ])  # fmt: skip
 def test_every_integer_and_float_is_a_number_and_its_null_is_not(dtype):
     whole = pl.Series([1, 0, 2, 7], dtype=dtype)
     assert_array_equal(
@@ -260,7 +257,7 @@ def test_nan_is_no_null():
         pl.Series([1.0, float("nan")]).hushfade.release(plan=PLAN, empty_steps=True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "series",
     [
         pl.Series([True]),
@@ -277,7 +274,6 @@ def test_nan_is_no_null():
         pl.Series([{"a": 1.0}]),
         pl.Series([b"1"]),
     ],
-    ids=lambda series: str(series.dtype.base_type()),
 )
 def test_other_types_must_be_cast_by_the_caller(series):
     for method in ("release", "release_totals"):

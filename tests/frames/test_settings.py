@@ -17,11 +17,12 @@ from hushfade import (
 )
 from hushfade.frames.settings import planned, step_length
 from tests.frames.cases import DESCRIBED, PLAN
+from tests.loops import for_each
 
 REST = {"epsilon": 1, "delta": 1e-6, "low": 0, "high": 1}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "decay"),
     [
         ({"decay": PowerLaw(power=2)}, PowerLaw(power=2)),
@@ -36,7 +37,6 @@ REST = {"epsilon": 1, "delta": 1e-6, "low": 0, "high": 1}
         ({"window": "7d", "every": "1h"}, SlidingWindow(length=168)),
         ({"weights": [1, 0.5]}, CustomDecay([1, 0.5])),
     ],
-    ids=repr,
 )
 def test_each_way_to_say_a_decay_is_that_decay(said, decay):
     assert planned(said | REST).decay == decay

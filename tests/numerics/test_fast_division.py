@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose
 from hushfade.numerics import fast_division as module
 from hushfade.numerics import power_series
 from hushfade.numerics.fast_division import quotient
+from tests.loops import for_each
 
 
 def stepped(rng, n, pieces):
@@ -17,7 +18,7 @@ def stepped(rng, n, pieces):
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 64, 65, 1000, 5000])
+@for_each("n", [1, 2, 3, 64, 65, 1000, 5000])
 def test_the_quotient_times_the_divisor_is_the_dividend(n):
     rng = np.random.default_rng(n)
     for r in (stepped(rng, n, 9) if n > 1 else np.ones(1), np.append(2.0, rng.random(n) / n)):

@@ -12,13 +12,14 @@ from hushfade import InvalidType, InvalidValue, PowerLaw, SlidingWindow
 from hushfade.decay import Exponential
 from hushfade.numerics import power_series
 from tests.decays import ALL_DECAYS, LOG_CONVEX
+from tests.loops import for_each
 
 N = 1 << 20
 SAMPLED = [1, 63, 64, 65, 1000, 4095, 4096, 70_001, (1 << 19) - 1, 1 << 19, N - 1]
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 7, 64, 65, 200, 3000])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 2, 7, 64, 65, 200, 3000])
 def test_square_root_squares_back(decay, n):
     f = decay.weights(n)
     a = power_series.square_root(f)
@@ -29,8 +30,8 @@ def test_square_root_squares_back(decay, n):
     assert np.all(np.abs(power_series.multiply(a, a) - f) <= 1e-12 * np.maximum(terms, 1))
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 65, 3000])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 65, 3000])
 def test_inverse_times_the_series_is_one(decay, n):
     f = decay.weights(n)
     y = power_series.inverse(f)
@@ -39,7 +40,7 @@ def test_inverse_times_the_series_is_one(decay, n):
     assert np.all(error <= 1e-12 * np.maximum(terms, 1))
 
 
-@pytest.mark.parametrize("decay", LOG_CONVEX, ids=repr)
+@for_each("decay", LOG_CONVEX)
 def test_powers_add_up(decay):
     f = decay.weights(3000)
     f = f[: np.count_nonzero(f > 1e-250)]
@@ -60,7 +61,7 @@ def test_powers_with_their_own_names_agree_with_the_general_law():
     assert_allclose(power_series.power(f, 0), np.eye(1, 5000)[0], atol=1e-15)
 
 
-@pytest.mark.parametrize("decay", LOG_CONVEX, ids=repr)
+@for_each("decay", LOG_CONVEX)
 def test_the_root_of_a_log_convex_decay_has_no_negative_coefficient(decay):
     assert np.all(power_series.square_root(decay.weights(20_000)) >= 0)
 
@@ -254,10 +255,10 @@ def test_geometric_growth_is_followed_too():
 # Refusals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "work", [power_series.square_root, power_series.inverse, lambda f: power_series.power(f, 2)]
 )
-@pytest.mark.parametrize(
+@for_each(
     ("f", "kind"),
     [
         ([], InvalidValue),
@@ -313,9 +314,9 @@ def test_steep_coefficients_are_right_while_they_fit_and_refused_beyond(p):
             power_series.power([1.0, 2.0**20, *np.zeros(n - 2)], p)
 
 
-@pytest.mark.parametrize("decay", [PowerLaw(5), Exponential(1), Exponential(0.3), LOG_CONVEX[6]])
-@pytest.mark.parametrize("kept", [2, 20, 47, 64, 65, 150])
-@pytest.mark.parametrize("n", [200, 4096])
+@for_each("decay", [PowerLaw(5), Exponential(1), Exponential(0.3), LOG_CONVEX[6]])
+@for_each("kept", [2, 20, 47, 64, 65, 150])
+@for_each("n", [200, 4096])
 def test_a_series_that_is_cut_off_has_its_inverse(decay, kept, n):
     """1/c of a cut column falls slowly, then geometrically; scipy's recursion is the reference."""
     for c in (

@@ -7,6 +7,7 @@ from hushfade import PowerLaw, SlidingWindow
 from hushfade.factors import factorization
 from hushfade.numerics.unit_disk import falls, zeros_inside
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 
 def with_zeros(*zeros):
@@ -29,7 +30,7 @@ def turns(p, samples=1 << 20):
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_random_polynomials_have_as_many_zeros_inside_as_their_roots_say(seed):
     rng = np.random.default_rng(seed)
     for _ in range(10):
@@ -39,7 +40,7 @@ def test_random_polynomials_have_as_many_zeros_inside_as_their_roots_say(seed):
             assert zeros_inside(p) == np.count_nonzero(sizes < 1.0)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_piecewise_constant_polynomials_too(seed):
     rng = np.random.default_rng(seed)
     for _ in range(5):
@@ -54,8 +55,8 @@ def test_piecewise_constant_polynomials_too(seed):
             assert found == np.count_nonzero(sizes < 1.0)
 
 
-@pytest.mark.parametrize("gap", [0.1, 1e-3, 1e-5])
-@pytest.mark.parametrize("angle", [0.0, 0.001, 1.0, 2.5, np.pi])
+@for_each("gap", [0.1, 1e-3, 1e-5])
+@for_each("angle", [0.0, 0.001, 1.0, 2.5, np.pi])
 def test_a_zero_just_inside_is_told_from_one_just_outside(gap, angle):
     here = np.exp(1j * angle) if 0.0 < angle < np.pi else np.cos(angle)
     each = 1 if np.isreal(here) else 2
@@ -72,7 +73,7 @@ def test_zeros_that_lie_close_together_are_not_missed(apart):
     assert zeros_inside(with_zeros(1 / first, 1 / second)) == 0
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("decay", ALL_DECAYS)
 def test_falling_taps_have_no_zero_inside(decay):
     if decay.log_convex:
         taps = factorization.square_root(decay, 500).rounded(10).right(500)

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.loops import for_each
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "docs" / "paper"
@@ -89,14 +89,14 @@ def test_the_table_has_no_empty_cell():
         assert (PAPER / LINK.fullmatch(statement)[2]).is_file(), row[0]
 
 
-@pytest.mark.parametrize("page", sorted(PAPER.glob("*.md")), ids=lambda page: page.stem)
+@for_each("page", sorted(PAPER.glob("*.md")))
 def test_what_a_page_names_is_there(page):
     text = page.read_text(encoding="utf-8")
     assert [name for name in CODE.findall(text) if not resolves(name)] == []
     assert [test for test in TEST.findall(text) if not exists(test)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@for_each("page", PAGES)
 def test_a_page_has_its_parts(page):
     text = page.read_text(encoding="utf-8")
     places = [text.find(head) for head in HEADS]
@@ -110,7 +110,7 @@ def test_a_page_has_its_parts(page):
         assert "tests/errata/" in errata
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@for_each("page", PAGES)
 def test_a_page_is_in_the_table(page):
     assert f"({page.name})" in (PAPER / "index.md").read_text(encoding="utf-8")
 

@@ -14,13 +14,14 @@ from hushfade.baselines.square_roots import square_root
 from hushfade.factors import factorization
 from hushfade.numerics import power_series
 from hushfade.theory.bell import partial
+from tests.loops import for_each
 from tests.theory import brute
 
 DECAYS = [NoDecay(), Exponential(alpha=1.1), PowerLaw(power=1), SlidingWindow(length=3)]
 
 
-@pytest.mark.parametrize(("one", "two"), list(itertools.product(DECAYS, DECAYS)), ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 20])
+@for_each(("one", "two"), list(itertools.product(DECAYS, DECAYS)))
+@for_each("n", [1, 2, 20])
 def test_the_symbol_of_a_product_is_the_product_of_the_symbols(one, two, n):
     """Theorem 11, for lower triangular operators; every n × n corner is exact."""
     f, g = one.weights(n), two.weights(n)
@@ -49,7 +50,7 @@ def test_algorithm_1_as_printed_has_our_mean_and_our_covariance(decay):
     assert_allclose([left, right], [L, L], atol=1e-12)
 
 
-@pytest.mark.parametrize("n", range(1, 9))
+@for_each("n", range(1, 9))
 def test_the_recurrence_in_the_proof_of_theorem_13(n):
     """B_{n,k} = (1/k) Σ_{l=k-1}^{n-1} C(n, l) y_{n-l} B_{l,k-1}, for 1 ≤ k ≤ n, exactly."""
     y = [3, -1, 4, 1, -5, 9, 2, 6][:n]

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from hushfade.privacy.guarantee import delta_of
 from hushfade.theory import optimum
 from hushfade.theory.bell import root_coefficients
+from tests.loops import for_each
 from tests.theory import brute
 from tests.theory.brute import powers
 
@@ -22,7 +23,7 @@ from tests.theory.brute import powers
 OPEN = 1e-8
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_the_square_root_beats_noise_on_the_output_for_every_decay_that_does_not_rise(seed):
     # Lemma 16, extended.  g_T = Σ_{k<T} f_k x^k has no zero in the disk (Eneström and Kakeya), so
     # Σ_{n<T} a_n² ≤ mean of |g_T| on the circle ≤ root of the mean of |g_T|² = √(Σ f_k²)
@@ -35,15 +36,15 @@ def test_the_square_root_beats_noise_on_the_output_for_every_decay_that_does_not
     assert circle < np.linalg.norm(f)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_the_root_is_analytic_in_the_whole_disk_for_weights_that_do_not_rise(seed):
     # Lemma 24 and Claim 25, extended: |(1 - x) g| ≥ 1 - Σ (f_{k-1} - f_k)|x|^k > 0 for |x| < 1
     f = np.sort(np.random.default_rng(seed).random(12))[::-1]
     assert np.all(np.abs(np.roots(f[::-1])) >= 1 - 1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.5, 0.9, 0.9999])
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.1, 0.5, 0.9, 0.9999])
+@for_each("epsilon", [1e-3, 0.1, 0.5, 0.9, 0.9999])
+@for_each("delta", [1e-12, 1e-6, 0.1, 0.5, 0.9, 0.9999])
 def test_the_gaussian_mechanism_is_private_for_all_epsilon_and_delta_below_one(epsilon, delta):
     # Theorem 18, with the noise of Definition 17 and with √2 less
     sigma = 2 * math.sqrt(math.log(1.25 / delta)) / epsilon
@@ -65,7 +66,7 @@ def ratio(c, x):
     return mpmath.polylog(c, x) / x if x else mpmath.mpf(1)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", range(8))
 def test_the_norm_of_a_schur_product_is_at_most_the_product_of_norms(seed):
     # Theorem 27, complex and not square
     generator = np.random.default_rng(seed)

@@ -6,13 +6,14 @@ from numpy.testing import assert_allclose
 
 from hushfade import Guarantee, delta_of
 from hushfade.plots import privacy
+from tests.loops import for_each
 from tests.plots.drawn import ONE, line, shown, words
 
 GUARANTEES = [ONE, Guarantee(20, 0.05), Guarantee(0.01, 1e-20), Guarantee.from_mu(0.5, delta=1e-9)]
 
 
-@pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda one: f"{one.epsilon:.3g}")
-@pytest.mark.parametrize("m", [1, 2, 4, 10])
+@for_each("guarantee", GUARANTEES)
+@for_each("m", [1, 2, 4, 10])
 def test_every_point_of_a_curve_is_promised_and_tight(guarantee, m):
     (axes,) = shown(privacy(guarantee))
     deltas, epsilons = line(axes, "this release" if m == 1 else f"{m} such releases")

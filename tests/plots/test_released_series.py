@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hushfade import InvalidType, InvalidValue
 from hushfade.plots import series
+from tests.loops import for_each
 from tests.plots.drawn import DAILY, ONE, band, line, shown, words
 
 START = datetime(2024, 3, 1)
@@ -66,7 +67,7 @@ def test_truth_is_drawn_only_when_given_and_says_that_it_is_public():
     assert_array_equal(line(shown(given)[0], "truth")[1], values + 1)
 
 
-@pytest.mark.parametrize("keys", [1, 2, 3, 4, 5, 8, 9, 12])
+@for_each("keys", [1, 2, 3, 4, 5, 8, 9, 12])
 def test_each_key_has_a_panel_with_its_own_values(keys):
     values, names = noisy(20, keys), [f"key {place}" for place in range(keys)]
     figure = series(np.arange(20), values, DAILY.stddevs(20), keys=names)
@@ -173,7 +174,7 @@ def test_names_are_shown_as_they_are_and_cut_when_long():
 # Refusals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "error", "match"),
     [
         ({"values": [1.0, np.nan, 2.0]}, InvalidValue, "values must be finite"),

@@ -4,6 +4,7 @@ import pytest
 
 from hushfade import CustomDecay
 from hushfade.plots import style
+from tests.loops import for_each
 
 
 def grey(colour):
@@ -23,7 +24,7 @@ def test_every_colour_is_dark_enough_on_white():
     assert max(grey(style.line(rank)[0]) for rank in range(7)) < 0.7
 
 
-@pytest.mark.parametrize("width", [1, 2, 9, 10, 16, 17, 40])
+@for_each("width", [1, 2, 9, 10, 16, 17, 40])
 def test_cut_names_have_the_width_and_keep_both_ends(width):
     name = "district number 7"
     cut = style.short(name, width)

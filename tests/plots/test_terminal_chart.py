@@ -7,6 +7,7 @@ from rich.console import Console
 
 from hushfade import InvalidType, InvalidValue
 from hushfade.plots import chart, sparkline
+from tests.loops import for_each
 
 PLAIN = [False, True]
 BAND = {False: "░", True: "."}
@@ -40,9 +41,9 @@ def numbers(text, height):
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("plain", PLAIN)
-@pytest.mark.parametrize("n", [2, 3, 50, 500, 100_000])
-@pytest.mark.parametrize("height", [2, 3, 4, 15])
+@for_each("plain", PLAIN)
+@for_each("n", [2, 3, 50, 500, 100_000])
+@for_each("height", [2, 3, 4, 15])
 def test_the_largest_is_on_the_top_row_and_the_least_on_the_bottom_row(plain, n, height):
     values = np.random.default_rng(n).normal(size=n)
     made = chart(values, width=60, height=height, plain=plain)
@@ -141,7 +142,7 @@ def test_braille_dots_by_hand():
     assert ord(rows(chart([1, 0], width=24, height=2, plain=False), 2)[1][-1]) & 0xFF == 0x80 | 0x40
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "top", "bottom"),
     [
         ([1e12, -3], "1e12", "0"),
@@ -168,8 +169,8 @@ def test_bars_are_means():
 # Edges ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("plain", PLAIN)
-@pytest.mark.parametrize("height", [2, 5, 8])
+@for_each("plain", PLAIN)
+@for_each("height", [2, 5, 8])
 def test_a_constant_series_is_a_line_at_its_number(plain, height):
     made = chart([7, 7, 7], width=30, height=height, plain=plain)
     ((place, number),) = numbers(made, height).items()

@@ -17,6 +17,7 @@ from hushfade import (
     epsilon_of,
 )
 from hushfade.audit.plan_claims import delta as audited_delta
+from tests.loops import for_each
 
 EPSILONS = [1e-3, 0.01, 0.1, 0.5, 1, 3, 10, 50]
 DELTAS = [1e-30, 1e-12, 1e-6, 1e-3, 0.1]
@@ -32,39 +33,39 @@ def exact_delta(mu, epsilon):
         return phi(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * phi(-mu / 2 - epsilon / mu)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("delta", DELTAS)
+@for_each("epsilon", EPSILONS)
+@for_each("delta", DELTAS)
 def test_the_calibration_is_tight_and_never_above(epsilon, delta):
     mu = Guarantee(epsilon, delta).mu
     assert exact_delta(mu, epsilon) <= delta
     assert exact_delta(mu * (1 + 1e-8), epsilon) > delta
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("delta", DELTAS)
+@for_each("epsilon", EPSILONS)
+@for_each("delta", DELTAS)
 def test_both_directions_agree(epsilon, delta):
     mu = Guarantee(epsilon, delta).mu
     assert_allclose(epsilon_of(mu, delta), epsilon, rtol=1e-6)
     assert_allclose(delta_of(mu, epsilon), delta, rtol=3e-9)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("mu", [1e-4, 0.01, 0.2, 1, 4, 12])
+@for_each("epsilon", EPSILONS)
+@for_each("mu", [1e-4, 0.01, 0.2, 1, 4, 12])
 def test_delta_is_right_in_every_tail(mu, epsilon):
     exact = float(exact_delta(mu, epsilon))
     if exact > 1e-300:
         assert_allclose(delta_of(mu, epsilon), exact, rtol=1e-7)
 
 
-@pytest.mark.parametrize("power", range(2, 400))
+@for_each("power", range(2, 400))
 def test_epsilons_beyond_all_reason_are_calibrated_too(power):
     # √(2 epsilon) is mu at delta = ½, and a power of two every other time
     mu = Guarantee(epsilon=2.0**power, delta=0.5).mu
     assert_allclose(mu, math.sqrt(2.0 * 2.0**power), rtol=2.0 ** (1 - power / 2) + 1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 3, 10])
-@pytest.mark.parametrize("delta", [1e-10, 1e-6, 1e-3])
+@for_each("epsilon", [0.1, 1, 3, 10])
+@for_each("delta", [1e-10, 1e-6, 1e-3])
 def test_dp_accounting_agrees(epsilon, delta):
     found = Guarantee(epsilon, delta)
     other = GaussianPrivacyLoss(standard_deviation=found.noise_multiplier)
@@ -196,7 +197,7 @@ def test_other_bad_arguments_are_refused():
         Guarantee.from_mu(1e-3, delta=0.5)
 
 
-@pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 1e-5, 1e-4, 1e-3, 0.1, 3.0, 300.0])
+@for_each("epsilon", [1e-12, 1e-6, 1e-5, 1e-4, 1e-3, 0.1, 3.0, 300.0])
 def test_delta_is_never_exceeded_however_small_epsilon_and_delta_are(epsilon):
     """By 400 digits; what cannot be calibrated so well is refused."""
     for delta in (1e-200, 1e-100, 1e-30, 1e-12, 1e-6, 1e-3, 0.5):

@@ -7,6 +7,7 @@ import pytest
 from hushfade.errors import Malformed, Refused
 from hushfade.privacy import ledger
 from hushfade.privacy.ledger import Account, Entry, following, verified
+from tests.loops import for_each
 
 
 def chain(n):
@@ -35,8 +36,8 @@ def test_a_digest_is_known_by_hand():
     )
 
 
-@pytest.mark.parametrize("at", range(5))
-@pytest.mark.parametrize("field", ["number", "kind", "body", "digest"])
+@for_each("at", range(5))
+@for_each("field", ["number", "kind", "body", "digest"])
 def test_a_change_of_any_entry_shows(at, field):
     entries = chain(5)
     value = getattr(entries[at], field)

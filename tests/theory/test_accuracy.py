@@ -20,6 +20,7 @@ from hushfade.theory.accuracy import (
 from hushfade.theory.bounds import for_ever
 from hushfade.theory.families import power_zeta
 from tests.decays import ALL_DECAYS, LOG_CONVEX
+from tests.loops import for_each
 
 STEPS = [1, 2, 3, 10, 100, 1024, 1 << 20]
 POWERS = [0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 100]
@@ -34,20 +35,20 @@ def largest_of(n):
         return float(mpmath.quad(lambda x: 1 - mpmath.erf(x / mpmath.sqrt(2)) ** n, cuts))
 
 
-@pytest.mark.parametrize("n", STEPS)
+@for_each("n", STEPS)
 def test_the_sharper_maximum_is_that_of_independent_noise(n):
     value = sharper_expected_maximum(1.0, n, **UNIT).value
     assert_allclose(value, largest_of(n), rtol=1e-7)  # quad's own error is added
     assert value >= largest_of(n) * (1 - 1e-14)
 
 
-@pytest.mark.parametrize("n", STEPS)
+@for_each("n", STEPS)
 def test_the_plain_maximum_is_above_the_sharper_one(n):
     assert largest_of(n) < expected_maximum(1.0, n, **UNIT).value
 
 
-@pytest.mark.parametrize("decay", [NoDecay(), PowerLaw(power=0.5), PowerLaw(power=2)], ids=repr)
-@pytest.mark.parametrize("n", [1, 16, 200])
+@for_each("decay", [NoDecay(), PowerLaw(power=0.5), PowerLaw(power=2)])
+@for_each("n", [1, 16, 200])
 def test_the_error_of_a_mechanism_stays_below_both(decay, n):
     pair = square_root(decay)
     L, _ = pair.matrices(n)
@@ -60,8 +61,8 @@ def test_the_error_of_a_mechanism_stays_below_both(decay, n):
     assert mean - 5 * spread <= expected_maximum(factor, n, **UNIT).value
 
 
-@pytest.mark.parametrize("n", [1, 2, 40])
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("n", [1, 2, 40])
+@for_each("decay", ALL_DECAYS)
 def test_the_exact_mean_squared_error_is_that_of_the_matrices(decay, n):
     pair = square_root(decay)
     L, R = pair.matrices(n)
@@ -71,8 +72,8 @@ def test_the_exact_mean_squared_error_is_that_of_the_matrices(decay, n):
     assert_allclose(value, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 2, 40, 1000])
-@pytest.mark.parametrize("decay", LOG_CONVEX, ids=repr)
+@for_each("n", [1, 2, 40, 1000])
+@for_each("decay", LOG_CONVEX)
 def test_the_squared_factor_is_above_the_exact_mean_squared_error(decay, n):
     for pair in [square_root(decay), normalized(decay, n)]:
         exact = exact_mean_squared_error(pair, n, **UNIT)
@@ -80,8 +81,8 @@ def test_the_squared_factor_is_above_the_exact_mean_squared_error(decay, n):
         assert exact <= bound.value * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 0.99])
-@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+@for_each("epsilon", [0.1, 0.5, 0.99])
+@for_each("delta", [1e-9, 1e-6, 1e-3])
 def test_tight_noise_is_private_and_below_the_classical(epsilon, delta):
     found = accuracy(2.0, 100, epsilon=epsilon, delta=delta, change=2.0)
     for tight, classical in zip(found["tight"], found["classical"], strict=True):
@@ -126,7 +127,7 @@ def test_a_thousand_steps_by_printed_digits():
     assert f"{expected_maximum(1.0, 1024, **UNIT).value:.3f}" == "3.905"
 
 
-@pytest.mark.parametrize("c", POWERS)
+@for_each("c", POWERS)
 def test_the_least_sensitivity_of_bolot_is_below_every_beta(c):
     least = least_bolot_sensitivity(c)
     betas = np.linspace(0, 1, 20001)[1:-1]
@@ -137,7 +138,7 @@ def test_the_least_sensitivity_of_bolot_is_below_every_beta(c):
     assert all(bolot_sensitivity(c, beta).value >= least.value for beta in [0.01, 0.5, 0.99])
 
 
-@pytest.mark.parametrize("c", POWERS)
+@for_each("c", POWERS)
 def test_bolot_is_above_one_plus_one_over_c_and_so_above_our_factor(c):
     least = least_bolot_sensitivity(c).value
     assert least > 1 + 1 / c
@@ -164,8 +165,8 @@ def test_beta_must_lie_between_zero_and_one(beta):
         bolot_sensitivity(1.0, beta)
 
 
-@pytest.mark.parametrize("name", ["factor", "noise_multiplier", "change"])
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan])
+@for_each("name", ["factor", "noise_multiplier", "change"])
+@for_each("value", [0.0, -1.0, math.nan])
 def test_sizes_must_be_positive(name, value):
     arguments = {"factor": 1.0, "noise_multiplier": 1.0, "change": 1.0} | {name: value}
     for law in [expected_maximum, sharper_expected_maximum]:

@@ -13,6 +13,7 @@ from hushfade import InvalidType, InvalidValue, NoDecay, PowerLaw, SlidingWindow
 from hushfade.numerics import power_series
 from hushfade.theory import bell
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 rationals = st.fractions(-3, 3, max_denominator=12)
 sequences = st.lists(rationals, min_size=1, max_size=9)
@@ -142,7 +143,7 @@ def test_the_window_of_two_has_a_negative_coefficient():
 # float64 and what it loses ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("decay", ALL_DECAYS)
 def test_the_float_formula_errs_by_the_rounding_of_its_terms(decay):
     # 300 coefficients; the largest factor over 2^-53 t_n was 8.3, for the window of two
     f = decay.weights(300)
@@ -309,7 +310,7 @@ def test_no_sequence_gives_the_first_polynomial_alone():
     assert bell.rooted([]) == bell.squared([]) == bell.inverse([]) == bell.composition([], []) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("f", "kind", "rule"),
     [
         ([], InvalidValue, "f must not be empty"),

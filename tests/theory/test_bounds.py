@@ -17,6 +17,7 @@ from hushfade.theory.bounds import (
     two_steps,
 )
 from tests.decays import ALL_DECAYS, LOG_CONVEX, OTHERS
+from tests.loops import for_each
 from tests.theory import brute
 
 GRID = [
@@ -29,8 +30,8 @@ DECAYS = list(dict.fromkeys(GRID + ALL_DECAYS))
 ROUNDING = 1e-9  # the brute force stops at a gap of 1e-9
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 18])
-@pytest.mark.parametrize("decay", DECAYS, ids=repr)
+@for_each("n", [1, 2, 3, 10, 18])
+@for_each("decay", DECAYS)
 def test_every_bound_is_on_its_side_of_gamma2(decay, n):
     lower, upper = brute.gamma2(decay.weights(n))
     for bound in bounds(decay, n):
@@ -40,16 +41,16 @@ def test_every_bound_is_on_its_side_of_gamma2(decay, n):
             assert bound.value >= lower - ROUNDING, bound
 
 
-@pytest.mark.parametrize("n", [40, 160])
-@pytest.mark.parametrize("decay", GRID, ids=repr)
+@for_each("n", [40, 160])
+@for_each("decay", GRID)
 def test_every_upper_bound_is_above_the_mean_singular_value(decay, n):
     # uniform weights in the dual: γ2 ≥ ‖M‖_* / T
     mean = np.mean(np.linalg.svd(brute.matrix(decay.weights(n)), compute_uv=False))
     assert all(b.value >= mean for b in bounds(decay, n) if b.side == "upper")
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 100, 1000, 20000])
-@pytest.mark.parametrize("decay", DECAYS, ids=repr)
+@for_each("n", [1, 2, 3, 10, 100, 1000, 20000])
+@for_each("decay", DECAYS)
 def test_no_lower_bound_is_above_an_upper_one(decay, n):
     listed = bounds(decay, n)
     highest = max(bound.value for bound in listed if bound.side == "lower")
@@ -57,7 +58,7 @@ def test_no_lower_bound_is_above_an_upper_one(decay, n):
     assert highest <= lowest * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("decay", DECAYS, ids=repr)
+@for_each("decay", DECAYS)
 def test_the_list_has_lower_bounds_first_then_goes_by_value(decay):
     listed = bounds(decay, 50)
     assert all(bound.quantity == "gamma2" for bound in listed)
@@ -65,8 +66,8 @@ def test_the_list_has_lower_bounds_first_then_goes_by_value(decay):
     assert len({(bound.side, bound.name) for bound in listed}) == len(listed)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 60])
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("n", [1, 2, 7, 60])
+@for_each("decay", ALL_DECAYS)
 def test_root_is_the_factor_of_the_matrix_square_root(decay, n):
     f = decay.weights(n)
     H = brute.matrix(brute.root(f))
@@ -75,13 +76,13 @@ def test_root_is_the_factor_of_the_matrix_square_root(decay, n):
     assert_allclose(root(decay, n).value, longest, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 100, 1000])
-@pytest.mark.parametrize("decay", LOG_CONVEX, ids=repr)
+@for_each("n", [2, 3, 10, 100, 1000])
+@for_each("decay", LOG_CONVEX)
 def test_half_weights_are_above_the_root(decay, n):
     assert half_weights(decay, n).value >= root(decay, n).value * (1 - 1e-14)
 
 
-@pytest.mark.parametrize("decay", [d for d in DECAYS if d.horizon_free], ids=repr)
+@for_each("decay", [d for d in DECAYS if d.horizon_free])
 def test_the_root_rises_to_the_limit_and_never_passes_it(decay):
     limit = for_ever(decay).value
     values = [root(decay, n).value for n in [1, 2, 3, 10, 100, 1000, 10000]]
@@ -102,8 +103,8 @@ def test_gamma2_itself_tends_to_the_limit_from_below(decay):
     assert limit - late[0] < 0.8 * (limit - early[0])
 
 
-@pytest.mark.parametrize("f0", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize("ratio", [-3, -1.2, -0.5, 0, 0.3, 1, 1.4, 1.5, 1.9, 4])
+@for_each("f0", [0.5, 1.0, 3.0])
+@for_each("ratio", [-3, -1.2, -0.5, 0, 0.3, 1, 1.4, 1.5, 1.9, 4])
 def test_two_steps_is_exactly_gamma2_of_two_steps(f0, ratio):
     f = np.array([f0, f0 * ratio])
     lower, upper = brute.gamma2(f)
@@ -111,8 +112,8 @@ def test_two_steps_is_exactly_gamma2_of_two_steps(f0, ratio):
     assert lower - ROUNDING <= two_steps(CustomDecay(f), 2).value <= upper + ROUNDING
 
 
-@pytest.mark.parametrize("n", [2, 10, 200])
-@pytest.mark.parametrize("decay", GRID, ids=repr)
+@for_each("n", [2, 10, 200])
+@for_each("decay", GRID)
 def test_bounds_scale_with_the_weights(decay, n):
     for law in [largest_weight, two_steps, root, output_noise]:
         assert_allclose(law(3 * decay, n).value, 3 * law(decay, n).value, rtol=1e-13)
@@ -121,8 +122,8 @@ def test_bounds_scale_with_the_weights(decay, n):
         assert_allclose(scaled, 3 * half_weights(decay, n).value, rtol=1e-13)
 
 
-@pytest.mark.parametrize("n", [1, 5, 40])
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("n", [1, 5, 40])
+@for_each("decay", ALL_DECAYS)
 def test_noise_on_the_output_or_the_input_has_one_factor(decay, n):
     M = brute.matrix(decay.weights(n))
     expected = output_noise(decay, n).value
@@ -130,8 +131,8 @@ def test_noise_on_the_output_or_the_input_has_one_factor(decay, n):
     assert_allclose(np.max(np.linalg.norm(M, axis=1)), expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 60])
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("n", [1, 2, 10, 60])
+@for_each("decay", ALL_DECAYS)
 def test_gamma_f_lies_between_its_dual_and_root_t_times_gamma2(decay, n):
     f = decay.weights(n)
     H = brute.matrix(brute.root(f))
@@ -160,7 +161,7 @@ ROOTS = {
 }
 
 
-@pytest.mark.parametrize(("decay", "n"), ROOTS, ids=repr)
+@for_each(("decay", "n"), ROOTS)
 def test_known_roots(decay, n):
     assert f"{root(decay, n).value:.4f}" == ROOTS[decay, n]
 
@@ -184,7 +185,7 @@ NOISES = {
 }
 
 
-@pytest.mark.parametrize("decay", NOISES, ids=repr)
+@for_each("decay", NOISES)
 def test_known_output_noise(decay):
     assert f"{output_noise(decay, 1024).value:.3f}" == NOISES[decay]
 
@@ -204,7 +205,7 @@ def test_two_steps_by_hand():
     assert two_steps(CustomDecay([1, 1.9]), 2).value == 1.9
 
 
-@pytest.mark.parametrize("decay", GRID, ids=repr)
+@for_each("decay", GRID)
 def test_one_step_has_nothing_to_bound(decay):
     exact = {bound.value for bound in [root(decay, 1), half_weights(decay, 1)]}
     assert exact == {largest_weight(decay, 1).value} == {output_noise(decay, 1).value} == {1.0}

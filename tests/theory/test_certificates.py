@@ -23,6 +23,7 @@ from hushfade import (
 from hushfade.factors import factorization
 from hushfade.theory import certificates, dense_pair, optimum
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 GUARANTEE = Guarantee(epsilon=1, delta=1e-6)
 PLANNABLE = [
@@ -56,8 +57,8 @@ def test_certificates_never_pass_the_optimum(f):
     assert certificates.lower_frobenius(f).value <= optimum.solve_frobenius(f).upper
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 3, 31, 100])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 2, 3, 31, 100])
 def test_certificates_hold_for_every_decay(decay, n):
     f = decay.weights(n)
     found = optimum.solve(f)
@@ -76,8 +77,8 @@ def test_the_trace_norm_is_bounded_for_any_weights(n, seed):
     assert certificates.trace_norm(f, u, v) <= exact * (1 + 1e-13)
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [7, 1000, 2**16])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [7, 1000, 2**16])
 def test_the_error_term_covers_the_rounding_and_is_small(decay, n):
     f, v = decay.weights(n), certificates.profile(n, 0.2, 0.7)
     exact = in_long_double(f, v[::-1], v)
@@ -86,7 +87,7 @@ def test_the_error_term_covers_the_rounding_and_is_small(decay, n):
     assert exact - certified < 1e-9 * exact
 
 
-@pytest.mark.parametrize("length", [2, 30, 1024, 2 * 3**5 * 5, 5**6, 2**17])
+@for_each("length", [2, 30, 1024, 2 * 3**5 * 5, 5**6, 2**17])
 def test_a_transform_errs_by_less_than_it_is_charged(length):
     draw = np.random.default_rng(length)
     for x in (draw.normal(size=length), np.ones(length), np.exp(-np.arange(length) / 9.0)):
@@ -98,7 +99,7 @@ def test_a_transform_errs_by_less_than_it_is_charged(length):
         assert charge < 1e-12
 
 
-@pytest.mark.parametrize(("k", "b"), [(1, 5), (2, 1), (3, 7), (50, 2), (10**6, 1), (2, 10**9)])
+@for_each(("k", "b"), [(1, 5), (2, 1), (3, 7), (50, 2), (10**6, 1), (2, 10**9)])
 def test_the_comb_errs_by_less_than_it_is_charged(k, b):
     for decay in (PowerLaw(0.01), Exponential(1e6), 5 * NoDecay() - 4 * Exponential(3)):
         f = decay.weights(4096)
@@ -111,8 +112,8 @@ def test_the_comb_errs_by_less_than_it_is_charged(k, b):
         assert charge <= 1e-9 * float(np.max(exact))
 
 
-@pytest.mark.parametrize("steep", [1e4, 1e8])
-@pytest.mark.parametrize("n", [2, 3, 8, 20])
+@for_each("steep", [1e4, 1e8])
+@for_each("n", [2, 3, 8, 20])
 def test_weights_that_cancel_are_charged_for_it(steep, n):
     """Momentum with β near 1: the weights k+1, nearly, are differences of large numbers."""
     decay = steep * NoDecay() - (steep - 1) * Exponential(alpha=1 / (1 - 1 / steep))
@@ -135,8 +136,8 @@ def test_a_certificate_without_its_normalisation_would_be_caught():
     assert wrong > optimum.solve(f).upper
 
 
-@pytest.mark.parametrize("decay", [NoDecay(), Exponential(24), SlidingWindow(7)], ids=repr)
-@pytest.mark.parametrize(("k", "b"), [(1, 1), (2, 1), (3, 7), (4, 20), (100, 11)])
+@for_each("decay", [NoDecay(), Exponential(24), SlidingWindow(7)])
+@for_each(("k", "b"), [(1, 1), (2, 1), (3, 7), (4, 20), (100, 11)])
 def test_no_pair_beats_the_certificate_under_repeated_participation(decay, k, b):
     for n in [60, 300]:
         pairs = [factorization.square_root(decay), factorization.normalized(decay, n)]
@@ -165,7 +166,7 @@ def test_repeated_participation_never_lowers_the_certificate():
     assert found[3] == found[4]  # only seven fit in 200 steps
 
 
-@pytest.mark.parametrize("decay", PLANNABLE, ids=repr)
+@for_each("decay", PLANNABLE)
 def test_every_plan_has_a_certificate_below_its_error(decay):
     made = plan(decay, GUARANTEE, horizon=None if decay.horizon_free else 300)
     found = made.certificate(300)

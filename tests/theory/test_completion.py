@@ -21,6 +21,7 @@ from hushfade.theory.completion import (
     stretch,
 )
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 STEPS = [2, 3, 8, 30]
 # f_0 = 1, f_1 > 0, monotone: the family of which the paper's appendix speaks
@@ -54,8 +55,8 @@ def two_by_two(a, b):
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decay", FAMILY, ids=repr)
-@pytest.mark.parametrize("n", STEPS)
+@for_each("decay", FAMILY)
+@for_each("n", STEPS)
 def test_the_family_is_partially_positive_and_has_no_completion(decay, n):
     found = complete(decay.weights(n))
     assert isinstance(found, Witness)
@@ -68,8 +69,8 @@ def test_the_family_is_partially_positive_and_has_no_completion(decay, n):
     assert found.inner_product <= 2 - 2 * gamma2.upper * (1 - 2e-4) + 1e-11
 
 
-@pytest.mark.parametrize("decay", FAMILY, ids=repr)
-@pytest.mark.parametrize("n", [2, 8])
+@for_each("decay", FAMILY)
+@for_each("n", [2, 8])
 def test_the_witness_has_one_negative_product_with_every_filling(decay, n):
     found = complete(decay.weights(n))
     blank = np.isnan(found.partial.values)
@@ -80,8 +81,8 @@ def test_the_witness_has_one_negative_product_with_every_filling(decay, n):
         assert found.inner_product - 1e-11 <= product <= found.inner_product < 0
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 3, 8])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 2, 3, 8])
 def test_below_one_there_is_a_completion_and_above_one_there_is_none(decay, n):
     f = decay.weights(n)
     gamma2 = norm(decay, n)
@@ -94,8 +95,8 @@ def test_below_one_there_is_a_completion_and_above_one_there_is_none(decay, n):
     assert above.valid
 
 
-@pytest.mark.parametrize("decay", FAMILY, ids=repr)
-@pytest.mark.parametrize("n", STEPS)
+@for_each("decay", FAMILY)
+@for_each("n", STEPS)
 def test_a_completion_agrees_where_specified_and_is_a_gram_matrix(decay, n):
     f = decay.weights(n)
     f = f / (1.001 * norm(decay, n).upper)
@@ -111,8 +112,8 @@ def test_a_completion_agrees_where_specified_and_is_a_gram_matrix(decay, n):
         assert np.linalg.norm(M * X, 2) <= np.linalg.norm(X, 2)
 
 
-@pytest.mark.parametrize("decay", FAMILY, ids=repr)
-@pytest.mark.parametrize("n", STEPS)
+@for_each("decay", FAMILY)
+@for_each("n", STEPS)
 def test_the_schur_map_of_the_family_is_no_contraction(decay, n):
     f = decay.weights(n)
     found = stretch(f)
@@ -254,7 +255,7 @@ TAMPERED = {
 }
 
 
-@pytest.mark.parametrize("name", TAMPERED)
+@for_each("name", TAMPERED)
 def test_a_tampered_witness_is_rejected(name):
     found = complete(0.5 ** np.arange(8.0))
     assert found.valid

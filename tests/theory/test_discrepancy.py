@@ -15,6 +15,7 @@ from hushfade.theory.discrepancy import (
     upper_from_gamma2,
 )
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 DIGITS = 1e-12  # sums of at most 20 weights below 1e3, in another order
 
@@ -70,47 +71,47 @@ def gamma2_bracket(A, steps=3000):
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("A", SMALL, ids=lambda A: str(A.shape))
+@for_each("A", SMALL)
 def test_discrepancy_is_the_least_over_all_signs(A):
     assert_allclose(discrepancy(A).value, disc(A), atol=DIGITS)
 
 
-@pytest.mark.parametrize("A", SMALL, ids=lambda A: str(A.shape))
+@for_each("A", SMALL)
 def test_hereditary_discrepancy_is_the_most_over_all_sets_of_columns(A):
     most = max(disc(A[:, S]) for S in subsets(A.shape[1]))
     assert_allclose(hereditary_discrepancy(A).value, most, atol=DIGITS)
 
 
-@pytest.mark.parametrize("A", SMALL + ZERO_ONE + EXTREME, ids=lambda A: str(A.shape))
-@pytest.mark.parametrize("search", [discrepancy, hereditary_discrepancy])
+@for_each("A", SMALL + ZERO_ONE + EXTREME)
+@for_each("search", [discrepancy, hereditary_discrepancy])
 def test_the_signs_reach_the_value_on_the_columns(search, A):
     found = search(A)
     assert set(found.signs) <= {-1, 1}
     assert_allclose(np.abs(A[:, found.columns] @ found.signs).max(), found.value, atol=DIGITS)
 
 
-@pytest.mark.parametrize("A", SMALL[3:12], ids=lambda A: str(A.shape))
+@for_each("A", SMALL[3:12])
 def test_over_sets_of_rows_the_most_is_the_discrepancy_itself(A):
     most = max(disc(A[S]) for S in subsets(A.shape[0]))
     assert_allclose(most, discrepancy(A).value, atol=DIGITS)
 
 
-@pytest.mark.parametrize("decay", [d for d in ALL_DECAYS if d.monotone], ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 9])
+@for_each("decay", [d for d in ALL_DECAYS if d.monotone])
+@for_each("n", [1, 2, 9])
 def test_a_monotone_decay_has_hereditary_discrepancy_f0(decay, n):
     # alternating signs on any set of columns leave sums between 0 and f_0
     f = decay.weights(n)
     assert_allclose(hereditary_discrepancy(matrix_of(decay, n)).value, f[0], atol=DIGITS)
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 5, 9])
+@for_each("decay", ALL_DECAYS)
+@for_each("n", [1, 2, 5, 9])
 def test_gamma2_brackets_the_hereditary_discrepancy_of_every_decay(decay, n):
     A = matrix_of(decay, n)
     assert_bracketed(A, hereditary_discrepancy(A).value)
 
 
-@pytest.mark.parametrize("A", ZERO_ONE + EXTREME, ids=lambda A: str(A.shape))
+@for_each("A", ZERO_ONE + EXTREME)
 def test_gamma2_brackets_the_hereditary_discrepancy_of_any_matrix(A):
     assert_bracketed(A, hereditary_discrepancy(A).value)
 
@@ -124,7 +125,7 @@ def assert_bracketed(A, value):
     assert value <= upper_from_gamma2(lower, rows=rows).value
 
 
-@pytest.mark.parametrize("A", SMALL + ZERO_ONE + EXTREME, ids=lambda A: str(A.shape))
+@for_each("A", SMALL + ZERO_ONE + EXTREME)
 def test_half_the_determinant_bound_is_below_the_hereditary_discrepancy(A):
     assert determinant_bound(A).value / 2 <= hereditary_discrepancy(A).value + DIGITS
 
@@ -132,13 +133,13 @@ def test_half_the_determinant_bound_is_below_the_hereditary_discrepancy(A):
 NONZERO = [A for A in SMALL + ZERO_ONE + EXTREME if A.any()]
 
 
-@pytest.mark.parametrize("A", NONZERO, ids=lambda A: str(A.shape))
+@for_each("A", NONZERO)
 def test_gamma2_is_at_most_h_times_the_determinant_bound(A):
     h = 1 / (2 * lower_from_gamma2(1.0, rows=A.shape[0], columns=A.shape[1]).value)
     assert gamma2_bracket(A)[0] <= h * determinant_bound(A).value * (1 + DIGITS)
 
 
-@pytest.mark.parametrize("A", SMALL, ids=lambda A: str(A.shape))
+@for_each("A", SMALL)
 def test_the_determinant_bound_is_the_most_over_square_submatrices(A):
     m, n = A.shape
     most = max(
@@ -156,7 +157,7 @@ def test_the_determinant_bound_is_the_most_over_square_submatrices(A):
 # Known values --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", range(1, 11))
+@for_each("n", range(1, 11))
 def test_counting_has_discrepancy_one_and_hereditary_discrepancy_one(n):
     A = np.tril(np.ones((n, n)))
     assert discrepancy(A).value == hereditary_discrepancy(A).value == 1.0

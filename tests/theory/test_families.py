@@ -21,6 +21,7 @@ from hushfade.theory.families import (
     power_zeta,
     window_blocks,
 )
+from tests.loops import for_each
 from tests.theory import brute
 
 STEPS = [1, 2, 3, 10, 100, 1000, 30000]
@@ -30,8 +31,8 @@ WIDTHS = [1, 2, 3, 16, 100]
 SLACK = 1 + 1e-13  # sums of up to 30,000 rounded terms
 
 
-@pytest.mark.parametrize("n", STEPS)
-@pytest.mark.parametrize("c", POWERS)
+@for_each("n", STEPS)
+@for_each("c", POWERS)
 def test_the_power_bounds_stand_in_order(c, n):
     decay = PowerLaw(power=c)
     exact, summed, closed = root(decay, n), power_sum(decay, n), power_closed(decay, n)
@@ -41,21 +42,21 @@ def test_the_power_bounds_stand_in_order(c, n):
         assert summed.value <= power_zeta(decay).value * SLACK
 
 
-@pytest.mark.parametrize("n", STEPS)
-@pytest.mark.parametrize("c", POWERS)
+@for_each("n", STEPS)
+@for_each("c", POWERS)
 def test_the_power_sum_is_half_weights(c, n):
     decay = PowerLaw(power=c)
     assert_allclose(power_sum(decay, n).value, half_weights(decay, n).value, rtol=1e-13)
 
 
-@pytest.mark.parametrize("n", STEPS)
-@pytest.mark.parametrize("c", [0.1, 0.25, 1, 1.5, 3])
+@for_each("n", STEPS)
+@for_each("c", [0.1, 0.25, 1, 1.5, 3])
 def test_the_closed_power_is_the_fraction_of_the_paper_with_t(c, n):
     expected = 1 + (1 - n ** (1 - 2 * c)) / (4 * (2 * c - 1))
     assert_allclose(power_closed(PowerLaw(power=c), n).value, expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("n", STEPS)
+@for_each("n", STEPS)
 def test_the_closed_power_is_a_logarithm_at_one_half(n):
     assert_allclose(power_closed(PowerLaw(power=0.5), n).value, 1 + math.log(n) / 4, rtol=1e-15)
 
@@ -70,8 +71,8 @@ def test_the_power_sum_tends_to_the_zeta_form(c):
     assert -1e-14 <= limit - power_sum(PowerLaw(power=c), n).value <= rest + 1e-14
 
 
-@pytest.mark.parametrize("n", STEPS)
-@pytest.mark.parametrize("alpha", ALPHAS)
+@for_each("n", STEPS)
+@for_each("alpha", ALPHAS)
 def test_the_exponential_bounds_stand_in_order(alpha, n):
     decay = Exponential(alpha=alpha)
     exact, summed = root(decay, n), exponential_sum(decay, n)
@@ -82,13 +83,13 @@ def test_the_exponential_bounds_stand_in_order(alpha, n):
     assert exponential_elliptic(decay).value <= exponential_logarithm(decay).value
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@for_each("alpha", ALPHAS)
 def test_the_logarithm_is_far_below_the_papers_closed_form(alpha):
     decay = Exponential(alpha=alpha)
     assert exponential_logarithm(decay).value < exponential_closed(decay, 1 << 20).value
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@for_each("alpha", ALPHAS)
 def test_the_elliptic_integral_is_the_limit_of_the_root(alpha):
     decay = Exponential(alpha=alpha)
     with mpmath.workdps(30):
@@ -99,8 +100,8 @@ def test_the_elliptic_integral_is_the_limit_of_the_root(alpha):
     assert_allclose(root(decay, 30000).value, expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 100, 5000])
-@pytest.mark.parametrize("alpha", ALPHAS)
+@for_each("n", [1, 2, 3, 10, 100, 5000])
+@for_each("alpha", ALPHAS)
 def test_the_closed_exponential_is_the_formula_of_claim_14(alpha, n):
     with mpmath.workdps(40):
         y = mpmath.mpf(2) ** (2 / mpmath.mpf(Exponential(alpha=alpha).half_life))
@@ -109,14 +110,14 @@ def test_the_closed_exponential_is_the_formula_of_claim_14(alpha, n):
     assert_allclose(value, float(expected), rtol=1e-13)
 
 
-@pytest.mark.parametrize("n", STEPS)
+@for_each("n", STEPS)
 def test_a_slow_exponential_has_the_bound_of_the_count(n):
     slow = exponential_sum(Exponential(half_life=1e12), n).value
     assert_allclose(slow, counting_sum(n).value, rtol=1e-7)
     assert root(NoDecay(), n).value <= counting_sum(n).value * SLACK
 
 
-@pytest.mark.parametrize("n", [*range(1, 13), 24, 48])
+@for_each("n", [*range(1, 13), 24, 48])
 def test_mathias_brackets_gamma2_of_the_count(n):
     lower, upper = brute.gamma2(np.ones(n))
     assert mathias_lower(n).value <= upper
@@ -159,8 +160,8 @@ def test_the_blocks_are_a_factorization_of_the_window_with_that_factor(w):
         assert_allclose(window_blocks(SlidingWindow(length=w), n).value, factor, rtol=1e-13)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 100, 1000])
-@pytest.mark.parametrize("w", WIDTHS)
+@for_each("n", [1, 2, 3, 10, 100, 1000])
+@for_each("w", WIDTHS)
 def test_blocks_are_never_better_than_the_plain_square_root(w, n):
     decay = SlidingWindow(length=w)
     assert window_blocks(decay, n).value >= root(decay, n).value / SLACK
@@ -202,7 +203,7 @@ def test_the_zeta_form_needs_a_sum_that_converges(c):
         power_zeta(PowerLaw(power=c))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("law", "kind"),
     [
         (lambda decay: power_sum(decay, 5), "PowerLaw"),

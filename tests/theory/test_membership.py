@@ -20,6 +20,7 @@ from hushfade.numerics import power_series
 from hushfade.theory import bell
 from hushfade.theory.membership import Membership, enclosed_root, membership
 from tests.decays import ALL_DECAYS, LOG_CONVEX
+from tests.loops import for_each
 
 MOMENTUM = 10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9)
 
@@ -39,7 +40,7 @@ def sparse(decay, step, n):
 # What belongs ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decay", LOG_CONVEX, ids=repr)
+@for_each("decay", LOG_CONVEX)
 def test_a_log_convex_decay_is_proven_and_its_numbers_agree(decay):
     proven = membership(decay, 300)
     assert proven.verdict == "proven"
@@ -85,7 +86,7 @@ def test_momentum_belongs_though_it_is_not_log_convex():
     )
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("decay", ALL_DECAYS)
 def test_in_the_class_the_root_is_at_most_half_the_weight(decay):
     # f_n = 2 a_0 a_n + Σ a_i a_{n-i}; 1e-15 for the rounding of a_n
     found = membership(decay, 400)
@@ -101,7 +102,7 @@ def test_in_the_class_the_root_is_at_most_half_the_weight(decay):
 # What does not ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("length", [2, 3, 7, 63, 64, 65, 100, 1000])
+@for_each("length", [2, 3, 7, 63, 64, 65, 100, 1000])
 def test_a_window_leaves_the_class_where_it_ends(length):
     # a_w = C(2w, w)/4^w - 1/2 from (1 - x^w)^½ (1 - x)^-½
     found = membership(SlidingWindow(length=length), length + 50)
@@ -117,8 +118,8 @@ def test_the_window_of_two_is_refuted_by_an_eighth():
     assert found == Membership("refuted", 4, "a_2 = -0.125 < 0, exactly", 2, -0.125)
 
 
-@pytest.mark.parametrize("cut", [20, 63, 64, 65, 130, 700])
-@pytest.mark.parametrize("decay", [PowerLaw(power=1), PowerLaw(power=3), NoDecay()], ids=repr)
+@for_each("cut", [20, 63, 64, 65, 130, 700])
+@for_each("decay", [PowerLaw(power=1), PowerLaw(power=3), NoDecay()])
 def test_a_decay_that_is_cut_leaves_the_class_at_the_cut(decay, cut):
     found = membership(listed(decay, cut), cut + 10)
     assert (found.verdict, found.index) == ("refuted", cut)
@@ -136,7 +137,7 @@ def test_the_first_negative_coefficient_is_found_exactly(rest):
         assert found.value == float(a[negative[0]])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_a_decay_that_ends_belongs_only_as_the_square_of_a_polynomial(seed):
     rng = np.random.default_rng(seed)
     p = np.rint(rng.uniform(0, 1, 4) * 64) / 64  # so that the square is exact in float64
@@ -182,7 +183,7 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS + HARD, ids=lambda decay: repr(decay)[:60])
+@for_each("decay", ALL_DECAYS + HARD)
 def test_the_error_bound_is_never_smaller_than_the_error(decay):
     f = decay.weights(250)
     a, error = enclosed_root(f)
@@ -193,16 +194,14 @@ def test_the_error_bound_is_never_smaller_than_the_error(decay):
     )
 
 
-@pytest.mark.parametrize("decay", [*LOG_CONVEX, MOMENTUM], ids=repr)
+@for_each("decay", [*LOG_CONVEX, MOMENTUM])
 def test_the_error_bound_leaves_the_signs_of_smooth_decays(decay):
     a, error = enclosed_root(decay.weights(1000))
     assert np.all(error[a > 1e-290] <= 1e-10 * a[a > 1e-290])
 
 
-@pytest.mark.parametrize("step", [2, 3, 7, 50, 200])
-@pytest.mark.parametrize(
-    "decay", [NoDecay(), PowerLaw(power=1), Exponential(half_life=0.3)], ids=repr
-)
+@for_each("step", [2, 3, 7, 50, 200])
+@for_each("decay", [NoDecay(), PowerLaw(power=1), Exponential(half_life=0.3)])
 def test_zeros_between_the_coefficients_are_not_taken_for_negative(decay, step):
     found = membership(sparse(decay, step, 1000), 1000)
     assert found.verdict == "up to n"
@@ -244,7 +243,7 @@ def test_one_coefficient_is_positive():
     assert membership(CustomDecay([1, -1]), 2).index == 1
 
 
-@pytest.mark.parametrize("n", [0, -1, 1.5, True, float("nan"), None])
+@for_each("n", [0, -1, 1.5, True, float("nan"), None])
 def test_a_bad_number_of_coefficients_is_refused(n):
     with pytest.raises((InvalidValue, InvalidType), match=r"^n must be an integer"):
         membership(NoDecay(), n)

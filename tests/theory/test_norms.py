@@ -18,6 +18,7 @@ from hushfade import (
 from hushfade.factors import factorization, limits
 from hushfade.numerics import power_series
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 FADING = [decay for decay in ALL_DECAYS if "NoDecay" not in repr(decay)]
 
@@ -31,7 +32,7 @@ def by_quadrature(size, knots=()):
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decay", FADING, ids=repr)
+@for_each("decay", FADING)
 def test_gamma2_rises_to_its_limit(decay):
     found = theory.gamma2_limit(decay)
     assert found.error < 1e-11 * found.value
@@ -72,7 +73,7 @@ def test_explicit_brackets_join_the_dense_ones(decay):
 # Known values --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("decay", "printed"),
     [
         (PowerLaw(0.1), 3.83194),
@@ -88,13 +89,12 @@ def test_explicit_brackets_join_the_dense_ones(decay):
         (SlidingWindow(256), 3.23681),
         (SlidingWindow(4096), 4.36049),
     ],
-    ids=repr,
 )
 def test_the_limits_to_the_known_digits(decay, printed):
     assert round(theory.gamma2_limit(decay).value, 5) == printed
 
 
-@pytest.mark.parametrize("half_life", [0.01, 0.3, 1, 24, 1e4, 1e9, 1e100])
+@for_each("half_life", [0.01, 0.3, 1, 24, 1e4, 1e9, 1e100])
 def test_exponentials_have_the_elliptic_integral(half_life):
     decay = Exponential(half_life=half_life)
     with mpmath.workdps(120):
@@ -115,7 +115,7 @@ def test_windows_of_odd_length_have_lebesgues_constants(length):
         assert_allclose(exact, 1 / 3 + 2 * math.sqrt(3) / math.pi, rtol=1e-12)
 
 
-@pytest.mark.parametrize("power", [4.1, 7.9, 8, 10, 20, 100, 1000, 1e5])
+@for_each("power", [4.1, 7.9, 8, 10, 20, 100, 1000, 1e5])
 def test_steep_powers_have_their_limit(power):
     a = power_series.square_root(PowerLaw(power).weights(4096))
     found = theory.gamma2_limit(PowerLaw(power))

@@ -22,6 +22,7 @@ from hushfade import (
 )
 from hushfade.theory import dense_pair, optimum
 from tests.decays import ALL_DECAYS
+from tests.loops import for_each
 
 RISING = CustomDecay([1, -2, 3, 4, -5])
 
@@ -80,8 +81,8 @@ def by_semidefinite_program(M, mean):
 # Laws ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decay", [*ALL_DECAYS, RISING], ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 12])
+@for_each("decay", [*ALL_DECAYS, RISING])
+@for_each("n", [1, 2, 3, 7, 12])
 def test_the_brackets_hold_the_value_of_a_semidefinite_program(decay, n):
     f = decay.weights(n)
     for solve, mean in [(optimum.solve, False), (optimum.solve_frobenius, True)]:
@@ -93,8 +94,8 @@ def test_the_brackets_hold_the_value_of_a_semidefinite_program(decay, n):
         assert found.bracket.gap <= 1e-6
 
 
-@pytest.mark.parametrize("decay", [*ALL_DECAYS, RISING], ids=repr)
-@pytest.mark.parametrize("n", [1, 2, 10, 65])
+@for_each("decay", [*ALL_DECAYS, RISING])
+@for_each("n", [1, 2, 10, 65])
 def test_what_proves_either_side_can_be_checked_by_hand(decay, n):
     f = decay.weights(n)
     M = matrix(f)
@@ -153,7 +154,7 @@ def test_gamma2_never_falls_with_the_steps_and_bounds_gamma_f(decay):
         assert theory.gamma_f(decay, n).lower <= math.sqrt(n) * theory.gamma2(decay, n).upper
 
 
-@pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
+@for_each("decay", ALL_DECAYS)
 def test_the_dense_pair_answers_like_a_factorization(decay):
     n = 40
     pair = dense_pair.optimal(decay, n)
@@ -226,7 +227,7 @@ def test_a_matrix_that_is_nearly_singular_still_has_a_valid_bracket(f):
 # Refusals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "f",
     [
         [1e-101, 0.0],

@@ -1,6 +1,6 @@
-"""Every parser and loader, fed with what it must refuse: by grammars, and guided by coverage.
+"""Every parser and loader under malformed input, made by grammars and guided by coverage.
 
-Nothing is loaded here: whoever is guided by coverage must be the first to load hushfade.
+This module imports nothing: the coverage-guided engine must be the first to import hushfade.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Changes of right bytes: each is a pure function of the bytes and two numbers.
+"""Changes of well-formed bytes: each is a pure function of the bytes and two numbers.
 
 So hypothesis can draw and shrink them, and a coverage-guided fuzzer can make them from a seed.
 """

@@ -1,4 +1,4 @@
-"""Checksums made right again after a change, so that what lies behind them is reached too."""
+"""Checksums corrected after a change, so that the fuzzers reach the code behind them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and saved states: plans, their companions, streams, traces, noise series, marks."""
+"""Fuzz targets for documents and states: plans, companions, streams, traces, series, marks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs by hypothesis: right ones changed in up to four ways, and texts put together of words."""
+"""Inputs by hypothesis: well-formed inputs changed in up to four ways, and texts made of words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The law of every parser, and who watches over it.
+"""The invariants of every parser, and the watch that checks them.
 
-For any bytes there is a value or one of hushfade's own errors, soon and in bounded memory; a
-refusal repeats no record and leaves everything as it was.
+For any bytes a parser returns a value or raises one of hushfade's own errors, soon and in bounded
+memory.  An error repeats no record and leaves everything unchanged.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Watch:
         return _largest() - self._size
 
     def judge(self, data: bytes) -> None:
-        """One input, held against the law."""
+        """Give one input to the target and check the invariants."""
         if self._hand is not None:
             kept = data[: ROOM - 8]
             self._hand[: 8 + len(kept)] = len(kept).to_bytes(8, "little") + kept

@@ -1,4 +1,4 @@
-"""What changes while it runs: key files, steps of streams, bodies of requests to a service."""
+"""Fuzz targets with state: key files, steps of streams, bodies of requests to a service."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def bodies(directory: Path) -> Iterator[Target]:
             from dataclasses import replace
 
             request = replace(asked[data[0] % len(asked)] if data else asked[0], body=data[1:])
-            answer = await target.ask(target.held(request, "admin"))
+            answer = await target.ask(target.with_token(request, "admin"))
             fault = target.declared.fault(request, answer)
             if answer.status >= 500 or fault is not None:
                 raise AssertionError(f"status {answer.status}: {fault}")

@@ -1,4 +1,4 @@
-"""Words of people: durations, calendars, the options of a command, files of keys."""
+"""Fuzz targets for texts that people type: durations, calendars, command options, lists of keys."""
 
 from __future__ import annotations
 

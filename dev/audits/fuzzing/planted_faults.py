@@ -1,4 +1,4 @@
-"""Parsers that break the law on purpose: an engine that does not notice is worth nothing."""
+"""Parsers that break the invariants on purpose: each engine must notice them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: rows of files and tables, and lines as they come."""
+"""Fuzz targets for records: rows of files and tables, and lines that arrive one by one."""
 
 from __future__ import annotations
 
@@ -225,8 +225,9 @@ class _Live:
         reader, steps = self._reader, self._steps
         bounding = reader._bounding
         assert bounding is not None
+        totals = {step: sums.totals.tolist() for step, sums in steps._sums.items()}
         return (
-            {step: sums.totals.tolist() for step, sums in steps._sums.items()}, reader.counts, len(reader._people),
+            totals, reader.counts, len(reader._people),
             bounding._used, bounding._counts[: bounding._used].tobytes(), reader.closed,
             steps._line,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""All targets by name, each with how many of a thousand inputs it gets."""
+"""All fuzz targets by name, each with its share of a thousand inputs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Third-party auditors on hushfade's releases, beside the μ-test.
+"""Third-party auditors on hushfade's releases, compared with the μ-test.
 
-`jax_privacy`, `privacy_estimates` and `empirical_privacy` are scripts for another Python, one that
-has that library and not hushfade: neither they nor this module import it.
+`jax_privacy`, `privacy_estimates` and `empirical_privacy` are scripts that run under another
+Python, which has that library and not hushfade.  Neither they nor this module import hushfade.
 """
 
 from __future__ import annotations

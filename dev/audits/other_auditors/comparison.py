@@ -1,4 +1,4 @@
-"""Third-party auditors beside the μ-test: all are given the same scores."""
+"""Third-party auditors compared with the μ-test: all receive the same scores."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the auditors are given: one score for each copy of a mechanism, with and without a record.
+"""What the auditors receive: one score for each copy of a mechanism, with and without a record.
 
 The copies are keys of one plan, and for each of them a coin decides whether the record is there.
-Releases come from the public interface.  The score is the likelihood ratio's own statistic,
+Releases come from the public interface.  The score is the statistic of the likelihood ratio,
 
     <u, L⁻¹(s - M x)> / (‖u‖ σ),  u = L⁻¹ M Δx
 

@@ -1,1 +1,1 @@
-"""Peers: one script each, run by the peer's own Python.  Nothing here imports hushfade."""
+"""Peers: one script per library, run by that library's own Python.  No script imports hushfade."""

@@ -20,7 +20,7 @@ RARE = by_chance("sampler", "σ = 3", "its law", "χ² = 9", 0.01)
 
 def test_every_plan_and_every_check_has_a_line_with_its_verdict():
     found = Audit(TINY, 1, {"one / plan": SINGLE, "two / plan": SINGLE}, (GOOD, BAD, RARE), 1.0)
-    checks, plans, sampler, *_ = full_audit.told(found)
+    checks, plans, sampler, *_ = full_audit.parts_of(found)
     assert [(f.subject, f.verdict) for f in checks.findings] == [
         ("sensitivity", "FAILED"), ("sampler", "passed"),
     ]  # fmt: skip
@@ -34,7 +34,7 @@ def test_every_plan_and_every_check_has_a_line_with_its_verdict():
 
 def test_measurements_without_a_verdict_count_for_nothing():
     found = audit({"a plan": SINGLE}, size=TINY, seed=1, subject=Seeded())
-    parts = full_audit.told(found)
+    parts = full_audit.parts_of(found)
     timing = next(part for part in parts if part.title == "Timing")
     assert {finding.verdict for finding in timing.findings} == {"info"}
     judged = [f for part in parts for f in part.findings if f.passed is not None]

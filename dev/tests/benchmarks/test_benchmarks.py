@@ -8,11 +8,11 @@ import pytest
 
 from dev import environments
 from dev.benchmarks import peer_process, report
-from dev.benchmarks.memory import held
+from dev.benchmarks.memory import array_bytes
 from dev.benchmarks.peer_rounds import Found, Theirs, compared, section
 from dev.benchmarks.peers.protocol import NORMALS, Round, Work, measured
 from dev.benchmarks.pictures import Picture, draw
-from dev.benchmarks.report import GOAL_COLUMNS, Beside, Section
+from dev.benchmarks.report import GOAL_COLUMNS, PeerRow, Section
 from dev.benchmarks.timing import ratio
 from dev.environments import Absent
 from dev.paths import ROOT
@@ -96,11 +96,11 @@ def test_a_missed_goal_is_explained_where_there_is_a_reason(monkeypatch):
 
 def test_a_page_has_the_summary_first_and_links_its_pictures():
     picture = Picture("x", "A picture", "t", "s", {"a": [(1, 1)]})
-    line = Beside("ours", "1 µs", "theirs", "2 µs", "2.00×")
+    line = PeerRow("ours", "1 µs", "theirs", "2 µs", "2.00×")
     text = report.page(
         [
             goals(("fast", "1×", "≤ 2×", "met")),
-            Section("Others", "As said.", ("job",), [("a",)], picture, beside=[line]),
+            Section("Others", "As said.", ("job",), [("a",)], picture, peer_rows=[line]),
         ],
         rounds=3,
     )
@@ -131,8 +131,8 @@ def test_a_peer_that_fails_stays_in_the_table_with_its_reason():
     assert [row[0] for row in found.rows] == ["**ours**", "OpenDP: draws", "pandas: ewm"]
     assert found.rows[1][4:6] == ("ours", "3.00×")
     assert found.rows[2][1] == "not measured: no wheel"
-    assert [line.times for line in found.beside] == ["3.00×", "-"]
-    assert found.beside[1].peer_time == "not measured: no wheel"
+    assert [line.times for line in found.peer_rows] == ["3.00×", "-"]
+    assert found.peer_rows[1].peer_time == "not measured: no wheel"
 
 
 def test_every_peer_has_a_script_a_title_and_pinned_versions_and_no_script_imports_hushfade():
@@ -207,13 +207,13 @@ def test_a_peer_that_cannot_be_installed_is_absent(monkeypatch, tmp_path):
 
 def test_an_array_counts_once_with_all_views_of_it():
     array = np.zeros(10)
-    assert held((array, [array[1:]], array.reshape(2, 5))) == 80
+    assert array_bytes((array, [array[1:]], array.reshape(2, 5))) == 80
 
 
 def test_what_a_stream_holds_is_a_multiple_of_its_keys():
     guarantee = Guarantee(epsilon=1, delta=1e-6)
     sizes = [
-        held(plan(Exponential(half_life=3), guarantee, keys=map(str, range(count))).start())
+        array_bytes(plan(Exponential(half_life=3), guarantee, keys=map(str, range(count))).start())
         for count in (2000, 3000, 4000)
     ]
     # what does not grow is the same; each key has at least 8 bytes of x and 8 of u for each lag

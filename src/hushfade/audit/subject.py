@@ -1,7 +1,7 @@
-"""Subject: what is audited, by the few doors through which the audit goes.
+"""Subject: what is audited, as the few methods that the audit calls.
 
-hushfade itself is a `Subject`.  The tests have others, each with one thing wrong behind one of the
-doors, to show that the audit would notice.
+hushfade itself is a `Subject`.  dev/audits/seeded_bugs has others, each with one thing wrong in one
+of these methods, to show that the audit notices.
 """
 
 from __future__ import annotations

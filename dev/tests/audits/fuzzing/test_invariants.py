@@ -1,6 +1,7 @@
 """The watch notices every way to break the law, and nothing else."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from dev.audits.fuzzing import invariants
 from dev.audits.fuzzing.invariants import Target, Watch, in_hand, repeats
 from hushfade.errors import InvalidValue, Malformed
+
+FILE = Path(__file__).name
 
 
 def watched(read, *inputs, **told):
@@ -39,7 +42,7 @@ def test_any_other_error_is_a_crash_with_its_place(error):
     watch = watched(read, b"a", b"b")
     assert faults(watch) == {"crash": 2}
     assert watch.inputs == 2
-    assert watch.examples == [(f"crash: {error.__name__} in test_law.py, read", b"a")]
+    assert watch.examples == [(f"crash: {error.__name__} in {FILE}, read", b"a")]
 
 
 def test_a_warning_is_a_crash():
