@@ -162,7 +162,7 @@ MUTANTS: dict[str, Mutant] = {
     # Records and totals ----------------------------------------------------------------------
     "a total by step_total may be of any size": one(
         "private/grid.py",
-        "if abs(units) <= self.largest_total and units.is_integer()",
+        "if -most <= units <= most and units.is_integer()",
         "if units.is_integer()",
     ),
     "an integer by step_total counts a thousand times": one(

@@ -200,6 +200,17 @@ def test_steps_far_ahead_are_dropped(monkeypatch):
     assert (reader.counts.outside, reader.counts.counted) == (1, 1)
 
 
+def test_only_open_steps_with_records_take_memory():
+    columns = Columns(time="t")
+    _, steps = opened(columns, seconds())
+    steps.add([b"t\n", stamped(0, 2 * SECOND)[1], stamped(0, 900 * SECOND)[1]])
+    steps.add([stamped(0, 900 * SECOND)[1]])
+    assert len(steps._sums) == 2
+    closed = [steps.close().tolist() for _ in range(902)]
+    assert {step: total for step, total in enumerate(closed) if total != [0]} == {2: [1], 900: [2]}
+    assert not steps._sums
+
+
 def test_the_clock_starts_at_the_step_that_is_open():
     assert current(10, lambda: 37) == Calendar(30, 10, True)
     check_start(Calendar(30, 10, True), lambda: 39)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hushfade as hf
-from hushfade.errors import Failed, InvalidValue, Refused
+from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.store import Batch, Store, fail_points, schema
 from hushfade.store.open_store import connected
 
@@ -108,11 +108,13 @@ def test_what_is_refused_changes_nothing(place):
         Batch("late", "a", 2, 1, np.array([0, 0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([PLAN.grid.largest_total + 1])),
+        Batch("late", "a", 2, 1, np.array([0]), np.array([1.0])),
+        Batch("late", "a", 2, 1, np.array([0.0]), np.array([1])),
         batch(2, step=2),
         batch(2, stream="unknown"),
     ]  # fmt: skip
     for wrong in bad:
-        with pytest.raises((InvalidValue, Refused)):
+        with pytest.raises((InvalidType, InvalidValue, Refused)):
             store.accept([good, wrong])
     assert store.live("late").totals.tolist() == [UNIT]
     assert store.accept([good]) == ["accepted"]
