@@ -85,7 +85,8 @@ def test_errors_contain_no_value_and_lead_to_none():
     for bad in (
         [SECRET, float("nan")], [SECRET, float("inf")], [SECRET, 10**400], [SECRET, "8675309"],
         [SECRET, None], [[SECRET], [SECRET, 1]], [2**70, True], [2**70, "8675309"],
-        [[2**70], [1, 2]], np.array([SECRET, None]), {"8675309": 1}, np.ma.array([SECRET]), 10**400, "8675309",
+        [[2**70], [1, 2]], np.array([SECRET, None]), {"8675309": 1}, np.ma.array([SECRET]),
+        10**400, "8675309",
     ):  # fmt: skip
         for work in (GRID.units, GRID.quantise, GRID.record_sum):
             with pytest.raises(HushfadeError) as caught:
