@@ -50,7 +50,7 @@ def page(revision: str, before: dict[str, float], after: dict[str, float], round
             f"Machine: {machine.described()}.",
             "",
             f"Both versions ran in turn, {rounds} times each, in separate processes. A ratio is",
-            "the best processor time of this version over the best of the earlier one. Below 1, this",
+            "the best processor time of this version over that of the earlier one. Below 1, this",
             "version is faster.",
             "",
             "| job | ratio |",
