@@ -117,7 +117,7 @@ def test_the_inverse_undoes_the_product(name):
 
 
 def test_quotients_do_not_drift_over_renewals():
-    taps = factorization.square_root(ALL_DECAYS[2]).stepped(8).taps
+    taps = factorization.square_root(ALL_DECAYS[2]).rounded(8).taps
     assert period_of(taps.support) == PERIOD
     n = 6 * PERIOD
     y = np.random.default_rng(3).normal(size=n)

@@ -28,7 +28,7 @@ from hushfade import (
     plan,
 )
 from hushfade.audit import FULL, QUICK, TINY, Size, Subject
-from hushfade.audit.observer import gain_of, taps_of
+from hushfade.audit.observer import gain_of
 from hushfade.audit.second_process import single
 from hushfade.crossing.laws import gaussian
 from hushfade.crossing.noise_sources import Drawer
@@ -120,7 +120,7 @@ def without_norm(promised):
 
 
 def _left_out(promised, kept):
-    taps = taps_of(promised).integers.tolist()
+    taps = promised.taps.integers.tolist()
     return math.sqrt(sum(tap**2 for tap in kept(taps)) / sum(tap**2 for tap in taps))
 
 
@@ -140,7 +140,7 @@ def of_unrounded_taps(promised):
 
 def of_shorter_taps(promised):
     """The norm of taps with two binary places fewer than those in use, cut off."""
-    taps = taps_of(promised).integers
+    taps = promised.taps.integers
     return float(np.linalg.norm(taps // 4 * 4) / np.linalg.norm(taps))
 
 
@@ -309,7 +309,7 @@ class Float(Proxy):
         plan, first = self.plan, self.stream.steps
         self.stream.run(totals)  # takes the steps, and refuses what must be refused
         x = np.asarray(totals, dtype=float).reshape(len(totals), -1)
-        n, bits = len(x), 0 if plan.pair.gain is None else taps_of(plan).bits
+        n, bits = len(x), 0 if plan.pair.gain is None else plan.taps.bits
         gain = np.ldexp(gain_of(plan, n), -bits)[:, None]
         z = np.random.default_rng([self.seed, first]).normal(size=x.shape) * plan.noise_stddev
         noise = fftconvolve(z / gain, plan.pair.left(n)[:, None], axes=0)[:n]

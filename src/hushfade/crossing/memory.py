@@ -11,7 +11,6 @@ from hushfade.convolve import period_of
 from hushfade.convolve.recursive import parts_of
 from hushfade.convolve.stepped import jumps_of
 from hushfade.crossing import step
-from hushfade.factors.taps import IntegerTaps
 from hushfade.planning import cost
 from hushfade.public.recursion import recursion
 
@@ -46,10 +45,8 @@ def last_totals(memory: step.Memory, steps: int) -> Signed:
 
 
 def _laid_out(plan: Plan, rows: tuple[int, int], lanes: int) -> step.Memory:
-    taps = plan.pair.taps
-    assert isinstance(taps, IntegerTaps)
-    gain = np.empty(0) if plan.pair.gain is None else np.ldexp(plan.pair.gain, taps.bits)
+    gain = np.empty(0) if plan.pair.integer_gain is None else plan.pair.integer_gain
     parts = parts_of(recursion(plan.decay), plan.grid.resolution)  # u = y / r̃ is in its units
     period = period_of(max(cost.reach(plan.pair)))  # whatever the lanes: their bits are the same
-    jumps = jumps_of(taps, plan.horizon)
+    jumps = jumps_of(plan.taps, plan.horizon)
     return step.memory(jumps, gain.astype(np.int64), parts, rows, lanes, period)

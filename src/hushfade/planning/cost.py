@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hushfade.convolve import BLOCK
-from hushfade.factors.factorization import Factorization
-from hushfade.factors.taps import IntegerTaps
+from hushfade.factors.factorization import IntegerFactorization
 from hushfade.public.recursion import recursion
 
 AHEAD = 1 << 10  # draws made in one go for single steps
@@ -42,12 +41,11 @@ class Cost:
         return 1e-9 * self.lanes * (_NOISE + _EACH * self.work)
 
 
-def cost(pair: Factorization, lanes: int) -> Cost:
+def cost(pair: IntegerFactorization, lanes: int) -> Cost:
     """The cost of streaming a pair with integer taps."""
-    taps, found = pair.taps, recursion(pair.decay)
-    assert isinstance(taps, IntegerTaps)
-    jumps, poles = len(taps.jumps), len(found.fades)
-    windows, listed = len(found.windows), len(found.listed)
+    sums = recursion(pair.decay)
+    jumps, poles = len(pair.taps.jumps), len(sums.fades)
+    windows, listed = len(sums.windows), len(sums.listed)
     past, seen = rows(pair, lanes)
     public = 2 + poles + 2 * windows
     fixed = 4 * jumps + (pair.horizon or 0 if pair.gain is not None else 0)
@@ -64,15 +62,13 @@ def cost(pair: Factorization, lanes: int) -> Cost:
     )
 
 
-def reach(pair: Factorization) -> tuple[int, int]:
+def reach(pair: IntegerFactorization) -> tuple[int, int]:
     """How many steps back the private and the public half look."""
-    support = pair.taps.support
-    assert support is not None
-    support = min(support, pair.horizon or support)
+    support = min(pair.taps.support, pair.horizon or pair.taps.support)
     return support, max(support, recursion(pair.decay).memory)
 
 
-def rows(pair: Factorization, lanes: int) -> tuple[int, int]:
+def rows(pair: IntegerFactorization, lanes: int) -> tuple[int, int]:
     """The rows of both halves' rings: what they look back at, and room for what is being taken."""
     past, seen = reach(pair)
     spare = BLOCK if lanes == 1 else 1

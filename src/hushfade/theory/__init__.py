@@ -14,7 +14,6 @@ completion     positive completions, and witnesses that there is none
 from __future__ import annotations
 
 from hushfade.theory.bound_values import Bound, Bracket
-from hushfade.theory.certificates import Certificate
 from hushfade.theory.norms import gamma2, gamma2_limit, gamma_f
 
-__all__ = ["Bound", "Bracket", "Certificate", "gamma2", "gamma2_limit", "gamma_f"]
+__all__ = ["Bound", "Bracket", "gamma2", "gamma2_limit", "gamma_f"]
