@@ -21,6 +21,7 @@ from hushfade.decay import Decay
 from hushfade.errors import InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps
+from hushfade.numerics.root_finding import root_of
 from hushfade.planning.cost import Cost, cost
 from hushfade.planning.search_taps import Method, exact_pair, grid_of, integer_pair
 from hushfade.privacy.guarantee import Guarantee
@@ -104,7 +105,6 @@ class Plan:
         The union bound with each step's own deviation s_t: the b with Σ_t 2Φ(-b/s_t) = failure.
         For equal s_t about s √(2 ln(n/failure)); never the paper's s √(ln n), which is too small.
         """
-        from scipy.optimize import brentq
         from scipy.special import ndtr
 
         failure = check.real(failure=failure)
@@ -112,7 +112,7 @@ class Plan:
             raise InvalidValue(f"failure must be in (0, 1), got {failure!r}")
         s = self.stddevs(n)
         top = float(np.max(s)) * math.sqrt(2.0 * math.log(2.0 * n / failure))
-        return float(brentq(lambda b: float(np.sum(2 * ndtr(-b / s))) - failure, 0.0, top))
+        return root_of(lambda b: float(np.sum(2 * ndtr(-b / s))) - failure, 0.0, top)
 
     def error_factor(self, n: int) -> float:
         """‖L‖·‖R‖ over the first n steps, of the taps in use."""

@@ -18,6 +18,7 @@ from typing import Literal, get_args
 
 from hushfade import check
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.numerics.root_finding import root_of
 
 Neighbours = Literal["add_remove", "replace"]
 _LEAST = 1e-5  # mu below which δ loses digits to cancellation
@@ -193,8 +194,6 @@ def epsilon_of(mu: float, delta: float) -> float:
 
     Rounded up by more than `delta_of` can err.
     """
-    from scipy.optimize import brentq
-
     mu, delta = check.positive(mu=mu), _probability(delta=delta)
     delta *= _SAFE
     if delta_of(mu, 0.0) <= delta:
@@ -202,7 +201,7 @@ def epsilon_of(mu: float, delta: float) -> float:
     high = 1.0
     while delta_of(mu, high) > delta:
         high *= 2.0
-    root = float(brentq(lambda e: _log(delta_of(mu, e)) - math.log(delta), 0.0, high, xtol=1e-14))
+    root = root_of(lambda e: _log(delta_of(mu, e)) - math.log(delta), 0.0, high, tolerance=1e-14)
     while delta_of(mu, root) > delta:
         root += 1e-13 * max(root, 1e-3)
     return root
@@ -213,8 +212,6 @@ def mu_of(epsilon: float, delta: float) -> float:
 
     Rounded down by more than `delta_of` can err, and refused below 1e-5, where it errs more.
     """
-    from scipy.optimize import brentq
-
     epsilon, delta = check.positive(epsilon=epsilon), _probability(delta=delta)
     delta *= _SAFE
     low, high = 1e-12, 1.0
@@ -228,7 +225,7 @@ def mu_of(epsilon: float, delta: float) -> float:
 
     while not gap(math.log(high)) > 0.0:  # the root is high itself, up to rounding
         high *= 2.0
-    mu = math.exp(float(brentq(gap, math.log(low), math.log(high), xtol=1e-15)))
+    mu = math.exp(root_of(gap, math.log(low), math.log(high), tolerance=1e-15))
     while delta_of(mu, epsilon) > delta:
         mu *= 1.0 - 1e-13
     if not mu >= _LEAST:
