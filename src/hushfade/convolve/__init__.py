@@ -67,10 +67,10 @@ class Remembering(ABC):
         """Many steps: (n,) or (n, lanes) in, the same shape out."""
         given = np.asarray(x)
         if given.dtype.kind not in ("iu" if self.kind is np.int64 else "iuf"):
-            raise InvalidType(f"x must be of {self.kind.__name__}, got {given.dtype}")
+            raise InvalidType(f"x must be of {self.kind.__name__}", got=given.dtype)
         block = given[:, None] if given.ndim == 1 and self.lanes == 1 else given
         if block.ndim != 2 or block.shape[1] != self.lanes:
-            raise InvalidValue(f"x must have shape (n, {self.lanes}), got {given.shape}")
+            raise InvalidValue(f"x must have shape (n, {self.lanes})", got=given.shape)
         if block.size and not float(np.max(np.abs(block.astype(np.float64)))) <= self.largest:
             raise InvalidValue(f"x must be finite and at most {self.largest:.6g}")
         out = np.empty(block.shape, dtype=self.kind)

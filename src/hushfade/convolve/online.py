@@ -49,9 +49,9 @@ class Online(Remembering):
         if not exact:
             found = check.coefficients(taps=found)
         if found.ndim != 1 or not 1 <= len(found) <= _LONGEST:
-            raise InvalidValue(f"taps must be a column of 1 to 2^22, got shape {found.shape}")
+            raise InvalidValue("taps must be a column of 1 to 2^22", got=f"shape {found.shape}")
         if self.divides and not found[0] != 0:
-            raise InvalidValue(f"taps must start with a tap != 0, got {found[0]}")
+            raise InvalidValue("taps must start with a tap != 0", got=found[0])
         self.kind = np.int64 if exact else np.float64
         reach = max(1 << (len(found) - 1).bit_length(), BLOCK)
         self._taps = np.zeros(2 * reach, dtype=self.kind)

@@ -63,9 +63,11 @@ class Drawer:
         Cost: about 4 µs a call and 5 to 7 ns a draw.
         """
         if not (steps >= 0 and 0 <= step <= _STEPS - steps):
-            raise InvalidValue(f"steps must lie within 0 to 2^62, got {step} to {step + steps}")
+            raise InvalidValue(
+                "must lie within 0 to 2^62", argument="steps", got=f"{step} to {step + steps}"
+            )
         if not (lanes >= 0 and 0 <= lane <= _LANES - lanes):
-            raise InvalidValue(f"lanes must lie within 0 to 2^47, got {lane} to {lane + lanes}")
+            raise InvalidValue("lanes must lie within 0 to 2^47", got=f"{lane} to {lane + lanes}")
         if self._fresh and os.getpid() != self._process:
             # a forked child must not repeat its parent's noise
             self.__init__(os.urandom(32), fresh=True)  # type: ignore[misc]
@@ -149,15 +151,15 @@ class KeyedNoise:
 
     def __init__(self, key: bytes, *, stream: str, epoch: int = 0) -> None:
         if not isinstance(key, bytes | bytearray):
-            raise InvalidType(f"key must be bytes, got {type(key).__name__}")
+            raise InvalidType("key must be bytes", got=type(key).__name__)
         if len(key) != 32:
-            raise InvalidValue(f"key must have 32 bytes, got {len(key)}")
+            raise InvalidValue("key must have 32 bytes", got=len(key))
         if len(set(key)) < 8:
             raise InvalidValue("key must be random: use KeyedNoise.new_key() or secrets")
         if not isinstance(stream, str):
-            raise InvalidType(f"stream must be a str, got {type(stream).__name__}")
+            raise InvalidType("stream must be a str", got=type(stream).__name__)
         if not stream:
-            raise InvalidValue("stream must have a name, got ''")
+            raise InvalidValue("stream must have a name", got="''")
         try:
             stream.encode()
         except UnicodeEncodeError:
@@ -175,7 +177,7 @@ class KeyedNoise:
     def from_file(cls, path: str | os.PathLike[str], *, stream: str, epoch: int = 0) -> KeyedNoise:
         """The key in a file of 32 bytes that only its owner can read (mode 0600 or 0400)."""
         if Path(path).is_symlink():
-            raise InvalidValue("the key file must be a regular file, got a link")
+            raise InvalidValue("the key file must be a regular file", got="a link")
         # nor one that takes the file's place now; and a pipe must not wait
         plainly = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(Path(path), os.O_RDONLY | plainly)
@@ -186,7 +188,9 @@ class KeyedNoise:
             mode = stat.S_IMODE(status)
             if mode & 0o077:
                 raise InvalidValue(
-                    f"the key file must have mode 0600, got {mode:04o}: chmod 600 {path}"
+                    "the key file must have mode 0600",
+                    got=f"{mode:04o}",
+                    remedy=f"chmod 600 {path}",
                 )
             return cls(os.read(descriptor, 64), stream=stream, epoch=epoch)
         finally:

@@ -66,7 +66,7 @@ class CountingTaps:
     def __post_init__(self) -> None:
         beta = check.real(beta=self.beta)
         if not beta > 0.5:
-            raise InvalidValue(f"beta must be > 0.5, got {beta!r}")
+            raise InvalidValue("beta must be > 0.5", got=repr(beta))
         object.__setattr__(self, "beta", beta)
 
     def first(self, n: int) -> Column:
@@ -98,7 +98,7 @@ class ListedTaps:
     def __post_init__(self) -> None:
         column = check.coefficients(right=self.values)
         if not column[0] != 0:
-            raise InvalidValue(f"right must start with a tap != 0, got {column[0]}")
+            raise InvalidValue("right must start with a tap != 0", got=column[0])
         object.__setattr__(self, "values", _sealed(column[: _support(column)]))
 
     @property
@@ -123,7 +123,7 @@ class IntegerTaps:
         bits = check.count(bits=self.bits, least=0, most=40)
         found = np.asarray(self.integers, dtype=np.int64)
         if not found[0] > 0:
-            raise InvalidValue(f"bits must leave the first tap > 0, got bits = {bits}")
+            raise InvalidValue("bits must leave the first tap > 0", got=f"bits = {bits}")
         object.__setattr__(self, "integers", _sealed(found[: _support(found)].copy()))
 
     @property

@@ -86,7 +86,7 @@ def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Req
     plan, noise = planned(arguments, keys), arguments.get("noise")
     empty_steps = arguments.get("empty_steps", False)
     if not isinstance(empty_steps, bool):
-        raise InvalidType(f"empty_steps must be a bool, got {type(empty_steps).__name__}")
+        raise InvalidType("empty_steps must be a bool", got=type(empty_steps).__name__)
     replaced = empty_steps and plan.guarantee.neighbours == "replace"
     if replaced and not plan.grid.low <= 0.0 <= plan.grid.high:
         raise InvalidValue(
@@ -130,7 +130,7 @@ def declared(key: str | None, keys: Iterable[str] | None) -> tuple[str, ...] | N
             "keys must be declared, as a list: which keys occur in the data may itself be secret"
         )
     if key in _BESIDE:
-        raise InvalidValue(f"key must not be named {', '.join(_BESIDE)}, got {key!r}")
+        raise InvalidValue(f"key must not be named {', '.join(_BESIDE)}", got=repr(key))
     return tuple(keys)
 
 
@@ -139,14 +139,14 @@ def numbers(data: object) -> Column:
     if isinstance(data, np.ma.MaskedArray):
         raise InvalidType("data must not be masked: whether a masked row counts must be said")
     if not isinstance(data, np.ndarray | list | tuple):
-        raise InvalidType(f"data must be a column of numbers, got {type(data).__name__}")
+        raise InvalidType("data must be a column of numbers", got=type(data).__name__)
     values = None
     with suppress(Exception):  # what a foreign object's own conversion raises might carry its value
         values = np.asarray(data)
     if values is None:
         raise InvalidType("data must be a column of numbers")
     if values.ndim != 1:
-        raise InvalidValue(f"data must be one column, got {values.ndim} dimensions")
+        raise InvalidValue("data must be one column", got=f"{values.ndim} dimensions")
     check_kind(values.dtype.kind, values.dtype)
     return Column(values, np.zeros(len(values), dtype=np.bool_))
 
@@ -155,8 +155,9 @@ def check_kind(kind: str, shown: object) -> None:
     """Raise unless the column's numpy kind is one of integers or floats."""
     if kind not in ("i", "u", "f"):
         raise InvalidType(
-            f"a column must have integers or floats of at most 64 bits, got {shown}: cast it, so "
-            "that it is said what a record counts"
+            "a column must have integers or floats of at most 64 bits",
+            got=shown,
+            remedy="cast it, so that it is clear what a record counts",
         )
 
 
@@ -178,4 +179,6 @@ def _by_key(totals: Totals, labels: Iterable[object], plan: Plan) -> Totals:
 def _none(bad: NDArray[np.bool_], rule: str) -> None:
     rows = np.flatnonzero(bad)
     if len(rows):
-        raise InvalidValue(f"{rule}, got {len(rows)} that break this, the first in row {rows[0]}")
+        raise InvalidValue(
+            f"{rule}", got=f"{len(rows)} that break this, the first in row {rows[0]}"
+        )

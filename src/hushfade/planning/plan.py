@@ -109,7 +109,7 @@ class Plan:
 
         failure = check.real(failure=failure)
         if not 0 < failure < 1:
-            raise InvalidValue(f"failure must be in (0, 1), got {failure!r}")
+            raise InvalidValue("failure must be in (0, 1)", got=repr(failure))
         s = self.stddevs(n)
         top = float(np.max(s)) * math.sqrt(2.0 * math.log(2.0 * n / failure))
         return root_of(lambda b: float(np.sum(2 * ndtr(-b / s))) - failure, 0.0, top)
@@ -264,9 +264,10 @@ def sized(found: Plan) -> Plan:
     """The plan with the largest total that int64 can carry, if the noise fits its tables."""
     if not 8.0 <= found.sigma <= 2.0**34:
         raise InvalidValue(
-            "resolution must put the noise between 8 and 2^34 grid units, "
-            f"got {found.sigma:.3g} with resolution = {found.grid.resolution!r}: "
-            "give another resolution, to which each record is then rounded"
+            "must put the noise between 8 and 2^34 grid units",
+            argument="resolution",
+            got=f"{found.sigma:.3g} units with a resolution of {found.grid.resolution!r}",
+            remedy="give another resolution, to which each record is then rounded",
         )
     assert isinstance(found.pair.taps, IntegerTaps)
     reach = float(np.sum(np.abs(found.pair.taps.integers.astype(np.float64))))

@@ -64,7 +64,7 @@ def _hashed(document: dict[str, Any]) -> bytes:
 def read(text: str | bytes) -> Plan:
     """The plan of a document; every field is checked, and the digest."""
     if len(text) > _LIMIT:
-        raise InvalidValue(f"the plan must have at most {_LIMIT} characters, got {len(text)}")
+        raise InvalidValue(f"the plan must have at most {_LIMIT} characters", got=len(text))
     try:
         document = json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
     except (ValueError, RecursionError) as error:
@@ -221,7 +221,7 @@ def decay_document(decay: Decay) -> dict[str, Any]:
             parts = [{"weight": w, "decay": decay_document(part)} for w, part in decay.parts]
             return {"kind": "mixture", "parts": parts}
         case _:
-            raise InvalidType(f"only built-in decays can be written, got {type(decay).__name__}")
+            raise InvalidType("only built-in decays can be written", got=type(decay).__name__)
 
 
 def decay_from(document: dict[str, Any]) -> Decay:
@@ -251,4 +251,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> Any:
-    raise InvalidValue(f"the plan must have finite numbers, got {name}")
+    raise InvalidValue("the plan must have finite numbers", got=name)

@@ -53,10 +53,10 @@ def grid_of(
 ) -> Grid:
     """How records are read, checked argument by argument."""
     if not isinstance(guarantee, Guarantee):
-        raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
+        raise InvalidType("guarantee must be a Guarantee", got=type(guarantee).__name__)
     low, high = check.real(low=low), check.real(high=high)
     if not low < high:
-        raise InvalidValue(f"low must be < high, got {low!r} and {high!r}")
+        raise InvalidValue("must be < high", argument="low", got=f"{low!r} and {high!r}")
     if (width is None) != (norm is None):
         raise InvalidType("width and norm go together: vectors need both")
     if keys is not None and width is not None:
@@ -67,31 +67,33 @@ def grid_of(
         low, high = -norm, norm
     span = high - low
     if not math.isfinite(span):
-        raise InvalidValue(f"high - low must be finite, got {low!r} and {high!r}")
+        raise InvalidValue("high - low must be finite", got=f"{low!r} and {high!r}")
     grid = 2.0 ** (math.floor(math.log2(span)) - 10) if resolution is None else resolution
     grid = check.positive(resolution=grid)
     if math.frexp(grid)[0] != 0.5:
-        raise InvalidValue(f"resolution must be a power of two, got {grid!r}")
+        raise InvalidValue("must be a power of two", argument="resolution", got=repr(grid))
     lanes = 1 if width is None else check.count(width=width, most=10**8)
     found = Grid(low, high, grid, 1, names, lanes, norm)
     largest = max(abs(low), abs(high)) / grid
     if not 1.0 <= largest <= 2.0**40:
-        raise InvalidValue(f"resolution must divide the bounds 1 to 2^40 times, got {grid!r}")
+        raise InvalidValue(
+            "must divide the bounds 1 to 2^40 times", argument="resolution", got=repr(grid)
+        )
     if found.low_unit == found.high_unit:
-        raise InvalidValue(f"resolution must be below high - low, got {grid!r}")
+        raise InvalidValue("must be below high - low", argument="resolution", got=repr(grid))
     return found
 
 
 def _names(keys: Iterable[str]) -> tuple[str, ...]:
     if isinstance(keys, str):
-        raise InvalidType("keys must be several names, got one str")
+        raise InvalidType("must be several names", argument="keys", got="one str")
     names = tuple(keys)
     if not names:
-        raise InvalidValue("keys must not be empty")
+        raise InvalidValue("must not be empty", argument="keys")
     if not all(isinstance(name, str) for name in names):
-        raise InvalidType("keys must be str")
+        raise InvalidType("must be str", argument="keys")
     if len(set(names)) != len(names):
-        raise InvalidValue("keys must differ from each other")
+        raise InvalidValue("must differ from each other", argument="keys")
     return names
 
 
@@ -109,11 +111,15 @@ def exact_pair(
 
 def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorization:
     if pair.decay != decay:
-        raise InvalidValue(f"method must be a pair for the plan's decay, got {pair.decay!r}")
+        raise InvalidValue(
+            "must be a pair for the plan's decay", argument="method", got=repr(pair.decay)
+        )
     if horizon is not None:
         check.count(horizon=horizon, most=pair.horizon)
         if pair.gain is not None and horizon != pair.horizon:
-            raise InvalidValue(f"horizon must be the pair's own, {pair.horizon}, got {horizon}")
+            raise InvalidValue(
+                f"must be the pair's own, {pair.horizon}", argument="horizon", got=horizon
+            )
         pair = replace(pair, horizon=horizon)
     if pair.horizon is None:
         pair.taps.energy()  # raises where the noise would grow for ever
@@ -131,18 +137,22 @@ def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
     root = factorization.square_root(decay, horizon)  # checks decay and horizon
     if method == "normalized":
         if horizon is None:
-            raise InvalidValue("horizon must be given for method='normalized'")
+            raise InvalidValue("must be given for the method 'normalized'", argument="horizon")
         return factorization.normalized(decay, horizon)
     if method == "unbounded":
         if repr(decay) != "NoDecay()":
-            raise InvalidValue("method='unbounded' is for NoDecay(): other decays need no horizon")
+            raise InvalidValue(
+                "must not be 'unbounded': that is for NoDecay(), other decays need no horizon",
+                argument="method",
+            )
         if horizon is not None:
-            raise InvalidValue("horizon must not be given for method='unbounded'")
+            raise InvalidValue("must not be given for the method 'unbounded'", argument="horizon")
         return factorization.unbounded_counting()
     if horizon is None and not decay.horizon_free:
         raise Diverges(
-            f"horizon must be given: {decay!r} is not known to be horizon-free"
-            + (" (or method='unbounded')" if decay == NoDecay() else "")
+            f"must be given: {decay!r} is not known to be horizon-free"
+            + (" (or use the method 'unbounded')" if decay == NoDecay() else ""),
+            argument="horizon",
         )
     return root
 
@@ -151,8 +161,10 @@ def check_method(method: object) -> None:
     """Raise unless it is one of the methods."""
     if method not in get_args(Method):
         raise InvalidValue(
-            "method must be square_root, normalized, unbounded or a Factorization "
-            f"(of a rival: rival.pair()), got {str(method)[:60]!r}"
+            "must be square_root, normalized, unbounded or a Factorization "
+            "(of a rival: rival.pair())",
+            argument="method",
+            got=repr(str(method)[:60]),
         )
 
 

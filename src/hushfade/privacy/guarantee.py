@@ -55,10 +55,14 @@ class Guarantee:
         self._set("epsilon", check.positive(epsilon=self.epsilon))
         self._set("delta", _probability(delta=self.delta))
         if not isinstance(self.neighbours, str):
-            raise InvalidType(f"neighbours must be a str, got {type(self.neighbours).__name__}")
+            raise InvalidType(
+                "must be a str", argument="neighbours", got=type(self.neighbours).__name__
+            )
         if self.neighbours not in get_args(Neighbours):
             choices = " or ".join(repr(choice) for choice in get_args(Neighbours))
-            raise InvalidValue(f"neighbours must be {choices}, got {self.neighbours!r}")
+            raise InvalidValue(
+                f"must be {choices}", argument="neighbours", got=repr(self.neighbours)
+            )
         self._set("participations", check.count(participations=self.participations))
         self._set("separation", check.count(separation=self.separation))
         most = check.count(records_per_step=self.records_per_step, most=2**31)
@@ -81,7 +85,7 @@ class Guarantee:
         epsilon = epsilon_of(mu, delta)
         if not epsilon > 0:
             raise InvalidValue(
-                f"delta must be below {delta_of(mu, 0.0):.3g} for this mu, got {delta}"
+                f"must be below {delta_of(mu, 0.0):.3g} for this mu", argument="delta", got=delta
             )
         found = cls(epsilon, delta, neighbours, participations, separation, records_per_step)
         found._set("mu", mu)
@@ -180,7 +184,7 @@ def delta_of(mu: float, epsilon: float) -> float:
     mu = check.positive(mu=mu)
     epsilon = check.real(epsilon=epsilon)
     if not epsilon >= 0:
-        raise InvalidValue(f"epsilon must be >= 0, got {epsilon!r}")
+        raise InvalidValue("must be >= 0", argument="epsilon", got=repr(epsilon))
     a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if a < -5.0:  # here erfcx(a) grows while Φ(-a) is near 1 and nothing cancels
         tail = math.exp(-a * a / 2) * float(erfcx(b / math.sqrt(2.0))) / 2
@@ -231,7 +235,8 @@ def mu_of(epsilon: float, delta: float) -> float:
     if not mu >= _LEAST:
         raise InvalidValue(
             f"epsilon and delta must allow a mu >= {_LEAST:g}: below it the noise cannot be "
-            f"calibrated to the last digits, got {mu:.3g}"
+            "calibrated to the last digits",
+            got=f"{mu:.3g}",
         )
     return mu
 
@@ -247,7 +252,9 @@ def classical_noise_multiplier(epsilon: float, delta: float) -> float:
     """
     epsilon, delta = check.positive(epsilon=epsilon), _probability(delta=delta)
     if not epsilon < 1:
-        raise InvalidValue(f"epsilon must be < 1 for the classical formula, got {epsilon!r}")
+        raise InvalidValue(
+            "must be < 1 for the classical formula", argument="epsilon", got=repr(epsilon)
+        )
     return math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
 
 
@@ -263,7 +270,7 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
     listed = list(parts)
     relations = {part.relation for part in listed if isinstance(part, Guarantee)}
     if len(relations) > 1:
-        raise InvalidValue(f"parts must have one relation of neighbours, got {sorted(relations)}")
+        raise InvalidValue("parts must have one relation of neighbours", got=sorted(relations))
     mus = [p.mu if isinstance(p, Guarantee) else check.positive(mu=p) for p in listed]
     return math.hypot(*mus) if mus else 0.0
 
@@ -272,7 +279,7 @@ def _probability(**argument: float) -> float:
     ((name, value),) = argument.items()
     number = check.real(**argument)
     if not 0 < number < 1:
-        raise InvalidValue(f"{name} must be in (0, 1), got {value!r}")
+        raise InvalidValue("must be in (0, 1)", argument=name, got=repr(value))
     return number
 
 

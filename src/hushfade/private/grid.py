@@ -94,7 +94,7 @@ class Grid:
             return self._bounded(self._by_key(totals, self._exact))
         row = _numbers(totals, "totals")
         if row.shape != (self.lanes,):
-            raise InvalidValue(f"totals must have shape ({self.lanes},), got {row.shape}")
+            raise InvalidValue(f"totals must have shape ({self.lanes},)", got=row.shape)
         found: Signed = self.block(row[None, :])[0]
         return found
 
@@ -104,7 +104,7 @@ class Grid:
         if array.ndim == 1 and self.lanes == 1:
             array = array[:, None]
         if array.ndim != 2 or array.shape[1] != self.lanes:
-            raise InvalidValue(f"totals must have shape (n, {self.lanes}), got {array.shape}")
+            raise InvalidValue(f"totals must have shape (n, {self.lanes})", got=array.shape)
         if array.dtype.kind == "f" and array.dtype != np.float64:
             raise InvalidType(
                 "totals must be integers or float64: shorter floats do not sum exactly"
@@ -160,7 +160,7 @@ class Grid:
     def _units(self, values: NDArray[Any]) -> Floats:
         numbers = values.astype(np.float64)
         if not np.all(np.isfinite(numbers)):
-            raise InvalidValue("records must be finite numbers, got nan or an infinity")
+            raise InvalidValue("records must be finite numbers", got="nan or an infinity")
         clipped = np.clip(numbers, self.low, self.high)
         return np.asarray(np.floor(clipped / self.resolution + 0.5))
 
@@ -168,7 +168,7 @@ class Grid:
         numbers = _numbers(records, "records")
         if numbers.ndim > 1:
             raise InvalidValue(
-                f"records must be a number or a column, got {numbers.ndim} dimensions"
+                "records must be a number or a column", got=f"{numbers.ndim} dimensions"
             )
         units = self._units(numbers)
         largest = max(abs(self.low_unit), abs(self.high_unit), 1)
@@ -185,7 +185,7 @@ class Grid:
         elif isinstance(total, np.float64):
             number = float(total)
         else:
-            raise InvalidType(f"total must be an int or a float, got {kind.__name__}")
+            raise InvalidType("total must be an int or a float", got=kind.__name__)
         if not abs(number) <= self.largest_total * self.resolution:
             raise InvalidValue(_TOO_LARGE)
         if type(number) is int and self.resolution > 1.0:
@@ -203,7 +203,9 @@ class Grid:
             raise InvalidType("records must be a mapping from key to value or values")
         unknown = sum(key not in self._places for key in records)
         if unknown:
-            raise InvalidValue(f"records must belong to the plan's keys, got {unknown} other keys")
+            raise InvalidValue(
+                "records must belong to the plan's keys", got=f"{unknown} other keys"
+            )
         row = np.zeros(self.lanes, dtype=np.int64)
         for key, of_key in records.items():
             row[self._places[key]] = read(of_key)
@@ -235,7 +237,7 @@ class Grid:
         if rows.ndim != 2 or rows.shape[1] != self.width:
             raise InvalidValue(f"records must be rows of width {self.width}")
         if not np.all(np.isfinite(rows)):
-            raise InvalidValue("records must be finite numbers, got nan or an infinity")
+            raise InvalidValue("records must be finite numbers", got="nan or an infinity")
         limit = self.norm_unit
         largest = np.max(np.abs(rows), axis=1, initial=0.0)
         unit = rows / np.where(largest > 0, largest, 1.0)[:, None]
@@ -270,7 +272,7 @@ def _numbers(values: Any, name: str) -> NDArray[Any]:
     except Exception:  # whatever a foreign object's own conversion raises might carry its value
         raise InvalidType(f"{name} must be real numbers of one shape") from None
     if array.dtype.kind not in "iuf":
-        raise InvalidType(f"{name} must be real numbers, got {array.dtype.type.__name__}")
+        raise InvalidType("must be real numbers", argument=name, got=array.dtype.type.__name__)
     return array
 
 

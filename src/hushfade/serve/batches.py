@@ -16,7 +16,7 @@ from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue, Malformed
 from hushfade.private.grid import Grid
 from hushfade.serve import strict_json
-from hushfade.serve.error_responses import Refusal, rule
+from hushfade.serve.error_responses import Refusal
 from hushfade.serve.registry import Facts
 from hushfade.store import Batch
 
@@ -99,7 +99,7 @@ def _at_fault(
     try:
         summed(facts, records[first:last])
     except (InvalidType, InvalidValue) as error:
-        return type(error)(f"line {numbers[first]} of the body: {rule(error)}")
+        return type(error)(f"line {numbers[first]} of the body: {error.rule}")
     return found
 
 

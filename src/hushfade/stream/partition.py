@@ -97,7 +97,8 @@ class Running:
         if not isinstance(noise, KeyedNoise | UnsafeSeededNoise):
             raise InvalidType(
                 "noise must be keyed where a task may run again: fresh noise would be drawn twice "
-                f"for one step, got {type(noise).__name__}"
+                "for one step",
+                got=type(noise).__name__,
             )
         self.part = part
         self.steps = 0
@@ -116,7 +117,7 @@ class Running:
 
         x = np.ascontiguousarray(totals)
         if x.dtype != np.int64 or x.ndim != 2 or x.shape[1] != self.part.lanes:
-            raise InvalidValue(f"totals must be integers (n, {self.part.lanes}), got {x.shape}")
+            raise InvalidValue(f"totals must be integers (n, {self.part.lanes})", got=x.shape)
         most = self._plan.grid.largest_total
         if x.size and not (int(x.max()) <= most and int(x.min()) >= -most):
             raise InvalidValue("the step's total must stay below the plan's largest_total")

@@ -58,7 +58,7 @@ def read(data: bytes) -> Saved:
     from hushfade.crossing import memory as layout
 
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise Refused(f"the saved stream must be bytes, got {type(data).__name__}")
+        raise Refused("the saved stream must be bytes", got=type(data).__name__)
     raw = bytes(data)
     if not raw.startswith(MAGIC):
         raise Refused("the saved stream must be of format 'hushfade stream 2'")
@@ -108,7 +108,7 @@ def trace_written(identity: bytes, step: int, x: Signed, z: Signed) -> bytes:
 def trace_read(data: bytes, identity: bytes, lanes: int) -> Trace:
     """The trace of a step of that stream."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise Refused(f"a trace must be bytes, got {type(data).__name__}")
+        raise Refused("a trace must be bytes", got=type(data).__name__)
     raw = bytes(data)
     if not raw.startswith(TRACE) or hashlib.sha256(raw[:-32]).digest() != raw[-32:]:
         raise Refused("a trace must be whole and of format 'hushfade trace 1'")

@@ -75,7 +75,7 @@ class Stream:
 
         source = FreshNoise() if noise is None else noise
         if not hasattr(source, "bound"):
-            raise InvalidType(f"noise must be a noise source, got {type(noise).__name__}")
+            raise InvalidType("noise must be a noise source", got=type(noise).__name__)
         self.plan = plan
         self.steps = steps
         self._identity = identity
