@@ -30,7 +30,13 @@ def test_the_point_is_scipy_s_to_the_last_bit():
 
 
 def test_no_more_than_the_evaluations_are_spent():
+    spent = []
+
+    def value(point):
+        spent.append(point)
+        return point[0]
+
     for evaluations in (1, 3, 10, 50):
-        spent = []
-        highest(lambda p: spent.append(p) or p[0], CORNERS, evaluations=evaluations)
+        spent.clear()
+        highest(value, CORNERS, evaluations=evaluations)
         assert len(spent) == evaluations

@@ -126,7 +126,7 @@ def calendar(
             raise InvalidValue("end and steps exclude each other: one follows from the other")
         last, same = instant(end, name="end")
         if same != zoned:
-            raise InvalidValue("must have a zone exactly if start has one", argument="end")
+            raise InvalidValue("start and end must both have a zone, or neither")
         steps, beyond = divmod(last - first, every)
         if beyond or not steps > 0:
             raise InvalidValue(
