@@ -33,13 +33,13 @@ def real(**argument: Any) -> float:
     """
     name, value = _only(argument)
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise InvalidType(f"{name} must be a real number, got {_shown(value)}")
+        raise InvalidType("must be a real number", argument=name, got=_shown(value))
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise InvalidValue(f"{name} must be finite, got {_shown(value)}")
+        raise InvalidValue("must be finite", argument=name, got=_shown(value))
     return number
 
 
@@ -52,10 +52,10 @@ def positive(**argument: Any) -> float:
     """
     name, value = _only(argument)
     if isinstance(value, float | np.floating) and not value > 0:
-        raise InvalidValue(f"{name} must be > 0, got {_shown(value)}")
+        raise InvalidValue("must be > 0", argument=name, got=_shown(value))
     number = real(**argument)
     if not number > 0:
-        raise InvalidValue(f"{name} must be > 0, got {_shown(value)}")
+        raise InvalidValue("must be > 0", argument=name, got=_shown(value))
     return number
 
 
@@ -69,7 +69,7 @@ def probability(**argument: Any) -> float:
     name, value = _only(argument)
     number = real(**argument)
     if not 0 < number < 1:
-        raise InvalidValue(f"{name} must be in (0, 1), got {_shown(value)}")
+        raise InvalidValue(f"{name} must be in (0, 1)", got=_shown(value))
     return number
 
 
@@ -82,12 +82,12 @@ def count(*, least: int = 1, most: int | None = None, **argument: Any) -> int:
     """
     name, value = _only(argument)
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
-        raise InvalidType(f"{name} must be an integer, got {_shown(value)}")
+        raise InvalidType("must be an integer", argument=name, got=_shown(value))
     number = int(value)
     if not number >= least:
-        raise InvalidValue(f"{name} must be an integer >= {least}, got {_shown(value)}")
+        raise InvalidValue(f"must be an integer >= {least}", argument=name, got=_shown(value))
     if most is not None and not number <= most:
-        raise InvalidValue(f"{name} must be an integer <= {most}, got {_shown(value)}")
+        raise InvalidValue(f"must be an integer <= {most}", argument=name, got=_shown(value))
     return number
 
 
@@ -117,17 +117,19 @@ def _array(argument: dict[str, Any], kind: str, shape: str, dimensions: int) -> 
     except (ValueError, OverflowError) as error:
         raise InvalidType(f"{name} must be {kind} of real numbers") from error
     if array.dtype.kind not in "iuf":
-        raise InvalidType(f"{name} must be {kind} of real numbers, got dtype {array.dtype}")
+        raise InvalidType(
+            f"must be {kind} of real numbers", argument=name, got=f"dtype {array.dtype}"
+        )
     if array.ndim != dimensions:
-        raise InvalidValue(f"{name} must have {shape}, got shape {array.shape}")
+        raise InvalidValue(f"must have {shape}", argument=name, got=f"shape {array.shape}")
     if not array.size > 0:
-        raise InvalidValue(f"{name} must not be empty, got shape {array.shape}")
+        raise InvalidValue("must not be empty", argument=name, got=f"shape {array.shape}")
     numbers = array.astype(np.float64)
     bad = np.argwhere(~np.isfinite(numbers))
     if bad.size:
         place = tuple(bad[0].tolist())
         where = place[0] if dimensions == 1 else place
-        raise InvalidValue(f"{name} must be finite, got {array[place]} at index {where}")
+        raise InvalidValue("must be finite", argument=name, got=f"{array[place]} at index {where}")
     return numbers
 
 

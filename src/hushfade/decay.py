@@ -122,7 +122,9 @@ class Exponential(Mixable):
         if alpha is not None:
             alpha = check.real(alpha=alpha)
             if not alpha > 1:
-                raise InvalidValue(f"alpha must be > 1, got {alpha!r} (NoDecay() is alpha = 1)")
+                raise InvalidValue(
+                    "must be > 1", argument="alpha", got=alpha, remedy="for alpha = 1 use NoDecay()"
+                )
             # correctly rounded, so that the same alpha is the same decay on every machine
             half_life = float(Decimal(2).ln() / Decimal(alpha).ln())
         object.__setattr__(self, "half_life", check.positive(half_life=half_life))
@@ -241,7 +243,7 @@ class CustomDecay(Mixable):
     def __post_init__(self) -> None:
         column = check.coefficients(weights=self.values)
         if not column[0] > 0:
-            raise InvalidValue(f"weights must start with a weight > 0, got {column[0]}")
+            raise InvalidValue("must start with a weight > 0", argument="weights", got=column[0])
         support = int(np.flatnonzero(column)[-1]) + 1
         object.__setattr__(self, "values", tuple(column[:support].tolist()))
 
@@ -328,7 +330,7 @@ def _mixture(terms: list[tuple[float, Any]]) -> Decay:
     merged: dict[Decay, float] = {}
     for weight, decay in terms:
         if not isinstance(decay, Decay):
-            raise InvalidType(f"a decay can only be mixed with decays, got {type(decay).__name__}")
+            raise InvalidType("a decay can only be mixed with decays", got=type(decay).__name__)
         for inner, part in decay.parts if isinstance(decay, Mixture) else ((1.0, decay),):
             merged[part] = merged.get(part, 0.0) + weight * inner
     kept = [(weight, part) for part, weight in merged.items() if weight != 0]
@@ -337,5 +339,5 @@ def _mixture(terms: list[tuple[float, Any]]) -> Decay:
         return parts[0][1]
     total = sum(float(w * d.weights(1)[0]) for w, d in parts)
     if not (math.isfinite(total) and total > 0):
-        raise InvalidValue(f"a mixture must start with a weight > 0, got f_0 = {total}")
+        raise InvalidValue("a mixture must start with a weight > 0", got=f"f_0 = {total}")
     return Mixture(parts)

@@ -4,14 +4,10 @@ import subprocess
 import sys
 
 import pytest
-import typer.main
 
 import hushfade
 from hushfade.cli import COMMANDS, app
 from tests.cli.command import ONE, run
-
-GROUP = typer.main.get_command(app)
-NAMES = list(GROUP.commands)
 
 
 def started(*arguments, **environment):
@@ -24,27 +20,38 @@ def started(*arguments, **environment):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_command_and_option_has_help(name):
-    command = GROUP.commands[name]
-    first = command.help.split("\n")[0]
-    assert first.endswith(".")
-    assert f"hushfade {name}" in command.help.split("\n\n", 1)[1]  # an example to copy
-    for parameter in command.params:
-        assert parameter.help, parameter.name
-        if parameter.name != "help" and parameter.param_type_name == "option":
-            assert parameter.rich_help_panel, parameter.name
+def test_every_command_and_option_has_help():
+    for name in COMMANDS:
+        command = app[name]
+        assert command.help.split("\n")[0].endswith("."), name
+        assert f"`hushfade {name}" in command.help.split("\n\n", 1)[1], name  # an example to copy
+        options = [x for x in command.assemble_argument_collection() if x.parse and not x.children]
+        assert options, name
+        for option in options:
+            assert option.parameter.help, (name, option.name)
+            panels = [panel.name for panel in option.parameter.group]
+            assert panels != ["Parameters"], (name, option.name)  # the panel of options without one
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_help_is_shown_without_other_options(name):
-    result = run(f"{name} --help")
+def test_help_is_shown_without_other_options():
+    for name in COMMANDS:
+        result = run(f"{name} --help")
+        assert result.exit_code == 0, name
+        assert ("--json" in result.stdout) == (name != "serve"), name  # which reports nothing
+
+
+def test_the_list_of_commands_shows_what_each_does():
+    result = run("--help")
     assert result.exit_code == 0
-    assert ("--json" in result.stdout) == (name != "serve")  # which reports nothing
+    for name in COMMANDS:
+        assert app[name].help.split()[0] in result.stdout, name
 
 
-def test_all_commands_are_registered():
-    assert [command.__name__ for command in COMMANDS] == NAMES
+def test_completion_knows_every_command():
+    result = run("--show-completion bash")
+    assert result.exit_code == 0
+    for name in COMMANDS:
+        assert name in result.stdout
 
 
 def test_a_process_prints_the_document_alone():
@@ -70,7 +77,7 @@ def test_letters_that_the_terminal_lacks_do_not_stop_a_command():
     assert out.isascii()
 
 
-def test_the_version_is_the_library_s():
+def test_the_version_is_that_of_the_library():
     assert run("--version").stdout == f"hushfade {hushfade.__version__}\n"
 
 

@@ -2,7 +2,6 @@ import json
 import os
 
 import pytest
-import typer
 
 from hushfade import Diverges, InvalidValue, Refused
 from hushfade.cli import console
@@ -23,16 +22,16 @@ ERRORS = [
 
 @pytest.mark.parametrize(("error", "code", "message"), ERRORS, ids=repr)
 def test_an_error_is_one_line_and_its_exit_code(capsys, error, code, message):
-    with pytest.raises(typer.Exit) as ended, console.reported(as_json=False):
+    with pytest.raises(SystemExit) as ended, console.reported(as_json=False):
         raise error
-    assert ended.value.exit_code == code
+    assert ended.value.code == code
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", f"error: {message}\n")
 
 
 @pytest.mark.parametrize(("error", "code", "message"), ERRORS, ids=repr)
 def test_as_json_it_is_a_document_on_stderr(capsys, error, code, message):
-    with pytest.raises(typer.Exit), console.reported(as_json=True):
+    with pytest.raises(SystemExit), console.reported(as_json=True):
         raise error
     told = capsys.readouterr()
     assert told.out == ""
@@ -40,16 +39,16 @@ def test_as_json_it_is_a_document_on_stderr(capsys, error, code, message):
 
 
 def test_the_message_of_another_library_is_not_shown(capsys):
-    with pytest.raises(typer.Exit) as ended, console.reported(as_json=False):
+    with pytest.raises(SystemExit) as ended, console.reported(as_json=False):
         raise ValueError("could not convert 'secret' to float")
-    assert ended.value.exit_code == Exit.INTERNAL
+    assert ended.value.code == Exit.INTERNAL
     err = capsys.readouterr().err
     assert "ValueError" in err
     assert "secret" not in err
 
 
 def test_a_long_message_is_not_broken_into_lines(capsys):
-    with pytest.raises(typer.Exit), console.reported(as_json=False):
+    with pytest.raises(SystemExit), console.reported(as_json=False):
         raise InvalidValue("[bold] " + "word " * 100)
     assert capsys.readouterr().err == "error: [bold] " + "word " * 100 + "\n"
 

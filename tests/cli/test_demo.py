@@ -3,17 +3,16 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from hushfade import demo
-from hushfade.cli import app
 from hushfade.crossing.noise_sources import UnsafeSeededNoise
+from tests.cli.command import invoke
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     directory = tmp_path_factory.mktemp("demo")
-    return directory, CliRunner().invoke(app, ["demo", "--output", str(directory), "--json"])
+    return directory, invoke("demo", "--output", str(directory), "--json")
 
 
 def test_the_demo_writes_events_releases_pictures_and_their_meaning(found):
@@ -47,7 +46,7 @@ def test_the_truth_is_the_decayed_count_of_the_events():
 
 
 def test_the_page_says_guarantee_accuracy_and_distance_from_the_best(tmp_path):
-    page = CliRunner().invoke(app, ["demo", "-o", str(tmp_path)]).stdout
+    page = invoke("demo", "-o", str(tmp_path)).stdout
     text = " ".join(page.split())
     assert "changes the probability of any published series by at most a factor e^1" in text
     assert "no Gaussian factorization mechanism can have less than 99.90 %" in text

@@ -115,7 +115,7 @@ def test_a_picture_is_written(tmp_path):
 @pytest.mark.parametrize(("bounds", "said"), [("", True), ("--low 0 --high 1", False)])
 def test_it_says_when_records_are_counted(bounds, said):
     shown = run(f"plan --power 1 {ONE} {bounds}").stdout
-    assert ("counted, as 1 each" in shown) is said
+    assert ("Each record counts 1" in shown) is said
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_what_revoking_opens_is_said(place):
         run(f"token releases.db --name {name} --scope {scope}")
     assert "No token has the scope admin" in run("token releases.db --name us --revoke").stderr
     shown = run("token releases.db --name page --revoke").stderr
-    assert "It was the last: everybody on this machine" in shown
+    assert "It was the last token: everyone on this machine" in shown
 
 
 def test_while_the_service_runs_it_is_to_be_asked_itself(place):
@@ -78,7 +78,7 @@ def test_while_the_service_runs_it_is_to_be_asked_itself(place):
     ("line", "told"),
     [
         ("--name both", "--scope must be given: ingest, read or admin"),
-        ("--name both --scope read,ingest", "got 'read,ingest'; give it once for each"),
+        ("--name both --scope read,ingest", "got 'read,ingest': repeat the option"),
         ("--scope read", "--name must be given, or --list"),
         ("--list --name both", "--list must be given without"),
         ("--list --revoke", "--list must be given without"),
@@ -173,7 +173,7 @@ def test_what_a_new_epoch_did_is_said(place, monkeypatch):
     (place / "releases.db.mark").unlink()
     shown = run("serve --store releases.db --new-epoch").stderr
     assert "A new epoch: 1 streams are charged again." in shown
-    assert "Ended, for their budgets are spent: 'late schools'." in shown
+    assert "Ended, because their budgets are spent: 'late schools'." in shown
 
 
 # Databases elsewhere ------------------------------------------------------------------------

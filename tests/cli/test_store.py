@@ -83,7 +83,7 @@ def mode(path):
 
 
 def test_a_sound_store_is_checked_and_verified_beside_its_writer(place):
-    assert "can go on" in run("store check", str(place)).stdout
+    assert "can continue" in run("store check", str(place)).stdout
     assert "4 entries are an unbroken chain" in run("store verify", str(place)).stdout
 
 

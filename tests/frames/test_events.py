@@ -10,12 +10,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
-from typer.testing import CliRunner
 
 import hushfade as hf
 import hushfade.frames
-from hushfade.cli import app
 from hushfade.errors import InvalidType, InvalidValue, Malformed
+from tests.cli.command import invoke
 from tests.loops import for_each
 
 EVENTS = {
@@ -57,7 +56,7 @@ def test_a_frame_gives_what_the_command_gives_for_its_file(frame, tmp_path):
              "2026-01-01T06:00", "--half-life", "3h", "--epsilon", "1", "--delta", "1e-6",
              "--value", "v", "--low", "0", "--high", "2", "--key", "k", "--keys", "a,b",
              "--unsafe-seed", "7"]  # fmt: skip
-    expected = list(csv.DictReader(io.StringIO(CliRunner().invoke(app, words).stdout)))
+    expected = list(csv.DictReader(io.StringIO(invoke(*words).stdout)))
     bounds = {"value": "v", "low": 0, "high": 2}
     found = frame.hushfade.release_events(**noisy(key="k", keys=["a", "b"], **bounds))
     assert type(found) is type(frame)

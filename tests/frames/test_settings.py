@@ -90,7 +90,11 @@ def test_none_is_not_given():
         ({"half_life": 0} | REST, InvalidValue, "half_life must be > 0"),
         ({"half_life": float("nan")} | REST, InvalidValue, "half_life must be > 0, got nan"),
         ({"half_life": "24h"} | REST, InvalidValue, "half_life must be in steps"),
-        ({"half_life": "1mo", "every": "1h"} | REST, InvalidValue, "half_life must be like"),
+        (
+            {"half_life": "1mo", "every": "1h"} | REST,
+            InvalidValue,
+            "half_life must be a number of steps or a duration",
+        ),
         ({"window": "90min", "every": "1h"} | REST, InvalidValue, "window must be a whole number"),
         ({"window": 1.5} | REST, InvalidType, "length must be an integer"),
         ({"alpha": 0.1} | REST, InvalidValue, "alpha must be > 1"),

@@ -223,9 +223,9 @@ def test_plans_that_need_a_horizon_say_so():
         plan(NoDecay(), ONE)
     with pytest.raises(Diverges, match="horizon must be given"):
         plan(CustomDecay([1, 3]), ONE)
-    with pytest.raises(InvalidValue, match="horizon must be given for method='normalized'"):
+    with pytest.raises(InvalidValue, match="horizon must be given for the method 'normalized'"):
         plan(PowerLaw(power=1), ONE, method="normalized")
-    with pytest.raises(InvalidValue, match="method='unbounded' is for NoDecay"):
+    with pytest.raises(InvalidValue, match="method must not be 'unbounded': that is for NoDecay"):
         plan(PowerLaw(power=1), ONE, method="unbounded")
     with pytest.raises(InvalidValue, match="horizon must not be given"):
         plan(NoDecay(), ONE, method="unbounded", horizon=9)

@@ -15,7 +15,7 @@ PLANTED = "dev.audits.fuzzing.planted_faults"
 # Loaded here in any case, so that modules which hushfade loads late are traced too.
 TRACED = (
     "hushfade.planning.plan_file", "hushfade.stream.saved_state", "hushfade.stream.stream",
-    "hushfade.crossing.memory", "hushfade.training.correlated_noise", "hushfade.cli.choices",
+    "hushfade.crossing.memory", "hushfade.training.correlated_noise", "hushfade.cli.options",
     "hushfade.cli.explain", "hushfade.store", "hushfade.records.live_lines",
     "hushfade.records.json_lines", "hushfade.serve.app", "hushfade.releases.files", PLANTED,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from dev.soaks.http_answers import Request
 from dev.soaks.request_cases import LINES, Marked, broken, leaves_of, made
 from dev.soaks.request_fuzzing import Tally, examples, fuzzed
 from dev.soaks.watched_service import ONE, PLANS, served
-from hushfade.errors import Malformed
+from hushfade.errors import HushfadeError, Malformed
 from hushfade.serve import app, error_responses, handlers, openapi
 
 DOCUMENT = openapi.openapi()
@@ -189,7 +189,10 @@ BUGS = {
     "an answer has a field more": ("undeclared", lambda: patch.object(handlers, "budget", _more)),
     "a route forgets its scope": ("unguarded", lambda: _way("/v1/streams", scope=None)),
     "a route asks too little": ("unguarded", lambda: _way("/v1/datasets", "POST", scope="read")),
-    "a refusal repeats the value": ("leaks", lambda: patch.object(error_responses, "rule", str)),
+    "a refusal repeats the value": (
+        "leaks",
+        lambda: patch.object(HushfadeError, "rule", property(str)),
+    ),
     "a refusal comes late": ("changes", lambda: _way("/v1/datasets", "POST", handler=_half_done)),
     "a refusal has no code": (
         "undeclared",

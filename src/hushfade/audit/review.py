@@ -89,8 +89,8 @@ def audit(
     all_plans = {**chosen, **more}
     if len(all_plans) > MOST:
         raise InvalidValue(
-            f"plans must be at most {MOST} for a false-alarm rate of {FALSE_ALARM:g}, "
-            f"got {len(all_plans)}"
+            f"plans must be at most {MOST} for a false-alarm rate of {FALSE_ALARM:g}",
+            got=len(all_plans),
         )
     findings = list(
         checked(subject or Subject(), chosen, size, chance, more=more, sampled=sampled, watch=watch)

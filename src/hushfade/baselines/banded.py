@@ -99,7 +99,7 @@ def _chosen(cut: Callable[[int], Pair], a: Column, bands: int | None) -> tuple[i
     if bands is not None:
         b = check.count(bands=bands, most=n)
         if b < n and not b * n <= _MOST:
-            raise InvalidValue(f"bands must be at most {_MOST // n} or all {n}, got {b}")
+            raise InvalidValue(f"bands must be at most {_MOST // n} or all {n}", got=b)
         return b, cut(b) if b < n else _whole(a)
     found = None
     for b in [1 << i for i in range((n - 1).bit_length()) if n << i <= _MOST] + [n]:
@@ -147,4 +147,4 @@ def _refuse_growth(taps: Column, bands: int) -> None:
     half = (len(taps) + 1) // 2
     early, late = np.max(np.abs(taps[:half])), np.max(np.abs(taps[half:]), initial=0.0)
     if not late <= 4.0 * early:
-        raise Unstable(f"bands must leave no zero inside the unit disk, got bands = {bands}")
+        raise Unstable("bands must leave no zero inside the unit disk", got=f"bands = {bands}")

@@ -93,6 +93,7 @@ def counting_only(decay: Decay, who: str) -> None:
     """Refuses every decay but NoDecay, for mechanisms that add whole intervals."""
     if not isinstance(decay, NoDecay):
         raise InvalidValue(
-            f"decay must be NoDecay() for {who}, got {decay!r} (for other decays: Honaker's tree, "
-            "or Bolot et al.'s)"
+            f"decay must be NoDecay() for {who}",
+            got=repr(decay),
+            remedy="for other decays use Honaker's tree, or Bolot et al.'s",
         )

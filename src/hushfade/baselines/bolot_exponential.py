@@ -38,10 +38,13 @@ def bolot_exponential(decay: Decay, horizon: int, *, noise: Noise = "gaussian") 
     hushfade.errors.InvalidValue: alpha must be < 3/2 for Bolot et al., got 2.0 (else: decayed_tree)
     """
     if not isinstance(decay, Exponential):
-        raise InvalidType(f"decay must be an Exponential, got {type(decay).__name__}")
+        raise InvalidType("decay must be an Exponential", got=type(decay).__name__)
     if not decay.half_life > 1.0 / math.log2(1.5):
         raise InvalidValue(
-            f"alpha must be < 3/2 for Bolot et al., got {decay.alpha} (else: decayed_tree)"
+            "must be < 3/2 for Bolot et al.",
+            argument="alpha",
+            got=decay.alpha,
+            remedy="use decayed_tree",
         )
     return _mechanism("Bolot et al. exponential", decay, horizon, None, noise)
 
@@ -72,7 +75,7 @@ def decayed_tree(
     1.333333333333
     """
     if not isinstance(decay, Exponential | NoDecay):
-        raise InvalidType(f"decay must be an Exponential or NoDecay, got {type(decay).__name__}")
+        raise InvalidType("decay must be an Exponential or NoDecay", got=type(decay).__name__)
     return _mechanism("tree of decayed sums", decay, horizon, height, noise)
 
 

@@ -184,12 +184,12 @@ def best_beta(decay: Decay) -> float:
 
 def _power(decay: Decay) -> float:
     if not isinstance(decay, PowerLaw):
-        raise InvalidType(f"decay must be a PowerLaw, got {type(decay).__name__}")
+        raise InvalidType("decay must be a PowerLaw", got=type(decay).__name__)
     return decay.power
 
 
 def _fraction(beta: float) -> float:
     number = check.real(beta=beta)
     if not 0.0 < number < 1.0:
-        raise InvalidValue(f"beta must be in (0, 1), got {beta!r}")
+        raise InvalidValue("beta must be in (0, 1)", got=repr(beta))
     return number

@@ -44,7 +44,7 @@ def bolot_window(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
     3.0
     """
     if not isinstance(decay, SlidingWindow):
-        raise InvalidType(f"decay must be a SlidingWindow, got {type(decay).__name__}")
+        raise InvalidType("decay must be a SlidingWindow", got=type(decay).__name__)
     n, p = check.count(horizon=horizon), norm_order(noise)
     # a window that the horizon does not fill is a count, and needs no larger tree than that
     w = min(decay.length, 1 << (n - 1).bit_length())

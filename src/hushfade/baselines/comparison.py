@@ -82,7 +82,9 @@ class Comparison:
             if row.method == method:
                 return row
         names = ", ".join(row.method for row in self.rows)
-        raise InvalidValue(f"method must be one of the rows' names ({names}), got {method!r}")
+        raise InvalidValue(
+            f"must be one of the rows' names ({names})", argument="method", got=repr(method)
+        )
 
     def to_json(self) -> str:
         """The table as a JSON document."""
@@ -152,9 +154,9 @@ def compare(
     """
     n = check.count(horizon=horizon)
     if not isinstance(decay, Decay):
-        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+        raise InvalidType("decay must be a decay", got=type(decay).__name__)
     if not isinstance(guarantee, Guarantee):
-        raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
+        raise InvalidType("guarantee must be a Guarantee", got=type(guarantee).__name__)
     change = guarantee.change(low, high)
     ours = list(_plans(decay, guarantee, n, low, high))
     error = certificates.rounding(decay, decay.weights(n))

@@ -202,7 +202,7 @@ def _with_bit(steps: Signed, h: int) -> Signed:
 
 def _weights(decay: Decay, horizon: int) -> Column:
     if not isinstance(decay, Decay):
-        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+        raise InvalidType("decay must be a decay", got=type(decay).__name__)
     return decay.weights(check.count(horizon=horizon))
 
 

@@ -185,7 +185,7 @@ def lower_toeplitz(column: Column) -> csr_array:
 def weights(decay: Decay, horizon: int) -> Column:
     """f_0, ..., f_{T-1}, of a decay and a horizon that are checked."""
     if not isinstance(decay, Decay):
-        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+        raise InvalidType("decay must be a decay", got=type(decay).__name__)
     return decay.weights(check.count(horizon=horizon))
 
 

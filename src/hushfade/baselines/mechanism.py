@@ -36,7 +36,7 @@ Matrices: TypeAlias = "tuple[csr_array, csr_array]"
 def norm_order(noise: Noise) -> int:
     """p, where ‖R‖₁→p is the sensitivity for that noise: 2 for Gaussian, 1 for Laplace."""
     if noise not in get_args(Noise):
-        raise InvalidValue(f"noise must be 'gaussian' or 'laplace', got {noise!r}")
+        raise InvalidValue("noise must be 'gaussian' or 'laplace'", got=repr(noise))
     return 1 if noise == "laplace" else 2
 
 
@@ -67,7 +67,7 @@ class Mechanism:
     def __post_init__(self) -> None:
         norm_order(self.noise)  # refuses other noise
         if len(self.errors) != self.horizon:
-            raise InvalidValue(f"errors must be one a step, got {len(self.errors)}")
+            raise InvalidValue("errors must be one a step", got=len(self.errors))
 
     @property
     def pure(self) -> bool:
@@ -109,7 +109,7 @@ class Mechanism:
         L, R = self.matrices()
         x = check.coefficients(totals=totals)
         if len(x) != self.horizon:
-            raise InvalidValue(f"totals must be {self.horizon}, got {len(x)}")
+            raise InvalidValue(f"totals must be {self.horizon}", got=len(x))
         scale = self.noise_stddev(guarantee, change)
         if self.pure:
             z = generator.laplace(scale=scale / math.sqrt(2.0), size=R.shape[0])

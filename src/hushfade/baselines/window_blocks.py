@@ -41,7 +41,7 @@ def window_blocks(decay: Decay, horizon: int) -> Mechanism:
     2.891
     """
     if not isinstance(decay, SlidingWindow):
-        raise InvalidType(f"decay must be a SlidingWindow, got {type(decay).__name__}")
+        raise InvalidType("decay must be a SlidingWindow", got=type(decay).__name__)
     n = check.count(horizon=horizon)
     w = min(decay.length, n)
     r = factorization.square_root(NoDecay()).right(w)

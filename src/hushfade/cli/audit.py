@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from hushfade.cli import console, options
+from hushfade.cli import console
 from hushfade.cli.explain import described_in, plan_file
+from hushfade.cli.options import Force, ReportOptions
+from hushfade.cli.options.parameters import OptionGroup, count, flag, option, option_group
 from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -16,73 +16,70 @@ if TYPE_CHECKING:
 
     from hushfade.audit import Audit
 
-AUDIT = "Audit"
 
-Plans = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--plan",
-        metavar="FILE",
-        help="Audit this plan (hushfade plan -o), or that of a file of releases. May be repeated. "
-        "Without it plans of all kinds are audited.",
-        rich_help_panel=AUDIT,
-    ),
-]
-Full = Annotated[
-    bool,
-    typer.Option(
-        "--full/--quick",
-        help="Draw ten to a hundred times as much, in minutes; the quick form takes half a minute.",
-        rich_help_panel=AUDIT,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="NUMBER",
-        help="Repeat the run that had this seed. Without it every run draws anew.",
-        rich_help_panel=AUDIT,
-    ),
-]
-Html = Annotated[
-    Path | None,
-    typer.Option(
-        "--html",
-        metavar="FILE",
-        help="Write the whole report to this file, one page that needs no other.",
-        rich_help_panel=options.OUTPUT,
-    ),
-]
+@option_group("Audit")
+class AuditOptions(OptionGroup):
+    """What is audited, and how long."""
+
+    plan: Annotated[
+        tuple[Path, ...],
+        option(
+            "Audit this plan (from hushfade plan -o), or the plan of a file of releases. May be "
+            "repeated. Without it the audit covers plans of all kinds.",
+            "FILE",
+            default=False,
+        ),
+    ] = ()
+    full: Annotated[
+        bool,
+        flag(
+            "Draw ten to a hundred times as many samples, which takes minutes. The quick form "
+            "takes half a minute and is the default.",
+            negative="--quick",
+        ),
+    ] = False
+    seed: Annotated[
+        int | None,
+        count("Repeat the run with this seed. Without it every run draws new samples.", "NUMBER"),
+    ] = None
+
+
+@option_group("Output")
+class AuditOutputOptions(ReportOptions):
+    """The form of the report."""
+
+    html: Annotated[
+        Path | None, option("Write the complete report to this file, one page.", "FILE")
+    ] = None
+    force: Force = False
 
 
 def audit(
-    plan: Plans = None,
-    full: Full = False,
-    seed: Seed = None,
-    html: Html = None,
-    force: options.Force = False,
-    json: options.Json = False,
+    *,
+    what: AuditOptions = AuditOptions(),
+    output: AuditOutputOptions = AuditOutputOptions(),
 ) -> None:
     """Check that the implementation keeps its promise, on this machine and for your plan.
 
-    The law of the noise, its independence, the exact sensitivity, the best test of neighbouring
-    streams, replay, forks, certificates: each with its claim, what was measured, and how sure that
-    makes. The exit code is 6 if a check fails, which a right implementation does in fewer than one
-    of a million runs, and 1 if checks break down and no other fails.
+    The audit tests the law of the noise, its independence, the exact sensitivity, the best test
+    between neighbouring streams, replay, forks and certificates. It reports each claim, the
+    measurement, and the confidence. The exit code is 6 if a check fails, which happens to a
+    correct implementation in fewer than one of a million runs, and 1 if checks break down and no
+    other check fails.
 
-    [cyan]hushfade audit --plan plan.json[/]
+    `hushfade audit --plan plan.json`
     """
     from hushfade.audit import FULL, QUICK, report
     from hushfade.audit import audit as audited
 
-    console.writable(html, force=force, option="--html")
-    for path in plan or []:
+    html = output.html
+    console.writable(html, force=output.force, option="--html")
+    for path in what.plan:
         with console.reading(path):
             path.stat()
-    files = [plan_file(path) for path in plan or []]
+    files = [plan_file(path) for path in what.plan]
     if html is not None and html.resolve() in {path.resolve() for path in files}:
-        raise InvalidValue("--html must not be one of the plans: it would replace it")
+        raise InvalidValue("--html must not be one of the plans: the report would replace it")
     plans = {name: described_in(path).plan for name, path in _named(files).items()} or None
     with console.progress("auditing", _STEPS) as advance:
         shown = 0
@@ -93,16 +90,16 @@ def audit(
             advance(place - shown, f"{done} of {of}; {doing}")
             shown = place
 
-        found = audited(plans, size=FULL if full else QUICK, seed=seed, watch=watch)
+        found = audited(plans, size=FULL if what.full else QUICK, seed=what.seed, watch=watch)
     if html is not None:
         with console.written(html) as part:
             part.write_text(report.html(found), encoding="utf-8")
-    if json:
+    if output.json:
         console.document(report.document(found))
     else:
         _show(found, html)
     if found.failed:
-        raise typer.Exit(console.Exit.INTERNAL if found.broken else console.Exit.AUDIT)
+        raise SystemExit(int(console.Exit.INTERNAL if found.broken else console.Exit.AUDIT))
 
 
 _STEPS = 1000  # of the bar

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from hushfade import theory
-from hushfade.cli import choices, console, options
-from hushfade.cli.plan import in_time
+from hushfade.cli import console
+from hushfade.cli.options import DecayOptions, ReportOptions, StepOptions
+from hushfade.cli.options.parameters import option, option_group
+from hushfade.cli.options.time import whole_steps_in
+from hushfade.cli.plain_words import in_time
 from hushfade.decay import Decay, PowerLaw
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization
 from hushfade.planning.plan_file import decay_document
-from hushfade.records import duration
 from hushfade.theory.norms import DENSE
 
 if TYPE_CHECKING:
@@ -33,16 +33,17 @@ _OTHERS = (  # found by the paper's theorems, but not its bounds; the square roo
     "circulant test", "mean singular value", "noise on the output", "square root",
 )  # fmt: skip
 
-Horizons = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--horizon",
-        metavar="STEPS|DURATION",
-        help="For how many steps; may be given several times.",
-        rich_help_panel=options.TIME,
-        show_default="16, 256, 4096, 65536, 1048576",
-    ),
-]
+
+@option_group("Time")
+class HorizonsOptions(StepOptions):
+    """The length of a step, and several numbers of steps."""
+
+    horizon: Annotated[
+        tuple[str, ...],
+        option(
+            "The number of steps. May be repeated.", "STEPS|DURATION", default=", ".join(HORIZONS)
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True)
@@ -70,49 +71,36 @@ class Row:
 
 
 def bounds(
-    decay: options.Kind = None,
-    half_life: options.HalfLife = None,
-    alpha: options.Alpha = None,
-    power: options.Power = None,
-    window: options.Window = None,
-    weights: options.Weights = None,
-    every: options.Every = None,
-    horizon: Horizons = None,
-    json: options.Json = False,
+    *,
+    decay: DecayOptions = DecayOptions(),
+    time: HorizonsOptions = HorizonsOptions(),
+    output: ReportOptions = ReportOptions(),
 ) -> None:
-    """Bound the least error that any factorization mechanism can have for a decay.
+    """Bound the smallest error that any factorization mechanism can have for a decay.
 
     The error factor is the largest standard deviation for noise multiplier 1 and records that
-    change a total by 1. The table has that of the square root and of the normalized square root,
-    the proven least, and the bounds of Henzinger, Upadhyay and Upadhyay's paper, corrected.
-    A million steps take some ten seconds. A bound that does not apply has a note.
+    change a total by 1. The table shows the error factors of the square root and the normalized
+    square root, the proven minimum, and the bounds of the paper by Henzinger, Upadhyay and
+    Upadhyay, corrected. A million steps take about ten seconds. Notes explain which bounds do not
+    apply.
 
-    [cyan]hushfade bounds --power 1 --horizon 256 --horizon 65536[/]
+    `hushfade bounds --power 1 --horizon 256 --horizon 65536`
     """
-    step = choices.every_of(every)
-    decaying = choices.decay_of(
-        decay,
-        half_life=half_life,
-        alpha=alpha,
-        power=power,
-        window=window,
-        weights=weights,
-        every=step,
-    )
-    asked = (choices.whole(text, step, "--horizon") for text in horizon or HORIZONS)
-    horizons = sorted(set(asked))
+    fading, step = decay.function(time.step), time.step
+    lengths = (whole_steps_in(text, step, "--horizon") for text in time.horizon or HORIZONS)
+    horizons = sorted(set(lengths))
     rows = []
     with console.progress("bounding", len(horizons)) as advance:
         for n in horizons:
-            rows.append(row_of(decaying, n))
+            rows.append(row_of(fading, n))
             advance(1)
-    limit = _limit(decaying)
-    notes = list(_notes(decaying, rows, limit))
+    limit = _limit(fading)
+    notes = list(_notes(fading, rows, limit))
     conclusion = _conclusion(rows[-1], limit)
-    if json:
+    if output.json:
         console.document(
             {
-                "decay": decay_document(decaying),
+                "decay": decay_document(fading),
                 "limit": limit,
                 "rows": [_document(row) for row in rows],
                 "notes": notes,
@@ -121,7 +109,7 @@ def bounds(
         )
         return
     page = console.out()
-    page.print(f"Error factors of {decaying!r}.")
+    page.print(f"Error factors of {fading!r}.")
     page.print(_table(rows, step))
     page.print(_listed(rows[-1]))
     for note in notes:
@@ -246,6 +234,8 @@ def _document(row: Row) -> dict[str, Any]:
 def _table(rows: list[Row], every: int | None) -> Table:
     from rich import box
     from rich.table import Table
+
+    from hushfade.records import duration
 
     table = Table(box=box.SIMPLE_HEAD)
     time = [] if every is None else ["time"]

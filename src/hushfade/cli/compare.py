@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import json as json_format
+import json
 from typing import TYPE_CHECKING
 
-from hushfade.cli import choices, console, options
-from hushfade.cli.plan import COUNTED, in_time
+from hushfade.cli import console, plain_words
+from hushfade.cli.options import (
+    BoundsOptions,
+    DecayOptions,
+    GuaranteeOptions,
+    PictureOptions,
+    TimeOptions,
+)
+from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -20,84 +27,55 @@ _WIDE = 110  # columns of a terminal that has room for all
 
 
 def compare(
-    decay: options.Kind = None,
-    half_life: options.HalfLife = None,
-    alpha: options.Alpha = None,
-    power: options.Power = None,
-    window: options.Window = None,
-    weights: options.Weights = None,
-    every: options.Every = None,
-    horizon: options.Horizon = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    mu: options.Mu = None,
-    rho: options.Rho = None,
-    neighbours: options.NeighbourRelation = "add_remove",
-    records_per_step: options.RecordsPerStep = 1,
-    low: options.Low = None,
-    high: options.High = None,
-    plot: options.Plot = None,
-    force: options.Force = False,
-    json: options.Json = False,
+    *,
+    decay: DecayOptions = DecayOptions(),
+    time: TimeOptions = TimeOptions(),
+    guarantee: GuaranteeOptions = GuaranteeOptions(),
+    records: BoundsOptions = BoundsOptions(),
+    output: PictureOptions = PictureOptions(),
 ) -> None:
-    """Compare the error of this mechanism with that of every other one that applies.
+    """Compare the error of this mechanism with the error of every other mechanism that applies.
 
-    All have the same guarantee and the same number of steps, --horizon. Errors are exact standard
-    deviations, not simulations. Up to 1024 steps the optimum itself is listed; that takes some ten
-    seconds. The others are defined for one participation, so there is no option for more.
+    All mechanisms have the same guarantee and the same number of steps, --horizon. Errors are
+    exact standard deviations, not simulations. Up to 1024 steps the table includes the optimum,
+    which takes about ten seconds. The other mechanisms are defined for one participation only, so
+    there is no option for more.
 
-    [cyan]hushfade compare --half-life 24 --horizon 256 --epsilon 1 --delta 1e-6[/]
+    `hushfade compare --half-life 24 --horizon 256 --epsilon 1 --delta 1e-6`
     """
-    console.writable(plot, force=force, option="--plot")
-    step = choices.every_of(every)
-    bottom, top = choices.bounds_of(low, high, valued=False)
-    if horizon is None:
-        raise InvalidValue("--horizon must be given: mechanisms are compared over so many steps")
-    decaying = choices.decay_of(
-        decay,
-        half_life=half_life,
-        alpha=alpha,
-        power=power,
-        window=window,
-        weights=weights,
-        every=step,
-    )
-    guarantee = choices.guarantee_of(
-        epsilon=epsilon,
-        delta=delta,
-        mu=mu,
-        rho=rho,
-        neighbours=neighbours,
-        records_per_step=records_per_step,
-        every=step,
-    )
-    steps = choices.whole(horizon, step, "--horizon")
+    output.check_files()
+    bottom, top = records.bounds(valued=False)
+    steps = time.steps_to_horizon
+    if steps is None:
+        raise InvalidValue("--horizon must be given: mechanisms are compared over this many steps")
+    fading, promised = decay.function(time.step), guarantee.guarantee(time.step)
     from hushfade import baselines
 
-    with console.progress("comparing"), choices.said_as_options():
-        found = baselines.compare(decaying, guarantee, steps, low=bottom, high=top)
-    if plot is not None:
+    with console.progress("comparing"), naming_options(records, time):
+        found = baselines.compare(fading, promised, steps, low=bottom, high=top)
+    if output.plot is not None:
         from hushfade import plots
 
-        plots.write(plots.errors(found), plot)
-    if json:
-        console.document(json_format.loads(found.to_json()))
+        plots.write(plots.errors(found), output.plot)
+    if output.json:
+        console.document(json.loads(found.to_json()))
         return
     page = console.out()
-    page.print(f"{found.decay!r} over {in_time(found.horizon, step)}.")
-    if low is None:
-        page.print(COUNTED)
-    page.print(guarantee.sentence())
+    page.print(f"{found.decay!r} over {plain_words.in_time(found.horizon, time.step)}.")
+    if records.counting:
+        page.print(plain_words.COUNTED)
+    page.print(promised.sentence())
     page.print(f"No Gaussian factorization mechanism has a largest error below {found.least:.4g}.")
     page.print(_table(found, wide=page.width >= _WIDE))
     page.print(
-        "Errors are standard deviations in the records' unit. Ratio: the largest error over the "
-        "least with Gaussian noise. Memory: numbers kept between steps. Work: operations a step."
+        "Errors are standard deviations in the unit of the records. Ratio: the largest error over "
+        "the smallest possible one with Gaussian noise. Memory: numbers kept between steps. Work: "
+        "operations per step."
     )
 
 
 def _table(found: Comparison, *, wide: bool) -> Table:
-    """Best first; hushfade's own rows stand out.  Memory, work and notes where there is room."""
+    """Best first, with hushfade's own rows in bold; memory, work and notes if there is room."""
     from rich import box
     from rich.table import Table
 

@@ -1,11 +1,10 @@
-"""What a command says and writes: results to stdout, messages to stderr, files whole or not at all.
+"""What a command prints and writes: results to stdout, messages to stderr, complete files.
 
-    exit code   0 done   1 internal error   2 wrong options   3 refused content of a file
+    exit code   0 done   1 internal error   2 wrong options   3 a file's content is rejected
                 4 refused because it would break a promise   5 a file cannot be read or written
                 6 a check of the audit failed   130 interrupted
 
-An error is one line, never a traceback, unless HUSHFADE_DEBUG=1 asks for it: a traceback may show
-what the data are.
+An error is one line.  A traceback, which might contain data, appears only if HUSHFADE_DEBUG=1.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import typer
-from typer.exceptions import TyperException
+from cyclopts import CycloptsError
 
 from hushfade.atomic_files import whole
 from hushfade.errors import Failed, HushfadeError, Malformed, Refused
@@ -35,7 +33,7 @@ _PIPED = 120  # columns where the output is not a terminal
 
 
 class Exit(IntEnum):
-    """What the process says when it ends."""
+    """The exit codes of a process."""
 
     DONE = 0
     INTERNAL = 1
@@ -47,7 +45,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-_CODES = {Malformed: Exit.DATA, Refused: Exit.REFUSED, Failed: Exit.FILE}
+_CODES = ((Malformed, Exit.DATA), (Refused, Exit.REFUSED), (Failed, Exit.FILE))
 
 
 class Failure(Exception):
@@ -58,21 +56,21 @@ class Failure(Exception):
         self.message, self.code = message, code
 
 
-# Saying -------------------------------------------------------------------------------------
+# Printing -----------------------------------------------------------------------------------
 
 
 def out() -> Console:
-    """The console of results.  Piped, it has 120 columns unless COLUMNS says otherwise."""
+    """The console for results.  In a pipe it has 120 columns unless COLUMNS says otherwise."""
     return _console(stderr=False)
 
 
 def err() -> Console:
-    """The console of messages and progress."""
+    """The console for messages and progress."""
     return _console(stderr=True)
 
 
 def note(line: str) -> None:
-    """A line on stderr, broken between words in a terminal and not at all elsewhere."""
+    """Print a line to stderr, wrapped in a terminal and whole elsewhere."""
     console = err()
     console.print(line, soft_wrap=not console.is_terminal)
 
@@ -83,16 +81,16 @@ def document(content: Mapping[str, Any]) -> None:
 
 
 class Advance(Protocol):
-    """Moves a bar on, and says what it is at if that is new."""
+    """Advances a progress bar, and changes its description if there is a new one."""
 
     def __call__(self, count: int, description: str | None = None) -> None: ...
 
 
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Advance]:
-    """A bar on stderr, and the function that moves it; nothing where stderr is no terminal.
+    """A progress bar on stderr, and the function that advances it; silent outside a terminal.
 
-    Without a total it only shows that something goes on, and for how long.
+    Without a total the bar only shows that the work goes on, and for how long.
     """
     console = err()
     if not console.is_terminal:
@@ -110,36 +108,35 @@ def progress(description: str, total: int | None = None) -> Iterator[Advance]:
 
 @contextmanager
 def reported(*, as_json: bool) -> Iterator[None]:
-    """Errors of the block become a line on stderr and an exit code.
+    """Turns an error of the block into a line on stderr and an exit code.
 
     With `as_json` the line is a JSON document {"error": ..., "code": ...}.
     """
     try:
         yield
-        sys.stdout.flush()  # here, where a closed pipe can still be met quietly
-    except BrokenPipeError:  # who reads has seen enough
+        sys.stdout.flush()  # here, where a closed pipe is not yet an error of the interpreter
+    except BrokenPipeError:  # the reader has seen enough
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(Exit.DONE) from None
-    except (typer.Exit, typer.Abort):
-        raise
-    except TyperException as error:
-        if not as_json:
-            raise
-        _fail(error.format_message(), error.exit_code, as_json=True)
+        raise SystemExit(int(Exit.DONE)) from None
     except (Exception, KeyboardInterrupt) as error:
-        if os.environ.get(DEBUG) == "1":
+        if os.environ.get(DEBUG) == "1" and not isinstance(error, CycloptsError):
             raise
-        _fail(*_told(error), as_json=as_json)
+        message, code = _message_and_code(error)
+        _print_error(message, code, as_json=as_json)
+        raise SystemExit(int(code)) from None
 
 
-def _told(error: BaseException) -> tuple[str, Exit]:
-    """The message and the exit code.  Foreign messages are left out: they might show the data."""
+def _message_and_code(error: BaseException) -> tuple[str, Exit]:
+    """The message and the exit code.  Messages of other libraries might show data: left out."""
     match error:
         case Failure():
             return error.message, error.code
         case HushfadeError():
-            return str(error), _CODES.get(type(error), Exit.USAGE)
+            codes = (code for kind, code in _CODES if isinstance(error, kind))
+            return str(error), next(codes, Exit.USAGE)
+        case CycloptsError():
+            return _usage(error), Exit.USAGE
         case OSError():
             where = "" if error.filename is None else f"{error.filename}: "
             return where + _reason(error), Exit.FILE
@@ -149,7 +146,13 @@ def _told(error: BaseException) -> tuple[str, Exit]:
     return f"internal error, {kind}; {DEBUG}=1 shows where", Exit.INTERNAL
 
 
-def _fail(message: str, code: int, *, as_json: bool) -> None:
+def _usage(error: CycloptsError) -> str:
+    """What is wrong with the options, and which command explains them."""
+    command = " ".join(("hushfade", *(error.command_chain or ()), "--help"))
+    return f"{str(error).rstrip()} Run '{command}' for the options."
+
+
+def _print_error(message: str, code: Exit, *, as_json: bool) -> None:
     if as_json:
         sys.stderr.write(json.dumps({"error": message, "code": int(code)}) + "\n")
     else:
@@ -158,7 +161,6 @@ def _fail(message: str, code: int, *, as_json: bool) -> None:
         console = err()
         text = Text.assemble(("error: ", "bold red"), message)
         console.print(text, soft_wrap=not console.is_terminal)
-    raise typer.Exit(int(code))
 
 
 def _console(*, stderr: bool) -> Console:
@@ -181,7 +183,7 @@ def _console(*, stderr: bool) -> Console:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """What is wrong with the file's content, or with reading it, is told with the file's name."""
+    """Errors about the content of a file, or about reading it, name the file."""
     try:
         yield
     except HushfadeError as error:
@@ -191,7 +193,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def writable(path: Path | None, *, force: bool, option: str) -> None:
-    """Raise unless the file can be made there: asked before the work, not after it."""
+    """Raise unless the file can be written there: asked before the work, not after it."""
     if path is None:
         return
     if option == "--plot" and path.suffix.lower() not in PICTURES:
@@ -207,7 +209,7 @@ def writable(path: Path | None, *, force: bool, option: str) -> None:
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """A hidden file that takes the path's place if all goes well; what fails names the path."""
+    """A hidden file that replaces the path if the block succeeds; errors name the path."""
     try:
         with whole(path) as part:
             yield part

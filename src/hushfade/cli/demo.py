@@ -6,48 +6,49 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from hushfade.cli import console, options
+from hushfade.cli import console
+from hushfade.cli.options import ReportOptions
+from hushfade.cli.options.parameters import option, option_group
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from hushfade.demo import Series
 
-Directory = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="DIRECTORY",
-        help="Where the files go; it is made if it is not there.",
-        rich_help_panel=options.OUTPUT,
-    ),
-]
 HOURS = (1, 24, 24 * 7, 24 * 40, 24 * 100, 24 * 191, 24 * 300, 8760)  # steps in the table
 FORTNIGHT = slice(24 * 32, 24 * 46)
 
 
-def demo(
-    output: Directory = Path("demo-output"),
-    json: options.Json = False,
-) -> None:
-    """Publish a year of late flights privately, and show how far from the truth it is.
+@option_group("Output")
+class DemoOutputOptions(ReportOptions):
+    """Where the files go."""
 
-    336,776 departures from New York in 2013, public data that come with hushfade: late ones by
-    hour and airport with a half-life of 24 hours, cancelled ones of the last 7 days. Writes the
-    events, the releases with their guarantee, and pictures.
+    output: Annotated[
+        Path,
+        option(
+            "Write the files to this directory. It is created if needed.", "DIRECTORY", alias="-o"
+        ),
+    ] = Path("demo-output")
 
-    [cyan]hushfade demo[/]
+
+def demo(*, output: DemoOutputOptions = DemoOutputOptions()) -> None:
+    """Publish a year of late flights privately, and show how far the releases are from the truth.
+
+    The data are 336,776 departures from New York in 2013, which are public and come with
+    hushfade. The demo releases late departures by hour and airport with a half-life of 24 hours,
+    and cancelled departures of the last 7 days. It writes the events, the releases with their
+    guarantee, and pictures.
+
+    `hushfade demo`
     """
     from hushfade import demo as flights
 
-    output.mkdir(parents=True, exist_ok=True)
+    directory = output.output
+    directory.mkdir(parents=True, exist_ok=True)
     with console.progress("releasing two series"):
         late, cancelled = flights.late(), flights.cancelled()
     with console.progress("writing"):
-        files = list(_files(output, late, cancelled))
+        files = list(_files(directory, late, cancelled))
     report = {
         "guarantee": late.plan.guarantee.sentence(),
         "optimum": late.plan.certificate(len(late.truth)).sentence(),
@@ -55,7 +56,7 @@ def demo(
         "cancelled": _numbers(cancelled),
         "files": [str(path) for path in files],
     }
-    if json:
+    if output.json:
         console.document(report)
     else:
         _show(late, cancelled, files)
@@ -78,7 +79,7 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
     from hushfade import demo
     from hushfade import plots as report
     from hushfade.atomic_files import whole
-    from hushfade.cli.job import steps_told
+    from hushfade.cli.run_steps import steps_document
     from hushfade.releases.files import Meaning, document, whole_file
 
     with whole(output / "flights.csv") as file:
@@ -86,7 +87,7 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
     yield output / "flights.csv"
     for name, series in (("late", late), ("cancelled", cancelled)):
         meaning = Meaning(series.plan.keys, series.calendar.zoned)
-        steps = steps_told(series.calendar, len(series.truth))
+        steps = steps_document(series.calendar, len(series.truth))
         noise = "fresh, from the operating system"
         told = document(series.plan, meaning, steps=steps, noise=noise, limits=None)
         path = output / f"{name}.csv"

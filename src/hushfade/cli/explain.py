@@ -1,16 +1,16 @@
-"""hushfade explain: what a plan or a release promises, in words for somebody without the theory."""
+"""hushfade explain: what a plan or a release promises, in words for readers without the theory."""
 
 from __future__ import annotations
 
-import json as json_format
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from hushfade.cli import console, options, plain_words
+from hushfade.cli import console, plain_words
+from hushfade.cli.options import PictureOptions
+from hushfade.cli.options.parameters import option
 from hushfade.errors import InvalidValue, Refused
 from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import composed_mu, epsilon_of
@@ -18,78 +18,70 @@ from hushfade.privacy.guarantee import composed_mu, epsilon_of
 _LIMIT = 1 << 27  # bytes
 
 Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="FILE",
-        help="Plans (hushfade plan -o), or files of releases (hushfade run -o).",
-        show_default=False,
+    tuple[Path, ...],
+    option(
+        "Plans (from hushfade plan -o), or files of releases (from hushfade run -o).",
+        "FILES",
+        default=False,
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Described:
-    """A plan, and what a release says of itself besides: lines for its reader."""
+    """A plan, and what the companion of a file of releases says besides."""
 
     plan: Plan
     about: tuple[str, ...] = ()
     person: bool = False  # the promise is for a person with all their records
 
 
-def explain(
-    files: Files = None,
-    plot: options.Plot = None,
-    force: options.Force = False,
-    json: options.Json = False,
-) -> None:
-    """Explain in plain words what a plan or a release promises, and what it does not.
+def explain(files: Files = (), /, *, output: PictureOptions = PictureOptions()) -> None:
+    """Explain in plain words what a plan or a release promises, and what it does not promise.
 
-    Who is protected, how accurate the numbers are, what epsilon means in odds, what must not be
-    done. Several files: what they promise together. Without a file: how the mechanism works.
+    The explanation covers who is protected, how accurate the numbers are, what epsilon means in
+    odds, and what must not be done. For several files: what they promise together. Without a
+    file: how the mechanism works.
 
-    [cyan]hushfade explain plan.json[/]
+    `hushfade explain plan.json`
 
-    [cyan]hushfade explain counts.csv rates.csv --plot both.png[/]
+    `hushfade explain counts.csv rates.csv --plot both.png`
     """
-    console.writable(plot, force=force, option="--plot")
+    output.check_files()
     if not files:
-        if plot is not None:
+        if output.plot is not None:
             raise InvalidValue("--plot needs a file to draw")
-        _tell({"drawing": plain_words.DRAWING, "explanation": plain_words.MECHANISM}, json)
+        mechanism = {"drawing": plain_words.DRAWING, "explanation": plain_words.MECHANISM}
+        _show(mechanism, as_json=output.json)
         return
     described = {str(path): described_in(path) for path in files}
     if len(described) < len(files):
-        raise InvalidValue("files must differ from each other: the same one was given twice")
+        raise InvalidValue("FILES must differ from each other: the same file was given twice")
     plans = {name: each.plan for name, each in described.items()}
     about = [line for each in described.values() for line in each.about]
     found: dict[str, Any]
     if len(plans) == 1:
         ((name, plan),) = plans.items()
-        person = described[name].person
-        found = {
-            "file": name,
-            **_numbers(plan),
-            "explanation": plain_words.explanation(plan, person),
-        }
+        explained = plain_words.explanation(plan, described[name].person)
+        found = {"file": name, **_numbers(plan), "explanation": explained}
     else:
         if len({each.person for each in described.values()}) > 1:
             raise Refused(
-                "some files promise for a person, some for a record: there is no one promise of "
-                "all of them together"
+                "some files protect a person, some a record: they have no promise in common"
             )
         found = _together(plans)
     if about:
         found["explanation"] = {"About these releases": about, **found["explanation"]}
-    if plot is not None:
+    if output.plot is not None:
         from hushfade import plots
 
         drawn = plots.overview(plan) if len(plans) == 1 else plots.plans(plans)
-        plots.write(drawn, plot)
-    _tell(found, json)
+        plots.write(drawn, output.plot)
+    _show(found, as_json=output.json)
 
 
 def plan_file(path: Path) -> Path:
-    """The file itself, or the one beside it that has the plan of its releases."""
+    """The file itself, or its companion if it is a file of releases."""
     from hushfade.releases import files as published
 
     if path.is_dir():
@@ -99,7 +91,7 @@ def plan_file(path: Path) -> Path:
 
 
 def described_in(path: Path) -> Described:
-    """The plan in a plan's file, in what stands beside a file of releases, or in that itself."""
+    """The plan in a plan file, in the companion of a file of releases, or in a companion."""
     from hushfade.releases import files as published
 
     source = plan_file(path)
@@ -107,20 +99,20 @@ def described_in(path: Path) -> Described:
         with source.open("rb") as file:
             text = file.read(_LIMIT)
         try:
-            document = json_format.loads(text)
+            document = json.loads(text)
         except (ValueError, RecursionError):
             beside = published.companion(path).name
             raise InvalidValue(
-                f"the file must be a plan, or have one beside it, named {beside}"
+                f"the file must be a plan, or have a companion named {beside}"
             ) from None
         if not (isinstance(document, dict) and document.get("format") == published.FORMAT):
             return Described(Plan.from_json(text))
-        plan = Plan.from_json(json_format.dumps(document.get("plan")))
+        plan = Plan.from_json(json.dumps(document.get("plan")))
     return Described(plan, tuple(_about(path.name, document)), document.get("unit") == "person")
 
 
 def _about(name: str, document: Mapping[str, Any]) -> Iterator[str]:
-    """What the companion of releases says besides the plan; text that is none is left out."""
+    """What the companion of releases says besides the plan, where it is text."""
     noise, limits, changed = (document.get(field) for field in ("noise", "limits", "changed"))
     if isinstance(noise, str):
         void = " Nothing that is said of its privacy holds." * noise.startswith("NOT PRIVATE")
@@ -136,7 +128,7 @@ def _about(name: str, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """The text without what a terminal would obey."""
+    """The text without control characters."""
     return "".join(letter for letter in text if letter.isprintable())
 
 
@@ -146,8 +138,8 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
         mu = composed_mu(plan.guarantee for plan in plans.values())
     except InvalidValue:
         raise Refused(
-            "the files promise to different neighbours, participations, separations or records a "
-            "step: there is no one promise of all of them together"
+            "the files differ in neighbours, participations, separation or records per step: they "
+            "have no promise in common"
         ) from None
     delta = max(plan.guarantee.delta for plan in plans.values())
     neighbours = next(iter(plans.values())).guarantee.neighbours
@@ -169,7 +161,7 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
 
 
 def _numbers(plan: Plan) -> dict[str, Any]:
-    n = plain_words.steps_told(plan)
+    n = plain_words.reported_steps(plan)
     guarantee = plan.guarantee
     return {
         "decay": repr(plan.decay),
@@ -189,8 +181,8 @@ def _numbers(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _tell(found: dict[str, Any], json: bool) -> None:
-    if json:
+def _show(found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
         console.document(found)
         return
     from rich import box

@@ -1,4 +1,4 @@
-"""The series that `hushfade run` releases, as it grows: a chart in the terminal, a picture."""
+"""The series that `hushfade run` releases: a chart in the terminal as it grows, and a picture."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _LAST = 240  # steps in the chart
 
 
-class Watched:
-    """Keeps what is shown: the last steps for a chart, all of them for a picture."""
+class SeriesView:
+    """Shows releases: the last steps in a chart, all steps in a picture."""
 
     def __init__(self, plan: Plan, meaning: Meaning, *, shown: bool, kept: bool) -> None:
         self._plan, self._meaning = plan, meaning
@@ -28,7 +28,7 @@ class Watched:
         self._step = 0
         self._live: Any = _live() if shown else None
 
-    def __enter__(self) -> Watched:
+    def __enter__(self) -> SeriesView:
         if self._live is not None:
             self._live.__enter__()
         return self
@@ -38,7 +38,7 @@ class Watched:
             self._live.__exit__(*error)
 
     def add(self, rows: Rows) -> None:
-        """Some steps more."""
+        """Take the next steps."""
         if self._kept:
             self._pieces.append(rows)
         if self._live is None:
@@ -64,7 +64,7 @@ class Watched:
         )
 
     def plot(self, path: Path) -> None:
-        """The picture of the whole series, written to the path."""
+        """Write a picture of the whole series."""
         from hushfade import plots
 
         if not self._pieces:

@@ -5,53 +5,48 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from hushfade.cli import console, options
+from hushfade.cli import console
+from hushfade.cli.options import ReportOptions
+from hushfade.cli.options.parameters import flag, option, option_group
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from hushfade.paper.document import Claim
 
-Directory = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="DIRECTORY",
-        help="Where the report goes; it is made if it is not there. Its files are replaced.",
-        rich_help_panel=options.OUTPUT,
-    ),
-]
-Quick = Annotated[
-    bool,
-    typer.Option(
-        "--quick",
-        help="The same chapters with fewer steps and releases, in a minute.",
-        rich_help_panel=options.OUTPUT,
-    ),
-]
+
+@option_group("Output")
+class PaperOutputOptions(ReportOptions):
+    """Where the report goes, and how long it takes."""
+
+    output: Annotated[
+        Path,
+        option(
+            "Write the report to this directory. It is created if needed, and its files are "
+            "replaced.",
+            "DIRECTORY",
+            alias="-o",
+        ),
+    ] = Path("paper-output")
+    quick: Annotated[
+        bool, flag("Compute the same chapters with fewer steps and releases, in a minute.")
+    ] = False
 
 
-def paper(
-    output: Directory = Path("paper-output"),
-    quick: Quick = False,
-    json: options.Json = False,
-) -> None:
-    """Recompute the paper: every bound, table and figure, and where it does not hold.
+def paper(*, output: PaperOutputOptions = PaperOutputOptions()) -> None:
+    """Recompute the paper: every bound, table and figure, and where a statement does not hold.
 
-    Writes report.md, report.html (one file, with its figures), figures as SVG and PNG, and every
-    number as CSV. An interrupted run goes on where it stopped, chapter by chapter.
+    The command writes report.md, report.html (one file, with its figures), figures as SVG and
+    PNG, and every number as CSV. An interrupted run continues after the last finished chapter.
 
-    [cyan]hushfade paper --quick[/]
+    `hushfade paper --quick`
     """
     from hushfade.paper import pages
     from hushfade.paper.compose import report
     from hushfade.paper.contents import CHAPTERS
     from hushfade.paper.document import FULL, QUICK
 
-    extent = QUICK if quick else FULL
+    extent, directory = QUICK if output.quick else FULL, output.output
     done = 0
     with console.progress("computing", len(CHAPTERS)) as advance:
 
@@ -61,31 +56,32 @@ def paper(
             done = chapters
 
         try:
-            found = report(output, extent, CHAPTERS, watch=watch)
+            found = report(directory, extent, CHAPTERS, watch=watch)
         except KeyboardInterrupt:
             raise console.Failure(_kept(done), console.Exit.INTERRUPTED) from None
         except OSError as error:
-            where, reason = error.filename or output, error.strerror or type(error).__name__
+            where, reason = error.filename or directory, error.strerror or type(error).__name__
             message = f"cannot write {where}: {reason}"
             raise console.Failure(message, console.Exit.FILE) from None
     claims = pages.claims(found)
-    if json:
-        names = ("chapter", *pages.CLAIMS)
+    if output.json:
         console.document(
             {
                 "extent": extent.name,
-                "directory": str(output),
+                "directory": str(directory),
                 "summary": pages.summary(claims),
-                "claims": [dict(zip(names, row, strict=True)) for row in pages.listed(found)],
+                "claims": pages.claim_rows(found),
             }
         )
         return
     page = console.out()
     page.print(pages.summary(claims), end="\n\n")
     page.print(_table([claim for claim in claims if claim.verdict == "false"]))
-    if quick:
-        page.print("With fewer steps and releases: --quick.")
-    page.print(f"Written: {output / 'report.html'}, {output / 'report.md'}, figures and data.")
+    if output.quick:
+        page.print("Computed with fewer steps and releases: --quick.")
+    page.print(
+        f"Written: {directory / 'report.html'}, {directory / 'report.md'}, figures and data."
+    )
 
 
 def _kept(chapters: int) -> str:

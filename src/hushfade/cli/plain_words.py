@@ -13,7 +13,8 @@ from hushfade.decay import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingW
 from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours, epsilon_of
 
-STEPS = 1000  # told of a plan that runs for ever
+STEPS = 1000  # reported of a plan that runs for ever
+COUNTED = "Each record counts 1: --low and --high were not given."
 
 DRAWING = """\
     private half               the crossing               public half
@@ -67,14 +68,28 @@ def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
             f"(mu = {guarantee.mu:.4g}).",
             *odds(guarantee.mu, guarantee.epsilon, guarantee.neighbours),
         ],
-        "How near the optimum": [plan.certificate(steps_told(plan)).sentence()],
+        "How near the optimum": [plan.certificate(reported_steps(plan)).sentence()],
         "What must not be done": _forbidden(plan),
     }
 
 
-def steps_told(plan: Plan) -> int:
-    """Over how many steps the numbers are told: the horizon, or 1000."""
+def reported_steps(plan: Plan) -> int:
+    """The number of steps of a report: the horizon, or 1000."""
     return plan.horizon or STEPS
+
+
+def in_time(steps: int, every: int | None) -> str:
+    """The number of steps, and how long they take if a step has a length.
+
+    >>> in_time(36, 3600 * 10**9)
+    '36 steps, 1d12h'
+    """
+    counted = "1 step" if steps == 1 else f"{steps} steps"
+    if every is None:
+        return counted
+    from hushfade.records import duration
+
+    return f"{counted}, {duration.shown(steps * every)}"
 
 
 def posterior(epsilon: float) -> float:
@@ -133,13 +148,13 @@ def _protected(guarantee: Guarantee, person: bool) -> list[str]:
     records = guarantee.records_per_step
     each = "one record" if records == 1 else f"up to {records} records"
     if guarantee.participations == 1:
-        who = f"A person with {each} in one step."
+        limits = f"{each} in one step"
     else:
         apart = f", at least {guarantee.separation} steps apart" * (guarantee.separation > 1)
-        who = f"A person with {each} in each of up to {guarantee.participations} steps{apart}."
+        limits = f"{each} in each of up to {guarantee.participations} steps{apart}"
+    who = f"A person with {limits}."
     if person:
-        many = who.removeprefix("A person with ").removesuffix(".")
-        who = f"Everybody, with all their records. Of each person at most {many} was counted."
+        who = f"Every person, with all their records: hushfade counted {limits} per person."
     if guarantee.neighbours == "add_remove":
         hidden = "It is hidden whether the person is in the data at all, and with which values."
     else:
@@ -167,7 +182,7 @@ def _unprotected(plan: Plan) -> list[str]:
 
 
 def _accuracy(plan: Plan) -> list[str]:
-    n = steps_told(plan)
+    n = reported_steps(plan)
     half = 1.96 * plan.stddev(n)
     true = 10.0 ** max(2, math.ceil(math.log10(5.0 * half)))
     low, high = true - half, true + half

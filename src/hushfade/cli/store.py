@@ -1,15 +1,17 @@
-"""hushfade store: look after a store, beside the process that writes to it."""
+"""hushfade store: check, verify, list, copy or restore a store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-import typer
+from cyclopts import Parameter
 
-from hushfade.cli import console, options
+from hushfade.cli import console
+from hushfade.cli.options import ReportOptions
+from hushfade.cli.options.parameters import OptionGroup, choice, flag, option, option_group
+from hushfade.cli.store_access import Where, check_exists, reader_of, shown
 from hushfade.errors import HushfadeError, InvalidValue, Malformed, Refused
 
 if TYPE_CHECKING:
@@ -17,128 +19,88 @@ if TYPE_CHECKING:
     from hushfade.store import Reader
     from hushfade.store.high_water_mark import Mark
 
-Action = Annotated[
+Action: TypeAlias = Annotated[
     Literal["check", "verify", "ledger", "backup", "restore"],
-    typer.Argument(metavar="ACTION", help="check, verify, ledger, backup or restore."),
+    Parameter(help="What to do."),
 ]
-Where = Annotated[
-    str,
-    typer.Argument(metavar="STORE", help="A SQLite file, or postgresql://... of a database."),
-]
-Kind = Annotated[
-    Literal["dataset", "charge", "lost", "step", "end", "all"] | None,
-    typer.Option(
-        "--kind",
-        help="Which entries `ledger` lists. Without it: all but the steps.",
-        rich_help_panel=options.OUTPUT,
-    ),
-]
-Copy = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Where `backup` writes the copy; it must not exist.",
-        rich_help_panel=options.OUTPUT,
-    ),
-]
-Source = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="BACKUP",
-        help="The copy that `restore` puts in the store's place.",
-        rich_help_panel="Restore",
-    ),
-]
-MarkFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--mark",
-        metavar="FILE",
-        help="Where the store's mark is, for `restore`. STORE.mark, unless it was said otherwise.",
-        rich_help_panel="Restore",
-    ),
-]
-Force = Annotated[
-    bool,
-    typer.Option(
-        "--force",
-        help="Let `restore` replace a store that is whole; what is newer in it is lost.",
-        rich_help_panel="Restore",
-    ),
-]
+
+
+@option_group("Restore")
+class RestoreOptions(OptionGroup):
+    """The options of `restore`."""
+
+    source: Annotated[
+        str | None, option("The backup that replaces the store.", "BACKUP", name="--from")
+    ] = None
+    mark: Annotated[
+        Path | None,
+        option(
+            "The high-water mark of the store.",
+            "FILE",
+            default="STORE.mark",
+        ),
+    ] = None
+    force: Annotated[
+        bool, flag("Replace a store that is intact. Whatever is newer in it is lost.")
+    ] = False
+
+
+@option_group("Output")
+class StoreOutputOptions(ReportOptions):
+    """The options of `ledger` and `backup`."""
+
+    kind: Annotated[
+        Literal["dataset", "charge", "lost", "step", "end", "all"] | None,
+        choice("The entries that ledger lists. Without it: all but the steps."),
+    ] = None
+    output: Annotated[
+        Path | None,
+        option("Where backup writes the copy. The file must not exist.", "FILE", alias="-o"),
+    ] = None
 
 
 def store(
     action: Action,
     where: Where,
-    kind: Kind = None,
-    output: Copy = None,
-    source: Source = None,
-    mark: MarkFile = None,
-    force: Force = False,
-    json: options.Json = False,
+    /,
+    *,
+    restore: RestoreOptions = RestoreOptions(),
+    output: StoreOutputOptions = StoreOutputOptions(),
 ) -> None:
-    """Check, verify, list or copy a store, also while it is in use; or restore a copy.
+    """Check, verify, list or back up a store, also while it is in use; or restore a backup.
 
-    [bold]check[/]: is the database whole, and can every stream go on from it?
-    [bold]verify[/]: is the ledger an unbroken chain, and are the releases those that it names?
-    [bold]ledger[/]: its entries, and what is left of each budget.
-    [bold]backup[/]: a copy of what is committed, to --output.
-    [bold]restore[/]: the copy --from takes the store's place, whole or not at all; nobody may
-    use the store meanwhile.
+    - **check** tests whether the database is intact and every stream can continue from it.
+    - **verify** tests whether the ledger is an unbroken chain and the releases are those it names.
+    - **ledger** lists its entries and what is left of each budget.
+    - **backup** copies what is committed to --output.
+    - **restore** replaces the store with the backup --from. The store must not be in use.
 
-    [cyan]hushfade store verify releases.db[/]
+    `hushfade store verify releases.db`
     """
-    if (action == "backup") != (output is not None):
-        raise InvalidValue("--output must be given for backup, and only there")
-    if (action == "restore") != (source is not None):
-        raise InvalidValue("--from must be given for restore, and only there")
-    if action != "restore" and (mark is not None or force):
-        raise InvalidValue("--mark and --force must be given for restore only")
-    if action != "ledger" and kind is not None:
-        raise InvalidValue("--kind must be given for ledger only")
+    _check_options(action, restore, output)
     with console.progress(f"{action}: {shown(where)}"):
-        if source is not None:
-            found = _restored(where, source, mark, force=force)
+        if restore.source is not None:
+            found = _restored(where, restore.source, restore.mark, force=restore.force)
         else:
-            if output is not None:
-                _free(output)
-            with beside(where) as reader:
-                found = _done(action, reader, output, kind)
-    if json:
+            if output.output is not None:
+                _check_free(output.output)
+            with reader_of(where) as reader:
+                found = _done(action, reader, output)
+    if output.json:
         console.document(found)
     else:
         _print(found)
 
 
-def shown(where: str) -> str:
-    """The store's place as it may be shown: the address of a database has a password."""
-    from hushfade.store.open_store import ELSEWHERE
-
-    if where.startswith(ELSEWHERE):
-        return "the database"
-    if "://" in where:
-        raise InvalidValue("STORE must be a file, or as postgresql://user:password@host:port/name")
-    return where
-
-
-@contextmanager
-def beside(where: str) -> Iterator[Reader]:
-    """The store, read and closed in the end; a file that is not there is not made."""
-    from hushfade.store import Reader
-
-    there(where)
-    with closing(Reader.beside(where)) as reader:
-        yield reader
-
-
-def there(where: str) -> None:
-    """Raise if the store is a file that is not there."""
-    if shown(where) == where and not Path(where).exists():
-        raise console.Failure(f"cannot read {where}: there is no such file", console.Exit.FILE)
+def _check_options(action: str, restore: RestoreOptions, output: StoreOutputOptions) -> None:
+    if (action == "backup") != (output.output is not None):
+        raise InvalidValue("--output must be given for backup, and only for backup")
+    if (action == "restore") != (restore.source is not None):
+        raise InvalidValue("--from must be given for restore, and only for restore")
+    if action != "restore" and (restore.mark is not None or restore.force):
+        raise InvalidValue("--mark and --force must be given for restore only")
+    if action != "ledger" and output.kind is not None:
+        raise InvalidValue("--kind must be given for ledger only")
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -159,8 +121,8 @@ def _print(found: dict[str, Any]) -> None:
         page.print(line, soft_wrap=not page.is_terminal)
 
 
-def _free(output: Path) -> None:
-    """Raise unless a backup can be made there."""
+def _check_free(output: Path) -> None:
+    """Raise unless a backup can be written there."""
     if str(output).startswith(("postgresql:/", "postgres:/")):
         raise InvalidValue("--output must be a file")
     if output.exists():
@@ -169,19 +131,18 @@ def _free(output: Path) -> None:
         raise console.Failure(f"there is no directory {output.parent}", console.Exit.FILE)
 
 
-def _done(action: str, reader: Reader, output: Path | None, kind: str | None) -> dict[str, Any]:
-    match action:
-        case "check":
-            reader.check()
-            return {"said": "The database is whole, and every stream can go on from it."}
-        case "backup":
-            assert output is not None
-            reader.backup(output)
-            return {"said": f"Written: {output}. With it alone a store opens as a new epoch only."}
+def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, Any]:
+    kind, copy = output.kind, output.output
+    if action == "check":
+        reader.check()
+        return {"said": "The database is intact, and every stream can continue from it."}
+    if copy is not None:
+        reader.backup(copy)
+        return {"said": f"Written: {copy}. With it alone a store opens as a new epoch only."}
     entries = reader.verify()
     found: dict[str, Any] = {
         "said": f"The ledger's {entries} entries are an unbroken chain; the releases are its own.",
-        "budgets": [_told(account) for account in reader.accounts().values()],
+        "budgets": [_budget(account) for account in reader.accounts().values()],
     }
     if action == "ledger":
         found["entries"] = [
@@ -193,7 +154,7 @@ def _done(action: str, reader: Reader, output: Path | None, kind: str | None) ->
     return found
 
 
-def _told(account: Account) -> dict[str, Any]:
+def _budget(account: Account) -> dict[str, Any]:
     from hushfade.privacy.guarantee import epsilon_of
 
     return {
@@ -220,7 +181,7 @@ def _restored(where: str, source: str, mark: Path | None, *, force: bool) -> dic
         )
     if "://" in source:
         raise InvalidValue("--from must be a file, as hushfade store backup writes it")
-    there(source)
+    check_exists(source)
     place, known = Path(where), mark_of(where, mark).read()
     if place.exists() and place.samefile(source):
         raise InvalidValue("--from must be another file than the store")
@@ -274,7 +235,7 @@ def _examined(made: Path, mark: Mark | None) -> tuple[int, bool]:
 
     with closing(connected(made)) as database:
         if not {"meta", "ledger"} <= database.tables():
-            raise Malformed("a backup must be a store, got a database of something else")
+            raise Malformed("a backup must be a store, but this is a database of something else")
         schema.migrate(database)
         reader = Reader(database)
         reader.check()
@@ -282,6 +243,6 @@ def _examined(made: Path, mark: Mark | None) -> tuple[int, bool]:
         if mark is None:
             return entries, entries == 0
         if mark.store != schema.name(database):
-            raise Refused("a backup must be of this store, got another than the mark is of")
+            raise Refused("a backup must be of this store, but the mark belongs to another")
         last = (entry.digest for entry in reader.entries() if entry.number == mark.number)
         return entries, next(last, None) == mark.digest

@@ -79,7 +79,8 @@ def checked(noise: object) -> Travelling:
         raise InvalidType("noise must be a KeyFile: KeyFile(path, stream=...)")
     raise InvalidType(
         "noise must be a KeyFile where a task may run again: fresh noise would be drawn twice for "
-        f"one step, got {type(noise).__name__}"
+        "one step",
+        got=type(noise).__name__,
     )
 
 

@@ -63,15 +63,15 @@ class KeyedNoise:
 
     def __init__(self, key: bytes, *, stream: str, epoch: int = 0) -> None:
         if not isinstance(key, bytes | bytearray):
-            raise InvalidType(f"key must be bytes, got {type(key).__name__}")
+            raise InvalidType("key must be bytes", got=type(key).__name__)
         if len(key) != 32:
-            raise InvalidValue(f"key must have 32 bytes, got {len(key)}")
+            raise InvalidValue("key must have 32 bytes", got=len(key))
         if len(set(key)) < 8:
             raise InvalidValue("key must be random: use KeyedNoise.new_key() or secrets")
         if not isinstance(stream, str):
-            raise InvalidType(f"stream must be a str, got {type(stream).__name__}")
+            raise InvalidType("stream must be a str", got=type(stream).__name__)
         if not stream:
-            raise InvalidValue("stream must have a name, got ''")
+            raise InvalidValue("stream must have a name", got="''")
         try:
             stream.encode()
         except UnicodeEncodeError:
@@ -89,7 +89,7 @@ class KeyedNoise:
     def from_file(cls, path: str | os.PathLike[str], *, stream: str, epoch: int = 0) -> KeyedNoise:
         """The key in a file of 32 bytes that only its owner can read (mode 0600 or 0400)."""
         if Path(path).is_symlink():
-            raise InvalidValue("the key file must be a regular file, got a link")
+            raise InvalidValue("the key file must be a regular file", got="a link")
         # nor one that takes the file's place now; and a pipe must not wait
         plainly = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(Path(path), os.O_RDONLY | plainly)
@@ -100,7 +100,9 @@ class KeyedNoise:
             mode = stat.S_IMODE(status)
             if mode & 0o077:
                 raise InvalidValue(
-                    f"the key file must have mode 0600, got {mode:04o}: chmod 600 {path}"
+                    "the key file must have mode 0600",
+                    got=f"{mode:04o}",
+                    remedy=f"chmod 600 {path}",
                 )
             return cls(os.read(descriptor, 64), stream=stream, epoch=epoch)
         finally:
@@ -159,7 +161,7 @@ def checked(noise: NoiseSource | None) -> NoiseSource:
     if noise is None:
         return FreshNoise()
     if not (hasattr(noise, "bound") and hasattr(noise, "identity")):
-        raise InvalidType(f"noise must be a noise source, got {type(noise).__name__}")
+        raise InvalidType("must be a noise source", argument="noise", got=type(noise).__name__)
     return noise
 
 

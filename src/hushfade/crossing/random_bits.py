@@ -44,9 +44,13 @@ class Drawer:
         Cost: about 4 µs a call and 5 to 7 ns a draw.
         """
         if not (steps >= 0 and 0 <= step <= _STEPS - steps):
-            raise InvalidValue(f"steps must lie within 0 to 2^62, got {step} to {step + steps}")
+            raise InvalidValue(
+                "must lie within 0 to 2^62", argument="steps", got=f"{step} to {step + steps}"
+            )
         if not (lanes >= 0 and 0 <= lane <= _LANES - lanes):
-            raise InvalidValue(f"lanes must lie within 0 to 2^47, got {lane} to {lane + lanes}")
+            raise InvalidValue(
+                "must lie within 0 to 2^47", argument="lanes", got=f"{lane} to {lane + lanes}"
+            )
         if self._fresh and os.getpid() != self._process:
             # a forked child must not repeat its parent's noise
             self.__init__(os.urandom(32), fresh=True)  # type: ignore[misc]

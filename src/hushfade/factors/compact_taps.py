@@ -73,12 +73,12 @@ def compact(
     (2, 1.817)
     """
     if not isinstance(decay, Decay):
-        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+        raise InvalidType("decay must be a decay", got=type(decay).__name__)
     steps = ENDLESS if horizon is None else check.count(horizon=horizon, most=1 << 40)
     if horizon is None and not decay.horizon_free:
         raise Diverges(f"horizon must be given: {decay!r} is not known to be horizon-free")
     if not check.positive(loss=loss) >= 1e-6:
-        raise InvalidValue(f"loss must be >= 1e-6, got {loss!r}")
+        raise InvalidValue("loss must be >= 1e-6", got=repr(loss))
     if order is not None:
         order = check.count(order=order, least=0, most=MOST)
     goal = _goal(decay, steps)
@@ -89,7 +89,7 @@ def compact(
             return Factorization(decay, taps, horizon)
         first, best = first or taps, min(best, price)
     if order is None or first is None:
-        raise InvalidValue(f"loss must be >= {best:.2g} with {MOST} exponentials, got {loss!r}")
+        raise InvalidValue(f"loss must be >= {best:.2g} with {MOST} exponentials", got=repr(loss))
     return Factorization(decay, first, horizon)
 
 
@@ -118,7 +118,8 @@ def _goal(decay: Decay, steps: int) -> _Goal:
     if not decay.completely_monotone:
         raise InvalidValue(
             "decay must be completely monotone or a sliding window, for its square root to be "
-            f"near a few exponentials, got {decay!r}"
+            "near a few exponentials",
+            got=repr(decay),
         )
     f = _exponentials(decay, steps)
     # √g itself, by so many exponentials that its error factor, being stationary there, is right
@@ -147,7 +148,7 @@ def _exponentials(decay: Decay, steps: int) -> Exponentials:
                 w, s = part.weights(1), np.full(1, np.inf)
             case _:
                 name = type(part).__name__
-                raise InvalidType(f"a decay of your own cannot be fitted, got {name}")
+                raise InvalidType("a decay of your own cannot be fitted", got=name)
         total += weight * float(np.sum(w))
         weights.append(weight * w * np.exp(-s))
         fades.append(-np.expm1(-s))

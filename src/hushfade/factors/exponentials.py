@@ -38,8 +38,8 @@ class Exponentials(_Terms):
         shapes = [column.shape for column in columns]
         if not shapes[0] == shapes[1] == (len(columns[0]),):
             raise InvalidValue(
-                "weights and fades must be two columns of one length, "
-                f"got shapes {shapes[0]} and {shapes[1]}"
+                "weights and fades must be two columns of one length",
+                got=f"shapes {shapes[0]} and {shapes[1]}",
             )
         for column in columns:
             column.flags.writeable = False
@@ -74,11 +74,13 @@ class Exponentials(_Terms):
         """
         q, omega = self.fades, self.weights
         if not np.all(omega > 0):
-            raise InvalidValue(f"weights must be > 0, got {omega}")
+            raise InvalidValue("must be > 0", argument="weights", got=omega)
         if not (np.all(q >= 0) and np.all(np.diff(q, append=1.0) > 0)):
-            raise InvalidValue(f"fades must rise within [0, 1), got {q}")
+            raise InvalidValue("fades must rise within [0, 1)", got=q)
         if not (last := 1.0 - float(np.sum(omega / (2.0 - q)))) > 0:
-            raise Unstable(f"c(-1) must be > 0, got {last:.3g}: 1/c would grow for ever")
+            raise Unstable(
+                "c(-1) must be > 0", got=f"{last:.3g}", remedy="1/c would grow without bound"
+            )
         if not len(self):
             return self
         root = np.vstack([np.diag(np.sqrt(q)), np.sqrt(omega)])
@@ -173,9 +175,9 @@ def power_sum(power: float, steps: int, tolerance: float = 1e-9) -> tuple[Column
     c, steps = check.positive(power=power), check.count(steps=steps)
     tolerance = check.positive(tolerance=tolerance)
     if not c <= 500:
-        raise InvalidValue(f"power must be <= 500, got {c!r}")
+        raise InvalidValue("must be <= 500", argument="power", got=repr(c))
     if not 1e-13 <= tolerance <= 1e-2:
-        raise InvalidValue(f"tolerance must be in [1e-13, 0.01], got {tolerance!r}")
+        raise InvalidValue("tolerance must be in [1e-13, 0.01]", got=repr(tolerance))
     part, scale, h = math.log(tolerance / 4), math.lgamma(c), 1.0
     while math.log(2.0) + loggamma(c + 2j * math.pi / h).real - scale > part:
         h *= 0.98

@@ -313,7 +313,7 @@ def unbounded_counting(beta: float = 0.6) -> Factorization:
 
 def _decay(decay: Decay) -> Decay:
     if not isinstance(decay, Decay):
-        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+        raise InvalidType("decay must be a decay", got=type(decay).__name__)
     return decay
 
 

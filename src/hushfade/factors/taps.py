@@ -65,7 +65,7 @@ class CountingTaps:
 
     def __post_init__(self) -> None:
         if not check.real(beta=self.beta) > 0.5:
-            raise InvalidValue(f"beta must be > 0.5, got {self.beta!r}")
+            raise InvalidValue("must be > 0.5", argument="beta", got=repr(self.beta))
 
     def first(self, n: int) -> Column:
         return _counting(self.beta, n)
@@ -98,7 +98,7 @@ class ListedTaps(_Listed):
     def __init__(self, values: Column) -> None:
         column = check.coefficients(right=values)
         if not column[0] != 0:
-            raise InvalidValue(f"right must start with a tap != 0, got {column[0]}")
+            raise InvalidValue("must start with a tap != 0", argument="right", got=column[0])
         super().__init__(_sealed(column[: _support(column)]))
 
     @property
@@ -125,7 +125,9 @@ class IntegerTaps(_Integers):
         bits = check.count(bits=bits, least=0, most=40)
         column = np.array(integers, dtype=np.int64)
         if not column[0] > 0:
-            raise InvalidValue(f"bits must leave the first tap > 0, got bits = {bits}")
+            raise InvalidValue(
+                "must leave the first tap > 0", argument="bits", got=f"bits = {bits}"
+            )
         super().__init__(_sealed(column[: _support(column)]), bits)
 
     @property

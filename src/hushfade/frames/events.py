@@ -84,7 +84,7 @@ def released_events(
     made = planned(cast(TotalsArguments, given), declared(own["key"], own["keys"]))
     skip_empty = False if own["skip_empty"] is None else own["skip_empty"]
     if not isinstance(skip_empty, bool):
-        raise InvalidType(f"skip_empty must be a bool, got {type(skip_empty).__name__}")
+        raise InvalidType("must be a bool", argument="skip_empty", got=type(skip_empty).__name__)
     reader = Reader(made, columns, hours, time_unit=own["time_unit"], skip_empty=skip_empty)
     confidence = 0.95 if own["confidence"] is None else own["confidence"]
     meaning = Meaning(made.keys, hours.zoned, confidence)
@@ -117,10 +117,12 @@ def _arrow(series: Any, to_arrow: Callable[[Any], Values], name: str) -> Values:
 
 def _check_names(columns: Columns) -> None:
     if columns.time is None:  # all records would be in one step
-        raise InvalidType("time must be the name of a column, got None")
+        raise InvalidType("time must be the name of a column", got="None")
     for role, name in columns.roles().items():
         if not isinstance(name, str):
-            raise InvalidType(f"{role} must be the name of a column, got {type(name).__name__}")
+            raise InvalidType(
+                "must be the name of a column", argument=role, got=type(name).__name__
+            )
 
 
 _OWN = (

@@ -25,7 +25,7 @@ def owns(data: object) -> bool:
 def column(series: Any) -> Column:
     """The Series, read.  NaN in a numpy column is pandas' null; a nullable column has its own."""
     if not owns(series):  # a frame may have two columns of one name
-        raise InvalidType(f"the column must be a Series, got {type(series).__name__}")
+        raise InvalidType("the column must be a Series", got=type(series).__name__)
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
         check_kind(dtype.kind, dtype)

@@ -46,7 +46,7 @@ def column(series: pl.Series) -> Column:
 def of_arrow(data: Any) -> pl.Series:
     """The Series of an object with Arrow's C interface.  Tables become structs, refused later."""
     if isinstance(data, pl.DataFrame):
-        raise InvalidType("data must be one column, got a DataFrame")
+        raise InvalidType("data must be one column", got="a DataFrame")
     return pl.Series(data)
 
 

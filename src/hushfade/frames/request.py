@@ -84,7 +84,7 @@ def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Req
     plan, noise = planned(arguments, keys), arguments.get("noise")
     empty_steps = arguments.get("empty_steps", False)
     if not isinstance(empty_steps, bool):
-        raise InvalidType(f"empty_steps must be a bool, got {type(empty_steps).__name__}")
+        raise InvalidType("empty_steps must be a bool", got=type(empty_steps).__name__)
     replaced = empty_steps and plan.guarantee.neighbours == "replace"
     if replaced and not plan.grid.low <= 0.0 <= plan.grid.high:
         raise InvalidValue(
@@ -132,7 +132,7 @@ def declared(key: str | None, keys: Iterable[str] | None) -> tuple[str, ...] | N
             "keys must be declared, as a list: which keys occur in the data may itself be secret"
         )
     if key in _BESIDE:
-        raise InvalidValue(f"key must not be named {', '.join(_BESIDE)}, got {key!r}")
+        raise InvalidValue(f"key must not be named {', '.join(_BESIDE)}", got=repr(key))
     return tuple(keys)
 
 
@@ -148,13 +148,13 @@ def total_column(data: object) -> Column:
 
 def _sequence(data: object) -> object:
     if not isinstance(data, np.ndarray | list | tuple):
-        raise InvalidType(f"data must be a column of numbers, got {type(data).__name__}")
+        raise InvalidType("must be a column of numbers", argument="data", got=type(data).__name__)
     return data
 
 
 def _column(values: NDArray[Any]) -> Column:
     if values.ndim != 1:
-        raise InvalidValue(f"data must be one column, got {values.ndim} dimensions")
+        raise InvalidValue("must be one column", argument="data", got=f"{values.ndim} dimensions")
     return Column(values, np.zeros(len(values), dtype=np.bool_))
 
 
@@ -162,8 +162,9 @@ def check_kind(kind: str, shown: object) -> None:
     """Raise unless the column's numpy kind is one of integers or floats."""
     if kind not in ("i", "u", "f"):
         raise InvalidType(
-            f"a column must have integers or floats of at most 64 bits, got {shown}: cast it, so "
-            "that it is said what a record counts"
+            "a column must have integers or floats of at most 64 bits",
+            got=shown,
+            remedy="cast it, so that it is clear what a record counts",
         )
 
 
@@ -185,4 +186,6 @@ def _by_key(units: Signed, labels: Iterable[object], plan: Plan) -> Signed:
 def _none(bad: NDArray[np.bool_], rule: str) -> None:
     rows = np.flatnonzero(bad)
     if len(rows):
-        raise InvalidValue(f"{rule}, got {len(rows)} that break this, the first in row {rows[0]}")
+        raise InvalidValue(
+            f"{rule}", got=f"{len(rows)} that break this, the first in row {rows[0]}"
+        )

@@ -103,12 +103,12 @@ def _checked(given: dict[str, Any], keys: Iterable[str] | None) -> Plan:
     """The plan that was given, if it fits and nothing else contradicts it."""
     found = given["plan"]
     if not isinstance(found, Plan):
-        raise InvalidType(f"plan must be a Plan, got {type(found).__name__}")
+        raise InvalidType("plan must be a Plan", got=type(found).__name__)
     others = sorted(set(given) - {"plan"})
     if others:
         raise InvalidType(f"plan and {others[0]} exclude each other: the plan says it")
     if keys is None and not found.grid.scalar:
-        raise InvalidValue("plan must release one number a step, got one with keys or a width")
+        raise InvalidValue("plan must release one number a step", got="one with keys or a width")
     if keys is not None and found.keys != tuple(keys):
         raise InvalidValue("plan must have the keys that are given, in their order")
     return found
@@ -118,7 +118,7 @@ def _decay(given: dict[str, Any], every: int | None) -> Decay:
     named = [name for name in _DECAYS if name in given]
     if len(named) != 1:
         got = " and ".join(named) or "none"
-        raise InvalidType(f"one of {', '.join(_DECAYS)} must be given, got {got}")
+        raise InvalidType(f"one of {', '.join(_DECAYS)} must be given", got=got)
     name = named[0]
     value = given[name]
     match name:
@@ -133,7 +133,7 @@ def _decay(given: dict[str, Any], every: int | None) -> Decay:
         case "weights":
             return CustomDecay(value)
     if not isinstance(value, Decay):
-        raise InvalidType(f"decay must be a decay, got {type(value).__name__}")
+        raise InvalidType("decay must be a decay", got=type(value).__name__)
     return value
 
 

@@ -63,7 +63,7 @@ def multiply(a: Column, b: Column) -> Column:
     """
     a, b = check.coefficients(a=a), check.coefficients(b=b)
     if len(a) != len(b):
-        raise InvalidValue(f"a and b must have one length, got {len(a)} and {len(b)}")
+        raise InvalidValue("a and b must have one length", got=f"{len(a)} and {len(b)}")
     n = len(a)
     width = _width(n)
     u, v = _padded(a, width), _padded(b, width)
@@ -89,7 +89,7 @@ def inverse(f: Column) -> Column:
     """
     f = check.coefficients(f=f)
     if not f[0] != 0:
-        raise InvalidValue(f"f must start with a coefficient != 0, got {f[0]}")
+        raise InvalidValue("f must start with a coefficient != 0", got=f[0])
     n = len(f)
     width = _width(n)
     g = single(_padded(f, width))
@@ -121,7 +121,7 @@ def square_root(f: Column) -> Column:
     """
     f = check.coefficients(f=f)
     if not f[0] > 0:
-        raise InvalidValue(f"f must start with a coefficient > 0, got {f[0]}")
+        raise InvalidValue("f must start with a coefficient > 0", got=f[0])
     n = len(f)
     g = _padded(f, _width(n))
     h = _base(f, _decimal_square_root)
@@ -156,7 +156,7 @@ def power(f: Column, p: float) -> Column:
     """
     f, p = check.coefficients(f=f), check.real(p=p)
     if not f[0] > 0:
-        raise InvalidValue(f"f must start with a coefficient > 0, got {f[0]}")
+        raise InvalidValue("f must start with a coefficient > 0", got=f[0])
     if p in (-1.0, 0.5):
         return inverse(f) if p == -1.0 else square_root(f)
     n = len(f)

@@ -54,4 +54,4 @@ def _told_apart(chapters: Iterable[Written]) -> None:
     names = Counter(block.name for block in blocks if isinstance(block, Table | Figure))
     twice = [name for name, count in names.items() if count > 1]
     if twice:
-        raise InvalidValue(f"names of tables and figures must be unique, got {twice} twice")
+        raise InvalidValue("names of tables and figures must be unique", got=f"{twice} twice")

@@ -41,7 +41,7 @@ class Table:
         widths = {len(row) for row in self.rows}
         if widths != {len(self.columns)}:
             raise InvalidValue(
-                f"rows must have {len(self.columns)} cells in {self.name}, got {widths}"
+                f"rows must have {len(self.columns)} cells in {self.name}", got=widths
             )
 
 
@@ -196,7 +196,7 @@ def _block(found: dict[str, Any]) -> Block:
             return Table(columns=tuple(found.pop("columns")), rows=rows, **found)
         case "Figure":
             return Figure(panels=tuple(map(_panel, found.pop("panels"))), **found)
-    raise InvalidValue(f"kind must be of a block, got {kind!r}")
+    raise InvalidValue("kind must be of a block", got=repr(kind))
 
 
 def _panel(found: dict[str, Any]) -> Panel:

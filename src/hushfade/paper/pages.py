@@ -64,16 +64,21 @@ def write(
         drawn = draw(figure)
         for ending in ("svg", "png"):
             write_picture(drawn, directory / "figures" / f"{figure.name}.{ending}")
-    _csv(directory / "data" / "claims.csv", ("chapter", *CLAIMS), listed(chapters))
+    rows = (tuple(row.values()) for row in claim_rows(chapters))
+    _csv(directory / "data" / "claims.csv", ("chapter", *CLAIMS), rows)
     text = markdown(extent, chapters)
     for name, page in zip(PAGES, (text, web(TITLE, text, directory)), strict=True):
         with whole(directory / name) as file:
             file.write_text(page, encoding="utf-8")
 
 
-def listed(chapters: Iterable[Written]) -> list[tuple[str, ...]]:
-    """Every claim with its chapter, under ('chapter', *CLAIMS)."""
-    return [(chapter.name, *cells(claim)) for chapter in chapters for claim in claims([chapter])]
+def claim_rows(chapters: Iterable[Written]) -> list[dict[str, str]]:
+    """Every claim, with the columns 'chapter' and CLAIMS."""
+    return [
+        {"chapter": chapter.name, **dict(zip(CLAIMS, cells(claim), strict=True))}
+        for chapter in chapters
+        for claim in claims([chapter])
+    ]
 
 
 def claims(chapters: Iterable[Written]) -> list[Claim]:

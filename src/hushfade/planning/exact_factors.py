@@ -32,18 +32,24 @@ def check_method(method: object) -> None:
     """Raise unless it is the name of a method."""
     if method not in get_args(Method):
         raise InvalidValue(
-            "method must be square_root, normalized, unbounded or a Factorization "
-            f"(of a baseline: baseline.pair()), got {str(method)[:60]!r}"
+            "must be square_root, normalized, unbounded or a Factorization "
+            "(of a baseline: baseline.pair())",
+            argument="method",
+            got=repr(str(method)[:60]),
         )
 
 
 def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorization:
     if pair.decay != decay:
-        raise InvalidValue(f"method must be a pair for the plan's decay, got {pair.decay!r}")
+        raise InvalidValue(
+            "must be a pair for the plan's decay", argument="method", got=repr(pair.decay)
+        )
     if horizon is not None:
         check.count(horizon=horizon, most=pair.horizon)
         if pair.gain is not None and horizon != pair.horizon:
-            raise InvalidValue(f"horizon must be the pair's own, {pair.horizon}, got {horizon}")
+            raise InvalidValue(
+                f"must be the pair's own, {pair.horizon}", argument="horizon", got=horizon
+            )
         pair = replace(pair, horizon=horizon)
     if pair.horizon is None:
         pair.taps.energy()  # raises where the noise would grow for ever
@@ -61,17 +67,21 @@ def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
     root = factorization.square_root(decay, horizon)  # checks decay and horizon
     if method == "normalized":
         if horizon is None:
-            raise InvalidValue("horizon must be given for method='normalized'")
+            raise InvalidValue("must be given for the method 'normalized'", argument="horizon")
         return factorization.normalized(decay, horizon)
     if method == "unbounded":
         if not isinstance(decay, NoDecay):
-            raise InvalidValue("method='unbounded' is for NoDecay(): other decays need no horizon")
+            raise InvalidValue(
+                "must not be 'unbounded': that is for NoDecay(), other decays need no horizon",
+                argument="method",
+            )
         if horizon is not None:
-            raise InvalidValue("horizon must not be given for method='unbounded'")
+            raise InvalidValue("must not be given for the method 'unbounded'", argument="horizon")
         return factorization.unbounded_counting()
     if horizon is None and not decay.horizon_free:
         raise Diverges(
-            f"horizon must be given: {decay!r} is not known to be horizon-free"
-            + (" (or method='unbounded')" if isinstance(decay, NoDecay) else "")
+            f"must be given: {decay!r} is not known to be horizon-free"
+            + (" (or use the method 'unbounded')" if isinstance(decay, NoDecay) else ""),
+            argument="horizon",
         )
     return root

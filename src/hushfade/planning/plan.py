@@ -20,6 +20,7 @@ from hushfade.decay import Decay
 from hushfade.errors import InvalidValue
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
+from hushfade.numerics.root_finding import root_of
 from hushfade.planning import noise_scale
 from hushfade.planning.certificate import Certificate, certificate
 from hushfade.planning.cost import Cost, cost
@@ -115,13 +116,12 @@ class Plan:
         The union bound with each step's own deviation s_t: the b with Σ_t 2Φ(-b/s_t) = failure.
         For equal s_t about s √(2 ln(n/failure)); never the paper's s √(ln n), which is too small.
         """
-        from scipy.optimize import brentq
         from scipy.special import ndtr
 
         failure = check.probability(failure=failure)
         s = self.stddevs(n)
         top = float(np.max(s)) * math.sqrt(2.0 * math.log(2.0 * n / failure))
-        return float(brentq(lambda b: float(np.sum(2 * ndtr(-b / s))) - failure, 0.0, top))
+        return root_of(lambda b: float(np.sum(2 * ndtr(-b / s))) - failure, 0.0, top)
 
     def error_factor(self, n: int) -> float:
         """‖L‖·‖R‖ over the first n steps, of the taps in use."""
@@ -223,9 +223,10 @@ def sized(plan: Plan) -> Plan:
     """The plan with the largest total that int64 can carry, if the noise fits its tables."""
     if not 8.0 <= plan.sigma <= 2.0**34:
         raise InvalidValue(
-            "resolution must put the noise between 8 and 2^34 grid units, "
-            f"got {plan.sigma:.3g} with resolution = {plan.grid.resolution!r}: "
-            "give another resolution, to which each record is then rounded"
+            "must put the noise between 8 and 2^34 grid units",
+            argument="resolution",
+            got=f"{plan.sigma:.3g} units with a resolution of {plan.grid.resolution!r}",
+            remedy="give another resolution, to which each record is then rounded",
         )
     reach = sum(abs(value) * length for value, length in zip(*plan.taps.pieces, strict=True))
     if plan.pair.integer_gain is not None:

@@ -71,7 +71,7 @@ def _hashed(document: dict[str, Any]) -> bytes:
 def read(text: str | bytes) -> Plan:
     """The plan of a document; every field is checked, and the digest."""
     if len(text) > _LIMIT:
-        raise InvalidValue(f"the plan must have at most {_LIMIT} characters, got {len(text)}")
+        raise InvalidValue(f"the plan must have at most {_LIMIT} characters", got=len(text))
     try:
         document = json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
     except (ValueError, RecursionError) as error:
@@ -196,7 +196,7 @@ def _plan(document: dict[str, Any]) -> Plan:
         raise InvalidValue(_DIFFERS)
     loss = check.real(loss=document["reported"]["loss"])
     if not -1.0 < loss < 1e6:
-        raise InvalidValue(f"loss must be in (-1, 1e6), got {loss!r}")
+        raise InvalidValue("must be in (-1, 1e6)", argument="loss", got=repr(loss))
     return _made(document, guarantee, None if gain is None else gain["value"], loss, None)
 
 
@@ -268,7 +268,7 @@ def decay_document(decay: Decay) -> dict[str, Any]:
             parts = [{"weight": w, "decay": decay_document(part)} for w, part in decay.parts]
             return {"kind": "mixture", "parts": parts}
         case _:
-            raise InvalidType(f"only built-in decays can be written, got {type(decay).__name__}")
+            raise InvalidType("only built-in decays can be written", got=type(decay).__name__)
 
 
 def decay_from(document: dict[str, Any]) -> Decay:
@@ -298,4 +298,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> Any:
-    raise InvalidValue(f"the plan must have finite numbers, got {name}")
+    raise InvalidValue("the plan must have finite numbers", got=name)

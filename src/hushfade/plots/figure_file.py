@@ -25,13 +25,13 @@ def write(figure: Figure, path: str | Path) -> None:
     from matplotlib.figure import Figure
 
     if not isinstance(figure, Figure):
-        raise InvalidType(f"figure must be a matplotlib Figure, got {type(figure).__name__}")
+        raise InvalidType("figure must be a matplotlib Figure", got=type(figure).__name__)
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in (".png", ".svg"):
-        raise InvalidValue(f"path must end in .png or .svg, got {target.name!r}")
+        raise InvalidValue("path must end in .png or .svg", got=repr(target.name))
     if not target.parent.is_dir():
-        raise InvalidValue(f"path must be in an existing directory, got {str(target)!r}")
+        raise InvalidValue("path must be in an existing directory", got=repr(str(target)))
     silent = {"Software": None} if ending == ".png" else {"Date": None, "Creator": None}
     drawn = io.BytesIO()
     # the salt names an SVG's clip paths and markers, which would be random without it

@@ -29,7 +29,7 @@ def plans(plans: Mapping[str, Plan], steps: int | None = None) -> Figure:
     meant, 1000 steps for plans that have none; a plan with a shorter horizon ends there.
     """
     if not plans:
-        raise InvalidValue("plans must hold one plan at least, got none")
+        raise InvalidValue("plans must hold one plan at least", got="none")
     longest = max(plan.horizon or STEPS for plan in plans.values())
     n = longest if steps is None else check.count(steps=steps)
     kinds = {style.terms(plan.decay, plan.guarantee) for plan in plans.values()}

@@ -55,17 +55,19 @@ def series(
 
     confidence = check.real(confidence=confidence)
     if not 0 < confidence < 1:
-        raise InvalidValue(f"confidence must be in (0, 1), got {confidence!r}")
+        raise InvalidValue("must be in (0, 1)", argument="confidence", got=repr(confidence))
     clock = _clock(times)
     released, s = _columns(values=values), check.coefficients(stddevs=stddevs)
     for name, length in (("values", len(released)), ("stddevs", len(s))):
         if length != len(clock.x):
-            raise InvalidValue(f"{name} must have one row a time, {len(clock.x)}, got {length}")
+            raise InvalidValue(
+                f"must have one row a time, {len(clock.x)}", argument=name, got=length
+            )
     if not float(np.min(s)) >= 0:
-        raise InvalidValue(f"stddevs must be >= 0, got {float(np.min(s))!r}")
+        raise InvalidValue("stddevs must be >= 0", got=repr(float(np.min(s))))
     true = None if truth is None else _columns(truth=truth)
     if true is not None and true.shape != released.shape:
-        raise InvalidValue(f"truth must have the shape {released.shape}, got {true.shape}")
+        raise InvalidValue(f"truth must have the shape {released.shape}", got=true.shape)
     names = _names(keys, released.shape[1])
     shown = min(len(names), MOST_KEYS)
     margin = float(-ndtri((1.0 - confidence) / 2.0)) * s
@@ -181,30 +183,30 @@ def _clock(times: ArrayLike | Sequence[date]) -> _Clock:
         found = _calendar(array)
     back = np.flatnonzero(np.diff(found.x) < 0)
     if back.size:
-        raise InvalidValue(f"times must not descend, got an earlier one at index {back[0] + 1}")
+        raise InvalidValue("times must not descend", got=f"an earlier one at index {back[0] + 1}")
     return found
 
 
 def _calendar(array: NDArray[Any]) -> _Clock:
     if array.ndim != 1:
-        raise InvalidValue(f"times must have one dimension, got shape {array.shape}")
+        raise InvalidValue("times must have one dimension", got=f"shape {array.shape}")
     if not array.size:
-        raise InvalidValue(f"times must not be empty, got shape {array.shape}")
+        raise InvalidValue("times must not be empty", got=f"shape {array.shape}")
     zone: tzinfo | None = None
     if array.dtype.kind != "M":
         for place, time in enumerate(array):
             # pandas' NaT is a datetime of the year nan
             if not (isinstance(time, date) and time.year >= 1):
                 raise InvalidType(
-                    "times must be step numbers or dates and times, "
-                    f"got {type(time).__name__} at index {place}"
+                    "times must be step numbers or dates and times",
+                    got=f"{type(time).__name__} at index {place}",
                 )
         zone = getattr(array[0], "tzinfo", None)
         if any((getattr(time, "tzinfo", None) is None) != (zone is None) for time in array):
             raise InvalidValue("times must all have a time zone, or none of them")
     elif np.any(np.isnat(array)):
         missing = int(np.argmax(np.isnat(array)))
-        raise InvalidValue(f"times must be times, got NaT at index {missing}")
+        raise InvalidValue("times must be times", got=f"NaT at index {missing}")
     return _Clock(np.asarray(_dates().date2num(array), dtype=np.float64), True, zone)
 
 
@@ -222,7 +224,9 @@ def _names(keys: Sequence[str] | None, count: int) -> list[str]:
     if isinstance(keys, str) or not all(isinstance(key, str) for key in keys):
         raise InvalidType("keys must be a sequence of str")
     if len(keys) != count:
-        raise InvalidValue(f"keys must be one a column of values, {count}, got {len(keys)}")
+        raise InvalidValue(
+            f"must be one a column of values, {count}", argument="keys", got=len(keys)
+        )
     return list(keys)
 
 

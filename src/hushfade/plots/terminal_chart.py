@@ -88,7 +88,7 @@ def chart(
     margin = max(map(len, numbers.values()))
     across = width - margin - 2
     if across < 8:
-        raise InvalidValue(f"width must leave 8 columns beside the numbers, got {width}")
+        raise InvalidValue("width must leave 8 columns beside the numbers", got=width)
     fine, wide = height * ink.down, across * ink.across
     line = _joined(*_spans(row, row, bottom, top, fine, wide))
     cells = _cells(_dots(*line, fine, wide), ink)
@@ -143,7 +143,9 @@ def _edges(
     least, most = check.coefficients(low=low), check.coefficients(high=high)
     for name, row in (("low", least), ("high", most)):
         if len(row) != n:
-            raise InvalidValue(f"{name} must have as many numbers as values, {n}, got {len(row)}")
+            raise InvalidValue(
+                f"must have as many numbers as values, {n}", argument=name, got=len(row)
+            )
     if not np.all(least <= most):
         raise InvalidValue("low must be <= high at each place")
     return least, most

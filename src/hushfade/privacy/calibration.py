@@ -59,8 +59,9 @@ def mu_of(epsilon: float, delta: float) -> float:
         found = _edge(float(guess), lambda m: _above(e, Decimal(m)) <= budget, outward=1)
     if not found >= _LEAST:
         raise InvalidValue(
-            f"epsilon and delta must allow a mu >= {_LEAST:g}, got {found:.3g}: "
-            "give a larger epsilon or delta"
+            f"epsilon and delta must allow a mu >= {_LEAST:g}",
+            got=f"{found:.3g}",
+            remedy="give a larger epsilon or delta",
         )
     return found
 
@@ -107,7 +108,7 @@ def delta_of(mu: float, epsilon: float) -> float:
     mu = check.positive(mu=mu)
     epsilon = check.real(epsilon=epsilon)
     if not epsilon >= 0:
-        raise InvalidValue(f"epsilon must be >= 0, got {epsilon!r}")
+        raise InvalidValue("must be >= 0", argument="epsilon", got=repr(epsilon))
     a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if a < -5.0:  # here erfcx(a) grows while Φ(-a) is near 1 and nothing cancels
         tail = math.exp(-a * a / 2) * float(erfcx(b / math.sqrt(2.0))) / 2

@@ -68,10 +68,14 @@ class Guarantee:
         check.positive(epsilon=self.epsilon)
         check.probability(delta=self.delta)
         if not isinstance(self.neighbours, str):
-            raise InvalidType(f"neighbours must be a str, got {type(self.neighbours).__name__}")
+            raise InvalidType(
+                "must be a str", argument="neighbours", got=type(self.neighbours).__name__
+            )
         if self.neighbours not in get_args(Neighbours):
             choices = " or ".join(repr(choice) for choice in get_args(Neighbours))
-            raise InvalidValue(f"neighbours must be {choices}, got {self.neighbours!r}")
+            raise InvalidValue(
+                f"must be {choices}", argument="neighbours", got=repr(self.neighbours)
+            )
         check.count(participations=self.participations)
         check.count(separation=self.separation)
         check.count(records_per_step=self.records_per_step, most=2**31)
@@ -81,8 +85,9 @@ class Guarantee:
         declared = self.declared_mu is not None or self.declared_rho is not None
         if declared and delta_above(self.epsilon, mu * (1.0 - _ROUNDING)) > self.delta:
             raise InvalidValue(
-                f"epsilon must be at least {epsilon_of(mu, self.delta):.6g} for this mu and delta, "
-                f"got {self.epsilon!r}"
+                f"must be at least {epsilon_of(mu, self.delta):.6g} for this mu and delta",
+                argument="epsilon",
+                got=repr(self.epsilon),
             )
 
     @cached_property
@@ -232,7 +237,9 @@ def classical_noise_multiplier(epsilon: float, delta: float) -> float:
     """
     epsilon, delta = check.positive(epsilon=epsilon), check.probability(delta=delta)
     if not epsilon < 1:
-        raise InvalidValue(f"epsilon must be < 1 for the classical formula, got {epsilon!r}")
+        raise InvalidValue(
+            "must be < 1 for the classical formula", argument="epsilon", got=repr(epsilon)
+        )
     return math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
 
 
@@ -248,7 +255,9 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
     several = list(parts)
     relations = {part.relation for part in several if isinstance(part, Guarantee)}
     if len(relations) > 1:
-        raise InvalidValue(f"parts must have one relation of neighbours, got {sorted(relations)}")
+        raise InvalidValue(
+            "must have one relation of neighbours", argument="parts", got=sorted(relations)
+        )
     mus = [part.mu if isinstance(part, Guarantee) else check.positive(mu=part) for part in several]
     return math.hypot(*mus) if mus else 0.0
 
@@ -256,7 +265,9 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
 def _translated(mu: float, delta: float) -> float:
     epsilon = epsilon_of(mu, delta)
     if not epsilon > 0:
-        raise InvalidValue(f"delta must be below {delta_of(mu, 0.0):.3g} for this mu, got {delta}")
+        raise InvalidValue(
+            f"must be below {delta_of(mu, 0.0):.3g} for this mu", argument="delta", got=delta
+        )
     return epsilon
 
 

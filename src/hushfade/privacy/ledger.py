@@ -69,7 +69,7 @@ def verified(entries: Iterable[Entry], after: Entry | None = None) -> Entry | No
     for entry in entries:
         number, before = (1, ORIGIN) if last is None else (last.number + 1, last.digest)
         if entry.number != number:
-            raise Malformed(f"the ledger must have an entry {number}, got {entry.number}")
+            raise Malformed(f"the ledger must have an entry {number}", got=entry.number)
         if entry.digest != _digest(before, entry.number, entry.kind, entry.body):
             raise Malformed(f"entry {number} of the ledger must follow from the one before it")
         last = entry

@@ -27,7 +27,7 @@ _TOO_LARGE = "totals must be finite and at most the plan's largest_total"
 def single(total: Any, resolution: float, most: int) -> int:
     """One total in units, from an int or a float."""
     if isinstance(total, bool | np.bool_) or not isinstance(total, Integral | float):
-        raise InvalidType(f"total must be an int or a float, got {type(total).__name__}")
+        raise InvalidType("must be an int or a float", argument="total", got=type(total).__name__)
     number = float(total) if isinstance(total, float) else int(total)
     if not abs(number) <= most * resolution:  # false for nan
         raise InvalidValue(_TOO_LARGE)
@@ -43,7 +43,7 @@ def block(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
     if array.ndim == 1 and lanes == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] != lanes:
-        raise InvalidValue(f"totals must have shape (n, {lanes}), got {array.shape}")
+        raise InvalidValue(f"must have shape (n, {lanes})", argument="totals", got=array.shape)
     if array.dtype.kind == "f" and array.dtype != np.float64:
         raise InvalidType("totals must be integers or float64: shorter floats do not sum exactly")
     units = np.empty(array.shape, dtype=np.int64)
@@ -59,7 +59,7 @@ def row(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
     """The totals of one step, one per lane, in units."""
     array = real_numbers.array(totals, "totals")
     if array.shape != (lanes,):
-        raise InvalidValue(f"totals must have shape ({lanes},), got {array.shape}")
+        raise InvalidValue(f"must have shape ({lanes},)", argument="totals", got=array.shape)
     units: Signed = block(array[None, :], lanes, resolution, most)[0]
     return units
 

@@ -42,10 +42,10 @@ def grid_of(
     `largest_total` is 1 until the plan's taps are known.
     """
     if not isinstance(guarantee, Guarantee):
-        raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
+        raise InvalidType("must be a Guarantee", argument="guarantee", got=type(guarantee).__name__)
     low, high = check.real(low=low), check.real(high=high)
     if not low < high:
-        raise InvalidValue(f"low must be < high, got {low!r} and {high!r}")
+        raise InvalidValue("must be < high", argument="low", got=f"{low!r} and {high!r}")
     if (width is None) != (norm is None):
         raise InvalidType("width and norm go together: vectors need both")
     if keys is not None and width is not None:
@@ -56,32 +56,34 @@ def grid_of(
         low, high = -norm, norm
     span = high - low
     if not math.isfinite(span):
-        raise InvalidValue(f"high - low must be finite, got {low!r} and {high!r}")
+        raise InvalidValue("high - low must be finite", got=f"{low!r} and {high!r}")
     if resolution is None:
         resolution = 2.0 ** (math.floor(math.log2(span)) - 10)
     resolution = check.positive(resolution=resolution)
     if math.frexp(resolution)[0] != 0.5:
-        raise InvalidValue(f"resolution must be a power of two, got {resolution!r}")
+        raise InvalidValue("must be a power of two", argument="resolution", got=repr(resolution))
     lanes = 1 if width is None else check.count(width=width, most=10**8)
     largest = max(abs(low), abs(high)) / resolution
     if not 1.0 <= largest <= 2.0**40:
-        raise InvalidValue(f"resolution must divide the bounds 1 to 2^40 times, got {resolution!r}")
+        raise InvalidValue(
+            "must divide the bounds 1 to 2^40 times", argument="resolution", got=repr(resolution)
+        )
     grid = Grid(low, high, resolution, 1, names, lanes, norm)
     if grid.low_unit == grid.high_unit:
-        raise InvalidValue(f"resolution must be below high - low, got {resolution!r}")
+        raise InvalidValue("must be below high - low", argument="resolution", got=repr(resolution))
     return grid
 
 
 def _names(keys: Iterable[str]) -> tuple[str, ...]:
     if isinstance(keys, str):
-        raise InvalidType("keys must be several names, got one str")
+        raise InvalidType("must be several names", argument="keys", got="one str")
     names = tuple(keys)
     if not names:
-        raise InvalidValue("keys must not be empty")
+        raise InvalidValue("must not be empty", argument="keys")
     if not all(isinstance(name, str) for name in names):
-        raise InvalidType("keys must be str")
+        raise InvalidType("must be str", argument="keys")
     if len(set(names)) != len(names):
-        raise InvalidValue("keys must differ from each other")
+        raise InvalidValue("must differ from each other", argument="keys")
     return names
 
 
@@ -230,7 +232,9 @@ class Grid:
             raise InvalidType("records must be a mapping from key to value or values")
         unknown = sum(key not in self.lane_of for key in given)
         if unknown:
-            raise InvalidValue(f"records must belong to the plan's keys, got {unknown} other keys")
+            raise InvalidValue(
+                "must belong to the plan's keys", argument="records", got=f"{unknown} other keys"
+            )
         return ((self.lane_of[key], of_key) for key, of_key in given.items())
 
 
@@ -238,7 +242,9 @@ def _column(records: Any) -> Floats:
     """A number, or a column of numbers, as a column."""
     numbers = real_numbers.finite(records)
     if numbers.ndim > 1:
-        raise InvalidValue(f"records must be a number or a column, got {numbers.ndim} dimensions")
+        raise InvalidValue(
+            "must be a number or a column", argument="records", got=f"{numbers.ndim} dimensions"
+        )
     return numbers.reshape(-1)
 
 

@@ -36,7 +36,7 @@ def finite(values: Any, name: str = "records") -> Floats:
     """
     floats = nearest(values, name)
     if not np.isfinite(floats).all():
-        raise InvalidValue(f"{name} must be finite numbers, got nan or an infinity")
+        raise InvalidValue("must be finite numbers", argument=name, got="nan or an infinity")
     return floats
 
 
@@ -86,4 +86,4 @@ def _rounded(values: Any, name: str) -> Any:
 def _not_real(numbers: NDArray[Any] | None, name: str) -> InvalidType:
     if numbers is None or numbers.dtype.kind == "O":
         return InvalidType(f"{name} must be real numbers of one shape")
-    return InvalidType(f"{name} must be real numbers, got {numbers.dtype.type.__name__}")
+    return InvalidType("must be real numbers", argument=name, got=numbers.dtype.type.__name__)

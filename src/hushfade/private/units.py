@@ -24,7 +24,7 @@ def single(units: Any, *, most: int) -> int:
     """The total of one step with one lane."""
     if type(units) is not int:
         if not isinstance(units, Integral) or isinstance(units, bool | np.bool_):
-            raise InvalidType(f"units must be an integer, got {type(units).__name__}")
+            raise InvalidType("must be an integer", argument="units", got=type(units).__name__)
         units = int(units)
     if not -most <= units <= most:
         raise InvalidValue(_TOO_LARGE.format(most=most))
@@ -36,7 +36,7 @@ def row(units: Any, *, lanes: int, most: int) -> Signed:
     """The totals of one step, one per lane."""
     totals = _integers(units)
     if totals.shape != (lanes,):
-        raise InvalidValue(f"units must have shape ({lanes},), got {totals.shape}")
+        raise InvalidValue(f"must have shape ({lanes},)", argument="units", got=totals.shape)
     return _bounded(totals, most)
 
 
@@ -46,7 +46,7 @@ def block(units: Any, *, lanes: int, most: int) -> Signed:
     if totals.ndim == 1 and lanes == 1:
         totals = totals[:, None]
     if totals.ndim != 2 or totals.shape[1] != lanes:
-        raise InvalidValue(f"units must have shape (n, {lanes}), got {totals.shape}")
+        raise InvalidValue(f"must have shape (n, {lanes})", argument="units", got=totals.shape)
     return _bounded(totals, most)
 
 
@@ -60,7 +60,7 @@ def _integers(units: Any) -> Signed:
         except OverflowError:
             raise InvalidValue("units must fit into 64 bits") from None
     if array.dtype != np.int64:
-        raise InvalidType(f"units must be int64, got {array.dtype}")
+        raise InvalidType("must be int64", argument="units", got=array.dtype)
     return np.ascontiguousarray(array)
 
 

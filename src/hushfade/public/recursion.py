@@ -110,8 +110,9 @@ def _add(to: Recursion, weight: float, decay: Decay) -> None:
                 _add(to, weight * inner, part)
         case _:
             raise InvalidType(
-                f"a decay of your own cannot be streamed, got {type(decay).__name__}: "
-                "list its weights in a CustomDecay"
+                "a decay of your own cannot be streamed",
+                got=type(decay).__name__,
+                remedy="list its weights in a CustomDecay",
             )
 
 

@@ -31,7 +31,7 @@ class Release(NamedTuple):
 
         confidence = check.real(confidence=confidence)
         if not 0 < confidence < 1:
-            raise InvalidValue(f"confidence must be in (0, 1), got {confidence!r}")
+            raise InvalidValue("must be in (0, 1)", argument="confidence", got=repr(confidence))
         margin = float(-ndtri((1.0 - confidence) / 2.0)) * self.stddev
         return self.value - margin, self.value + margin
 
@@ -52,7 +52,7 @@ class Release(NamedTuple):
     def not_below(self, earlier: Release) -> Release:
         """The value, or the earlier one's where it is less: a count that never falls."""
         if not earlier.step < self.step:
-            raise InvalidValue(f"earlier must be of a step < {self.step}, got {earlier.step}")
+            raise InvalidValue(f"earlier must be of a step < {self.step}", got=earlier.step)
         return self._changed("not_below", _largest(self.value, earlier.value))
 
     def _changed(self, how: str, value: float | Column) -> Release:

@@ -14,10 +14,14 @@ Everything here is private until a stream has released it, counts of dropped rec
 
 from __future__ import annotations
 
-from hushfade.records.batch import Batch, Columns
-from hushfade.records.calendar import Arrival, Calendar, RowOrder
-from hushfade.records.files import batches, tables
-from hushfade.records.step_totals import Counts, Reader, Tally, tally
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hushfade.records.batch import Batch, Columns
+    from hushfade.records.calendar import Arrival, Calendar, RowOrder
+    from hushfade.records.files import batches, tables
+    from hushfade.records.step_totals import Counts, Reader, Tally, tally
 
 __all__ = [
     "Arrival",
@@ -32,3 +36,17 @@ __all__ = [
     "tables",
     "tally",
 ]
+
+_MODULES = {  # loaded when first used: `duration` alone needs neither Arrow nor compiled loops
+    "batch": ("Batch", "Columns"),
+    "calendar": ("Arrival", "Calendar", "RowOrder"),
+    "files": ("batches", "tables"),
+    "step_totals": ("Counts", "Reader", "Tally", "tally"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"hushfade.records.{module}"), name)
+    raise AttributeError(f"module 'hushfade.records' has no attribute {name!r}")

@@ -95,7 +95,9 @@ def instant(text: str, *, name: str) -> tuple[int, bool]:
         except (pa.ArrowInvalid, UnicodeEncodeError):  # half a letter is no time either
             continue
         return int(found[0].as_py()), zone is not None
-    raise InvalidValue(f"{name} must be a time like 2026-01-31T12:00 or 2026-01-31, got {text!r}")
+    raise InvalidValue(
+        "must be a time like 2026-01-31T12:00 or 2026-01-31", argument=name, got=repr(text)
+    )
 
 
 def written(time: object, name: str) -> str:
@@ -103,7 +105,9 @@ def written(time: object, name: str) -> str:
     if isinstance(time, date):  # datetimes are dates, and so are pandas' timestamps
         return time.isoformat()
     if not isinstance(time, str):
-        raise InvalidType(f"{name} must be text, a date or a datetime, got {type(time).__name__}")
+        raise InvalidType(
+            "must be text, a date or a datetime", argument=name, got=type(time).__name__
+        )
     return time
 
 
@@ -126,6 +130,8 @@ def calendar(
         steps, beyond = divmod(last - first, every)
         if beyond or not steps > 0:
             raise InvalidValue(
-                f"end must be a whole number of steps after start, got {start} and {end}"
+                "must be a whole number of steps after start",
+                argument="end",
+                got=f"{start} and {end}",
             )
     return Calendar(first, every, zoned, steps)

@@ -10,7 +10,9 @@ A day is 24 hours, a week 7 days.  Months and years have no fixed length and are
 
 from __future__ import annotations
 
+import math
 import re
+from contextlib import suppress
 from datetime import timedelta
 from fractions import Fraction
 
@@ -41,21 +43,7 @@ def nanoseconds(text: str, *, name: str = "duration") -> int:
     Traceback (most recent call last):
     hushfade.errors.InvalidValue: duration must be like 1h, 90min or 7d, got '1mo'
     """
-    squeezed = text.strip()
-    total, at = Fraction(0), 0
-    while at < len(squeezed):
-        part = _PART.match(squeezed, at)
-        if part is None:
-            raise InvalidValue(f"{name} must be like 1h, 90min or 7d, got {_shown(text)}")
-        total += Fraction(part[1]) * _NANOSECONDS[part[2]]
-        at = part.end()
-        while at < len(squeezed) and squeezed[at] == " ":
-            at += 1
-    if not total > 0:
-        raise InvalidValue(f"{name} must be > 0, got {_shown(text)}")
-    if total.denominator != 1 or total > _LONGEST:
-        raise InvalidValue(f"{name} must be whole nanoseconds, at most 146 years")
-    return int(total)
+    return _whole(_parts(text.strip()), text, name)
 
 
 def step_length(every: object, *, name: str = "every") -> int:
@@ -70,15 +58,16 @@ def step_length(every: object, *, name: str = "every") -> int:
         every = shown(seconds * 10**9 + parts)
     if not isinstance(every, str):
         raise InvalidType(
-            f"{name} must be text such as '1h', or a timedelta, got {type(every).__name__}"
+            "must be text such as '1h', or a timedelta", argument=name, got=type(every).__name__
         )
     return nanoseconds(every, name=name)
 
 
-def steps(text: str, every: int | None, *, name: str) -> Fraction:
-    """How many steps the text says: a plain number as it is, a duration divided by `every`.
+def steps(text: str, every: int | None, *, name: str, step_name: str = "every") -> Fraction:
+    """How many steps the text means: a plain number of steps, or a duration divided by `every`.
 
-    `every` is a step's length in nanoseconds, or None where steps have none.
+    `every` is a step's length in nanoseconds, or None where steps have none.  Errors call the
+    text `name` and the length `step_name`.
 
     >>> steps("36h", nanoseconds("24h"), name="half_life")
     Fraction(3, 2)
@@ -86,26 +75,31 @@ def steps(text: str, every: int | None, *, name: str) -> Fraction:
     squeezed = text.strip()
     if _NUMBER.fullmatch(squeezed):
         found = Fraction(squeezed)
+    elif (total := _parts(squeezed)) is None:
+        raise _no_length(squeezed, name)
     elif every is None:
-        nanoseconds(squeezed, name=name)  # what is no duration either is told so
-        raise InvalidValue(f"{name} must be in steps where a step has no length, got {text!r}")
+        raise InvalidValue(
+            f"must be in steps unless {step_name} is given", argument=name, got=_shown(text)
+        )
     else:
-        found = Fraction(nanoseconds(squeezed, name=name), every)
+        found = Fraction(_whole(total, text, name), every)
     if not found > 0:
-        raise InvalidValue(f"{name} must be > 0, got {_shown(text)}")
+        raise InvalidValue("must be > 0", argument=name, got=_shown(text))
     return found
 
 
-def whole_steps(text: str, every: int | None, *, name: str) -> int:
+def whole_steps(text: str, every: int | None, *, name: str, step_name: str = "every") -> int:
     """The same, refused unless it is a whole number of steps.
 
     >>> whole_steps("7d", nanoseconds("1h"), name="window")
     168
     """
-    found = steps(text, every, name=name)
+    found = steps(text, every, name=name, step_name=step_name)
     if found.denominator != 1:
         raise InvalidValue(
-            f"{name} must be a whole number of steps, got {float(found):g} from {_shown(text)}"
+            "must be a whole number of steps",
+            argument=name,
+            got=f"{float(found):g} from {_shown(text)}",
         )
     return int(found)
 
@@ -122,6 +116,42 @@ def shown(length: int) -> str:
         if count:
             parts.append(f"{count}{unit}")
     return "".join(parts) or "0s"
+
+
+def _parts(text: str) -> Fraction | None:
+    """The sum of numbers with units, in nanoseconds; None if the text is anything else."""
+    total, at = Fraction(0), 0
+    while at < len(text):
+        part = _PART.match(text, at)
+        if part is None:
+            return None
+        total += Fraction(part[1]) * _NANOSECONDS[part[2]]
+        at = part.end()
+        while at < len(text) and text[at] == " ":
+            at += 1
+    return total
+
+
+def _whole(total: Fraction | None, text: str, name: str) -> int:
+    if total is None:
+        raise InvalidValue("must be like 1h, 90min or 7d", argument=name, got=_shown(text))
+    if not total > 0:
+        raise InvalidValue("must be > 0", argument=name, got=_shown(text))
+    if total.denominator != 1 or total > _LONGEST:
+        raise InvalidValue("must be whole nanoseconds, at most 146 years", argument=name)
+    return int(total)
+
+
+def _no_length(text: str, name: str) -> InvalidValue:
+    """The error about a text that is neither a number of steps nor a duration."""
+    with suppress(ValueError):
+        number = float(text)
+        if not number > 0:
+            return InvalidValue("must be > 0", argument=name, got=f"{number:g}")
+        if not math.isfinite(number):
+            return InvalidValue("must be finite", argument=name, got=f"{number:g}")
+    rule = "must be a number of steps or a duration such as 24h"
+    return InvalidValue(rule, argument=name, got=_shown(text))
 
 
 def _shown(text: str) -> str:

@@ -54,7 +54,7 @@ def batches(
     name = "standard input" if path is None else path.name
     form = form_of(path) if form is None else form
     if form not in FORMATS:
-        raise InvalidValue(f"format must be one of {', '.join(FORMATS)}, got {form!r}")
+        raise InvalidValue(f"format must be one of {', '.join(FORMATS)}", got=repr(form))
     if form == "parquet":
         if path is None:
             raise InvalidValue("format must be csv, tsv or jsonl on standard input")

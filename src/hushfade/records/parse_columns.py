@@ -89,7 +89,7 @@ def _zoned(kind: Any) -> bool:
 
 def _since_1970(batch: Batch, name: str, column: Values, unit: str) -> Signed:
     if unit not in TIME_UNITS:
-        raise InvalidValue(f"time unit must be one of {', '.join(TIME_UNITS)}, got {unit!r}")
+        raise InvalidValue(f"time unit must be one of {', '.join(TIME_UNITS)}", got=repr(unit))
     if not (pa.types.is_string(column.type) or _numeric(column.type)):
         raise Malformed(f"{batch.place(0)}: column {name!r} must be numbers")
 

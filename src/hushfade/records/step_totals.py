@@ -181,14 +181,16 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
             raise InvalidValue("rows in order need a column of values: else each step is the same")
         if plan.guarantee.neighbours != "replace":
             raise InvalidValue(
-                "neighbours must be replace where the rows are the steps: a row that is removed "
-                "would move all later ones"
+                "must be replace where the rows are the steps: removing a row would move all "
+                "later ones",
+                argument="neighbours",
             )
     replaced = skip_empty and plan.guarantee.neighbours == "replace"
     if replaced and not grid.low <= 0.0 <= grid.high:
         raise InvalidValue(
-            "skip_empty needs 0 between low and high where records are replaced: a value that "
-            "becomes empty counts as 0"
+            "needs 0 between low and high where records are replaced: a value that becomes empty "
+            "counts as 0",
+            argument="skip_empty",
         )
 
 
@@ -216,6 +218,7 @@ def check_size(steps: int, lanes: int) -> None:
     """Refuse a table that does not fit into memory."""
     if not steps * lanes <= LARGEST:
         raise InvalidValue(
-            f"steps × keys must be at most {LARGEST}, got {steps} × {lanes}: use longer steps, or "
-            "several runs with some of the keys each"
+            f"steps × keys must be at most {LARGEST}",
+            got=f"{steps} × {lanes}",
+            remedy="use longer steps, or several runs with some of the keys each",
         )

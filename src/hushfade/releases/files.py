@@ -46,7 +46,7 @@ class Meaning:
     def __post_init__(self) -> None:
         confidence = check.real(confidence=self.confidence)
         if not 0 < confidence < 1:
-            raise InvalidValue(f"confidence must be in (0, 1), got {confidence!r}")
+            raise InvalidValue("must be in (0, 1)", argument="confidence", got=repr(confidence))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ def form_of(path: Path | None, form: str | None) -> str:
     """The format: as given, as the file's name says, or CSV."""
     found = form or ("csv" if path is None else _ENDINGS.get(path.suffix.lower()))
     if found not in FORMS:
-        raise InvalidValue(f"format must be one of {', '.join(FORMS)}, got {found or path!s}")
+        raise InvalidValue(f"format must be one of {', '.join(FORMS)}", got=found or path)
     return found
 
 

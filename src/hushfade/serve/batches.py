@@ -17,7 +17,7 @@ from hushfade.errors import InvalidType, InvalidValue, Malformed
 from hushfade.private.grid import Grid
 from hushfade.private.unit_sums import UnitSums, summed
 from hushfade.serve import strict_json
-from hushfade.serve.error_responses import Refusal, rule
+from hushfade.serve.error_responses import Refusal
 from hushfade.serve.registry import Facts
 from hushfade.store import Batch
 
@@ -94,7 +94,7 @@ def _at_fault(
     try:
         sums_by_lane(facts, records[first:last])
     except (InvalidType, InvalidValue) as error:
-        return type(error)(f"line {numbers[first]} of the body: {rule(error)}")
+        return type(error)(f"line {numbers[first]} of the body: {error.rule}")
     return found
 
 

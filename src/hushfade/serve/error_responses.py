@@ -1,4 +1,4 @@
-"""What is refused, as an answer: {"error": ..., "code": ...}, and never what was sent."""
+"""Errors as responses: {"error": ..., "code": ...}, which never repeat what was sent."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from hushfade.errors import Failed, InvalidType, InvalidValue, Malformed, Refused
+from hushfade.errors import Failed, HushfadeError, InvalidType, InvalidValue, Malformed, Refused
 
 LOG = logging.getLogger("hushfade.serve")
 
 _CODES = {404: "not_found", 405: "method"}
-_KINDS = {
+_KINDS: dict[type[HushfadeError], tuple[int, str]] = {
     Malformed: (400, "malformed"),  # before InvalidValue, which it is too
     InvalidValue: (422, "invalid"),
     InvalidType: (422, "invalid"),
@@ -51,7 +51,10 @@ def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = 
 
 
 def answer_to(error: Exception) -> Response:
-    """The answer to a request that ended in the error.  Foreign messages are never shown."""
+    """The response to a request that ended in the error: the rule that was broken, not the value.
+
+    Messages of other libraries are never shown.
+    """
     refusal = _refusal(error)
     content = {"error": refusal.message, "code": refusal.code}
     return answer(content, refusal.status, refusal.headers)
@@ -67,15 +70,10 @@ def _refusal(error: Exception) -> Refusal:
     for kind, (status, code) in _KINDS.items():
         if isinstance(error, kind):
             wait = {"Retry_After": "10"} if status == 503 else {}
-            return Refusal(status, code, rule(error), **wait)
+            return Refusal(status, code, error.rule, **wait)
     if isinstance(error, RecursionError):  # what is deep can be read, and then not be looked at
         return Refusal(400, "malformed", "the body must not be nested that deep")
     if isinstance(error, ClientDisconnect):
         return Refusal(400, "malformed", "the request must be whole")
     LOG.error("internal error, %s", type(error).__name__)
     return Refusal(500, "internal", "internal error")
-
-
-def rule(error: Exception) -> str:
-    """The message without the value that broke the rule: 'n must be > 0', not ', got -1'."""
-    return str(error).partition(", got ")[0]

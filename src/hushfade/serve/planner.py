@@ -136,7 +136,7 @@ def _within(least: float, most: float, **given: Any) -> float:
     ((name, value),) = given.items()
     number = check.real(**given)
     if not least <= number <= most:
-        raise InvalidValue(f"{name} must be from {least:g} to {most:g}, got {value!r}")
+        raise InvalidValue(f"must be from {least:g} to {most:g}", argument=name, got=repr(value))
     return number
 
 

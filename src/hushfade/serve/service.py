@@ -216,9 +216,9 @@ def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:
     epsilon = check.real(epsilon=document["epsilon"])
     delta = check.real(delta=document["delta"])
     if not 1e-3 <= epsilon <= 100:
-        raise InvalidValue(f"epsilon must be from 0.001 to 100, got {epsilon!r}")
+        raise InvalidValue("must be from 0.001 to 100", argument="epsilon", got=repr(epsilon))
     if not 1e-30 <= delta <= 0.5:
-        raise InvalidValue(f"delta must be from 1e-30 to 0.5, got {delta!r}")
+        raise InvalidValue("must be from 1e-30 to 0.5", argument="delta", got=repr(delta))
     return Guarantee(epsilon=epsilon, delta=delta, **more)
 
 

@@ -11,19 +11,19 @@ from hushfade.errors import Malformed
 LARGEST = 2**63 - 1  # of a sequence or a step: what a database holds
 
 
-def read(body: bytes) -> Any:
-    """The document; Malformed, without a word of it, if it is none."""
+def read(body: bytes, *, where: str = "the body") -> Any:
+    """The document.  Raises Malformed, without a word of the content, if it is not a document."""
     try:
         return _DECODER.decode(body.decode("utf-8"))
     except UnicodeDecodeError:  # before ValueError, which it is too
-        message = "the body must be UTF-8"
+        problem = "must be UTF-8"
     except _Unclear as found:
-        message = str(found)
+        problem = found.problem
     except RecursionError:
-        message = "the body must not be nested that deep"
+        problem = "must not be nested that deep"
     except ValueError:  # its message may show what was sent
-        message = "the body must be JSON"
-    raise Malformed(message)
+        problem = "must be JSON"
+    raise Malformed(problem, argument=where)
 
 
 def lines(body: bytes) -> tuple[list[int], list[Any]]:
@@ -32,11 +32,7 @@ def lines(body: bytes) -> tuple[list[int], list[Any]]:
     for number, line in enumerate(body.split(b"\n"), 1):
         if not line.strip():
             continue
-        try:
-            documents.append(read(line))
-        except Malformed as error:
-            message = str(error).replace("the body", f"line {number} of the body", 1)
-            raise Malformed(message) from None
+        documents.append(read(line, where=f"line {number} of the body"))
         numbers.append(number)
     return numbers, documents
 
@@ -82,18 +78,22 @@ def digits(*, least: int = 0, most: int = LARGEST, **given: str) -> int:
 
 
 class _Unclear(Exception):
-    pass
+    """JSON that different readers would understand differently."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _Unclear("the body must have each field once")
+        raise _Unclear("must have each field once")
     return found
 
 
 def _constant(text: str) -> NoReturn:
-    raise _Unclear("the body must have finite numbers")
+    raise _Unclear("must have finite numbers")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant)

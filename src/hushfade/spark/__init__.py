@@ -79,9 +79,9 @@ def private_decaying_sums(
     `user`, one person with all their records.  In a stream, of the records that came in time.
     """
     if not isinstance(plan, Plan):
-        raise InvalidType(f"plan must be a Plan, got {type(plan).__name__}")
+        raise InvalidType("plan must be a Plan", got=type(plan).__name__)
     if not isinstance(df, DataFrame):
-        raise InvalidType(f"df must be a data frame of Spark, got {type(df).__name__}")
+        raise InvalidType("df must be a data frame of Spark", got=type(df).__name__)
     columns = Columns(value, time, key, user)
     check_columns(df, columns)
     lineage.check_repeatable(df, "the frame of events")

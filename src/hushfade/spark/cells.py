@@ -63,14 +63,18 @@ def check_columns(df: DataFrame, columns: Columns) -> None:
     }
     for role, name in columns.roles().items():
         if not isinstance(name, str):
-            raise InvalidType(f"{role} must be the name of a column, got {type(name).__name__}")
+            raise InvalidType(
+                "must be the name of a column", argument=role, got=type(name).__name__
+            )
         if name not in df.columns:
-            raise InvalidValue(f"{role} must be a column of the frame, got {name!r}")
+            raise InvalidValue("must be a column of the frame", argument=role, got=repr(name))
         wanted, words = allowed[role]
         found = df.schema[name].dataType
         if not isinstance(found, wanted):
             raise InvalidType(
-                f"column {name!r} must be {words}, got {found.simpleString().upper()}: cast it"
+                f"column {name!r} must be {words}",
+                got=found.simpleString().upper(),
+                remedy="cast it",
             )
 
 

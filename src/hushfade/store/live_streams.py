@@ -56,7 +56,7 @@ class Live:
             "SELECT stream, plan, settings, epoch, ended FROM streams WHERE name = ?", name
         )
         if not rows:
-            raise InvalidValue(f"stream must be one of the store's, got {name!r}")
+            raise InvalidValue("stream must be one of the store's", got=repr(name))
         number, text, settings, epoch, ended = rows[0]
         ((steps,),) = database.read("SELECT COUNT(*) FROM releases WHERE stream = ?", number)
         found = cls(number, name, Plan.from_json(text), epoch, steps)

@@ -63,7 +63,7 @@ def settle(database: Database, book: Book, file: MarkFile, *, new_epoch: bool) -
     """
     name, mark = schema.name(database), file.read()
     if mark is not None and mark.store != name:
-        raise Refused("the mark must be of this store, got that of another")
+        raise Refused("the mark must be of this store", got="that of another")
     if mark is None and book.last is None:
         return Settled(name)
     if mark is not None and book.digest_of(mark.number) == mark.digest:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import psycopg
 
-from hushfade.errors import Failed, Refused
+from hushfade.errors import Failed, InUse, Refused
 from hushfade.store.database import committed
 
 _PATIENCE = 1.0  # seconds that the server may take to see that a process is dead
@@ -59,7 +59,7 @@ class Postgres:
         while not self.read("SELECT pg_try_advisory_lock(?)", _LOCK)[0][0]:
             if monotonic() > deadline:
                 self._connection.close()
-                raise Refused("another process writes to this database")
+                raise InUse("another process writes to this database")
             sleep(0.05)
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from hushfade.errors import Failed, Refused
+from hushfade.errors import Failed, InUse
 
 
 def locked(path: Path) -> int:
@@ -23,5 +23,5 @@ def locked(path: Path) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
-        raise Refused(f"another process writes to {path}") from None
+        raise InUse(f"another process writes to {path}") from None
     return descriptor

@@ -45,13 +45,13 @@ def migrate(database: Database) -> None:
     """Bring the tables to this version, in one transaction; a newer one is refused."""
     with database.transaction():
         if (others := database.tables()) and "meta" not in others:
-            raise Refused("the database must be empty or a store, got tables of something else")
+            raise Refused("the database must be empty or a store", got="tables of something else")
         database.write(
             "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
         )
         found = version(database)
         if found > VERSION:
-            raise Refused(f"the store must be of version {VERSION} or older, got {found}")
+            raise Refused(f"the store must be of version {VERSION} or older", got=found)
         for migration in MIGRATIONS[found:]:
             for statement in migration:
                 database.write(statement.format(**database.kinds))

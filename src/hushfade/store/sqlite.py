@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import apsw
 
 from hushfade.atomic_files import synced, whole
-from hushfade.errors import Failed, Refused
+from hushfade.errors import Failed, InUse
 from hushfade.store import process_lock
 from hushfade.store.database import committed
 
@@ -173,7 +173,7 @@ def _write_back(path: Path) -> None:
     except apsw.Error as error:
         raise _failed(error, "replaced") from None
     if busy:
-        raise Refused(f"another process reads {path}: wait until it has ended")
+        raise InUse(f"another process reads {path}: wait until it has ended")
 
 
 def _refuse_others(path: Path, *, content: bool = True) -> None:

@@ -109,7 +109,7 @@ class Store(Reader):
             if self._database.read("SELECT 1 FROM streams WHERE name = ?", name):
                 raise Refused(f"stream {name!r} exists")
             if dataset not in self._book.accounts():
-                raise InvalidValue(f"dataset must be one of the store's, got {dataset!r}")
+                raise InvalidValue("dataset must be one of the store's", got=repr(dataset))
             self._book.charge(name, dataset, plan, epoch=0)
             ((number,),) = self._database.read("SELECT COALESCE(MAX(stream), 0) + 1 FROM streams")
             self._database.write(
@@ -155,7 +155,7 @@ class Store(Reader):
             if step == live.steps and step > 0:
                 return self.releases(name, after=step - 1)[0]
             if step != live.steps + 1:
-                raise Refused(f"step must be {live.steps + 1}, the open one, got {step}")
+                raise Refused(f"step must be {live.steps + 1}, the open one", got=step)
             live.admit()
             with self._changing():
                 fail_points.reached("before draw")

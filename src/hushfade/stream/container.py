@@ -70,7 +70,7 @@ def frame(magic: bytes, raw: memoryview, what: str) -> Frame:
 def recognised(data: Any, magics: Sequence[bytes], what: str) -> tuple[bytes, memoryview]:
     """The magic line and all bytes, whose checksum matches."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise Refused(f"{what} must be bytes, got {type(data).__name__}")
+        raise Refused(f"{what} must be bytes", got=type(data).__name__)
     raw = memoryview(data).cast("B")
     for magic in magics:
         if bytes(raw[: len(magic)]) == magic:

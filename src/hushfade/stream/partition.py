@@ -100,7 +100,8 @@ class Running:
         if not isinstance(noise, KeyedNoise | UnsafeSeededNoise):
             raise InvalidType(
                 "noise must be keyed where a task may run again: fresh noise would be drawn twice "
-                f"for one step, got {type(noise).__name__}"
+                "for one step",
+                got=type(noise).__name__,
             )
         mechanism = part.mechanism
         self.part = part

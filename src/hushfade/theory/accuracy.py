@@ -127,7 +127,7 @@ def bolot_sensitivity(power: float, beta: float) -> Bound:
     """
     c, beta = check.positive(power=power), check.real(beta=beta)
     if not 0 < beta < 1:
-        raise InvalidValue(f"beta must be in (0, 1), got {beta!r}")
+        raise InvalidValue("beta must be in (0, 1)", got=repr(beta))
     value = 1.0 / beta - math.log1p(-beta) / beta / c / beta
     return Bound(value, "upper", "sensitivity", f"dyadic, beta = {beta:g}", "Bolot et al. 2013")
 

@@ -74,7 +74,7 @@ def ordinary(c: Column) -> NDArray[np.float64]:
     if not np.all(np.isfinite(out)):
         n, k = np.argwhere(~np.isfinite(out))[0]
         raise InvalidValue(
-            f"c must keep every polynomial in float64, got overflow at n, k = {n}, {k}"
+            "c must keep every polynomial in float64", got=f"overflow at n, k = {n}, {k}"
         )
     return out
 
@@ -104,15 +104,15 @@ def root_coefficients(f: Any) -> Any:
     """
     numbers = _numbers(f=f)
     if not numbers:
-        raise InvalidValue("f must not be empty, got no coefficients")
+        raise InvalidValue("f must not be empty", got="no coefficients")
     if not numbers[0] > 0:
-        raise InvalidValue(f"f must start with a coefficient > 0, got {numbers[0]}")
+        raise InvalidValue("f must start with a coefficient > 0", got=numbers[0])
     if any(isinstance(number, float) for number in numbers):
         return _float_root(np.array([check.real(f=number) for number in numbers]))
     first = Fraction(numbers[0])
     root = Fraction(math.isqrt(first.numerator), math.isqrt(first.denominator))
     if root**2 != first:
-        raise InvalidValue(f"f must start with the square of a rational to be exact, got {first}")
+        raise InvalidValue("f must start with the square of a rational to be exact", got=first)
     s = [math.factorial(n) * Fraction(numbers[n]) / first for n in range(1, len(numbers))]
     return [root] + [root * y / math.factorial(n) for n, y in enumerate(rooted(s), start=1)]
 
@@ -132,7 +132,7 @@ def cancellation(f: Column) -> Column:
     """
     f = check.coefficients(f=f)
     if not f[0] > 0:
-        raise InvalidValue(f"f must start with a coefficient > 0, got {f[0]}")
+        raise InvalidValue("f must start with a coefficient > 0", got=f[0])
     sizes = -power_series.square_root(np.concatenate([f[:1], -np.abs(f[1:])]))
     sizes[0] *= -1
     return np.asarray(sizes + 0.0)  # no -0.0
@@ -150,7 +150,7 @@ def composition(outer: Numbers, inner: Numbers) -> list[Number]:
     outer, inner = _numbers(outer=outer), _numbers(inner=inner)
     if len(outer) != len(inner):
         raise InvalidValue(
-            f"outer and inner must have one length, got {len(outer)} and {len(inner)}"
+            "outer and inner must have one length", got=f"{len(outer)} and {len(inner)}"
         )
     return _composed(outer, partial(inner))
 
@@ -170,7 +170,7 @@ def inverse(outer: Numbers) -> list[Number]:
     outer = _numbers(outer=outer)
     triangle = partial(outer)
     if not triangle[-1][-1] != 0:  # F'(a)^n, in floats also where it underflows
-        raise InvalidValue(f"outer must start with a derivative != 0, got {outer[0]}")
+        raise InvalidValue("outer must start with a derivative != 0", got=outer[0])
     one: Number = 1.0 if any(isinstance(number, float) for number in outer) else Fraction(1)
     found: list[Number] = []
     for n in range(1, len(outer) + 1):
@@ -236,13 +236,17 @@ def _numbers(**argument: Any) -> list[Number]:
     try:
         items = list(value.tolist() if isinstance(value, np.ndarray) else value)
     except TypeError as error:
-        raise InvalidType(f"{name} must be a sequence of real numbers, got {value!r}") from error
+        raise InvalidType(
+            "must be a sequence of real numbers", argument=name, got=repr(value)
+        ) from error
     return [_number(name, item) for item in items]
 
 
 def _number(name: str, item: Any) -> Number:
     if isinstance(item, bool) or not isinstance(item, Real):
-        raise InvalidType(f"{name} must be a sequence of real numbers, got {item!r} in it")
+        raise InvalidType(
+            "must be a sequence of real numbers", argument=name, got=f"{item!r} in it"
+        )
     if isinstance(item, Integral):
         return int(item)
     if isinstance(item, Rational):

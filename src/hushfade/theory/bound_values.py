@@ -61,9 +61,9 @@ class Bracket:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.lower):
-            raise InvalidValue(f"lower must be finite, got {self.lower!r}")
+            raise InvalidValue("lower must be finite", got=repr(self.lower))
         if not self.lower <= self.upper:
-            raise Contradiction(f"lower must be <= upper, got {self.lower!r} and {self.upper!r}")
+            raise Contradiction("lower must be <= upper", got=f"{self.lower!r} and {self.upper!r}")
 
     @property
     def gap(self) -> float:

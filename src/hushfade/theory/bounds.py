@@ -112,7 +112,7 @@ def half_weights(decay: Decay, n: int) -> Bound:
     """
     f = _weights(decay, n)
     if reason := _negative(decay, n):
-        raise InvalidValue(f"decay must have a square root without minus signs, got {reason}")
+        raise InvalidValue("decay must have a square root without minus signs", got=reason)
     value = float(f[0] + (f[1:] @ f[1:]) / (4.0 * f[0]))
     return Bound(value, "upper", "gamma2", "half weights", "Theorem 3")
 
@@ -140,7 +140,7 @@ def frobenius(bound: Bound, n: int) -> Bound:
     gamma_f ≤ 4 (√T times noise on the output; Section 4.1)
     """
     if not (bound.quantity == "gamma2" and bound.side == "upper"):
-        raise InvalidValue(f"bound must be an upper bound on gamma2, got {bound}")
+        raise InvalidValue("bound must be an upper bound on gamma2", got=bound)
     value = math.sqrt(check.count(n=n)) * bound.value
     name = f"√T times {bound.name}"
     return Bound(value, "upper", "gamma_f", name, bound.where, bound.correction)
@@ -194,7 +194,7 @@ def _of_family(decay: Decay, n: int) -> Iterator[Bound]:
 
 def _weights(decay: Decay, n: int) -> Column:
     if not isinstance(decay, Decay):
-        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+        raise InvalidType("decay must be a decay", got=type(decay).__name__)
     return scaled(decay.weights(n))
 
 

@@ -28,9 +28,11 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.decay import Decay, Mixture
+from hushfade.numerics.simplex_search import highest
 from hushfade.theory.bound_values import Bound
 from hushfade.theory.optimum import UNIT, length, scaled
 
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])  # of the simplex where a search starts
 _SEARCHED, _REFINED = 1 << 12, 1 << 17  # steps on which the search runs at length, and shortly
 
 
@@ -76,7 +78,7 @@ def lower_frobenius(f: Column, *, weight_error: float = 0.0) -> Bound:
         v = profile(len(f), *point)
         return _share(trace_norm(f, ones, v, weight_error=weight_error), length(v))
 
-    best = value(_climb(value, np.array([0.1, 0.1]), 0.1, 24))
+    best = value(highest(value, 0.1 + 0.1 * _CORNERS, evaluations=24))
     return Bound(best, "lower", "gamma_f", "circulant test", "as Theorem 21")
 
 
@@ -157,11 +159,15 @@ def _searched(value: Callable[[Column, int], float], n: int) -> float:
     """The best value found: at length on few steps, shortly on more, then on all n."""
     few, more = min(n, _SEARCHED), min(n, _REFINED)
     starts = [np.array([0.3, 0.5]), np.array([0.0, 1.0])]
-    points = [_climb(lambda point: value(point, few), start, 0.2, 60) for start in starts]
+    points = [
+        highest(lambda point: value(point, few), start + 0.2 * _CORNERS, evaluations=60)
+        for start in starts
+    ]
     points.append(starts[1])
     if few < more:
         best = max(points, key=lambda point: value(point, more))
-        points = [_climb(lambda point: value(point, more), best, 0.1, 16), starts[1]]
+        found = highest(lambda point: value(point, more), best + 0.1 * _CORNERS, evaluations=16)
+        points = [found, starts[1]]
     return max(value(point, n) for point in points)
 
 
@@ -177,29 +183,6 @@ def _counting(f: Column, weight_error: float) -> Bound:
     value = weight * float(np.mean(0.5 / np.sin((2 * j - 1) * np.pi / (4 * n + 2))))
     safe = value * (1.0 - 1e-13)
     return Bound(safe, "lower", "gamma2", "mean singular value", "Theorem 21")
-
-
-def _climb(
-    value: Callable[[Column], float], start: Column, width: float, evaluations: int
-) -> Column:
-    """Where Nelder and Mead's search from a simplex of that width ends."""
-    from scipy.optimize import fmin
-
-    simplex = start + width * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-
-    def loss(point: Column) -> float:
-        return -value(point)
-
-    found = fmin(
-        loss,
-        start,
-        maxfun=evaluations,
-        initial_simplex=simplex,
-        xtol=1e-3,
-        ftol=1e-7,
-        disp=False,
-    )
-    return np.asarray(found)
 
 
 def _transform_error(length: int) -> float:

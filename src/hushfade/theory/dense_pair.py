@@ -29,8 +29,8 @@ class DenseFactorization:
         n = len(self.left)
         if not (self.left.shape == self.right.shape == (n, n)):
             raise InvalidValue(
-                f"left and right must be square and alike, got {self.left.shape} and "
-                f"{self.right.shape}"
+                "left and right must be square and alike",
+                got=f"{self.left.shape} and {self.right.shape}",
             )
         if np.any(np.triu(self.left, 1)) or np.any(np.triu(self.right, 1)):
             raise InvalidValue("left and right must be lower triangular")

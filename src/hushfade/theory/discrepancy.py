@@ -117,7 +117,7 @@ def determinant_bound(A: Matrix) -> Determinant:
     m, n = A.shape
     if not math.comb(m + n, n) <= _SUBMATRICES:
         raise InvalidValue(
-            f"A must have at most {_SUBMATRICES} square submatrices, got shape {A.shape}"
+            f"A must have at most {_SUBMATRICES} square submatrices", got=f"shape {A.shape}"
         )
     best = Determinant(0.0, (0,), (0,))
     for k in range(1, min(m, n) + 1):
@@ -195,5 +195,5 @@ def _halves(values: tuple[int, ...], n: int) -> tuple[NDArray[np.int64], NDArray
 def _matrix(A: Matrix, most: int) -> Matrix:
     A = check.matrix(A=A)
     if not A.shape[1] <= most:
-        raise InvalidValue(f"A must have at most {most} columns, got shape {A.shape}")
+        raise InvalidValue(f"A must have at most {most} columns", got=f"shape {A.shape}")
     return A

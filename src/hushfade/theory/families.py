@@ -52,7 +52,7 @@ def power_zeta(decay: Decay) -> Bound:
 
     c = _named(decay, PowerLaw).power
     if not c > 0.5:
-        raise InvalidValue(f"power must be > 0.5 for the zeta form, got {c!r}")
+        raise InvalidValue("must be > 0.5 for the zeta form", argument="power", got=repr(c))
     return _upper(1.0 + float(zeta(2.0 * c, 2.0)) / 4.0, "zeta function", "Theorem 3")
 
 
@@ -202,7 +202,7 @@ def _rate(decay: Decay) -> float:
 
 def _named(decay: Decay, kind: type[Named]) -> Named:
     if not isinstance(decay, kind):
-        raise InvalidType(f"decay must be a {kind.__name__}, got {type(decay).__name__}")
+        raise InvalidType(f"decay must be a {kind.__name__}", got=type(decay).__name__)
     return decay
 
 

@@ -67,7 +67,7 @@ def membership(decay: Decay, n: int) -> Membership:
     """
     n = check.count(n=n)
     if not isinstance(decay, Decay):
-        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+        raise InvalidType("decay must be a decay", got=type(decay).__name__)
     if decay.log_convex:
         reason = "f is log-convex, so a_k ≥ 0 for every k (Kaluza 1928)"
         return Membership("proven", n, reason)
@@ -113,7 +113,7 @@ def enclosed_root(f: Column) -> tuple[Column, Column]:
     """
     f = check.coefficients(f=f)
     if not f[0] > 0:
-        raise InvalidValue(f"f must start with a coefficient > 0, got {f[0]}")
+        raise InvalidValue("f must start with a coefficient > 0", got=f[0])
     n = len(f)
     a, y = np.zeros(n), np.zeros(n)  # y = 1/a
     a[0] = math.sqrt(f[0])

@@ -88,5 +88,5 @@ def gamma2_limit(decay: Decay) -> Energy:
 
 def _weights(decay: Decay, n: int) -> Column:
     if not isinstance(decay, Decay):
-        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+        raise InvalidType("decay must be a decay", got=type(decay).__name__)
     return decay.weights(check.count(n=n))

@@ -242,6 +242,6 @@ def length(x: Column) -> float:
 def _checked(f: Column, gap: float) -> tuple[Column, float]:
     f = scaled(f)
     if not f[0] > 0:
-        raise InvalidValue(f"f must start with a weight > 0, got {f[0]}")
+        raise InvalidValue("f must start with a weight > 0", got=f[0])
     check.count(n=len(f), most=LARGEST)
     return f, check.positive(gap=gap)

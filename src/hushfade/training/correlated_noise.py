@@ -170,7 +170,7 @@ class CorrelatedNoise:
         if not (isinstance(out, np.ndarray) and out.dtype == self.dtype):
             raise InvalidType(f"out must be an array of {self.dtype}")
         if not (out.shape == self.shape and out.flags.c_contiguous and out.flags.writeable):
-            raise InvalidValue(f"out must be contiguous, of shape {self.shape}, got {out.shape}")
+            raise InvalidValue(f"out must be contiguous, of shape {self.shape}", got=out.shape)
         self._taken(1, out)
         return out
 

@@ -52,7 +52,7 @@ class Correlation:
             stddev = self.stddev / level
             if not float(limits.tiny) * _ROOM <= stddev <= float(limits.max) / _ROOM:
                 raise InvalidValue(
-                    f"norm must give noise that {self.dtype} can hold, got stddev {stddev:.3g}"
+                    f"norm must give noise that {self.dtype} can hold", got=f"stddev {stddev:.3g}"
                 )
 
     @property
@@ -97,11 +97,13 @@ def correlation(
     of norm at most `norm` each, in the steps that `guarantee` allows.
     """
     if not isinstance(guarantee, Guarantee):
-        raise InvalidType(f"guarantee must be a Guarantee, got {type(guarantee).__name__}")
+        raise InvalidType("guarantee must be a Guarantee", got=type(guarantee).__name__)
     pair, norm = _pair(factors, horizon), check.positive(norm=norm)
     k = guarantee.participations
     if k > 1 and pair.horizon is None and pair.taps.support is None:
-        raise InvalidValue(f"horizon must be given for participations > 1, got {k} participations")
+        raise InvalidValue(
+            "must be given for participations > 1", argument="horizon", got=f"{k} participations"
+        )
     kind = _float(dtype)
     return Correlation(
         pair, _shape(width), kind, guarantee, norm, _change(pair, guarantee, norm, kind)
@@ -125,13 +127,12 @@ def _pair(factors: Decay | Factorization, horizon: int | None) -> Factorization:
     if isinstance(factors, Decay):
         return compact(factors, horizon=horizon)
     if not isinstance(factors, Factorization):
-        raise InvalidType(
-            f"factors must be a decay or a Factorization, got {type(factors).__name__}"
-        )
+        raise InvalidType("factors must be a decay or a Factorization", got=type(factors).__name__)
     if not isinstance(factors.taps, CompactTaps) and factors.taps.support is None:
         raise InvalidValue(
             "factors must have compact taps, hushfade.factors.compact(decay), or taps that end, "
-            f"pair.rounded(bits), got {type(factors.taps).__name__}"
+            "pair.rounded(bits)",
+            got=type(factors.taps).__name__,
         )
     if horizon is None:
         return factors
@@ -144,7 +145,7 @@ def _shape(width: int | Sequence[int]) -> tuple[int, ...]:
     sizes = width if isinstance(width, tuple | list) else (width,)
     shape = tuple(check.count(width=size) for size in sizes)
     if not shape:
-        raise InvalidValue("width must be an integer >= 1 or several, got none")
+        raise InvalidValue("width must be an integer >= 1 or several", got="none")
     check.count(width=math.prod(shape), most=1 << 40)
     return shape
 
@@ -155,7 +156,7 @@ def _float(dtype: DTypeLike) -> np.dtype[Any]:
     except TypeError:
         found = np.dtype(np.void)
     if dtype is None or found not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise InvalidType(f"dtype must be float32 or float64, got {dtype!s:.60}")
+        raise InvalidType("dtype must be float32 or float64", got=f"{dtype!s:.60}")
     return found.newbyteorder("=")
 
 

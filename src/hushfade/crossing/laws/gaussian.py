@@ -74,7 +74,7 @@ def table(sigma: float) -> Table:
     """
     sigma = check.positive(sigma=sigma)
     if not SMALLEST <= sigma <= LARGEST:
-        raise InvalidValue(f"sigma must be from {SMALLEST:g} to {LARGEST:g} units, got {sigma!r}")
+        raise InvalidValue(f"sigma must be from {SMALLEST:g} to {LARGEST:g} units", got=repr(sigma))
     k = 0 if sigma <= _DIRECT else math.frexp(sigma)[1] - 8
     above = _cumulative(Fraction(sigma), k)
     high = np.array([value >> 64 for value in above], dtype=np.uint64)

@@ -12,8 +12,15 @@ from hushfade import (
     SlidingWindow,
     plan,
 )
-from hushfade.cli import choices
 from hushfade.cli.console import Exit, Failure
+from hushfade.cli.options import (
+    BoundsOptions,
+    DecayOptions,
+    MechanismOptions,
+    PersonOptions,
+    RecordOptions,
+)
+from hushfade.cli.options.time import whole_steps_in
 from tests.cli.command import run
 
 HOUR = 3600 * 10**9
@@ -22,33 +29,33 @@ HOUR = 3600 * 10**9
 @pytest.mark.parametrize(
     ("values", "decay"),
     [
-        ({"kind": "none"}, NoDecay()),
+        ({"decay": "none"}, NoDecay()),
         ({"half_life": "2.5"}, Exponential(half_life=2.5)),
-        ({"kind": "exponential", "alpha": 1.5}, Exponential(alpha=1.5)),
+        ({"decay": "exponential", "alpha": 1.5}, Exponential(alpha=1.5)),
         ({"power": 0.3}, PowerLaw(power=0.3)),
         ({"window": "7"}, SlidingWindow(7)),
         ({"weights": "1,0.5,0.25"}, CustomDecay([1, 0.5, 0.25])),
     ],
 )
 def test_options_make_the_decay_they_name(values, decay):
-    assert choices.decay_of(**values) == decay
+    assert DecayOptions(**values).function(None) == decay
 
 
 @pytest.mark.parametrize(
     ("duration", "steps"), [("24h", "24"), ("1d", "24"), ("90min", "1.5"), ("1w", "168")]
 )
 def test_durations_equal_steps(duration, steps):
-    in_time = choices.decay_of(half_life=duration, every=HOUR)
-    assert in_time == choices.decay_of(half_life=steps)
+    in_time = DecayOptions(half_life=duration).function(HOUR)
+    assert in_time == DecayOptions(half_life=steps).function(None)
     if "." not in steps:
         for name in ("--window", "--separation", "--horizon"):
-            assert choices.whole(duration, HOUR, name) == int(steps)
+            assert whole_steps_in(duration, HOUR, name) == int(steps)
 
 
 def test_one_promise_can_be_said_in_three_ways():
-    by_epsilon = choices.guarantee_of(epsilon=1, delta=1e-6)
-    by_mu = choices.guarantee_of(mu=by_epsilon.mu)
-    by_rho = choices.guarantee_of(rho=by_epsilon.rho)
+    by_epsilon = PersonOptions(epsilon=1, delta=1e-6).guarantee(None)
+    by_mu = PersonOptions(mu=by_epsilon.mu).guarantee(None)
+    by_rho = PersonOptions(rho=by_epsilon.rho).guarantee(None)
     assert by_epsilon == Guarantee(epsilon=1, delta=1e-6)
     for other in (by_mu, by_rho):  # rounded roots: a few units of float64
         assert other.mu == pytest.approx(by_epsilon.mu, rel=1e-14)
@@ -56,16 +63,15 @@ def test_one_promise_can_be_said_in_three_ways():
 
 
 def test_a_guarantee_has_all_that_was_asked():
-    found = choices.guarantee_of(
+    options = PersonOptions(
         mu=0.5,
         delta=1e-8,
         neighbours="replace",
         participations=3,
         separation="1d",
         records_per_step=2,
-        every=HOUR,
     )
-    assert found == Guarantee.from_mu(
+    assert options.guarantee(HOUR) == Guarantee.from_mu(
         0.5,
         delta=1e-8,
         neighbours="replace",
@@ -77,17 +83,8 @@ def test_a_guarantee_has_all_that_was_asked():
 
 def test_a_plan_is_the_library_s():
     decay, guarantee = Exponential(half_life=5), Guarantee(1, 1e-6)
-    found = choices.plan_of(
-        decay,
-        guarantee,
-        low=-1,
-        high=4,
-        horizon="2d",
-        method="normalized",
-        resolution=2**-6,
-        keys=["a", "b"],
-        every=HOUR,
-    )
+    records = RecordOptions(low=-1, high=4, resolution=2**-6, keys="a,b")
+    found = MechanismOptions(method="normalized").plan(decay, guarantee, records, horizon=48)
     same = plan(
         decay,
         guarantee,
@@ -107,14 +104,14 @@ def test_keys_come_from_a_file_line_by_line(tmp_path):
         file.write_bytes(text.encode())
         if "\x85" in text:  # not a line's end, but a space: refused by its line
             with pytest.raises(Failure, match="line 3"):
-                choices.keys_of(None, file)
+                RecordOptions(keys_file=file).declared_keys()
         file.write_bytes(text.replace("\x85", "").encode())
-        assert choices.keys_of(None, file) == ("at", "ch", "Zürich")
+        assert RecordOptions(keys_file=file).declared_keys() == ("at", "ch", "Zürich")
 
 
 def test_without_bounds_records_are_counted():
-    assert choices.bounds_of(None, None, valued=False) == (0.0, 1.0)
-    assert choices.bounds_of(-2.0, 3.0, valued=True) == (-2.0, 3.0)
+    assert BoundsOptions().bounds(valued=False) == (0.0, 1.0)
+    assert BoundsOptions(low=-2.0, high=3.0).bounds(valued=True) == (-2.0, 3.0)
 
 
 # Refusals -----------------------------------------------------------------------------------
@@ -123,18 +120,18 @@ def test_without_bounds_records_are_counted():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "a decay must be given: --decay none, or one of --half-life, "),
-        ({"kind": "power"}, "--decay power needs --power"),
-        ({"kind": "exponential"}, "--decay exponential needs --half-life or --alpha"),
-        ({"kind": "window"}, "--decay window needs --window"),
-        ({"kind": "custom"}, "--decay custom needs --weights"),
-        ({"kind": "none", "power": 1.0}, "--decay none and --power exclude each other"),
-        ({"kind": "window", "power": 1.0}, "--decay window and --power exclude each other"),
+        ({}, "a decay must be given: --decay none, or --half-life, "),
+        ({"decay": "power"}, "--decay power needs --power"),
+        ({"decay": "exponential"}, "--decay exponential needs --half-life or --alpha"),
+        ({"decay": "window"}, "--decay window needs --window"),
+        ({"decay": "custom"}, "--decay custom needs --weights"),
+        ({"decay": "none", "power": 1.0}, "--decay none and --power exclude each other"),
+        ({"decay": "window", "power": 1.0}, "--decay window and --power exclude each other"),
         ({"half_life": "3", "window": "4"}, "--half-life and --window exclude each other"),
         ({"half_life": "3", "alpha": 2.0}, "--half-life and --alpha exclude each other"),
         ({"half_life": "nan"}, "--half-life must be > 0, got nan"),
         ({"half_life": "-1"}, "--half-life must be > 0, got -1"),
-        ({"half_life": "0"}, "--half-life must be > 0, got 0"),
+        ({"half_life": "0"}, "--half-life must be > 0, got '0'"),
         ({"half_life": "inf"}, "--half-life must be finite, got inf"),
         ({"half_life": "24h"}, "--half-life must be in steps unless --every is given, got '24h'"),
         ({"half_life": "soon"}, "--half-life must be a number of steps or a duration such as 24h"),
@@ -152,8 +149,9 @@ def test_without_bounds_records_are_counted():
     ],
 )
 def test_contradictory_decays_are_refused_by_their_options(values, message):
+    step = values.pop("every", None)
     with pytest.raises(InvalidValue) as error:
-        choices.decay_of(**values)
+        DecayOptions(**values).function(step)
     assert str(error.value).startswith(message)
 
 
@@ -177,7 +175,7 @@ def test_contradictory_decays_are_refused_by_their_options(values, message):
 )
 def test_contradictory_guarantees_are_refused_by_their_options(values, message):
     with pytest.raises(InvalidValue) as error:
-        choices.guarantee_of(**values)
+        PersonOptions(**values).guarantee(None)
     assert str(error.value).startswith(message)
 
 
@@ -187,21 +185,23 @@ def test_contradictory_guarantees_are_refused_by_their_options(values, message):
         ({"low": float("nan")}, "--low must be finite, got nan"),
         ({"high": 0.0}, "--low must be < high, got 0.0 and 0.0"),
         ({"resolution": 0.3}, "--resolution must be a power of two, got 0.3"),
-        ({"horizon": "2.5"}, "--horizon must be a whole number of steps"),
-        ({"method": "normalized"}, "--horizon must be given for --method normalized"),
-        ({"method": "unbounded"}, "--method unbounded is for NoDecay()"),
+        ({"method": "normalized"}, "--horizon must be given for the method 'normalized'"),
+        ({"method": "unbounded"}, "--method must not be 'unbounded': that is for NoDecay()"),
     ],
 )
 def test_contradictory_plans_are_refused_by_their_options(values, message):
+    mechanism = MechanismOptions(**{"method": values.pop("method", "square_root")})
+    records = RecordOptions(**{"low": 0.0, "high": 1.0, **values})
     with pytest.raises(InvalidValue) as error:
-        choices.plan_of(PowerLaw(1), Guarantee(1, 1e-6), **{"low": 0.0, "high": 1.0, **values})
+        mechanism.plan(PowerLaw(1), Guarantee(1, 1e-6), records, horizon=None)
     assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize("bounds", [(None, None), (0.0, None), (None, 1.0)])
 def test_bounds_of_values_must_be_known_beforehand(bounds):
+    low, high = bounds
     with pytest.raises(InvalidValue, match=r"--low and --high .* reveal a record"):
-        choices.bounds_of(*bounds, valued=True)
+        BoundsOptions(low=low, high=high).bounds(valued=True)
 
 
 @pytest.mark.parametrize(
@@ -219,23 +219,59 @@ def test_wrong_lines_of_keys_are_told_by_number_and_never_shown(tmp_path, text, 
     file = tmp_path / "keys.txt"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(Failure) as error:
-        choices.keys_of(None, file)
+        RecordOptions(keys_file=file).declared_keys()
     assert error.value.code == Exit.DATA
     assert error.value.message == f"{file}: {message}"
 
 
 def test_keys_are_given_once(tmp_path):
     with pytest.raises(InvalidValue, match="--keys and --keys-file exclude each other"):
-        choices.keys_of("a,b", tmp_path / "keys.txt")
+        RecordOptions(keys="a,b", keys_file=tmp_path / "keys.txt").declared_keys()
     with pytest.raises(InvalidValue, match=r"--keys must differ .* place 1 again at place 2"):
-        choices.keys_of("a,a", None)
+        RecordOptions(keys="a,a").declared_keys()
     with pytest.raises(Failure) as error:
-        choices.keys_of(None, tmp_path / "none.txt")
+        RecordOptions(keys_file=tmp_path / "none.txt").declared_keys()
     assert error.value.code == Exit.FILE
 
 
-def test_the_command_says_what_the_functions_say():
+def test_the_command_reports_what_the_groups_reject():
     result = run("plan --half-life 3 --window 4 --mu 1 --json")
     assert result.exit_code == Exit.USAGE
     told = json.loads(result.stderr)
     assert told == {"error": "--half-life and --window exclude each other", "code": 2}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("plan --epsilon 1 --epsilon 5 --delta 1e-6 --power 1", "--epsilon specified multiple"),
+        ("run f.csv --records-per-step 1 --per-user-limit 2", "specified multiple times"),
+        ("plan --power 1_0 --mu 1", "--power must be a number, got '1_0'"),
+        ("plan --power １ --mu 1", "--power must be a number, got '１'"),
+        ("plan --power none --mu 1", "--power must be a number, got 'none'"),
+        ("plan --power 1 --mu 1 --participations 1.0", "--participations must be an integer"),
+        ("plan --power 1 --mu 1 --participations 0x2", "--participations must be an integer"),
+        ("plan --power 1 --mu 1 --participations 1_0", "--participations must be an integer"),
+        ("plan --power 1 --mu 1 --participations 0", "--participations must be an integer >= 1"),
+        ("plan --power 1 --mu 1 --horizon 2.5", "--horizon must be a whole number of steps"),
+        ("plan --power 1 --mu 1 --json=x", "--json"),
+        ("run f.csv --nonsense", "Unknown option: --nonsense"),
+        ("run f.csv --half-lif 3", "--half-life"),  # did you mean
+        ("run", "FILES"),
+    ],
+)
+def test_wrong_values_and_repeated_options_are_rejected(line, message):
+    result = run(line)
+    assert (result.exit_code, result.stdout) == (Exit.USAGE, "")
+    assert message in result.stderr
+
+
+def test_an_option_that_may_be_repeated_collects_its_values():
+    result = run("bounds --power 1 --horizon 4 --horizon 2 --json")
+    assert [row["steps"] for row in json.loads(result.stdout)["rows"]] == [2, 4]
+
+
+def test_given_options_differ_from_their_defaults():
+    options = PersonOptions(epsilon=1.0, separation="1", records_per_step=2)
+    assert options.given() == ["--epsilon", "--records-per-step"]
+    assert options.given("epsilon", "mu") == ["--epsilon"]

@@ -1,0 +1,30 @@
+"""The options that commands share, in groups: each group is declared once, with its help.
+
+    parameters   how options are declared      decay, guarantee, records, time, mechanism, output
+
+A group checks its options against each other and turns them into hushfade's objects.
+"""
+
+from __future__ import annotations
+
+from hushfade.cli.options.decay import DecayOptions
+from hushfade.cli.options.guarantee import GuaranteeOptions, PersonOptions
+from hushfade.cli.options.mechanism import MechanismOptions
+from hushfade.cli.options.output import FileOptions, Force, PictureOptions, ReportOptions
+from hushfade.cli.options.records import BoundsOptions, RecordOptions
+from hushfade.cli.options.time import StepOptions, TimeOptions
+
+__all__ = [
+    "BoundsOptions",
+    "DecayOptions",
+    "FileOptions",
+    "Force",
+    "GuaranteeOptions",
+    "MechanismOptions",
+    "PersonOptions",
+    "PictureOptions",
+    "RecordOptions",
+    "ReportOptions",
+    "StepOptions",
+    "TimeOptions",
+]

@@ -1,0 +1,75 @@
+"""The options that choose where the noise of `hushfade run` comes from."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from hushfade.cli.options.parameters import OptionGroup, count, option, option_group
+from hushfade.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from hushfade.crossing.noise_sources import NoiseSource
+
+
+@option_group("Noise")
+class NoiseOptions(OptionGroup):
+    """The operating system by default, or a secret key, or a known seed."""
+
+    noise_key: Annotated[
+        Path | None,
+        option(
+            "A file of 32 secret bytes, mode 0600: a repeated run draws the same noise. Needs "
+            "--stream. Never use it for other data.",
+            "FILE",
+        ),
+    ] = None
+    stream: Annotated[
+        str | None,
+        option("With --noise-key: the name of this series. Give every series its own.", "NAME"),
+    ] = None
+    unsafe_seed: Annotated[
+        int | None,
+        count(
+            "Noise that anyone can repeat, for tests and examples. Nothing is private.", "NUMBER"
+        ),
+    ] = None
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether the noise has a known seed."""
+        return self.unsafe_seed is not None
+
+    def check(self, *, live: bool) -> None:
+        """Raise if the options contradict each other, or the key cannot be read."""
+        if self.unsafe and self.noise_key is not None:
+            raise InvalidValue("--unsafe-seed and --noise-key exclude each other")
+        if (self.noise_key is None) != (self.stream is None):
+            raise InvalidValue("--noise-key and --stream must be given together")
+        if self.noise_key is not None and live:
+            raise InvalidValue(
+                "--noise-key and --live exclude each other: a second run would repeat the noise "
+                "of the first run for other lines"
+            )
+        self.source(b"")
+
+    def source(self, job: bytes) -> "NoiseSource | None":
+        """The source of noise for a job, which is known by the digest of all that it reads.
+
+        Keyed noise depends on this digest.  The same job repeats its bytes, and a job with other
+        records or other options has other noise.
+        """
+        from hushfade.crossing.noise_sources import KeyedNoise, UnsafeSeededNoise
+
+        if self.unsafe_seed is not None:
+            return UnsafeSeededNoise(self.unsafe_seed)
+        if self.noise_key is None or self.stream is None:
+            return None
+        return KeyedNoise.from_file(self.noise_key, stream=f"{self.stream} {job.hex()}")
+
+    @property
+    def description(self) -> str:
+        """In words, for the companion file."""
+        if self.unsafe:
+            return "NOT PRIVATE: a known seed, for tests and examples"
+        if self.noise_key is None:
+            return "fresh, from the operating system"
+        return "from a secret key: the same if the same job is run again"

@@ -1,0 +1,51 @@
+"""The options that choose what a command writes."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from hushfade.cli import console
+from hushfade.cli.options.parameters import OptionGroup, flag, option, option_group
+
+Force: TypeAlias = Annotated[bool, flag("Replace files that exist.")]
+
+
+@option_group("Output")
+class ReportOptions(OptionGroup):
+    """The form of the report."""
+
+    json: Annotated[
+        bool, flag("Print one JSON document, and nothing else, to standard output.")
+    ] = False
+
+
+@option_group("Output")
+class PictureOptions(ReportOptions):
+    """A report and a picture."""
+
+    plot: Annotated[Path | None, option("Write a picture to this file, .png or .svg.", "FILE")] = (
+        None
+    )
+    force: Force = False
+
+    def check_files(self) -> None:
+        """Raise unless the files can be written: asked before the work, not after it."""
+        console.writable(self.plot, force=self.force, option="--plot")
+
+
+@option_group("Output")
+class FileOptions(PictureOptions):
+    """A report, a picture and a file of results."""
+
+    output: Annotated[
+        Path | None,
+        option(
+            "Write the result to this file. The file appears only when it is complete.",
+            "FILE",
+            alias="-o",
+        ),
+    ] = None
+
+    def check_files(self) -> None:
+        """Raise unless the files can be written: asked before the work, not after it."""
+        console.writable(self.output, force=self.force, option="--output")
+        super().check_files()

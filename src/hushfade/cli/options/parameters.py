@@ -1,0 +1,132 @@
+"""How options are declared: a group of options is a frozen dataclass, and its fields are options.
+
+A field and its option have one name: `half_life` is `--half-life`.  The panels of the help are
+listed here, in the order in which `--help` shows them.  Modules that declare shared groups have no
+`from __future__ import annotations`: a derived group in another module could not resolve the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, dataclass_transform
+
+from cyclopts import CycloptsError, Group, Parameter, Token
+
+from hushfade.errors import HushfadeError
+
+_PANELS = (
+    "Decay", "Time", "Guarantee", "Records", "Mechanism", "Noise", "Store", "Service", "Token",
+    "Restore", "Audit", "Output",
+)  # fmt: skip
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionGroup:
+    """The base of every group of options."""
+
+    def given(self, *names: str) -> list[str]:
+        """The options whose values differ from their defaults, among these fields or all."""
+        return [
+            option_name(field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default and (not names or field.name in names)
+        ]
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The names of all fields."""
+        return tuple(field.name for field in fields(cls))
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def option_group(panel: str) -> Callable[[type[T]], type[T]]:
+    """Makes a class a frozen dataclass whose fields are options in that panel of the help."""
+    shown = Parameter(name="*", group=Group(panel, sort_key=_PANELS.index(panel)))
+    return lambda cls: shown(dataclass(frozen=True, kw_only=True)(cls))
+
+
+def option_name(field: str) -> str:
+    """The option of a field.
+
+    >>> option_name("half_life")
+    '--half-life'
+    """
+    return "--" + field.replace("_", "-")
+
+
+@contextmanager
+def naming_options(*groups: OptionGroup, **arguments: str) -> Iterator[None]:
+    """Errors about an argument name the option that sets it.
+
+    An argument has the name of its field in one of the groups.  Other arguments are given with the
+    fields that set them: `length="window"`.
+    """
+    try:
+        yield
+    except HushfadeError as error:
+        known = {field.name: field.name for group in groups for field in fields(group)} | arguments
+        if error.argument not in known:
+            raise
+        raise error.about(option_name(known[error.argument])) from None
+
+
+def option(text: str, metavar: str, *, default: str | bool | None = None, **more: Any) -> Parameter:
+    """An option with a value; `text` is its help, `default` its default in words, or False."""
+    return Parameter(help=text, metavar=metavar, show_default=default, **more)
+
+
+def choice(text: str, **more: Any) -> Parameter:
+    """An option whose value is one of the words of a `Literal`."""
+    return Parameter(help=text, **more)
+
+
+def flag(text: str, **more: Any) -> Parameter:
+    """An option without a value."""
+    return Parameter(help=text, show_default=False, **more)
+
+
+def number(text: str, **more: Any) -> Parameter:
+    """An option whose value is a number."""
+    return option(text, "NUMBER", converter=_number, **more)
+
+
+def count(text: str, metavar: str = "COUNT", **more: Any) -> Parameter:
+    """An option whose value is an integer."""
+    return option(text, metavar, converter=_integer, **more)
+
+
+def number_in(text: str) -> float:
+    """The number that the text is, in ASCII digits: Python also reads 1_000 and other digits.
+
+    >>> number_in("1e-6")
+    1e-06
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError
+    return float(text)
+
+
+def _number(kind: object, tokens: Sequence[Token]) -> float:
+    return _converted(number_in, tokens, "a number")
+
+
+def _integer(kind: object, tokens: Sequence[Token]) -> int:
+    def integer(text: str) -> int:
+        if not text.removeprefix("-").isdecimal() or not text.isascii():
+            raise ValueError
+        return int(text)
+
+    return _converted(integer, tokens, "an integer")
+
+
+def _converted(convert: Callable[[str], T], tokens: Sequence[Token], kind: str) -> T:
+    (token,) = tokens
+    try:
+        return convert(token.value)
+    except ValueError:
+        message = f"{token.keyword} must be {kind}, got {token.value[:40]!r}"
+        raise CycloptsError(msg=message) from None

@@ -1,0 +1,111 @@
+"""The options that say what a record may be: its bounds, and its key."""
+
+from pathlib import Path
+from typing import Annotated
+
+from hushfade.cli import console
+from hushfade.cli.options.parameters import OptionGroup, number, option, option_group
+from hushfade.errors import InvalidValue
+
+_BOUNDS = (
+    "bounds taken from the data would themselves reveal a record, since the largest value is one "
+    "person's"
+)
+
+
+@option_group("Records")
+class BoundsOptions(OptionGroup):
+    """The smallest and the largest value of a record."""
+
+    low: Annotated[
+        float | None,
+        number(
+            "The smallest value of a record: smaller values count as this one. Choose it without "
+            "looking at the data."
+        ),
+    ] = None
+    high: Annotated[
+        float | None,
+        number(
+            "The largest value of a record: larger values count as this one. Choose it without "
+            "looking at the data."
+        ),
+    ] = None
+
+    @property
+    def counting(self) -> bool:
+        """Whether each record counts 1."""
+        return self.low is None and self.high is None
+
+    def bounds(self, *, valued: bool) -> tuple[float, float]:
+        """The bounds; without them each record counts 1, unless records are `valued`.
+
+        >>> BoundsOptions().bounds(valued=False)
+        (0.0, 1.0)
+        """
+        if self.counting and not valued:
+            return 0.0, 1.0
+        if self.low is None or self.high is None:
+            where = " if records have values" if self.counting else ""
+            raise InvalidValue(f"--low and --high must both be given{where}: {_BOUNDS}")
+        return self.low, self.high
+
+
+@option_group("Records")
+class RecordOptions(BoundsOptions):
+    """The bounds, the grid and the keys of records."""
+
+    resolution: Annotated[
+        float | None,
+        number(
+            "The grid to which each record is rounded, a power of two.",
+            default="at most 1/1024 of the range; 1 for counts",
+        ),
+    ] = None
+    keys: Annotated[
+        str | None,
+        option("One series for each of these keys. Declare all keys in advance.", "A,B,C"),
+    ] = None
+    keys_file: Annotated[
+        Path | None, option("The keys, from a UTF-8 file with one key per line.", "FILE")
+    ] = None
+
+    def declared_keys(self) -> tuple[str, ...] | None:
+        """The keys, from the option or the file.  Errors name the place of a key, never the key.
+
+        >>> RecordOptions(keys="at,ch,de").declared_keys()
+        ('at', 'ch', 'de')
+        """
+        if self.keys is not None and self.keys_file is not None:
+            raise InvalidValue("--keys and --keys-file exclude each other")
+        if self.keys is not None:
+            return _distinct(self.keys.split(","), "--keys", "place")
+        if self.keys_file is None:
+            return None
+        with console.reading(self.keys_file):
+            try:
+                text = self.keys_file.read_bytes().decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise InvalidValue("the file must be UTF-8") from None
+            # only line feeds end a line: splitlines would also cut at characters that keys may have
+            lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+            return _distinct(lines, "keys", "line")
+
+
+def _distinct(names: list[str], what: str, place: str) -> tuple[str, ...]:
+    first: dict[str, int] = {}
+    for at, name in enumerate(names, 1):
+        if not name.strip():
+            raise InvalidValue("must not be empty", argument=what, got=f"nothing at {place} {at}")
+        if name != name.strip():
+            raise InvalidValue(
+                "must have no space around them", argument=what, got=f"one at {place} {at}"
+            )
+        if name in first:
+            raise InvalidValue(
+                "must differ from each other",
+                argument=what,
+                got=f"the key of {place} {first[name]} again at {place} {at}",
+            )
+        first[name] = at
+    return tuple(names)

@@ -1,0 +1,92 @@
+"""The records that `hushfade run` reads: files, columns, and the totals of steps as they close."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hushfade.cli import console
+from hushfade.errors import InvalidValue
+from hushfade.records import Batch, Calendar, Columns, Reader, batches, tally
+from hushfade.records.files import line_reader
+from hushfade.records.live_lines import Clock, Lines, OpenSteps, by_clock, by_empty_lines
+
+if TYPE_CHECKING:
+    from hushfade.check import Signed
+    from hushfade.cli.options.run import RunGuaranteeOptions, RunRecordOptions, RunTimeOptions
+    from hushfade.planning.plan import Plan
+    from hushfade.records.calendar import Order
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where records are, and how they are read."""
+
+    paths: tuple[Path | None, ...]  # None is the standard input
+    columns: Columns
+    form: str | None = None
+    time_unit: str | None = None
+    skip_empty: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        files: Sequence[Path],
+        records: RunRecordOptions,
+        time: RunTimeOptions,
+        guarantee: RunGuaranteeOptions,
+    ) -> Source:
+        """The source that the options describe."""
+        return cls(
+            tuple(None if str(path) == "-" else path for path in files),
+            Columns(value=records.value, time=time.time, key=records.key, user=guarantee.user),
+            records.input_format,
+            time.time_unit,
+            records.skip_empty,
+        )
+
+    def batches(self, progress: Callable[[int], object] | None = None) -> Iterator[Batch]:
+        """The batches of all files, one file after the other."""
+        for path in self.paths:
+            yield from batches(path, self.columns, form=self.form, progress=progress)
+
+    def reader(self, plan: Plan, order: Order) -> Reader:
+        """The reader of batches; with a column of persons it keeps the limits of the guarantee."""
+        return Reader(
+            plan, self.columns, order, time_unit=self.time_unit, skip_empty=self.skip_empty
+        )
+
+    def totals(self, reader: Reader) -> Signed:
+        """The totals of all steps, with a progress bar over the bytes of all files."""
+        size = sum(path.stat().st_size for path in self.paths if path is not None)
+        with console.progress("reading", total=size or None) as advance:
+            seen = 0
+
+            def show(read: int) -> None:  # bytes of the current file so far
+                nonlocal seen
+                advance(max(read - seen, 0))
+                seen = read
+
+            return tally(self.batches(show), reader).totals
+
+    def live_totals(
+        self, reader: Reader, order: Order, lateness: int, now: Clock
+    ) -> Iterator[Signed]:
+        """The totals of one step after the other, as the clock or empty lines close the steps."""
+        lines = line_reader(self.form or "csv", "standard input", self.columns)
+        steps, feed = OpenSteps(reader, lines), Lines(partial(os.read, 0))
+        if isinstance(order, Calendar):
+            if lateness and self.columns.time is None:
+                raise InvalidValue("--lateness needs --time: without it no record is late")
+            return by_clock(feed, steps, order, lateness=lateness, now=now)
+        return by_empty_lines(feed, steps, most=order.steps)
+
+    def digest(self, order: Order, totals: Signed) -> bytes:
+        """SHA-256 of what a run sums and how: columns, steps, totals."""
+        words = (self.columns, self.time_unit, self.skip_empty, order, totals.shape)
+        return hashlib.sha256(repr(words).encode() + totals.tobytes()).digest()

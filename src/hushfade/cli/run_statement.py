@@ -1,0 +1,124 @@
+"""What `hushfade run` states about a run: who is protected, and what became of the records."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hushfade.cli import console
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
+    from hushfade.privacy.guarantee import Guarantee
+    from hushfade.records import Counts
+
+DROPPED = {  # why a record did not count
+    "outside": "outside the steps",
+    "late": "too late",
+    "over_limit": "beyond a person's limits",
+    "other_keys": "of other keys",
+    "empty": "without value",
+}
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The privacy of a run: whom the guarantee protects, and what keeps it."""
+
+    guarantee: Guarantee
+    person: bool  # a column says whose records they are
+    unsafe: bool  # the noise has a known seed
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee, for what is really protected."""
+        sentence = self.guarantee.sentence()
+        if self.person:
+            adding = self.guarantee.neighbours == "add_remove"
+            # one record more may displace others of that person: the promise covers all of them
+            who = "one person with all their records" if adding else "what one person's records say"
+            sentence = self.guarantee.sentence(who)
+        if self.unsafe:
+            return f"NOT PRIVATE, because the seed is known. Otherwise: {sentence}"
+        return sentence
+
+    @property
+    def unit(self) -> str:
+        """What the guarantee protects."""
+        return "person" if self.person else "record"
+
+    @property
+    def limits(self) -> str | None:
+        """The limits of one person, and whether hushfade enforced them."""
+        guarantee = self.guarantee
+        limits = (
+            f"at most {guarantee.records_per_step} in a step, in {guarantee.participations} steps "
+            f"at most, these at least {guarantee.separation} apart"
+        )
+        if self.person:
+            return f"hushfade counted the first records of each person: {limits}."
+        if guarantee.participations > 1 or guarantee.records_per_step > 1:
+            return (
+                f"hushfade assumes, and does not enforce, that nobody has more records: {limits}."
+            )
+        return None
+
+    def show(self, plan: Plan, steps: int | None) -> None:
+        """Before anything is released: how private and how accurate the releases will be."""
+        margin = 1.96 * plan.max_stddev(steps or plan.horizon or 1000)
+        console.note(self.sentence)
+        if self.limits is not None:
+            console.note(self.limits)
+        console.note(f"95 of 100 released values are within {margin:.4g} of the true decayed sum.")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did.  The counts of records are for the operator only."""
+
+    plan: Plan
+    promise: Promise
+    counts: Counts
+    files: tuple[Path, ...]
+
+    def show(self, steps: int, *, as_json: bool) -> None:
+        """At the end."""
+        counts = self.counts
+        if as_json:
+            console.document(self._document(steps))
+        else:
+            if self.files:
+                written = ", ".join(str(path) for path in self.files)
+                console.note(
+                    f"Written, with {steps} steps: {written}. The guarantee and the plan are in "
+                    "the .plan.json file beside the releases."
+                )
+            reasons = [
+                f"{n} {DROPPED[why]}" for why, n in asdict(counts).items() if n and why in DROPPED
+            ]
+            dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
+            console.note(
+                f"Not for publication: {counts.counted} of {counts.records} records counted"
+                f"{dropped}."
+            )
+        if not counts.counted:
+            console.note("Warning: no record was counted. The releases are noise alone.")
+
+    def _document(self, steps: int) -> dict[str, object]:
+        from hushfade.releases.files import companion
+
+        plan, promise, counts = self.plan, self.promise, self.counts
+        return {
+            "releases": str(self.files[0]),
+            "companion": str(companion(self.files[0])),
+            "files": [str(path) for path in self.files],
+            "steps": steps,
+            "keys": None if plan.keys is None else len(plan.keys),
+            "guarantee": promise.sentence,
+            "unit": promise.unit,
+            "limits": promise.limits,
+            "max_stddev": plan.max_stddev(steps) if steps else None,
+            "plan": plan.digest.hex(),
+            "not_for_publication": {**asdict(counts), "counted": counts.counted},
+        }
