@@ -69,7 +69,7 @@ def probability(**argument: Any) -> float:
     name, value = _only(argument)
     number = real(**argument)
     if not 0 < number < 1:
-        raise InvalidValue(f"{name} must be in (0, 1)", got=_shown(value))
+        raise InvalidValue("must be in (0, 1)", argument=name, got=_shown(value))
     return number
 
 

@@ -337,8 +337,8 @@ def test_a_store_that_is_being_read_is_not_replaced(killed, monkeypatch):
     ("kind", "told"),
     [
         ("text", "is not a SQLite database"),
-        ("empty", "got a database of something else"),
-        ("other", "got a database of something else"),
+        ("empty", "this is a database of something else"),
+        ("other", "this is a database of something else"),
         ("ledger", "entry 4 of the ledger must follow"),
         ("pages", "damaged"),
         ("stranger", "must be of this store"),
@@ -359,7 +359,7 @@ def test_a_copy_that_is_not_this_store_whole_is_refused_and_nothing_changes(kill
             with closing(sqlite3.connect(copy)) as made:
                 made.execute("CREATE TABLE meta (name, value)")
         case "ledger":
-            copy.write_bytes(copy.read_bytes().replace(b'"step":2', b'"step":3'))
+            copy.write_bytes(copy.read_bytes().replace(b'"step":2,', b'"step":3,'))
         case "pages":
             content = bytearray(copy.read_bytes())
             content[4096 * 3 : 4096 * 9] = b"\xff" * 4096 * 6
@@ -400,7 +400,7 @@ def test_a_backup_of_an_older_version_is_brought_to_this_one(killed):
 def test_a_changed_ledger_is_told(place, tmp_path):
     copy = tmp_path / "copy.db"
     run("store backup", str(place), "-o", str(copy))
-    changed = copy.read_bytes().replace(b'"step":2', b'"step":3')
+    changed = copy.read_bytes().replace(b'"step":2,', b'"step":3,')
     copy.write_bytes(changed)
     shown = run("store verify", str(copy))
     assert shown.exit_code == 3
