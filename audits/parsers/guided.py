@@ -12,7 +12,7 @@ from typing import Any
 # Loaded here in any case, so that also what is loaded late, when it is used, is traced.
 TRACED = (
     "hushfade.planning.plan_file", "hushfade.stream.saved_state", "hushfade.stream.stream",
-    "hushfade.crossing.memory", "hushfade.training.correlated_noise", "hushfade.cli.choices",
+    "hushfade.crossing.memory", "hushfade.training.correlated_noise", "hushfade.cli.options",
     "hushfade.cli.explain", "hushfade.store", "hushfade.records.live_lines",
     "hushfade.records.json_lines", "hushfade.serve.app", "hushfade.releases.files",
     "audits.parsers.planted",

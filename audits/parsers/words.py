@@ -12,8 +12,14 @@ import numpy as np
 
 import hushfade as hf
 from audits.parsers.law import Target
-from hushfade.cli import choices
 from hushfade.cli.console import Failure
+from hushfade.cli.options import (
+    BoundsOptions,
+    DecayOptions,
+    PersonOptions,
+    RecordOptions,
+    StepOptions,
+)
 from hushfade.records import duration
 from hushfade.records.calendar import calendar
 
@@ -84,11 +90,11 @@ def options(directory: Path) -> Iterator[Target]:
         given = _given(text.decode("utf-8", "surrogateescape"))
         path.write_bytes(listed)
         _all(
-            lambda: choices.every_of(given.get("every")),
+            lambda: StepOptions(every=given.get("every")).step,
             lambda: _decay(given),
             lambda: _guarantee(given),
-            lambda: choices.bounds_of(_float(given, "low"), _float(given, "high"), valued=True),
-            lambda: choices.keys_of(given.get("keys"), None if "keys" in given else path),
+            lambda: _bounds(given),
+            lambda: _keys(given, path).declared_keys(),
         )
 
     seeds = (
@@ -113,7 +119,7 @@ def _decay(given: dict[str, str]) -> None:
     told |= {name: _float(given, name) for name in ("alpha", "power") if name in given}
     kinds = ("none", "exponential", "power", "window", "custom")
     kind: Any = given.get("kind") if given.get("kind") in kinds else None
-    choices.decay_of(kind, every=HOUR if "every" in given else None, **told)
+    DecayOptions(decay=kind, **told).function(HOUR if "every" in given else None)
     if any(ODD.search(given.get(name, "").strip()) for name in names):
         raise AssertionError("a number that is none was read")
 
@@ -124,7 +130,17 @@ def _guarantee(given: dict[str, str]) -> None:
     }
     if "separation" in given:
         told["separation"] = given["separation"]
-    choices.guarantee_of(every=HOUR if "every" in given else None, **told)
+    PersonOptions(**told).guarantee(HOUR if "every" in given else None)
+
+
+def _bounds(given: dict[str, str]) -> None:
+    BoundsOptions(low=_float(given, "low"), high=_float(given, "high")).bounds(valued=True)
+
+
+def _keys(given: dict[str, str], path: Path) -> RecordOptions:
+    if "keys" in given:
+        return RecordOptions(keys=given["keys"])
+    return RecordOptions(keys_file=path)
 
 
 def _float(given: dict[str, str], name: str) -> float | None:
