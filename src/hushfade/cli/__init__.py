@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from hushfade.cli import console
 
@@ -36,7 +36,6 @@ app = App(
     """,
     help_format="markdown",
     version=_version,
-    default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,
 )
 for place, name in enumerate(COMMANDS):

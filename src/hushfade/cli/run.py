@@ -99,8 +99,7 @@ def run(
     )
     if not output.json:
         promise.show(plan, count)
-    written = tuple(path for path in (output.output, output.plot) if path is not None)
-    outcome = Outcome(plan, promise, reader.counts, written)
+    outcome = Outcome(plan, promise, reader.counts, output.output, output.plot)
     view = SeriesView(plan, meaning, shown=output.watch, kept=output.plot is not None)
     try:
         with _writer(output, meaning, form, companion, live=time.live) as writer, view:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushfade.cli import console
+from hushfade.releases.files import companion
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
@@ -80,7 +81,13 @@ class Outcome:
     plan: Plan
     promise: Promise
     counts: Counts
-    files: tuple[Path, ...]
+    output: Path | None
+    plot: Path | None
+
+    @property
+    def files(self) -> list[str]:
+        """The files that were written."""
+        return [str(path) for path in (self.output, self.plot) if path is not None]
 
     def show(self, steps: int, *, as_json: bool) -> None:
         """At the end."""
@@ -89,13 +96,13 @@ class Outcome:
             console.document(self._document(steps))
         else:
             if self.files:
-                written = ", ".join(str(path) for path in self.files)
-                console.note(
-                    f"Written, with {steps} steps: {written}. The guarantee and the plan are in "
-                    "the .plan.json file beside the releases."
-                )
+                console.note(f"Written, with {steps} steps: {', '.join(self.files)}.")
+            if self.output is not None:
+                console.note(f"{companion(self.output)} contains the guarantee and the plan.")
             reasons = [
-                f"{n} {DROPPED[why]}" for why, n in asdict(counts).items() if n and why in DROPPED
+                f"{count} {DROPPED[why]}"
+                for why, count in asdict(counts).items()
+                if count and why in DROPPED
             ]
             dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
             console.note(
@@ -106,13 +113,12 @@ class Outcome:
             console.note("Warning: no record was counted. The releases are noise alone.")
 
     def _document(self, steps: int) -> dict[str, object]:
-        from hushfade.releases.files import companion
-
         plan, promise, counts = self.plan, self.promise, self.counts
+        assert self.output is not None  # --json needs --output
         return {
-            "releases": str(self.files[0]),
-            "companion": str(companion(self.files[0])),
-            "files": [str(path) for path in self.files],
+            "releases": str(self.output),
+            "companion": str(companion(self.output)),
+            "files": self.files,
             "steps": steps,
             "keys": None if plan.keys is None else len(plan.keys),
             "guarantee": promise.sentence,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Action: TypeAlias = Annotated[
     Literal["check", "verify", "ledger", "backup", "restore"],
-    Parameter(help="What to do."),
+    Parameter(help="What to do:"),
 ]
 
 
@@ -141,7 +141,7 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
         return {"said": f"Written: {copy}. With it alone a store opens as a new epoch only."}
     entries = reader.verify()
     found: dict[str, Any] = {
-        "said": f"The ledger's {entries} entries are an unbroken chain; the releases are its own.",
+        "said": f"The ledger is an unbroken chain of {entries} entries. The releases match it.",
         "budgets": [_budget(account) for account in reader.accounts().values()],
     }
     if action == "ledger":
@@ -172,7 +172,7 @@ def _budget(account: Account) -> dict[str, Any]:
 
 
 def _restored(where: str, source: str, mark: Path | None, *, force: bool) -> dict[str, Any]:
-    """What opening the store will mean, now that the copy is in its place; the mark stays."""
+    """Replaces the store with the backup, but not its mark; returns what opening it means."""
     from hushfade.store.open_store import connected, mark_of
 
     if shown(where) != where:
@@ -192,28 +192,28 @@ def _restored(where: str, source: str, mark: Path | None, *, force: bool) -> dic
             copy.backup(made)
             with console.reading(Path(source)):
                 entries, newest = _examined(made, known)
-            if not force and _whole(place):
+            if not force and _intact(place):
                 raise Refused(
-                    f"{where} is whole, and its streams can go on: --force replaces it, and what "
-                    "is newer in it is lost"
+                    f"{where} is intact, and its streams can continue: --force replaces it, and "
+                    "whatever is newer in it is lost"
                 )
     if newest:
-        meaning = "It has all that the mark knows: open it as ever."
+        meaning = "It is as new as its mark: open it as usual."
     else:
         why = "It is older than its mark" if known else "There is no mark beside it"
         meaning = (
-            f"{why}: steps could be drawn twice. Open it with --new-epoch; every stream is charged "
-            "again then, or ended where its budget does not allow that."
+            f"{why}: steps could be drawn twice. Open it with --new-epoch, which charges every "
+            "stream again, or ends it if its budget does not suffice."
         )
     said = (
-        f"Restored: {where}, with {entries} entries of the ledger. {meaning} Records, releases and "
-        "tokens are those of the backup: revoke again what was revoked since."
+        f"Restored: {where}, with {entries} entries in the ledger. {meaning} Records, releases "
+        "and tokens come from the backup: revoke again the tokens that were revoked since."
     )
     return {"said": said, "ledger": entries, "new_epoch": not newest}
 
 
-def _whole(place: Path) -> bool:
-    """Is there a store from which streams can go on?"""
+def _intact(place: Path) -> bool:
+    """Whether there is a store from which streams can continue."""
     from hushfade.store import Reader
     from hushfade.store.open_store import connected
 
@@ -229,7 +229,7 @@ def _whole(place: Path) -> bool:
 
 
 def _examined(made: Path, mark: Mark | None) -> tuple[int, bool]:
-    """The ledger's length and whether it has all that the mark knows, if the copy is a store."""
+    """The length of the ledger of a backup, and whether the backup is as new as the mark."""
     from hushfade.store import Reader, schema
     from hushfade.store.open_store import connected
 

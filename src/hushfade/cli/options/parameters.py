@@ -76,17 +76,17 @@ def naming_options(*groups: OptionGroup, **arguments: str) -> Iterator[None]:
 
 def option(text: str, metavar: str, *, default: str | bool | None = None, **more: Any) -> Parameter:
     """An option with a value; `text` is its help, `default` its default in words, or False."""
-    return Parameter(help=text, metavar=metavar, show_default=default, **more)
+    return Parameter(help=text, metavar=metavar, show_default=default, negative=(), **more)
 
 
-def choice(text: str, **more: Any) -> Parameter:
+def choice(text: str) -> Parameter:
     """An option whose value is one of the words of a `Literal`."""
-    return Parameter(help=text, **more)
+    return Parameter(help=text, negative=())
 
 
-def flag(text: str, **more: Any) -> Parameter:
-    """An option without a value."""
-    return Parameter(help=text, show_default=False, **more)
+def flag(text: str, *, negative: str | tuple[()] = ()) -> Parameter:
+    """An option without a value; `negative` is the option that means the opposite."""
+    return Parameter(help=text, show_default=False, negative=negative)
 
 
 def number(text: str, **more: Any) -> Parameter:
