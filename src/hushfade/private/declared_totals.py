@@ -44,15 +44,7 @@ def block(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] != lanes:
         raise InvalidValue(f"totals must have shape (n, {lanes}), got {array.shape}")
-    if array.dtype.kind == "f" and array.dtype != np.float64:
-        raise InvalidType("totals must be integers or float64: shorter floats do not sum exactly")
-    units = np.empty(array.shape, dtype=np.int64)
-    convert = _of_floats if array.dtype.kind == "f" else _of_integers
-    rows = max(1, _PIECE // lanes)
-    for start in range(0, len(array), rows):
-        piece = array[start : start + rows]
-        units[start : start + rows] = convert(piece, resolution, most)
-    return units
+    return _units(array, resolution, most)
 
 
 def row(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
@@ -60,7 +52,18 @@ def row(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
     array = real_numbers.array(totals, "totals")
     if array.shape != (lanes,):
         raise InvalidValue(f"totals must have shape ({lanes},), got {array.shape}")
-    units: Signed = block(array[None, :], lanes, resolution, most)[0]
+    return _units(array, resolution, most)
+
+
+def _units(array: NDArray[Any], resolution: float, most: int) -> Signed:
+    if array.dtype.kind == "f" and array.dtype != np.float64:
+        raise InvalidType("totals must be integers or float64: shorter floats do not sum exactly")
+    units = np.empty(array.shape, dtype=np.int64)
+    convert = _of_floats if array.dtype.kind == "f" else _of_integers
+    rows = max(1, _PIECE // (array.shape[1] if array.ndim == 2 else 1))
+    for start in range(0, len(array), rows):
+        piece = array[start : start + rows]
+        units[start : start + rows] = convert(piece, resolution, most)
     return units
 
 
