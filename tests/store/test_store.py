@@ -108,6 +108,7 @@ def test_what_is_refused_changes_nothing(place):
         Batch("late", "a", 2, 1, np.array([0, 0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([PLAN.grid.largest_total + 1])),
+        Batch("late", "a", 2, 1, np.array([0]), np.array([-(2**63)])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([1.0])),
         Batch("late", "a", 2, 1, np.array([0.0]), np.array([1])),
         batch(2, step=2),
