@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import hushfade as hf
-from hushfade.factors.taps import IntegerTaps
 from hushfade.theory import gamma2_limit
 
 STEPS = 1024
-BITS, TOLERANCE = 8, 0.12
+GUARANTEE = hf.Guarantee(epsilon=1, delta=1e-6)
 
 DECAYS: dict[str, hf.Decay] = {
     "count, no decay": hf.NoDecay(),
@@ -35,23 +34,22 @@ class Row:
     output_noise: float  # √(Σ f_k²)
     jumps: int
     memory: int
-    loss: float  # of the stepped taps, relative to the square root
+    loss: float  # of the plan's integer taps, relative to the square root
 
 
 def measured(decay: hf.Decay) -> Row:
     """The figures of one decay; without a horizon where it needs none."""
-    pair = hf.factors.square_root(decay, None if decay.horizon_free else STEPS)
-    stepped = pair.stepped(BITS, TOLERANCE)
-    assert isinstance(stepped.taps, IntegerTaps)
-    root = pair.error_factor(STEPS)
+    horizon = None if decay.horizon_free else STEPS
+    root = hf.factors.square_root(decay, horizon).error_factor(STEPS)
+    plan = hf.plan(decay, GUARANTEE, horizon=horizon)
     return Row(
         for_ever=gamma2_limit(decay).value if decay.horizon_free else None,
         square_root=root,
         normalized=hf.factors.normalized(decay, STEPS).error_factor(STEPS),
         output_noise=float(np.linalg.norm(decay.weights(STEPS))),
-        jumps=len(stepped.taps.jumps),
-        memory=stepped.taps.support,
-        loss=stepped.error_factor(STEPS) / root - 1,
+        jumps=plan.jumps,
+        memory=plan.taps.support,
+        loss=plan.error_factor(STEPS) / root - 1,
     )
 
 
@@ -60,7 +58,7 @@ def main() -> None:
     print(f"Worst error at {STEPS} steps, as a standard deviation")
     print("(noise multiplier 1, a record changes by 1)")
     print()
-    print(f"{'':16} {'square root':>22} {'normal-':>8} {'output':>8} {'stepped taps':>27}")
+    print(f"{'':16} {'square root':>22} {'normal-':>8} {'output':>8} {'integer taps':>27}")
     names = ["for ever", f"at {STEPS}", "ized", "noise", "jumps", "memory", "loss"]
     widths = [11, 10, 8, 8, 8, 8, 9]
     heads = " ".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))
@@ -76,7 +74,7 @@ def main() -> None:
     print("square root   taps √g before and after the noise; for ever: the sum of a_n², all n")
     print(f"normalized    a gain per step, for a horizon of {STEPS} steps")
     print("output noise  fresh noise on every released sum: √(Σ f_k²)")
-    print(f"stepped taps  √g in steps of at most {TOLERANCE:.0%}, as integers over 2^{BITS};")
+    print("integer taps  √g in a few constant pieces, as a plan uses it;")
     print("              jumps: additions per step; memory: past totals kept;")
     print("              loss: the error over that of the square root")
 

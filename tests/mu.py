@@ -33,12 +33,12 @@ class Measured:
 def many(decay, guarantee, copies=COPIES, **arguments):
     """The plan with a lane for each copy.  One key changes at a time, as for a single stream.
 
-    Unbounded counting keeps 2^18 totals a lane; here its taps are cut, which makes another right
+    Unbounded counting keeps 2^18 totals per lane; here its taps are cut, which makes another right
     factor of the same law, with its own sensitivity.
     """
     found = plan(decay, guarantee, keys=[str(k) for k in range(copies)], **arguments)
     if arguments.get("method") == "unbounded":
-        pair = factorization.unbounded_counting().stepped(12, 0.06, longest=128)
+        pair = factorization.unbounded_counting().rounded(12, longest=128)
         found = sized(replace(found, pair=pair))
     return found
 

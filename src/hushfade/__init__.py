@@ -34,7 +34,8 @@ from hushfade.errors import (
     Unstable,
 )
 from hushfade.factors import Factorization, Sensitivity
-from hushfade.planning.plan import Plan, plan
+from hushfade.planning.plan import Plan
+from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import (
     Guarantee,
     classical_noise_multiplier,

@@ -59,6 +59,20 @@ def positive(**argument: Any) -> float:
     return number
 
 
+def probability(**argument: Any) -> float:
+    """The single keyword's value as a float between 0 and 1, both excluded.
+
+    >>> probability(delta=1)
+    Traceback (most recent call last):
+    hushfade.errors.InvalidValue: delta must be in (0, 1), got 1
+    """
+    name, value = _only(argument)
+    number = real(**argument)
+    if not 0 < number < 1:
+        raise InvalidValue(f"{name} must be in (0, 1), got {_shown(value)}")
+    return number
+
+
 def count(*, least: int = 1, most: int | None = None, **argument: Any) -> int:
     """The single keyword's value as an int, at least `least` and at most `most`.
 

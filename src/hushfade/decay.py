@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.numerics import unit_disk
+from hushfade.numerics import portable, unit_disk
 
 ComplexColumn: TypeAlias = NDArray[np.complex128]
 
@@ -122,7 +123,8 @@ class Exponential(Mixable):
             alpha = check.real(alpha=alpha)
             if not alpha > 1:
                 raise InvalidValue(f"alpha must be > 1, got {alpha!r} (NoDecay() is alpha = 1)")
-            half_life = 1.0 / math.log2(alpha)
+            # correctly rounded, so that the same alpha is the same decay on every machine
+            half_life = float(Decimal(2).ln() / Decimal(alpha).ln())
         object.__setattr__(self, "half_life", check.positive(half_life=half_life))
 
     @property
@@ -136,7 +138,8 @@ class Exponential(Mixable):
             age = np.arange(check.count(n=n), dtype=np.float64)
             whole, part = np.divmod(age, self.half_life)
         whole, part = np.nan_to_num(whole, nan=2000.0), np.nan_to_num(part)
-        return np.ldexp(np.exp2(-part / self.half_life), -np.minimum(whole, 2000).astype(np.int64))
+        weights = portable.exp2(-part / self.half_life)
+        return np.ldexp(weights, -np.minimum(whole, 2000).astype(np.int64))
 
     def symbol(self, theta: Column) -> ComplexColumn:
         return np.asarray(-1.0 / np.expm1(1j * theta - math.log(2.0) / self.half_life))

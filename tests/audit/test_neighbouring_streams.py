@@ -6,7 +6,7 @@ import pytest
 from hushfade import CustomDecay, Exponential, Guarantee, NoDecay, SlidingWindow, plan
 from hushfade.audit.cases import few
 from hushfade.audit.neighbouring_streams import arranged, changes, heaviest_column, kinds, needed
-from hushfade.audit.observer import private, taps_of
+from hushfade.audit.observer import private
 from hushfade.audit.plan_claims import promise
 from hushfade.audit.randomness import Chance
 from hushfade.audit.sensitivity import norm, sensitivity
@@ -80,7 +80,7 @@ def test_records_that_never_meet_all_have_their_effect(found, most):
 
 def worst_of_two(found):
     """‖a r_t + b r_{t-d}‖, the largest of all distances and values, by trying all."""
-    r, grid = taps_of(found).integers.astype(float), found.grid
+    r, grid = found.taps.integers.astype(float), found.grid
     move = np.array(max(kinds(found).values(), key=np.linalg.norm), dtype=float)
     if grid.norm is not None or found.guarantee.neighbours == "replace":
         pairs = [(move, move), (move, -move)]

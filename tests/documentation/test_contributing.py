@@ -78,11 +78,20 @@ def test_the_layers_are_those_that_the_linter_checks():
     assert [sorted(code(layer)) for layer, _ in rows(CONTRIBUTING, "Layers")] == checked
 
 
-def test_a_protocol_that_is_named_is_defined_where_it_says():
-    for what, file, protocol, *_ in rows(CONTRIBUTING, "Where to add …"):
-        if " in " in protocol:
-            name, *place = code(protocol)
-            assert name in definitions(ROOT / (place or code(file))[0]), what
+def test_what_a_contributor_must_find_is_there():
+    table = rows(CONTRIBUTING, "Where to add …")
+    assert len(table) > 5
+    for what, file, protocol, tests, pages in table:
+        assert (SOURCE / code(file)[0]).exists(), what
+        if code(protocol):
+            name, place = code(protocol)
+            assert name in definitions(SOURCE / place), what
+        *names, place = code(tests)
+        assert (ROOT / "tests" / place).exists(), what
+        for name in names:
+            text = (ROOT / "tests" / place).read_text(encoding="utf-8")
+            assert re.search(rf"^(def )?{name}\b", text, re.MULTILINE), what
+        assert (ROOT / "docs" / code(pages)[0]).is_file(), what
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from hushfade.factors.compact_taps import compact
 from hushfade.factors.taps import IntegerTaps
 from hushfade.numerics import power_series
 from tests.decays import ALL_DECAYS
+from tests.stepped_taps import stepped
 
 T = 200
 STABLE = [decay for decay in ALL_DECAYS if not repr(decay).startswith("CustomDecay(values=(0.99")]
@@ -31,7 +32,7 @@ def pairs_of(decay):
     yield factorization.square_root(decay)
     yield factorization.normalized(decay, T)
     yield factorization.square_root(decay, T).rounded(10)
-    yield factorization.square_root(decay, T).stepped(10, 0.05)
+    yield stepped(factorization.square_root(decay, T), 10, 0.05)
     yield factorization.normalized(decay, T).rounded(12)
     yield factorization.from_right(decay, [1.0, 0.3, -0.2])
     if decay == NoDecay():
@@ -98,7 +99,7 @@ def test_any_right_is_unbiased(tail, first, which):
 @pytest.mark.parametrize("bits", [6, 10, 14])
 def test_jumps_and_heights_rebuild_the_taps(decay, bits):
     root = factorization.square_root(decay, T)
-    for pair in (root.rounded(bits), root.stepped(bits, 0.12)):
+    for pair in (root.rounded(bits), stepped(root, bits)):
         taps = pair.taps
         assert len(taps.jumps) == len(taps.heights)
         assert taps.heights.dtype == taps.jumps.dtype == np.int64
@@ -194,7 +195,7 @@ STEPPED = [  # decay, bits, last tap's lag, jumps, loss in percent; tolerance .1
 def test_stepped_taps_lose_what_the_reference_says(decay, bits, lag, jumps, loss):
     n = 1 << 14
     root = factorization.square_root(decay, n)
-    pair = root.stepped(bits, 0.12)
+    pair = stepped(root, bits)
     assert pair.memory == lag + 1
     assert isinstance(pair.taps, IntegerTaps)
     # the reference counts neither the first tap nor a cut at the horizon
@@ -291,10 +292,10 @@ def test_a_windows_own_weights_are_accepted_as_right():
 def test_too_coarse_steps_of_a_window_are_refused():
     root = factorization.square_root(SlidingWindow(length=64))
     with pytest.raises(Unstable):
-        root.stepped(8, 0.25)
-    assert root.stepped(8, 0.12).memory == 1601
+        stepped(root, 8, 0.25)
+    assert stepped(root, 8).memory == 1601
     # a horizon that ends before the growth shows is served
-    short = factorization.square_root(SlidingWindow(length=64), 2000).stepped(8, 0.25)
+    short = stepped(factorization.square_root(SlidingWindow(length=64), 2000), 8, 0.25)
     assert np.max(np.abs(short.left(2000))) == 1.0
 
 
@@ -310,14 +311,6 @@ def test_bad_bits_are_refused(value):
     pair = factorization.square_root(PowerLaw(power=1))
     with pytest.raises((InvalidValue, InvalidType), match=r"^bits must be an integer"):
         pair.rounded(value)
-    with pytest.raises((InvalidValue, InvalidType), match=r"^bits must be an integer"):
-        pair.stepped(value)
-
-
-@pytest.mark.parametrize("value", [0, -0.1, float("nan"), float("inf"), "x", None])
-def test_bad_tolerances_are_refused(value):
-    with pytest.raises((InvalidValue, InvalidType), match=r"^tolerance must be"):
-        factorization.square_root(PowerLaw(power=1)).stepped(8, value)
 
 
 def test_bad_factors_are_refused_by_name():
@@ -350,10 +343,11 @@ def test_a_gain_has_few_places():
     pair = factorization.normalized(NoDecay(), 300)
     for bits, places in ((8, 8), (10, 10), (14, 10)):
         rounded = pair.rounded(bits)
-        assert rounded.gain_bits == places
         assert np.all(np.ldexp(rounded.gain, places) % 1 == 0)
+        assert np.any(np.ldexp(rounded.gain, places - 1) % 1 != 0)
+        assert np.array_equal(rounded.integer_gain, np.ldexp(rounded.gain, bits))
         assert_allclose(rounded.gain, pair.gain, rtol=2.0**-places)
-    assert factorization.square_root(NoDecay(), 300).gain_bits == 0
+    assert factorization.square_root(NoDecay(), 300).rounded(8).integer_gain is None
 
 
 def test_a_pair_takes_integers_of_ones_own():

@@ -8,6 +8,7 @@ from hushfade.factors import factorization
 from hushfade.numerics.unit_disk import falls, zeros_inside
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each
+from tests.stepped_taps import stepped
 
 
 def with_zeros(*zeros):
@@ -86,7 +87,7 @@ def test_falling_taps_have_no_zero_inside(decay):
 )
 def test_a_stepped_window_is_unstable_as_brute_force_says(bits, tolerance, zeros):
     # the horizon is so long that all taps are kept, and too long for some to be served for ever
-    pair = factorization.square_root(SlidingWindow(length=64), 1 << 14).stepped(bits, tolerance)
+    pair = stepped(factorization.square_root(SlidingWindow(length=64), 1 << 14), bits, tolerance)
     p = pair.right(pair.memory)
     assert turns(p) == zeros_inside(p) == zeros
 

@@ -11,6 +11,7 @@ from hushfade import NoDecay, SlidingWindow
 from hushfade.factors import factorization, root_series
 from hushfade.planning import piecewise_taps
 from tests.decays import ALL_DECAYS
+from tests.stepped_taps import starts_within
 
 STABLE = [d for d in ALL_DECAYS if not repr(d).startswith("CustomDecay(values=(0.99")]
 N = 600
@@ -54,7 +55,7 @@ def test_the_pieces_keep_the_distance(decay, share):
 @pytest.mark.parametrize("tolerance", [0.06, 0.12])
 def test_a_tolerance_takes_more_pieces_for_the_same_distance(decay, tolerance):
     r, bits = root_series.square_root(decay, N), 20
-    plain = piecewise_taps.merged(r, piecewise_taps.within(r, tolerance), bits)
+    plain = piecewise_taps.merged(r, starts_within(r, tolerance), bits)
     allowed = distance(r, 0.0, plain, bits) + 1e-9
     found = piecewise_taps.Landscape.of(r, 0.0, allowed).fewest(allowed, bits)
     # the toll leaves a gap where two numbers of pieces are far apart in distance: one more
@@ -121,10 +122,8 @@ def test_a_window_takes_a_few_of_its_lengths():
 
 def test_pieces_by_a_tolerance():
     r = np.array([1.0, 0.95, 0.85, 0.8, 0.1])
-    assert piecewise_taps.within(r, 0.1).tolist() == [0, 2, 4]
+    assert starts_within(r, 0.1).tolist() == [0, 2, 4]
     assert piecewise_taps.merged(r, np.array([0, 2, 4]), 10).tolist() == [998, 998, 845, 845, 102]
-    long = np.append(np.ones(1000), 0.5)
-    assert piecewise_taps.within(long, 0.1).tolist() == [0, 1000]
 
 
 # Edges ---------------------------------------------------------------------------------------

@@ -65,7 +65,8 @@ def test_the_noise_is_the_shift_over_mu_and_the_shift_is_that_of_the_dense_taps(
     if support is not None and support + (k - 1) * b <= n:
         assert_allclose(found.sensitivity, shift, rtol=2e-3)
     assert found.sensitivity >= shift * (1 - 1e-3)
-    assert_allclose(found.sigma * found.unit * found.guarantee.mu, found.sensitivity, rtol=1e-12)
+    # sigma is rounded up to 48 bits
+    assert_allclose(found.sigma * found.unit * found.guarantee.mu, found.sensitivity, rtol=1e-13)
     assert_allclose(found.stddevs(n), found.noise_stddev * np.linalg.norm(L, axis=1), rtol=1e-9)
 
 
@@ -107,14 +108,31 @@ def test_a_plan_survives_json(found):
     assert_allclose(again.stddevs(50), found.stddevs(50), rtol=0)
 
 
-def test_records_in_a_step_are_written_where_there_may_be_several():
-    three = Guarantee(1, 1e-6, records_per_step=3)
-    for guarantee in (three, Guarantee.from_mu(0.3, records_per_step=3)):
+def test_a_guarantee_is_written_as_it_was_declared():
+    one = plan(Exponential(half_life=3), ONE)
+    for guarantee, name, value in (
+        (Guarantee(2, 1e-6, records_per_step=3), "epsilon", 2.0),
+        (Guarantee.from_mu(0.3, records_per_step=3), "mu", 0.3),
+        (Guarantee.from_rho(0.1, records_per_step=3), "rho", 0.1),
+    ):
         found = plan(Exponential(half_life=3), guarantee)
-        assert Plan.from_json(found.to_json()).guarantee == guarantee
-        assert_allclose(found.sensitivity, 3 * plan(Exponential(half_life=3), ONE).sensitivity)
-    single = json.loads(plan(Exponential(half_life=3), ONE).to_json())
-    assert "records_per_step" not in single["guarantee"]  # documents of old stay as they were
+        assert_allclose(found.sensitivity, 3 * one.sensitivity)
+        written = json.loads(found.to_json())["guarantee"]
+        assert written[name] == value
+        assert {"epsilon", "mu", "rho"} & set(written) == {name}
+        again = Plan.from_json(found.to_json())
+        assert again.guarantee == guarantee
+        assert again.guarantee.mu == guarantee.mu
+
+
+def test_the_digest_covers_no_reported_figure():
+    found = PLANS[0]
+    assert dataclasses.replace(found, loss=found.loss + 1e-12).digest == found.digest
+    document = json.loads(found.to_json())
+    assert set(document["reported"]) == {"loss"}
+    again = Plan.from_json(json.dumps(document | {"reported": {"loss": 0.5}}))
+    assert again.digest == found.digest
+    assert again.loss == 0.5
 
 
 def test_the_digest_changes_with_everything_that_matters():
@@ -271,7 +289,9 @@ DOCUMENT = json.loads(PLANS[0].to_json())
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "hushfade plan 2"},
+        {"format": "hushfade plan 1"},
+        {"format": "hushfade plan 3"},
+        {"noise": DOCUMENT["noise"] | {"scale": 1}},
         {"sigma": 1.0},
         {"loss": 0.5},
         {"horizon": 7},
@@ -300,8 +320,9 @@ def test_only_what_was_changed_makes_a_forged_document_wrong():
 
 def forged(change):
     """The document with a change, and the digest that belongs to it."""
-    changed = {name: value for name, value in (DOCUMENT | change).items() if name != "digest"}
-    text = json.dumps(changed, sort_keys=True, separators=(",", ":"))
+    changed = DOCUMENT | change
+    covered = {name: value for name, value in changed.items() if name not in ("digest", "reported")}
+    text = json.dumps(covered, sort_keys=True, separators=(",", ":"))
     return json.dumps(changed | {"digest": hashlib.sha256(text.encode()).hexdigest()})
 
 
@@ -355,7 +376,16 @@ def test_what_is_no_plan_is_refused(text):
         {"records": DOCUMENT["records"] | {"keys": ["a", "a"]}},
         {"method": "nonsense"},
         {"horizon": -1},
-        {"sigma": 1.0},
+        {"noise": DOCUMENT["noise"] | {"scale": DOCUMENT["noise"]["scale"] - 1}},
+        {"noise": DOCUMENT["noise"] | {"scale": DOCUMENT["noise"]["scale"] + 1}},
+        {"noise": DOCUMENT["noise"] | {"bits": DOCUMENT["noise"]["bits"] + 1}},
+        {"noise": {"bits": 0}},
+        {"noise": None},
+        {"reported": {"loss": -1.0}},
+        {"reported": {"loss": 1e7}},
+        {"reported": {"loss": 0.0, "more": 1}},
+        {"reported": {}},
+        {"reported": None},
         {"guarantee": DOCUMENT["guarantee"] | {"epsilon": 2.0}},
         {"guarantee": DOCUMENT["guarantee"] | {"mu": 5.0}},
         {"guarantee": DOCUMENT["guarantee"] | {"more": 5.0}},
@@ -399,6 +429,7 @@ def test_an_fft_cannot_hide_a_steep_columns_sensitivity():
         {"taps": DOCUMENT["taps"] | {"support": 10**13}},
         {"decay": {"kind": "mixture", "parts": [{"weight": 1e999, "decay": {"kind": "none"}}]}},
         {"gain": [1, 2]},
+        {"gain": {"bits": DOCUMENT["taps"]["bits"], "value": [1, 2]}},
         {"gain": 3},
         {"guarantee": []},
         {"records": None},

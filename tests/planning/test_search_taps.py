@@ -11,7 +11,7 @@ from hushfade import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow,
 from hushfade.factors import factorization
 from hushfade.factors.compact_taps import compact
 from hushfade.numerics import power_series, unit_disk
-from hushfade.planning.search_taps import MAX_LOSS, integer_pair
+from hushfade.planning.search_taps import MAX_LOSS, integer_factors
 from tests.decays import ALL_DECAYS
 
 FREE = [decay for decay in ALL_DECAYS if decay.horizon_free]
@@ -27,7 +27,7 @@ EXACT = [
     compact(SlidingWindow(length=7)),
     factorization.from_right(PowerLaw(power=1), [1.0, 0.3, 0.1]),
 ]
-DRAFTS = [(exact, *integer_pair(exact)) for exact in EXACT]
+DRAFTS = [(exact, *integer_factors(exact)) for exact in EXACT]
 NAMES = [f"{e.decay!r}-{type(e.taps).__name__}-{e.horizon}-{e.gain is not None}" for e in EXACT]
 
 
@@ -102,7 +102,7 @@ def test_the_sensitivity_is_that_of_the_integers(exact, pair, loss):
 def test_the_scale_of_a_decay_does_not_matter(decay, scale):
     if decay.horizon_free:
         plain, scaled = (
-            integer_pair(factorization.square_root(d))[0] for d in (decay, scale * decay)
+            integer_factors(factorization.square_root(d))[0] for d in (decay, scale * decay)
         )
         assert len(plain.taps.jumps) == len(scaled.taps.jumps)
         assert plain.taps.bits == scaled.taps.bits
@@ -126,7 +126,7 @@ MOST = [  # decay, jumps, memory
 
 @pytest.mark.parametrize(("decay", "jumps", "memory"), MOST)
 def test_jumps_and_memory_are_few(decay, jumps, memory):
-    pair, _ = integer_pair(factorization.square_root(decay))
+    pair, _ = integer_factors(factorization.square_root(decay))
     assert len(pair.taps.jumps) <= jumps
     assert pair.memory <= memory
 
@@ -134,7 +134,7 @@ def test_jumps_and_memory_are_few(decay, jumps, memory):
 def test_a_long_half_life_is_served_to_its_end():
     # the taps reach as far as the weights matter, so the error stays what it is at the end
     decay = Exponential(half_life=30_000)
-    pair, loss = integer_pair(factorization.square_root(decay))
+    pair, loss = integer_factors(factorization.square_root(decay))
     n = 10 * 30_000
     found = pair.errors(n)[-1] * pair.sensitivity().value
     exact = factorization.square_root(decay)
@@ -143,7 +143,7 @@ def test_a_long_half_life_is_served_to_its_end():
 
 
 def test_a_long_window_is_served_to_its_end():
-    pair, loss = integer_pair(factorization.square_root(SlidingWindow(length=3000)))
+    pair, loss = integer_factors(factorization.square_root(SlidingWindow(length=3000)))
     n = 40 * 3000
     found = pair.errors(n)[-1] * pair.sensitivity().value
     exact = factorization.square_root(SlidingWindow(length=3000)).sensitivity().value ** 2
@@ -158,4 +158,4 @@ def test_a_long_window_is_served_to_its_end():
 def test_taps_that_grow_are_refused(horizon):
     growing = CustomDecay([(1 - 0.9 ** (k + 1)) / 0.1 for k in range(12)])
     with pytest.raises(Unstable, match="a shorter horizon"):
-        integer_pair(factorization.square_root(growing, horizon))
+        integer_factors(factorization.square_root(growing, horizon))

@@ -49,11 +49,11 @@ def test_what_is_no_stream_is_refused(client, more, status):
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("guarantee.epsilon", 2.0), ("guarantee.mu", 1.0), ("sigma", 1.0), ("digest", "0" * 64),
+        ("guarantee.epsilon", 2.0), ("guarantee.mu", 1.0), ("noise.scale", 1), ("digest", "0" * 64),
         ("taps.support", 2**40), ("taps.support", -1), ("taps.support", "1"), ("taps.value", []),
         ("taps.bits", 10**6), ("records.width", 10**9), ("records.keys", ["a"] * 3),
         ("records.keys", ["\ud800", "b", "c"]), ("records.keys", 7), ("records", None),
-        ("taps", None), ("gain", [1] * 5), ("horizon", -3), ("method", {}), ("loss", None),
+        ("taps", None), ("gain", [1] * 5), ("horizon", -3), ("method", {}), ("reported.loss", None),
         ("decay.length", 10**400), ("decay", {"kind": "mixture", "parts": [[[]]]}),
         ("guarantee.epsilon", 1e308), ("guarantee.delta", 5e-324), ("records.resolution", 1e-320),
     ],

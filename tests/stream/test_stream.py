@@ -137,14 +137,14 @@ def test_one_lane_and_many_give_the_same_bits():
     many = keyed.start(SEEDED).run(x)
     # lane 0 of many, fed the same noise, by the one-lane code
     from hushfade.crossing import memory
-    from hushfade.crossing import step as crossing
+    from hushfade.crossing.step import advance_block
 
     z = SEEDED.bound(keyed.digest).draws(gaussian.table(keyed.sigma), 0, *x.shape)
     alone = plan(PowerLaw(power=1), ONE, keys=["a"])
     assert alone.sigma == keyed.sigma
     out = np.empty(len(x))
     units = (x[:, 0] / keyed.grid.resolution).astype(np.int64)
-    crossing.advance_block(0, units, np.ascontiguousarray(z[:, 0]), *memory.blank(alone), out)
+    advance_block(0, units, np.ascontiguousarray(z[:, 0]), *memory.blank(alone), out)
     assert np.array_equal(out, many[:, 0])
 
 

@@ -21,6 +21,7 @@ from hushfade import (
     theory,
 )
 from hushfade.factors import factorization
+from hushfade.planning import certificate
 from hushfade.theory import certificates, dense_pair, optimum
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each
@@ -104,7 +105,7 @@ def test_the_comb_errs_by_less_than_it_is_charged(k, b):
     for decay in (PowerLaw(0.01), Exponential(1e6), 5 * NoDecay() - 4 * Exponential(3)):
         f = decay.weights(4096)
         shown = min(k, 1 + 4095 // b)
-        total, charge = certificates._repeated(f, shown, b)
+        total, charge = certificate._repeated(f, shown, b)
         exact = np.zeros(4096, dtype=np.longdouble)
         for i in range(shown):
             exact[i * b :] += f[: 4096 - i * b]
@@ -144,7 +145,7 @@ def test_no_pair_beats_the_certificate_under_repeated_participation(decay, k, b)
         for pair in pairs:
             found = pair.sensitivity(n, participations=k, separation=b).value
             error = float(np.max(pair.errors(n))) * found
-            made = certificates.certificate(decay, n, error, participations=k, separation=b)
+            made = certificate.certificate(decay, n, error, participations=k, separation=b)
             assert made.bracket.lower <= error
             # the comb's own bound, by an independent way: MC's mean singular value
             C = np.zeros((n, n))
@@ -158,7 +159,7 @@ def test_no_pair_beats_the_certificate_under_repeated_participation(decay, k, b)
 
 def test_repeated_participation_never_lowers_the_certificate():
     found = [
-        certificates.certificate(Exponential(24), 200, 100.0, participations=k, separation=30).lower
+        certificate.certificate(Exponential(24), 200, 100.0, participations=k, separation=30).lower
         for k in [1, 2, 4, 7, 50]
     ]
     assert np.all(np.diff(found) >= -1e-9)
@@ -278,8 +279,8 @@ def test_a_million_steps_have_a_certificate_near_the_limit():
 
 def test_the_sentence_rounds_to_the_safe_side():
     bracket = theory.Bracket(1.99999, 2.0)
-    assert "99.99 %" in theory.Certificate(5, bracket, 2.0).sentence()
-    assert "66.66 %" in theory.Certificate(5, bracket, 3.0).sentence()
+    assert "99.99 %" in certificate.Certificate(5, bracket, 2.0).sentence()
+    assert "66.66 %" in certificate.Certificate(5, bracket, 3.0).sentence()
 
 
 def test_no_certificate_is_below_the_largest_weight():
@@ -306,7 +307,7 @@ def test_records_far_apart_are_hidden_one_by_one():
 
 def test_a_dense_plan_of_few_steps_is_nearly_certified():
     pair = dense_pair.optimal(NoDecay(), 50)
-    made = certificates.certificate(NoDecay(), 50, pair.error_factor(50))
+    made = certificate.certificate(NoDecay(), 50, pair.error_factor(50))
     assert made.ratio < 1.0002
 
 

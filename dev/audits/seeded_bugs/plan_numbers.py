@@ -11,7 +11,6 @@ import numpy as np
 
 from dev.audits.seeded_bugs.subjects import CROWDED, ENDING, OFTEN, SINGLE, SWAPPED, Bug, Seeded
 from hushfade import Plan
-from hushfade.audit.observer import taps_of
 from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.factors import factorization
 
@@ -48,7 +47,7 @@ def without_last_tap(promised: Plan) -> float:
 
 
 def _norm_of(promised: Plan, kept: Callable[[list[int]], list[int]]) -> float:
-    taps = taps_of(promised).integers.tolist()
+    taps = promised.taps.integers.tolist()
     return math.sqrt(sum(tap**2 for tap in kept(taps)) / sum(tap**2 for tap in taps))
 
 
@@ -60,7 +59,7 @@ def of_unrounded_taps(promised: Plan) -> float:
 
 def of_shorter_taps(promised: Plan) -> float:
     """The norm of taps that are cut off two binary places earlier than those in use."""
-    taps = taps_of(promised).integers
+    taps = promised.taps.integers
     return float(np.linalg.norm(taps // 4 * 4) / np.linalg.norm(taps))
 
 

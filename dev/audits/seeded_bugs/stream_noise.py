@@ -24,7 +24,7 @@ from dev.audits.seeded_bugs.subjects import (
 )
 from hushfade import FreshNoise, Plan
 from hushfade.audit import QUICK
-from hushfade.audit.observer import gain_of, taps_of
+from hushfade.audit.observer import gain_of
 from hushfade.check import Column, Signed
 from hushfade.crossing.laws import gaussian
 from hushfade.crossing.laws.gaussian import Table
@@ -166,7 +166,7 @@ class Float(Proxy):
         plan, first = self.plan, self.stream.steps
         self.stream.run(totals)  # takes the steps, and refuses what must be refused
         x = np.asarray(totals, dtype=float).reshape(len(totals), -1)
-        n, bits = len(x), 0 if plan.pair.gain is None else taps_of(plan).bits
+        n, bits = len(x), 0 if plan.pair.gain is None else plan.taps.bits
         gain = np.ldexp(gain_of(plan, n), -bits)[:, None]
         z = np.random.default_rng([self.seed, first]).normal(size=x.shape) * plan.noise_stddev
         noise = fftconvolve(z / gain, plan.pair.left(n)[:, None], axes=0)[:n]

@@ -13,7 +13,8 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.planning.plan import Plan, plan
+from hushfade.planning.plan import Plan
+from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours
 
 DECAYS: dict[str, Decay] = {

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hushfade.audit.observer import gain_of, taps_of
+from hushfade.audit.observer import gain_of
 from hushfade.check import Signed
 from hushfade.planning.plan import Plan
 
@@ -81,7 +81,7 @@ def arranged(plan: Plan, n: int) -> list[Change]:
 
     None where the taps fall, there the nearest is the worst, or where records never meet.
     """
-    guarantee, support = plan.guarantee, taps_of(plan).support
+    guarantee, support = plan.guarantee, plan.taps.support
     alone = guarantee.participations == 1 or guarantee.separation >= support
     if alone or plan.pair.gain is not None or falls(plan):
         return []
@@ -98,7 +98,7 @@ def arranged(plan: Plan, n: int) -> list[Change]:
 
 def falls(plan: Plan) -> bool:
     """Do the taps never rise, and stay above zero?"""
-    integers = taps_of(plan).integers[: plan.horizon]
+    integers = plan.taps.integers[: plan.horizon]
     return bool(np.all(np.diff(integers) <= 0) and integers[-1] >= 0)
 
 
@@ -109,7 +109,7 @@ def heaviest_column(plan: Plan, n: int) -> int:
     from scipy.signal import fftconvolve
 
     square = gain_of(plan, n).astype(np.float64) ** 2
-    taps = taps_of(plan).integers[:n].astype(np.float64) ** 2
+    taps = plan.taps.integers[:n].astype(np.float64) ** 2
     return int(np.argmax(fftconvolve(square[::-1], taps)[:n][::-1]))
 
 
@@ -121,7 +121,7 @@ def needed(plan: Plan, most: int | None = None) -> int:
     """
     if plan.horizon is not None:
         return plan.horizon
-    guarantee, support = plan.guarantee, taps_of(plan).support
+    guarantee, support = plan.guarantee, plan.taps.support
     whole = support + (guarantee.participations - 1) * guarantee.separation
     if most is not None and whole > most:
         whole = support + (guarantee.participations - 1) * _apart(plan, most)
@@ -133,7 +133,7 @@ def _apart(plan: Plan, n: int) -> int:
 
     Columns that do not meet are orthogonal at any distance, so that the norm is the same.
     """
-    guarantee, support = plan.guarantee, taps_of(plan).support
+    guarantee, support = plan.guarantee, plan.taps.support
     whole = support + (guarantee.participations - 1) * guarantee.separation
     if plan.horizon is not None or whole <= n:
         return guarantee.separation
@@ -160,7 +160,7 @@ def _placed(plan: Plan, back: float) -> list[tuple[int, int]]:
     """
     from scipy.signal import fftconvolve
 
-    r = taps_of(plan).integers[: plan.horizon].astype(np.float64)
+    r = plan.taps.integers[: plan.horizon].astype(np.float64)
     support, separation = len(r), plan.guarantee.separation
     correlation = fftconvolve(r, r[::-1])[support - 1 :]
     pull = correlation.copy()  # of all records so far, at lags after the last

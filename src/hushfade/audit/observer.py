@@ -15,10 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
-from hushfade.factors.taps import IntegerTaps
 from hushfade.numerics import power_series
 from hushfade.planning.plan import Plan, sized
-from hushfade.privacy.guarantee import Guarantee
 from hushfade.public.recursion import recursion
 
 _DENSE = 512  # steps up to which a product with a matrix is quicker than transforms
@@ -26,23 +24,16 @@ _RINGS = 1 << 27  # numbers that the memory of all copies may have
 _BLURRED = 0.02  # of a unit: what rounding may amount to in a run that is looked at
 
 
-def taps_of(plan: Plan) -> IntegerTaps:
-    """The integer taps."""
-    assert isinstance(plan.pair.taps, IntegerTaps)
-    return plan.pair.taps
-
-
 def gain_of(plan: Plan, n: int) -> Signed:
     """The gain in whole units, ones where there is none."""
-    if plan.pair.gain is None:
-        return np.ones(n, dtype=np.int64)
-    return np.ldexp(plan.pair.gain[:n], taps_of(plan).bits).astype(np.int64)
+    gain = plan.pair.integer_gain
+    return np.ones(n, dtype=np.int64) if gain is None else gain[:n]
 
 
 def private(plan: Plan, units: Signed) -> Signed:
     """R̃ x for totals in grid units, (n, lanes), as exact integers."""
     n = len(units)
-    integers = taps_of(plan).integers[:n]
+    integers = plan.taps.integers[:n]
     v = np.zeros_like(units)
     rises = np.diff(integers, prepend=0)
     for lag in np.flatnonzero(rises):
@@ -141,23 +132,15 @@ def wide(plan: Plan, copies: int) -> Plan:
         units = guarantee.change(grid.low_unit, grid.high_unit) / guarantee.records_per_step
         change = units * grid.resolution
         grid = replace(grid, low=-change, high=change, norm=change, width=copies)
-        if guarantee.neighbours == "replace":
-            guarantee = _adding(guarantee)
+        guarantee = replace(guarantee, neighbours="add_remove")
     return sized(replace(plan, guarantee=guarantee, grid=grid))
 
 
 def copies_of(plan: Plan, steps: int, work: int, most: int) -> int:
     """How many copies a run of so many steps may have."""
     lanes = plan.grid.lanes
-    rows = max(steps, min(taps_of(plan).support, 1 << 18))
+    rows = max(steps, min(plan.taps.support, 1 << 18))
     return max(1, min(work // steps, _RINGS // rows, most) // lanes)
-
-
-def _adding(guarantee: Guarantee) -> Guarantee:
-    """The guarantee for added records with the same mu."""
-    found = replace(guarantee, neighbours="add_remove")
-    object.__setattr__(found, "mu", guarantee.mu)
-    return found
 
 
 def _gain(plan: Plan, n: int) -> Column:

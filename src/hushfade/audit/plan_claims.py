@@ -17,7 +17,7 @@ import numpy as np
 
 from hushfade.audit.finding import Finding, exact, told
 from hushfade.audit.neighbouring_streams import arranged, falls, heaviest_column, kinds
-from hushfade.audit.observer import gain_of, taps_of
+from hushfade.audit.observer import gain_of
 from hushfade.audit.subject import Subject
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue
@@ -65,7 +65,7 @@ def shift_square(plan: Plan) -> tuple[Fraction, bool]:
     All there is for one record, and for several if the taps fall; else some arrangements of them.
     A horizon beyond 2^24 steps has the noise of a stream without end, a little more than all.
     """
-    guarantee, taps = plan.guarantee, taps_of(plan)
+    guarantee, taps = plan.guarantee, plan.taps
     change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
     if plan.grid.keys is not None and guarantee.neighbours == "replace":
         largest = guarantee.records_per_step * max(
@@ -173,8 +173,8 @@ def _stddevs(plan: Plan, name: str) -> Finding:
     """l_k = (f_k - Σ_{j≥1} r_j l_{k-j}) / r_0, each sum rounded once."""
     n = min(_ROWS, plan.horizon or _ROWS)
     f = plan.decay.weights(n).tolist()
-    bits = taps_of(plan).bits
-    r = [int(tap) / 2.0**bits for tap in taps_of(plan).integers[:n]]
+    bits = plan.taps.bits
+    r = [int(tap) / 2.0**bits for tap in plan.taps.integers[:n]]
     left: list[float] = []
     for k in range(n):
         past = [-r[j] * left[k - j] for j in range(1, min(k + 1, len(r)))]

@@ -16,7 +16,7 @@ from hushfade.audit.accuracy import Way, inputs, loaded, started
 from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.neighbouring_streams import kinds
-from hushfade.audit.observer import crossed, gain_of, legible, taps_of, wide
+from hushfade.audit.observer import crossed, gain_of, legible, wide
 from hushfade.audit.randomness import Chance
 from hushfade.audit.sampler import low_bits
 from hushfade.audit.subject import Subject
@@ -37,7 +37,7 @@ _LANES = 256  # of more, so many are made again
 def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
     """Releases of the first step for two neighbouring inputs, their last bits compared."""
     batch = min(_BATCH, size.releases)
-    lanes = max(1, min(batch, _RINGS // taps_of(plan).support))
+    lanes = max(1, min(batch, _RINGS // plan.taps.support))
     many = subject.plan(wide(plan, max(1, lanes // plan.grid.lanes)))
     lanes = many.grid.lanes
     most = next(iter(kinds(plan).values()))[-1]
@@ -131,7 +131,7 @@ def _public(plan: Plan, y: Signed) -> Matrix:
 
 def _answer(plan: Plan, units: int) -> int:
     """R̃ x of the first step."""
-    return int(taps_of(plan).integers[0]) * int(gain_of(plan, 1)[0]) * units
+    return int(plan.taps.integers[0]) * int(gain_of(plan, 1)[0]) * units
 
 
 def _ambiguous(grid: Column, values: Column) -> int:

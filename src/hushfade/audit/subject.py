@@ -50,7 +50,7 @@ class Live(Protocol):
 
 
 class Subject:
-    """hushfade."""
+    """The implementation under audit: hushfade, by methods that a test can override."""
 
     name = "hushfade"
 

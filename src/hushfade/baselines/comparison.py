@@ -18,7 +18,8 @@ from hushfade.baselines.mechanism import Mechanism
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.planning.plan import Plan, plan
+from hushfade.planning.plan import Plan
+from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.theory import certificates
 

@@ -18,7 +18,8 @@ from hushfade.cli import console
 from hushfade.cli.options import DecayKind, MethodName
 from hushfade.decay import CustomDecay, Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidValue
-from hushfade.planning.plan import Plan, plan
+from hushfade.planning.plan import Plan
+from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours
 from hushfade.records import duration
 

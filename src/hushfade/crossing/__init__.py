@@ -1,9 +1,10 @@
 """The crossing: the only place where noise is added to private integers.
 
-step              v + z, between the private product and the public one, compiled
-memory            how the state of a stream lies in two flat arrays
-laws              the laws of the noise
-noise_sources     where random bits come from: fresh, keyed, or seeded for tests
+step              one step of the mechanism, compiled; `cross` adds the noise
+memory            the constants and the state of a stream in two flat arrays, with named offsets
+laws              noise laws, each with exact probabilities on the integers
+noise_sources     fresh, keyed or seeded noise: which key the random bits have
+random_bits       random bits by position, and draws from them
 key_file          a key on disk that workers share
 sampling          compiled loops that turn random bits into draws
 """

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hushfade.check import Column, Signed
-from hushfade.factors.factorization import Factorization
+from hushfade.factors.factorization import IntegerFactorization
 from hushfade.numerics.blocks import BLOCK
 from hushfade.public.constants import constants, lookback
 from hushfade.public.recursion import recursion
@@ -58,7 +58,7 @@ def blank(plan: Plan, lanes: int | None = None) -> Memory:
     lanes = plan.grid.lanes if lanes is None else lanes
     jumps, parts, period = constants(plan)
     past, seen = rows(plan.pair, lanes)
-    gain = _integer_gain(plan.pair)
+    gain = np.empty(0, np.int64) if plan.pair.integer_gain is None else plan.pair.integer_gain
     poles, windows = len(parts.fades), len(parts.windows)
     fixed = (jumps.lags, jumps.rises, gain, parts.windows)
     fixed_floats = (jumps.heights, jumps.levels, jumps.near, *parts[1:])
@@ -73,7 +73,7 @@ def blank(plan: Plan, lanes: int | None = None) -> Memory:
     return memory
 
 
-def rows(pair: Factorization, lanes: int) -> Rows:
+def rows(pair: IntegerFactorization, lanes: int) -> Rows:
     """The rows of both rings for this many lanes."""
     past, seen = lookback(pair)
     spare = BLOCK if lanes == 1 else 1
@@ -94,9 +94,3 @@ def last_totals(memory: Memory, steps: int) -> Signed:
     past, lanes = int(header[PAST_ROWS]), int(header[LANES])
     row = int(header[PAST]) + (steps - 1) % past * lanes
     return header[row : row + lanes].copy()
-
-
-def _integer_gain(pair: Factorization) -> Signed:
-    if pair.gain is None:
-        return np.empty(0, dtype=np.int64)
-    return np.ldexp(pair.gain, pair.taps.bits).astype(np.int64)  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ compact(decay)                 constant memory: a few exponentials near the squa
 from hushfade.factors.compact_taps import compact
 from hushfade.factors.factorization import (
     Factorization,
+    IntegerFactorization,
     Sensitivity,
     from_right,
     normalized,
@@ -19,6 +20,7 @@ from hushfade.factors.factorization import (
 
 __all__ = [
     "Factorization",
+    "IntegerFactorization",
     "Sensitivity",
     "compact",
     "from_right",

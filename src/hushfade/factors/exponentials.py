@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hushfade import check
 from hushfade.check import Column, Matrix, Signed
@@ -18,7 +19,12 @@ from hushfade.errors import Diverges, InvalidValue, Unstable
 
 
 @dataclass(frozen=True, eq=False)
-class Exponentials:
+class _Terms:
+    weights: Column
+    fades: Column
+
+
+class Exponentials(_Terms):
     """The series c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x): c_0 = 1, c_n = Σ_j ω_j (1-q_j)^(n-1).
 
     What fades is kept as q, since a node 1-q within 1e-16 of 1 would not know its own half-life.
@@ -27,19 +33,17 @@ class Exponentials:
     array([1.   , 0.5  , 0.25 , 0.125])
     """
 
-    weights: Column
-    fades: Column
-
-    def __post_init__(self) -> None:
-        for name in ("weights", "fades"):
-            column = np.array(getattr(self, name), dtype=np.float64)
-            column.flags.writeable = False
-            object.__setattr__(self, name, column)
-        if not self.weights.shape == self.fades.shape == (len(self.weights),):
+    def __init__(self, weights: ArrayLike, fades: ArrayLike) -> None:
+        columns = [np.array(column, dtype=np.float64) for column in (weights, fades)]
+        shapes = [column.shape for column in columns]
+        if not shapes[0] == shapes[1] == (len(columns[0]),):
             raise InvalidValue(
                 "weights and fades must be two columns of one length, "
-                f"got shapes {self.weights.shape} and {self.fades.shape}"
+                f"got shapes {shapes[0]} and {shapes[1]}"
             )
+        for column in columns:
+            column.flags.writeable = False
+        super().__init__(*columns)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -114,8 +118,8 @@ class CompactTaps:
     support = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", check.positive(scale=self.scale))
-        object.__setattr__(self, "period", check.count(period=self.period))
+        check.positive(scale=self.scale)
+        check.count(period=self.period)
         self.fading.inverse()
         self.comb.inverse()
 

@@ -9,7 +9,6 @@ computed from the right that is used.
     normalized(decay, horizon)     √g with a gain per step, for a known horizon
     unbounded_counting(beta)       counting for ever
     pair.rounded(bits)             taps as integers / 2^bits
-    pair.stepped(bits, tolerance)  piecewise constant integer taps: a few additions per step
     pair.with_integers(...)        integer taps of one's own
 """
 
@@ -17,24 +16,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
 from hushfade import check
-from hushfade.check import Column, Matrix
+from hushfade.check import Column, Matrix, Signed
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
-from hushfade.factors import root_series as root
+from hushfade.factors import integer_sensitivity, root_series
 from hushfade.factors import sensitivity as participation
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.taps import CountingTaps, IntegerTaps, ListedTaps, RootTaps, Taps
 from hushfade.numerics import fft_products, power_series, unit_disk
 from hushfade.numerics.fast_division import quotient
-from hushfade.planning import piecewise_taps
 
 _ADDED_UP = 1 << 24  # steps whose taps are added up one by one
-LONGEST = 1 << 20  # taps kept by `rounded` and `stepped` when no horizon ends them sooner
+LONGEST = 1 << 20  # taps kept by `rounded` when no horizon ends them sooner
 
 
 @dataclass(frozen=True)
@@ -49,25 +47,28 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, eq=False)
-class Factorization:
+class _Factors:
+    decay: Decay
+    taps: Taps
+    horizon: int | None
+    gain: Column | None
+
+
+class Factorization(_Factors):
     """R = diag(gain) Toeplitz(right), L = Toeplitz(left) diag(1/gain), L R = M.
 
     `horizon` is the number of steps that it serves, None for ever; `gain` is None for all ones.
     """
 
-    decay: Decay
-    taps: Taps
-    horizon: int | None = None
-    gain: Column | None = None
-
-    def __post_init__(self) -> None:
-        if self.gain is None:
-            return
-        gain = check.coefficients(gain=self.gain)
-        if not (float(np.min(gain)) > 0 and len(gain) == self.horizon):
-            raise InvalidValue("gain must be > 0 at each step of the horizon")
-        gain.flags.writeable = False
-        object.__setattr__(self, "gain", gain)
+    def __init__(
+        self, decay: Decay, taps: Taps, horizon: int | None = None, gain: Column | None = None
+    ) -> None:
+        if gain is not None:
+            gain = check.coefficients(gain=gain)
+            if not (float(np.min(gain)) > 0 and len(gain) == horizon):
+                raise InvalidValue("gain must be > 0 at each step of the horizon")
+            gain.flags.writeable = False
+        super().__init__(decay, taps, horizon, gain)
 
     def right(self, n: int) -> Column:
         """r_0, ..., r_{n-1}."""
@@ -85,7 +86,7 @@ class Factorization:
         square = self.left(n) ** 2
         if self.gain is None:
             return np.sqrt(np.cumsum(square))
-        sums = fft_products.plain_product(square, self.gain[:n] ** -2.0, slice(0, n))
+        sums = fft_products.plain_product(square, 1.0 / self.gain[:n] ** 2, slice(0, n))
         return np.sqrt(np.maximum(sums, 0.0))
 
     def sensitivity(
@@ -149,14 +150,6 @@ class Factorization:
             return self.taps.state
         return self.taps.support if self.taps.support is not None else self.horizon
 
-    @cached_property
-    def gain_bits(self) -> int:
-        """The binary places of the gain: gain · 2^gain_bits is whole; 0 without a gain."""
-        if self.gain is None:
-            return 0
-        places = (bits for bits in range(64) if np.all(np.ldexp(self.gain, bits) % 1.0 == 0.0))
-        return next(places, 64)
-
     def matrices(self, n: int) -> tuple[Matrix, Matrix]:
         """L and R as dense n × n matrices, to check by."""
         from scipy.linalg import toeplitz
@@ -166,7 +159,7 @@ class Factorization:
         left, right = toeplitz(self.left(n), zeros), toeplitz(self.right(n), zeros)
         return left / gain[None, :], gain[:, None] * right
 
-    def rounded(self, bits: int, *, longest: int = LONGEST) -> Factorization:
+    def rounded(self, bits: int, *, longest: int = LONGEST) -> IntegerFactorization:
         """The pair with r̃_n = round(2^bits r_n) / 2^bits and left = g/r̃.
 
         Taps below half a unit vanish, so the support is finite.  With no horizon it ends at
@@ -176,22 +169,7 @@ class Factorization:
         taps = self._lasting(bits, longest)
         return self.with_integers(np.rint(np.ldexp(taps, bits)), bits)
 
-    def stepped(
-        self, bits: int, tolerance: float = 0.12, *, longest: int = LONGEST
-    ) -> Factorization:
-        """The pair with piecewise constant integer taps: neighbours merge while they are within
-        `tolerance` of their piece's first tap, relatively; a piece takes its mean, rounded.
-
-        The private half then costs one addition per jump and step, however long its memory.
-        Raises Unstable if r̃ has a zero inside the unit disk (a too coarse tolerance).
-        """
-        bits, tolerance = check.count(bits=bits, most=40), check.positive(tolerance=tolerance)
-        taps = self._lasting(bits, longest)
-        return self.with_integers(
-            piecewise_taps.merged(taps, piecewise_taps.within(taps, tolerance), bits), bits
-        )
-
-    def with_integers(self, integers: Column, bits: int) -> Factorization:
+    def with_integers(self, integers: Column, bits: int) -> IntegerFactorization:
         """The pair with r̃_n = integers_n / 2^bits, then zeros, and left = g/r̃.
 
         A gain is rounded as well, to 10 binary places, more where it is small, at most to bits.
@@ -201,10 +179,12 @@ class Factorization:
             raise Unstable(f"right must stay below 2^53 with bits = {bits}: its taps grow")
         gain = self.gain
         if gain is not None:
-            places = min(bits, max(10, 9 - math.floor(math.log2(float(np.min(gain))))))
+            places = min(bits, max(10, 10 - math.frexp(float(np.min(gain)))[1]))
             gain = np.ldexp(np.rint(np.ldexp(gain, places)), -places)
-        found = replace(self, taps=IntegerTaps(integers.astype(np.int64), bits), gain=gain)
-        return _stable(found)
+        taps = IntegerTaps(integers.astype(np.int64), bits)
+        pair = IntegerFactorization(self.decay, taps, self.horizon, gain)
+        _check_stable(pair)
+        return pair
 
     def _lasting(self, bits: int, longest: int) -> Column:
         """The taps up to where they round to zero for good, the horizon or `longest`."""
@@ -219,6 +199,46 @@ class Factorization:
 
     def _steps(self, n: int) -> int:
         return check.count(n=n, most=self.horizon)
+
+
+class IntegerFactorization(Factorization):
+    """A pair with integer taps, and a gain of whole multiples of 2^-bits: what a plan applies.
+
+    What crosses is R̃ x in units of 2^-places, as exact integers.
+    """
+
+    taps: IntegerTaps
+
+    def __init__(
+        self,
+        decay: Decay,
+        taps: IntegerTaps,
+        horizon: int | None = None,
+        gain: Column | None = None,
+    ) -> None:
+        super().__init__(decay, taps, horizon, gain)
+        if self.gain is not None and np.any(np.ldexp(self.gain, taps.bits) % 1.0 != 0.0):
+            raise InvalidValue(f"gain must have at most the taps' {taps.bits} binary places")
+
+    @property
+    def places(self) -> int:
+        """The binary places of R̃ x: those of the taps, and with a gain twice as many."""
+        return self.taps.bits * (1 if self.gain is None else 2)
+
+    @cached_property
+    def integer_gain(self) -> Signed | None:
+        """gain · 2^taps.bits."""
+        if self.gain is None:
+            return None
+        return np.ldexp(self.gain, self.taps.bits).astype(np.int64)
+
+    def squared_sensitivity(self, *, participations: int = 1, separation: int = 1) -> int:
+        """The square of `sensitivity` in units of 2^-places: an integer, and an upper bound.
+
+        It is the same on every machine, so the noise of a plan is computed from it.
+        """
+        k = check.count(participations=participations)
+        return _squared_sensitivity(self, k, check.count(separation=separation))
 
 
 def square_root(decay: Decay, horizon: int | None = None) -> Factorization:
@@ -240,7 +260,9 @@ def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Facto
 
     Raises Unstable if right has a zero inside the unit disk: left would grow geometrically.
     """
-    return _stable(Factorization(_decay(decay), ListedTaps(right), _horizon(horizon)))
+    pair = Factorization(_decay(decay), ListedTaps(right), _horizon(horizon))
+    _check_stable(pair)
+    return pair
 
 
 def normalized(decay: Decay, horizon: int) -> Factorization:
@@ -249,25 +271,35 @@ def normalized(decay: Decay, horizon: int) -> Factorization:
     d_t² = (S_{T-1-t} / S_t)^κ with S_m = Σ_{i≤m} a_i²: early noise is raised, late noise lowered,
     because late columns are short.  κ in [0, 1] minimises the true ‖L‖·‖R‖, so the pair is never
     worse than the square root (κ = 0); counting at T = 1024: 3.096 against 3.273.
+
+    κ is a multiple of 1/89, found by a Fibonacci search (Kiefer 1953).  A value counts as smaller
+    only if it is so by more than rounding, so κ is the same on every machine.
     Cost: about 20 FFT products.
     """
-    from scipy.optimize import minimize_scalar
-
     root = square_root(decay, check.count(horizon=horizon))
     energy = np.cumsum(root.right(horizon) ** 2)
     balance = np.log(energy[::-1] / energy)
 
-    def pair(kappa: float) -> Factorization:
-        return replace(root, gain=np.exp(-0.5 * kappa * balance))
+    @cache
+    def pair(part: int) -> Factorization:
+        return replace(root, gain=np.exp(-0.5 * (part / 89) * balance)) if part else root
 
-    found = minimize_scalar(
-        lambda kappa: pair(kappa).error_factor(horizon),
-        bounds=(0.0, 1.0),
-        method="bounded",
-        options={"xatol": 0.01},
-    )
-    best = pair(float(found.x))
-    return best if best.error_factor(horizon) < root.error_factor(horizon) else root
+    @cache
+    def error(part: int) -> float:
+        return pair(part).error_factor(horizon)
+
+    def smaller(one: int, other: int) -> bool:
+        return error(one) < error(other) * (1.0 - 2.0**-40)
+
+    low, inner, outer = 0, 34, 55  # Fibonacci's numbers: one new value in each round
+    while inner < outer:
+        if smaller(low + outer, low + inner):
+            low += inner
+        inner, outer = outer - inner, inner
+    best = low + 1
+    if best == 88 and smaller(89, best):
+        best = 89
+    return pair(best) if smaller(best, 0) else root
 
 
 def unbounded_counting(beta: float = 0.6) -> Factorization:
@@ -289,6 +321,13 @@ def _horizon(horizon: int | None) -> int | None:
     return None if horizon is None else check.count(horizon=horizon)
 
 
+@lru_cache(maxsize=8)
+def _squared_sensitivity(pair: IntegerFactorization, k: int, b: int) -> int:
+    return integer_sensitivity.squared(
+        pair.taps, gain=pair.integer_gain, steps=pair.horizon, participations=k, separation=b
+    )
+
+
 @lru_cache(maxsize=16)
 def _left(pair: Factorization, n: int) -> Column:
     weights = pair.decay.weights(n)
@@ -296,7 +335,7 @@ def _left(pair: Factorization, n: int) -> Column:
         case RootTaps() as taps:
             return taps.first(n)
         case CountingTaps() as taps:
-            left = root.counting(-taps.beta, n)
+            left = root_series.counting(-taps.beta, n)
         case CompactTaps() as taps:  # l = g C(x^w) / c
             if len(taps.comb):
                 comb = np.zeros(n)
@@ -311,8 +350,8 @@ def _left(pair: Factorization, n: int) -> Column:
     return left
 
 
-def _stable(pair: Factorization) -> Factorization:
-    """The pair, unless its left factor grows geometrically.
+def _check_stable(pair: Factorization) -> None:
+    """Raise Unstable if the left factor grows geometrically.
 
     Certain for ever when right has no zero inside the disk.  Zeros on the circle are accepted
     where left ends (a window's own weights as right: left = 1), zeros inside where left does not
@@ -322,16 +361,15 @@ def _stable(pair: Factorization) -> Factorization:
     support = pair.taps.support
     assert support is not None
     if unit_disk.zeros_inside(pair.taps.first(support)) == 0:
-        return pair
+        return
     n = pair.horizon or 4 * support + 1024
     try:
         left = np.abs(_left(pair, n))
     except InvalidValue:  # beyond float64 within the first n steps
         left = np.array([0.0, np.inf])
     early, late = float(np.max(left[: len(left) // 2])), float(np.max(left[len(left) // 2 :]))
-    if late <= (1e-9 if pair.horizon is None else 4.0) * early:
-        return pair
-    raise Unstable(
-        "right must have no zero inside the unit disk, or none that shows within the horizon: "
-        "its left factor would grow for ever; take fewer bits, a smaller tolerance or a horizon"
-    )
+    if not late <= (1e-9 if pair.horizon is None else 4.0) * early:
+        raise Unstable(
+            "right must have no zero inside the unit disk, or none that shows within the horizon: "
+            "its left factor would grow for ever; take more bits or give a horizon"
+        )

@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from hushfade.check import Column, Matrix
+from hushfade.check import Column
 from hushfade.decay import (
     ComplexColumn,
     Decay,
@@ -33,13 +33,17 @@ from hushfade.numerics import power_series
 
 _NEAR = 1024  # lags below it come from the series
 _STEP = 0.25  # of the trapezoid rule in ln s: it errs by e^(-π²/step)
-_PERIODS = 256  # of a window, up to which the closed form is cheaper than the series
+_PERIODS = 4096  # of a window, up to which the closed form is about as quick as the series
 _STEEPEST = 0.9  # power; from 1 on the expansion of Li_c has logarithms
 
 
 def square_root(decay: Decay, n: int) -> Column:
-    """a_0, ..., a_{n-1} of √g.  Cost: one pass for counting and exponentials, 300 multiply-adds a
-    coefficient for far power laws, 8 FFT products for the rest.
+    """a_0, ..., a_{n-1} of √g.
+
+    Counting, exponentials and windows have the same bits on every machine; the others differ in the
+    last bits, as FFTs and powers do.  Cost: one pass for counting and exponentials, n²/2w
+    multiply-adds for windows, 300 multiply-adds per coefficient for far power laws, 8 FFT products
+    for the rest.
 
     >>> square_root(NoDecay(), 4), square_root(SlidingWindow(length=2), 4)
     (array([1.    , 0.5   , 0.375 , 0.3125]), array([ 1.    ,  0.5   , -0.125 ,  0.0625]))
@@ -49,12 +53,8 @@ def square_root(decay: Decay, n: int) -> Column:
             return _central(n)
         case Exponential():
             return decay.weights(n) * _central(n)
-        case SlidingWindow(length=w) if n <= _PERIODS * w:
-            rows = -(-n // w)
-            a = np.zeros(rows * w)
-            a[:n] = _central(n)
-            c = np.cumprod(np.append(1.0, 1.0 - 1.5 / np.arange(1, rows)))
-            return np.asarray(_toeplitz(c) @ a.reshape(rows, w)).ravel()[:n]
+        case SlidingWindow(length=w) if n <= _PERIODS * w or w <= 2:
+            return _window(w, n)
         case PowerLaw(power=c) if c <= _STEEPEST and n > _NEAR:
             near = power_series.square_root(decay.weights(_NEAR))
             return np.append(near, _far(partial(_power_law, c), (1.0 + c) / 2.0, n))
@@ -62,6 +62,25 @@ def square_root(decay: Decay, n: int) -> Column:
             return math.sqrt(weight) * square_root(part, n)
         case _:
             return power_series.square_root(decay.weights(n))
+
+
+def _window(w: int, n: int) -> Column:
+    """√((1-x^w)/(1-x)): row k of the result is Σ_j c_j times row k-j of the central column."""
+    a = _central(n)
+    if w == 1:
+        return np.eye(1, n).ravel()
+    if w == 2:  # √(1+x)
+        index = np.arange(n)
+        return np.asarray((1.0 - 2.0 * (index % 2)) * a / (1.0 - 2.0 * index))
+    rows = -(-n // w)
+    padded = np.zeros(rows * w)
+    padded[:n] = a
+    table = padded.reshape(rows, w)
+    c = np.cumprod(np.append(1.0, 1.0 - 1.5 / np.arange(1, rows)))
+    out = table.copy()
+    for k in range(1, rows):
+        out[k:] += c[k] * table[:-k]
+    return out.ravel()[:n]
 
 
 def counting(beta: float, n: int) -> Column:
@@ -87,7 +106,7 @@ def _central(n: int) -> Column:
     (πz)^-½ (1 - 1/64z² + 21/8192z⁴ - 671/524288z⁶ + ...)."""
     first = np.cumprod(np.append(1.0, 1.0 - 0.5 / np.arange(1.0, min(n, 128))))
     z = np.arange(128.0, max(n, 128)) + 0.25
-    y = z**-2.0
+    y = 1.0 / (z * z)
     rest = 1.0 + y * (-1.0 / 64 + y * (21.0 / 8192 - y * (671.0 / 524288)))
     return np.append(first, rest / np.sqrt(np.pi * z))
 
@@ -114,10 +133,3 @@ def _far(cut: Callable[[Column], ComplexColumn], exponent: float, n: int) -> Col
     width = math.isqrt(n - _NEAR) + 1
     coarse = weights * np.exp(-np.outer(_NEAR + width * np.arange(width), s))
     return np.asarray(coarse @ np.exp(-np.outer(s, np.arange(width)))).ravel()[: n - _NEAR]
-
-
-def _toeplitz(c: Column) -> Matrix:
-    """The lower triangular Toeplitz matrix with first column c."""
-    index = np.arange(len(c))
-    lag = index[:, None] - index
-    return np.where(lag >= 0, c[lag], 0.0)

@@ -1,4 +1,7 @@
-"""By how much one person's change moves R x in ℓ2, for one appearance or for several."""
+"""By how much one person's change moves R x in ℓ2, for one appearance or for several.
+
+Sums are numpy's own, in an order that does not depend on the machine, as that of a BLAS does.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def once(r: Column, gain: Column) -> float:
     n = len(r)
     squares = gain[::-1] ** 2.0, r**2
     # an FFT errs relative to its largest terms: its error bound is added
-    slack = 2.0**-50 * math.log2(2 * n) * math.prod(map(np.linalg.norm, squares))
+    slack = 2.0**-50 * math.log2(2 * n) * math.prod(map(_norm, squares))
     return math.sqrt(float(np.max(fft_products.plain_product(*squares, slice(0, n)))) + slack)
 
 
@@ -34,13 +37,13 @@ def repeated(r: Column, k: int, b: int) -> tuple[float, bool]:
     (1.8708286933869707, True)
     """
     if k == 1:
-        return float(np.linalg.norm(r)), True
+        return _norm(r), True
     if not unit_disk.falls(r):
         return _bound(r, k, b), False
     b = min(b, len(r))
     total = _endless(r, b)
     total[k * b :] -= total[: max(len(r) - k * b, 0)].copy()
-    return float(np.linalg.norm(total)), True
+    return _norm(total), True
 
 
 def forever(r: Column, k: int, b: int) -> tuple[float, bool]:
@@ -57,7 +60,11 @@ def forever(r: Column, k: int, b: int) -> tuple[float, bool]:
     q = min(k, -(-len(r) // b))
     first = repeated(np.concatenate([r, np.zeros((q - 1) * b)]), q, b)[0]
     period = _endless(r, b)[-b:]
-    return math.hypot(first, math.sqrt(k - q) * float(np.linalg.norm(period))), True
+    return math.hypot(first, math.sqrt(k - q) * _norm(period)), True
+
+
+def _norm(column: Column) -> float:
+    return math.sqrt(float(np.sum(column * column)))
 
 
 def _endless(r: Column, b: int) -> Column:
@@ -77,4 +84,4 @@ def _bound(r: Column, k: int, b: int) -> float:
     beyond = np.maximum.accumulate(correlation[::-1])[::-1]  # the largest at lags ≥ d
     meeting = beyond[b::b][: k - 1]
     times = 2.0 * (float(k) - np.arange(1, len(meeting) + 1))
-    return math.sqrt(k * float(correlation[0]) + float(times @ meeting))
+    return math.sqrt(k * float(correlation[0]) + float(np.sum(times * meeting)))

@@ -64,10 +64,8 @@ class CountingTaps:
     support = None
 
     def __post_init__(self) -> None:
-        beta = check.real(beta=self.beta)
-        if not beta > 0.5:
-            raise InvalidValue(f"beta must be > 0.5, got {beta!r}")
-        object.__setattr__(self, "beta", beta)
+        if not check.real(beta=self.beta) > 0.5:
+            raise InvalidValue(f"beta must be > 0.5, got {self.beta!r}")
 
     def first(self, n: int) -> Column:
         return _counting(self.beta, n)
@@ -90,16 +88,18 @@ class CountingTaps:
 
 
 @dataclass(frozen=True, eq=False)
-class ListedTaps:
-    """r as listed, then zeros."""
-
+class _Listed:
     values: Column
 
-    def __post_init__(self) -> None:
-        column = check.coefficients(right=self.values)
+
+class ListedTaps(_Listed):
+    """r as listed, then zeros."""
+
+    def __init__(self, values: Column) -> None:
+        column = check.coefficients(right=values)
         if not column[0] != 0:
             raise InvalidValue(f"right must start with a tap != 0, got {column[0]}")
-        object.__setattr__(self, "values", _sealed(column[: _support(column)]))
+        super().__init__(_sealed(column[: _support(column)]))
 
     @property
     def support(self) -> int:
@@ -113,22 +113,33 @@ class ListedTaps:
 
 
 @dataclass(frozen=True, eq=False)
-class IntegerTaps:
-    """r_n = integers_n / 2^bits, then zeros; R x is then exact in integers."""
-
+class _Integers:
     integers: Signed
     bits: int
 
-    def __post_init__(self) -> None:
-        bits = check.count(bits=self.bits, least=0, most=40)
-        found = np.asarray(self.integers, dtype=np.int64)
-        if not found[0] > 0:
+
+class IntegerTaps(_Integers):
+    """r_n = integers_n / 2^bits, then zeros; R x is then exact in integers."""
+
+    def __init__(self, integers: Signed, bits: int) -> None:
+        bits = check.count(bits=bits, least=0, most=40)
+        column = np.array(integers, dtype=np.int64)
+        if not column[0] > 0:
             raise InvalidValue(f"bits must leave the first tap > 0, got bits = {bits}")
-        object.__setattr__(self, "integers", _sealed(found[: _support(found)].copy()))
+        super().__init__(_sealed(column[: _support(column)]), bits)
 
     @property
     def support(self) -> int:
         return len(self.integers)
+
+    @cached_property
+    def pieces(self) -> tuple[list[int], list[int]]:
+        """The values of the constant pieces, and their lengths.
+
+        >>> IntegerTaps(np.array([8, 5, 5, 5, 2]), bits=3).pieces
+        ([8, 5, 2], [1, 3, 1])
+        """
+        return self.integers[self.jumps[:-1]].tolist(), np.diff(self.jumps).tolist()
 
     @cached_property
     def jumps(self) -> Signed:
@@ -153,8 +164,7 @@ class IntegerTaps:
 
     def energy(self) -> float:
         """Exact: the sum of squared integers, piece by piece, over 4^bits."""
-        values, lengths = self.integers[self.jumps[:-1]].tolist(), np.diff(self.jumps).tolist()
-        total: int = sum(v * v * length for v, length in zip(values, lengths, strict=True))
+        total: int = sum(v * v * length for v, length in zip(*self.pieces, strict=True))
         return total / (1 << 2 * self.bits)
 
 

@@ -22,8 +22,9 @@ from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
-from hushfade.planning.plan import Plan, plan
-from hushfade.planning.search_taps import Method
+from hushfade.planning.exact_factors import Method
+from hushfade.planning.plan import Plan
+from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours
 from hushfade.records import duration
 from hushfade.records.duration import step_length

@@ -1,4 +1,13 @@
-"""Power series, FFT products, fast division, and zeros in the unit disk."""
+"""Numerics that know nothing of privacy: power series, FFT products, fast division, zeros.
+
+power_series        multiply, inverse, power, square_root, accurate in every coefficient
+fft_products        products of columns by FFT, in one float64 word or two
+geometric_scaling   columns scaled to one magnitude
+fast_division       quotients of series, in one word
+unit_disk           zeros inside the unit disk
+blocks              how steps are grouped
+ring_buffers        compiled loops on ring buffers
+"""
 
 from hushfade.numerics import power_series
 

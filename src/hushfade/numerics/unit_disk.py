@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hushfade.check import Column
+from hushfade.check import Column, Signed
 
 Values: TypeAlias = NDArray[np.complex128]
 Indices: TypeAlias = NDArray[np.intp]
@@ -19,7 +19,7 @@ _NARROWEST = 1e-7  # half-width of an arc: a zero that near the circle is not to
 _AT_ONCE, _MOST = 1 << 20, 1 << 28  # sines computed at once, and in all, for arcs that are halved
 
 
-def falls(column: Column) -> bool:
+def falls(column: Column | Signed) -> bool:
     """Is the column non-negative and non-increasing?
 
     Then it has no zero with |x| < 1 (Eneström 1893, Kakeya 1912): (1 - x) p(x) equals

@@ -13,7 +13,8 @@ from hushfade.crossing.noise_sources import UnsafeSeededNoise
 from hushfade.decay import Decay
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Extent
-from hushfade.planning.plan import Plan, plan
+from hushfade.planning.plan import Plan
+from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee
 
 GUARANTEE = Guarantee(epsilon=0.5, delta=1e-6, neighbours="replace")  # and x_t in [-1, 1]: Δ = 1

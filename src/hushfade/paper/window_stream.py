@@ -32,7 +32,7 @@ number."""
 
 def _simulated(extent: Extent) -> Iterator[Block]:
     from hushfade.crossing.noise_sources import UnsafeSeededNoise
-    from hushfade.planning.plan import plan
+    from hushfade.planning.planner import plan
 
     w, n, runs = WINDOW, WINDOW * BLOCKS, max(10, extent.releases // 20)
     decay, guarantee = SlidingWindow(w), Guarantee(epsilon=1.0, delta=1e-6)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hushfade.crossing.memory import rows
-from hushfade.factors.factorization import Factorization
-from hushfade.factors.taps import IntegerTaps
+from hushfade.factors.factorization import IntegerFactorization
 from hushfade.numerics.blocks import AHEAD, BLOCK, CHUNK
 from hushfade.public.recursion import recursion
 
@@ -40,12 +39,11 @@ class Cost:
         return 1e-9 * self.lanes * (_NOISE + _EACH * self.work)
 
 
-def cost(pair: Factorization, lanes: int) -> Cost:
+def cost(pair: IntegerFactorization, lanes: int) -> Cost:
     """The cost of streaming a pair with integer taps."""
-    taps, found = pair.taps, recursion(pair.decay)
-    assert isinstance(taps, IntegerTaps)
-    jumps, poles = len(taps.jumps), len(found.fades)
-    windows, listed = len(found.windows), len(found.listed)
+    sums = recursion(pair.decay)
+    jumps, poles = len(pair.taps.jumps), len(sums.fades)
+    windows, listed = len(sums.windows), len(sums.listed)
     past, seen = rows(pair, lanes)
     public = 2 + poles + 2 * windows
     fixed = 4 * jumps + (pair.horizon or 0 if pair.gain is not None else 0)

@@ -1,4 +1,4 @@
-"""plan(...): what will be released, how private and how accurate it will be, before any record.
+"""A plan: what will be released, how private and how accurate it will be, before any record.
 
 R̃   integer taps over 2^bits, so R̃x is exact          sensitivity from R̃ itself
 z   round(N(0, σ²)) on the grid resolution · 2^-bits     σ = change · sensitivity / mu
@@ -8,7 +8,6 @@ L   g / r̃, whatever r̃ is                              errors σ ‖L_t‖, n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,32 +18,42 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue
-from hushfade.factors.factorization import Factorization
+from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
+from hushfade.planning import noise_scale
+from hushfade.planning.certificate import Certificate, certificate
 from hushfade.planning.cost import Cost, cost
-from hushfade.planning.search_taps import Method, exact_pair, integer_pair
+from hushfade.planning.exact_factors import Method
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.private.grid import Grid, grid_of
-from hushfade.theory.certificates import Certificate, certificate
+from hushfade.private.grid import Grid
 
 if TYPE_CHECKING:
     from hushfade.crossing.noise_sources import NoiseSource
     from hushfade.stream.stream import Stream
 
-_ROOM = 2.0**54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
+_ROOM = 1 << 54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A mechanism, fixed to the last bit.  Made by `plan`; nothing in it depends on data."""
+    """A mechanism, fixed to the last bit.  `hushfade.plan` makes it; it depends on no data.
+
+    `version_1_sigma` is the noise of a plan that 0.1.0 wrote.  Such a plan keeps its noise and its
+    digest, so that its streams continue.
+    """
 
     decay: Decay
     guarantee: Guarantee
     grid: Grid
     horizon: int | None
     method: Method
-    pair: Factorization = field(repr=False)
+    pair: IntegerFactorization = field(repr=False)
     loss: float  # of the integer taps, relative to the exact factors
+    version_1_sigma: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.version_1_sigma is not None:
+            noise_scale.check_version_1(self.version_1_sigma, self.guarantee, self.grid, self.pair)
 
     # Privacy ---------------------------------------------------------------------------------
 
@@ -52,12 +61,19 @@ class Plan:
     def sensitivity(self) -> float:
         """The largest ℓ2 change of the private half's output for one person's change, in the
         records' unit."""
-        return self._shift * self.unit
+        required = noise_scale.required_variance(self.guarantee, self.grid, self.pair)
+        return math.sqrt(required) * self.guarantee.mu * self.unit
 
     @cached_property
     def sigma(self) -> float:
-        """The noise's standard deviation in grid units, before rounding: shift / mu."""
-        return self._shift / self.guarantee.mu
+        """The noise's standard deviation in grid units, before rounding; an exact binary number.
+
+        The same on every machine.
+        """
+        if self.version_1_sigma is not None:
+            return self.version_1_sigma
+        required = noise_scale.required_variance(self.guarantee, self.grid, self.pair)
+        return noise_scale.root_above(required)
 
     @cached_property
     def unit(self) -> float:
@@ -71,18 +87,13 @@ class Plan:
 
     @property
     def bits(self) -> int:
-        """Binary places of the taps, and of the gain."""
-        assert isinstance(self.pair.taps, IntegerTaps)
-        return self.pair.taps.bits * (1 if self.pair.gain is None else 2)
+        """Binary places of what crosses: those of the taps, and of the gain."""
+        return self.pair.places
 
-    @cached_property
-    def _shift(self) -> float:
-        """Sensitivity in grid units: the record's change times ‖R̃‖, rounded up."""
-        found = self.pair.sensitivity(
-            participations=self.guarantee.participations, separation=self.guarantee.separation
-        )
-        change = _change_units(self.guarantee, self.grid)
-        return change * math.ldexp(found.value, self.bits) * (1.0 + 1e-12)
+    @property
+    def taps(self) -> IntegerTaps:
+        """The right factor's integer taps."""
+        return self.pair.taps
 
     # Accuracy --------------------------------------------------------------------------------
 
@@ -99,7 +110,7 @@ class Plan:
         return float(np.max(self.stddevs(n)))
 
     def error_bound(self, n: int, failure: float = 0.05) -> float:
-        """|error| is below it at all of the first n steps at once, with probability 1 - failure.
+        """A bound of |error| at all of the first n steps at once, with probability 1 - failure.
 
         The union bound with each step's own deviation s_t: the b with Σ_t 2Φ(-b/s_t) = failure.
         For equal s_t about s √(2 ln(n/failure)); never the paper's s √(ln n), which is too small.
@@ -107,9 +118,7 @@ class Plan:
         from scipy.optimize import brentq
         from scipy.special import ndtr
 
-        failure = check.real(failure=failure)
-        if not 0 < failure < 1:
-            raise InvalidValue(f"failure must be in (0, 1), got {failure!r}")
+        failure = check.probability(failure=failure)
         s = self.stddevs(n)
         top = float(np.max(s)) * math.sqrt(2.0 * math.log(2.0 * n / failure))
         return float(brentq(lambda b: float(np.sum(2 * ndtr(-b / s))) - failure, 0.0, top))
@@ -121,15 +130,15 @@ class Plan:
     def certificate(self, n: int | None = None) -> Certificate:
         """How near the optimum the first n steps are.
 
-        Without n the whole horizon is meant, or 1000 steps if there is none.  The error is at most
-        `ratio` times the least possible; for repeated participation the lower bound is loose.
+        Without n: the whole horizon, or 1000 steps if there is none.  The error is at most `ratio`
+        times the least possible; for repeated participation the lower bound is loose.
 
         Its error factor is `max_stddev(n)` for unit noise multiplier and unit change, with the
         noise in use: a plan that runs for ever is compared with mechanisms made for these n steps.
         The change is that of one record within its key, before or after rounding to the grid,
         whichever is less: what every mechanism must hide.
 
-        >>> from hushfade.decay import Exponential
+        >>> from hushfade import Exponential, plan
         >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
         >>> p.certificate(10_000).sentence()
         'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.90 %
@@ -143,13 +152,12 @@ class Plan:
         else:
             exact = guarantee.vector_change(grid.norm)
             on_grid = guarantee.vector_change(float(grid.norm_unit)) * grid.resolution
-        change = min(exact, on_grid)
         return certificate(
             self.decay,
             steps,
-            self.max_stddev(steps) * self.guarantee.mu / change,
-            participations=self.guarantee.participations,
-            separation=self.guarantee.separation,
+            self.max_stddev(steps) * guarantee.mu / min(exact, on_grid),
+            participations=guarantee.participations,
+            separation=guarantee.separation,
         )
 
     # Use -------------------------------------------------------------------------------------
@@ -171,18 +179,20 @@ class Plan:
 
     @property
     def jumps(self) -> int:
-        """How many additions a step of the private half takes."""
-        assert isinstance(self.pair.taps, IntegerTaps)
-        return len(self.pair.taps.jumps)
+        """The number of additions per step of the private half."""
+        return len(self.taps.jumps)
 
     @cached_property
     def cost(self) -> Cost:
-        """What a stream of this plan costs at most: memory, and work a step."""
+        """What a stream of this plan costs at most: memory, and work per step."""
         return cost(self.pair, self.grid.lanes)
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of everything that matters to privacy or to the released values."""
+        """SHA-256 of everything that matters to privacy or to the released values.
+
+        It covers integers and declared parameters, so it is the same on every machine.
+        """
         from hushfade.planning import plan_file
 
         return plan_file.digest(self)
@@ -209,70 +219,17 @@ class Plan:
         return check.count(n=n, most=self.horizon)
 
 
-def plan(
-    decay: Decay,
-    guarantee: Guarantee,
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    horizon: int | None = None,
-    method: Method | Factorization = "square_root",
-    keys: Iterable[str] | None = None,
-    width: int | None = None,
-    norm: float | None = None,
-    resolution: float | None = None,
-) -> Plan:
-    """The plan that releases the decayed sum at every step under the guarantee.
-
-    Each record is clipped to [low, high] and put on a grid of `resolution` (a power of two, by
-    default at most 1/1024 of the range).  `keys` declares one stream per key; `width` and `norm`
-    release sums of vectors clipped to that ℓ2 norm.  Without a horizon the stream runs for ever;
-    NoDecay then needs method="unbounded".  method="normalized" uses the horizon for less error.
-    Any other Toeplitz pair of the decay, a `Factorization`, may be given as the method.
-
-    Guarantee: the whole series, all steps and keys together, has `guarantee`, also when later
-    records depend on earlier releases (Denisov et al. 2022).
-
-    >>> from hushfade.decay import Exponential
-    >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
-    >>> round(p.noise_stddev, 2), round(p.stddev(100), 2)
-    (5.69, 7.68)
-    """
-    grid = grid_of(
-        guarantee,
-        low=low,
-        high=high,
-        keys=keys,
-        width=width,
-        norm=norm,
-        resolution=resolution,
-    )
-    exact, name = exact_pair(decay, horizon, method)
-    pair, loss = integer_pair(exact)
-    found = Plan(decay, guarantee, grid, exact.horizon, name, pair, loss)
-    return sized(found)
-
-
-def _change_units(guarantee: Guarantee, grid: Grid) -> float:
-    """The largest change of one record, in units of the resolution."""
-    if grid.norm is not None:
-        return guarantee.vector_change(float(grid.norm_unit))
-    return guarantee.change(grid.low_unit, grid.high_unit, keyed=grid.keys is not None)
-
-
-def sized(found: Plan) -> Plan:
+def sized(plan: Plan) -> Plan:
     """The plan with the largest total that int64 can carry, if the noise fits its tables."""
-    if not 8.0 <= found.sigma <= 2.0**34:
+    if not 8.0 <= plan.sigma <= 2.0**34:
         raise InvalidValue(
             "resolution must put the noise between 8 and 2^34 grid units, "
-            f"got {found.sigma:.3g} with resolution = {found.grid.resolution!r}: "
+            f"got {plan.sigma:.3g} with resolution = {plan.grid.resolution!r}: "
             "give another resolution, to which each record is then rounded"
         )
-    assert isinstance(found.pair.taps, IntegerTaps)
-    reach = float(np.sum(np.abs(found.pair.taps.integers.astype(np.float64))))
-    if found.pair.gain is not None:
-        reach *= float(np.max(found.pair.gain)) * 2.0 ** (found.bits // 2)
-    largest = math.floor((_ROOM - 64.0 * found.sigma) / reach)
-    # also below 2^52, where float64 still tells neighbouring totals apart
-    grid = replace(found.grid, largest_total=min(largest, 2**52))
-    return replace(found, grid=grid)
+    reach = sum(abs(value) * length for value, length in zip(*plan.taps.pieces, strict=True))
+    if plan.pair.integer_gain is not None:
+        reach *= int(np.max(plan.pair.integer_gain))
+    largest = (_ROOM - math.ceil(64 * plan.sigma)) // reach
+    # also below 2^52, where float64 still distinguishes neighbouring totals
+    return replace(plan, grid=replace(plan.grid, largest_total=min(largest, 2**52)))

@@ -1,16 +1,18 @@
 """A plan as a JSON document, and its digest.
 
-The document carries the integer taps themselves, so that a plan read on another machine is the
-same mechanism, bit for bit.  The digest covers the whole document: it changes with anything that
-matters to privacy or to the released values.  It finds changes, it is not a signature: whoever can
-rewrite a plan can rewrite its digest.
+The document holds the integer taps and the noise as an integer, so that a plan read on another
+machine is the same mechanism, bit for bit.  The digest covers integers and declared parameters, and
+so everything that matters to privacy or to the released values.  It leaves out "reported": figures
+computed in floating point, whose last digits depend on the machine.
+
+The digest finds accidental changes; it is not a signature.  Every loader therefore computes the
+noise from the guarantee and rejects a document with any other: a forged document gains nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from typing import Any
 
 import numpy as np
@@ -26,35 +28,39 @@ from hushfade.decay import (
     SlidingWindow,
 )
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
-from hushfade.factors.factorization import Factorization
+from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
+from hushfade.planning import plan_version_1
+from hushfade.planning.exact_factors import check_method
 from hushfade.planning.plan import Plan, sized
-from hushfade.planning.search_taps import check_method
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import grid_of
 
-FORMAT = "hushfade plan 1"
+FORMAT = "hushfade plan 2"
 _LIMIT = 1 << 26  # characters
 _LONGEST = 1 << 28  # taps
 _DIFFERS = "the plan must be as it was written, but its digest or a field differs"
 _REAL = {
-    "epsilon", "delta", "mu", "low", "high", "resolution", "norm", "loss", "sigma", "half_life",
-    "power", "values", "weight",
+    "epsilon", "delta", "mu", "rho", "low", "high", "resolution", "norm", "loss", "half_life",
+    "power", "values", "weight", "sigma",
 }  # fmt: skip
 _MALFORMED = (
     KeyError, TypeError, ValueError, AttributeError, OverflowError, AssertionError, IndexError,
-    RecursionError, MemoryError,
+    RecursionError, MemoryError, ZeroDivisionError,
 )  # fmt: skip
 
 
 def written(plan: Plan) -> str:
     """The document, indented."""
-    return json.dumps({**_document(plan), "digest": plan.digest.hex()}, indent=1)
+    document = {**_covered(plan), "digest": plan.digest.hex()}
+    if plan.version_1_sigma is None:
+        document["reported"] = {"loss": float(plan.loss)}
+    return json.dumps(document, indent=1)
 
 
 def digest(plan: Plan) -> bytes:
-    """SHA-256 of the document in canonical form."""
-    return _hashed(_document(plan))
+    """SHA-256 of the covered part of the document in canonical form."""
+    return _hashed(_covered(plan))
 
 
 def _hashed(document: dict[str, Any]) -> bytes:
@@ -72,31 +78,37 @@ def read(text: str | bytes) -> Plan:
         if isinstance(error, HushfadeError):
             raise
         raise InvalidValue("the plan must be a JSON document") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    formats = (FORMAT, plan_version_1.FORMAT)
+    if not isinstance(document, dict) or document.get("format") not in formats:
         raise InvalidValue(f"the plan must have format {FORMAT!r}")
+    name = document["format"]
     try:
         if not _intact(document):  # first: a damaged number may ask for hours and gigabytes
             raise InvalidValue(_DIFFERS)
-        plan = _plan(document)
+        plan = _plan(document) if name == FORMAT else _version_1(document)
         same = json.loads(written(plan)) == document
     except HushfadeError:
         raise
     except _MALFORMED as error:
-        name = type(error).__name__
-        raise InvalidValue(f"the plan must have the fields of {FORMAT!r}: {name}") from None
+        kind = type(error).__name__
+        raise InvalidValue(f"the plan must have the fields of {name!r}: {kind}") from None
     if not same:
         raise InvalidValue(_DIFFERS)
     return plan
 
 
 def _intact(document: dict[str, Any]) -> bool:
-    """Is the digest that of the other fields?  Others' JSON writes 1.0 as 1: both are the same."""
-    fields = {name: _floats(name, value) for name, value in document.items() if name != "digest"}
-    return _hashed(fields).hex() == document.get("digest")
+    """Does the digest belong to the fields that it covers?
+
+    Other programs write the number 1.0 as 1: both are the same.
+    """
+    apart = {"digest"} if document["format"] == plan_version_1.FORMAT else {"digest", "reported"}
+    covered = {name: _floats(name, of) for name, of in document.items() if name not in apart}
+    return _hashed(covered).hex() == document.get("digest")
 
 
 def _floats(name: str, value: Any) -> Any:
-    """The value with its real numbers as floats, whose name says that they are real."""
+    """The value, with those numbers as floats whose name is that of a real parameter."""
     if isinstance(value, dict):
         return {inner: _floats(inner, of) for inner, of in value.items()}
     if isinstance(value, list) and name in ("parts", "values"):
@@ -104,105 +116,139 @@ def _floats(name: str, value: Any) -> Any:
     return float(value) if type(value) is int and name in _REAL else value
 
 
-def _document(plan: Plan) -> dict[str, Any]:
-    taps = plan.pair.taps
-    assert isinstance(taps, IntegerTaps)
-    starts = np.flatnonzero(np.diff(taps.integers, prepend=0))
-    gain = plan.pair.gain
-    grid, guarantee = plan.grid, plan.guarantee
-    several = guarantee.records_per_step > 1  # said where it matters: older documents stay valid
-    return {
-        "format": FORMAT,
+# Format 2 ------------------------------------------------------------------------------------
+
+
+def _covered(plan: Plan) -> dict[str, Any]:
+    """The fields that the digest covers: integers and declared parameters."""
+    common = {
         "decay": decay_document(plan.decay),
-        "guarantee": {
-            "epsilon": guarantee.epsilon,
-            "delta": guarantee.delta,
-            "mu": guarantee.mu,
-            "neighbours": guarantee.neighbours,
-            "participations": guarantee.participations,
-            "separation": guarantee.separation,
-            **({"records_per_step": guarantee.records_per_step} if several else {}),
-        },
-        "records": {
-            "low": grid.low,
-            "high": grid.high,
-            "resolution": grid.resolution,
-            "keys": None if grid.keys is None else list(grid.keys),
-            "width": grid.width,
-            "norm": grid.norm,
-        },
+        "records": _records(plan),
         "horizon": plan.horizon,
         "method": plan.method,
-        "loss": plan.loss,
-        "taps": {
-            "bits": taps.bits,
-            "from": starts.tolist(),
-            "value": taps.integers[starts].tolist(),
-            "support": taps.support,
-        },
-        "gain": None if gain is None else np.ldexp(gain, taps.bits).astype(np.int64).tolist(),
-        "sigma": plan.sigma,
+        "taps": _taps(plan.taps),
+    }
+    if plan.version_1_sigma is not None:
+        return plan_version_1.document(plan, common)
+    scale, denominator = plan.sigma.as_integer_ratio()
+    gain = plan.pair.integer_gain
+    return {
+        "format": FORMAT,
+        "guarantee": _guarantee(plan.guarantee),
+        **common,
+        "gain": None if gain is None else {"bits": plan.taps.bits, "value": gain.tolist()},
+        "noise": {"bits": denominator.bit_length() - 1, "scale": scale},
+    }
+
+
+def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    """The guarantee as it was declared: by epsilon, mu or rho."""
+    if guarantee.declared_rho is not None:
+        declared = {"rho": float(guarantee.declared_rho)}
+    elif guarantee.declared_mu is not None:
+        declared = {"mu": float(guarantee.declared_mu)}
+    else:
+        declared = {"epsilon": float(guarantee.epsilon)}
+    neighbours, participations, separation, records_per_step = guarantee.relation
+    return {
+        **declared,
+        "delta": float(guarantee.delta),
+        "neighbours": neighbours,
+        "participations": participations,
+        "separation": separation,
+        "records_per_step": records_per_step,
+    }
+
+
+def _records(plan: Plan) -> dict[str, Any]:
+    grid = plan.grid
+    return {
+        "low": grid.low,
+        "high": grid.high,
+        "resolution": grid.resolution,
+        "keys": None if grid.keys is None else list(grid.keys),
+        "width": grid.width,
+        "norm": grid.norm,
+    }
+
+
+def _taps(taps: IntegerTaps) -> dict[str, Any]:
+    starts = np.flatnonzero(np.diff(taps.integers, prepend=0))
+    return {
+        "bits": taps.bits,
+        "from": starts.tolist(),
+        "value": taps.integers[starts].tolist(),
+        "support": taps.support,
     }
 
 
 def _plan(document: dict[str, Any]) -> Plan:
-    expected = {
-        "format", "decay", "guarantee", "records", "horizon", "method", "loss", "taps", "gain",
-        "sigma", "digest",
-    }  # fmt: skip
-    if set(document) != expected:
-        raise InvalidValue(f"the plan must have the fields {sorted(expected)}")
-    promised = dict(document["guarantee"])
-    mu = promised.pop("mu")
-    guarantee = Guarantee(**promised)
-    if mu != guarantee.mu:
-        guarantee = _with_mu(guarantee, mu)
+    _check_fields(document, plan_version_1.COMMON | {"gain", "noise", "reported"})
+    declared = dict(document["guarantee"])
+    if "rho" in declared:
+        guarantee = Guarantee.from_rho(declared.pop("rho"), **declared)
+    elif "mu" in declared:
+        guarantee = Guarantee.from_mu(declared.pop("mu"), **declared)
+    else:
+        guarantee = Guarantee(**declared)
+    gain = document["gain"]
+    if gain is not None and gain["bits"] != document["taps"]["bits"]:
+        raise InvalidValue(_DIFFERS)
+    loss = check.real(loss=document["reported"]["loss"])
+    if not -1.0 < loss < 1e6:
+        raise InvalidValue(f"loss must be in (-1, 1e6), got {loss!r}")
+    return _made(document, guarantee, None if gain is None else gain["value"], loss, None)
+
+
+def _version_1(document: dict[str, Any]) -> Plan:
+    _check_fields(document, plan_version_1.COMMON | {"gain", "loss", "sigma"})
+    guarantee = plan_version_1.guarantee(document["guarantee"])
+    loss, sigma = check.real(loss=document["loss"]), check.real(sigma=document["sigma"])
+    return _made(document, guarantee, document["gain"], loss, sigma)
+
+
+def _made(
+    document: dict[str, Any],
+    guarantee: Guarantee,
+    gain: list[int] | None,
+    loss: float,
+    version_1_sigma: float | None,
+) -> Plan:
     records = document["records"]
-    vectors = records["norm"] is not None
     grid = grid_of(
         guarantee,
         low=records["low"],
         high=records["high"],
         keys=records["keys"],
-        width=records["width"] if vectors else None,
+        width=None if records["norm"] is None else records["width"],
         norm=records["norm"],
         resolution=records["resolution"],
     )
-    taps = document["taps"]
+    taps, horizon = document["taps"], document["horizon"]
     check.count(support=taps["support"], most=_LONGEST)
     lengths = np.diff([*taps["from"], taps["support"]])
     integers = np.repeat(np.array(taps["value"], dtype=np.int64), lengths)
     bits = taps["bits"]
-    gain = document["gain"]
-    pair = Factorization(
+    if horizon is not None:
+        check.count(horizon=horizon)
+    pair = IntegerFactorization(
         decay_from(document["decay"]),
         IntegerTaps(integers, bits),
-        document["horizon"],
+        horizon,
         None if gain is None else np.ldexp(np.array(gain, dtype=np.float64), -bits),
     )
-    if not math.isfinite(document["loss"]):
-        raise InvalidValue("loss must be finite")
-    method, loss = document["method"], float(document["loss"])
+    method = document["method"]
     check_method(method)
-    if pair.horizon is not None:
-        check.count(horizon=pair.horizon)
-    return sized(Plan(pair.decay, guarantee, grid, pair.horizon, method, pair, loss))
+    plan = Plan(pair.decay, guarantee, grid, horizon, method, pair, loss, version_1_sigma)
+    return sized(plan)
 
 
-def _with_mu(guarantee: Guarantee, mu: float) -> Guarantee:
-    """A guarantee that was made from mu: epsilon at delta is its translation, to rounding."""
-    found = Guarantee.from_mu(
-        mu,
-        delta=guarantee.delta,
-        neighbours=guarantee.neighbours,
-        participations=guarantee.participations,
-        separation=guarantee.separation,
-        records_per_step=guarantee.records_per_step,
-    )
-    if not math.isclose(found.epsilon, guarantee.epsilon, rel_tol=1e-9):
-        raise InvalidValue("mu must belong to the plan's epsilon and delta")
-    object.__setattr__(found, "epsilon", guarantee.epsilon)
-    return found
+def _check_fields(document: dict[str, Any], expected: set[str]) -> None:
+    if set(document) != expected:
+        raise InvalidValue(f"the plan must have the fields {sorted(expected)}")
+
+
+# Decays --------------------------------------------------------------------------------------
 
 
 def decay_document(decay: Decay) -> dict[str, Any]:
@@ -245,10 +291,10 @@ def decay_from(document: dict[str, Any]) -> Decay:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    document = dict(pairs)
+    if len(document) != len(pairs):
         raise InvalidValue("the plan must have each field once")
-    return found
+    return document
 
 
 def _constant(name: str) -> Any:

@@ -1,14 +1,15 @@
-"""What a plan is drafted from: the exact factors, and integer taps for them."""
+"""The search for integer taps: few jumps, and an error near that of the exact factors.
+
+The result is integers, but the search compares floats.  They may differ in their last bits between
+machines, so each is rounded to a coarse grid before it decides anything: see `_settled`.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Literal, get_args
 
 import numpy as np
 
-from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import (
     CustomDecay,
@@ -19,99 +20,35 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.errors import Diverges, InvalidValue, Unstable
-from hushfade.factors import factorization
-from hushfade.factors.exponentials import CompactTaps
-from hushfade.factors.factorization import Factorization
-from hushfade.factors.taps import IntegerTaps, ListedTaps
+from hushfade.errors import InvalidValue, Unstable
+from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.planning import piecewise_taps
-
-Method = Literal["square_root", "normalized", "unbounded", "given"]
 
 MAX_LOSS = 0.001  # of the integer taps over the exact factors
 _REFERENCE, _FARTHEST = 1 << 13, 1 << 17  # steps over which an endless plan's loss is measured
 _LONGEST = 1 << 22  # taps looked at
 _ATTEMPTS, _REFINED = 12, 2  # at integer taps: at most, and once the loss is small enough
+_SETTLED = 2.0**-26  # to which losses and energies are rounded, relatively
 _NO_TAPS = (
     "no integer taps of this pair are stable within the horizon: its series has a zero inside the "
     "unit disk; give a shorter horizon, or another pair as the method"
 )
 
 
-def exact_pair(
-    decay: Decay, horizon: int | None, method: Method | Factorization
-) -> tuple[Factorization, Method]:
-    """The factor pair that the method asks for, if the decay has it without a horizon."""
-    if isinstance(method, Factorization):
-        return _given(decay, horizon, method), "given"
-    check_method(method)
-    if method == "given":
-        raise InvalidValue("method='given' is said of a plan made from a pair: give the pair")
-    return _named(decay, horizon, method), method
-
-
-def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorization:
-    if pair.decay != decay:
-        raise InvalidValue(f"method must be a pair for the plan's decay, got {pair.decay!r}")
-    if horizon is not None:
-        check.count(horizon=horizon, most=pair.horizon)
-        if pair.gain is not None and horizon != pair.horizon:
-            raise InvalidValue(f"horizon must be the pair's own, {pair.horizon}, got {horizon}")
-        pair = replace(pair, horizon=horizon)
-    if pair.horizon is None:
-        pair.taps.energy()  # raises where the noise would grow for ever
-    # a pair's scale is free; with r_0 = 1 the grid of what crosses is as fine as it can be
-    match pair.taps:
-        case ListedTaps() as taps:
-            return replace(pair, taps=ListedTaps(taps.values / taps.values[0]))
-        case CompactTaps() as taps:
-            return replace(pair, taps=replace(taps, scale=1.0))
-        case _:
-            return pair
-
-
-def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
-    root = factorization.square_root(decay, horizon)  # checks decay and horizon
-    if method == "normalized":
-        if horizon is None:
-            raise InvalidValue("horizon must be given for method='normalized'")
-        return factorization.normalized(decay, horizon)
-    if method == "unbounded":
-        if repr(decay) != "NoDecay()":
-            raise InvalidValue("method='unbounded' is for NoDecay(): other decays need no horizon")
-        if horizon is not None:
-            raise InvalidValue("horizon must not be given for method='unbounded'")
-        return factorization.unbounded_counting()
-    if horizon is None and not decay.horizon_free:
-        raise Diverges(
-            f"horizon must be given: {decay!r} is not known to be horizon-free"
-            + (" (or method='unbounded')" if decay == NoDecay() else "")
-        )
-    return root
-
-
-def check_method(method: object) -> None:
-    """Raise unless it is one of the methods."""
-    if method not in get_args(Method):
-        raise InvalidValue(
-            "method must be square_root, normalized, unbounded or a Factorization "
-            f"(of a rival: rival.pair()), got {str(method)[:60]!r}"
-        )
-
-
-def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
+def integer_factors(exact: Factorization) -> tuple[IntegerFactorization, float]:
     """Integer taps of few jumps whose loss is at most MAX_LOSS, or the best found; and the loss.
 
-    `piecewise_taps` searches pieces within the distance that such a loss predicts.  Then the loss
-    is measured: ‖L‖ over some steps times ‖R‖ over all steps that the pair serves.  It corrects the
-    distance, a few times for fewer jumps, more often where the loss is too large.
+    The search asks for the fewest pieces within the distance that predicts such a loss
+    (`piecewise_taps`), and measures their loss: ‖L‖ over some steps times ‖R‖ over all steps of the
+    pair.  It corrects the distance by the loss, a few times for fewer jumps, more often where the
+    loss is too large.
     """
     r, beyond = _wanted(exact)
     r, beyond = r / r[0], beyond / float(r[0]) ** 2  # a pair's scale is free
     if not float(np.max(np.abs(r))) < 2.0**45:
         raise Unstable(_NO_TAPS)
-    whole = float(np.sum(r**2)) + beyond
-    best: tuple[Factorization, float] | None = None
+    whole = float(np.sum(r * r)) + beyond
+    best: tuple[IntegerFactorization, float] | None = None
     landscape = piecewise_taps.Landscape.of(r, beyond, MAX_LOSS * whole)
     share = 1.0  # of the distance that predicts MAX_LOSS
     # what crosses has the places of the taps and of the gain, so with one the taps have few
@@ -132,7 +69,7 @@ def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
             break
         if spare < 1.0:
             share *= max(0.95 * spare, 0.1)
-        elif 1.08 < spare < 2.0 and _jumps(pair) * (1.0 - spare**-0.5) > 1.0:
+        elif 1.08 < spare < 2.0 and len(pair.taps.jumps) * (1.0 - 1.0 / math.sqrt(spare)) > 1.0:
             share *= 0.97 * spare  # the number of jumps is like the distance^(-1/2)
         else:
             break
@@ -141,20 +78,25 @@ def integer_pair(exact: Factorization) -> tuple[Factorization, float]:
     return best
 
 
-def _rank(pair: Factorization, loss: float) -> tuple[float, int, int]:
-    """What is preferred: a loss of at most MAX_LOSS, then few jumps, then a short memory."""
-    return max(loss, MAX_LOSS), _jumps(pair), pair.taps.support or 0
+def _rank(pair: IntegerFactorization, loss: float) -> tuple[float, int, int]:
+    """The order of preference: a loss of at most MAX_LOSS, then few jumps, then a short memory."""
+    return max(loss, MAX_LOSS), len(pair.taps.jumps), pair.taps.support
 
 
-def _jumps(pair: Factorization) -> int:
-    assert isinstance(pair.taps, IntegerTaps)
-    return len(pair.taps.jumps)
+def _settled(value: float, scale: float = 1.0) -> float:
+    """The value, rounded to a multiple of 2^-26 of the scale, a half up.
+
+    Machines differ by about 1e-15 in a loss or an energy.  So they round to different multiples
+    with a probability of about 1e-15 / 2^-26, one in ten million.
+    """
+    unit = scale * _SETTLED
+    return math.floor(value / unit + 0.5 + 2.0**-21) * unit
 
 
 def _wanted(exact: Factorization) -> tuple[Column, float]:
-    """The right taps to come near to, and Σ r_n² of those that are left out from the start.
+    """The right taps to approximate, and Σ r_n² of those that are left out from the start.
 
-    As many as matter; of a heavy decay those of 2^17 steps, or of the horizon.
+    As many taps as matter; for a heavy decay those of 2^17 steps, or of the horizon.
     """
     support, horizon = exact.taps.support, exact.horizon
     if support is not None:
@@ -164,11 +106,12 @@ def _wanted(exact: Factorization) -> tuple[Column, float]:
         return exact.taps.first(horizon or _FARTHEST), 0.0
     most = max(_FARTHEST, min(1 << int(2.0 * span).bit_length(), _LONGEST))
     energy, n = exact.taps.energy(), _REFERENCE
+    scale = math.ldexp(1.0, math.frexp(energy)[1])
     while True:
         if horizon is not None and n >= horizon:
             return exact.taps.first(horizon), 0.0
         r = exact.taps.first(n)
-        beyond = max(energy - float(np.sum(r**2)), 0.0)
+        beyond = max(_settled(energy - float(np.sum(r * r)), scale), 0.0)
         if beyond <= 0.2 * MAX_LOSS * energy:
             return r, beyond
         if n >= most:  # what cannot be met is not aimed at
@@ -176,27 +119,27 @@ def _wanted(exact: Factorization) -> tuple[Column, float]:
         n *= 2
 
 
-def _loss(pair: Factorization, exact: Factorization) -> float:
+def _loss(pair: IntegerFactorization, exact: Factorization) -> float:
     """The loss over n steps: as many as show it, of a heavy decay 2^17, at most the horizon.
 
     Falling taps show it within their own length, others ring for a while longer.
     """
     taps, horizon = pair.taps, exact.horizon
-    assert isinstance(taps, IntegerTaps)
     if exact.gain is not None or _span(exact.decay) == math.inf:
         n = horizon or _FARTHEST
     else:
         lengths = 2 if np.all(taps.heights[1:] <= 0) else 8
         n = min(max(_REFERENCE, 1 << (lengths * taps.support).bit_length() - 1), _LONGEST)
     if horizon is None:
-        return _endless(pair, n) / _endless(exact, n) - 1.0
+        return _settled(_endless(pair, n) / _endless(exact, n) - 1.0)
     n = min(n, horizon)
-    return pair.error_factor(n) / exact.error_factor(n) - 1.0
+    return _settled(pair.error_factor(n) / exact.error_factor(n) - 1.0)
 
 
 def _endless(pair: Factorization, n: int) -> float:
     """The error factor when the stream runs on after n steps."""
-    return float(np.linalg.norm(pair.left(n))) * pair.sensitivity().value
+    left = pair.left(n)
+    return math.sqrt(float(np.sum(left * left))) * pair.sensitivity().value
 
 
 def _span(decay: Decay) -> float:

@@ -1,8 +1,8 @@
-"""The promise: how much one person's data may change what is released, and the noise it needs.
+"""The guarantee: how much one person's data may change what is released, and the noise it needs.
 
-Everything here is Gaussian, so one number carries the promise exactly: μ, the ratio of the
-largest shift of the private half's output to the noise's standard deviation (Gaussian
-differential privacy; Dong, Roth, Su 2022).  (ε, δ) and zCDP's ρ are ways to say μ:
+All noise is Gaussian, so one number carries the guarantee exactly: μ, the ratio of the largest
+shift of the private half's output to the noise's standard deviation (Gaussian differential privacy;
+Dong, Roth, Su 2022).  (ε, δ) and zCDP's ρ express the same μ:
 
     δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ)      Balle & Wang 2018, Theorem 8; tight
     ρ = μ²/2                                       Bun & Steinke 2016
@@ -14,14 +14,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 from typing import Literal, get_args
 
 from hushfade import check
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.privacy.calibration import delta_above, delta_of, epsilon_of, mu_of
+
+__all__ = [
+    "Guarantee",
+    "Neighbours",
+    "classical_noise_multiplier",
+    "composed_mu",
+    "delta_of",
+    "epsilon_of",
+    "mu_of",
+]
 
 Neighbours = Literal["add_remove", "replace"]
-_LEAST = 1e-5  # mu below which δ loses digits to cancellation
-_SAFE = 1.0 - 1e-9  # of delta: what is left for the rounding of `delta_of`
+_ROUNDING = 1e-9  # of mu: 0.1.0 computed mu and epsilon from each other with float64
 
 
 @dataclass(frozen=True)
@@ -29,13 +41,14 @@ class Guarantee:
     """(epsilon, delta)-differential privacy for streams that differ in one person's records.
 
     Guarantee: for neighbouring streams x, x' and every set S of released series,
-    P[x → S] ≤ e^epsilon P[x' → S] + delta.  `neighbours` says which streams are neighbours:
+    P[x → S] ≤ e^epsilon P[x' → S] + delta.  `neighbours` defines the neighbouring streams:
 
     * "add_remove": one record is there or not;
     * "replace": one record has another value (and, with keys, maybe another key), at its step.
 
     A person with records in up to `participations` steps, at most `records_per_step` in each and
-    those steps at least `separation` apart, is covered as a whole.
+    those steps at least `separation` apart, is covered as a whole.  `from_mu` and `from_rho`
+    declare mu or rho instead of epsilon; epsilon is then computed from it.
 
     >>> one = Guarantee(epsilon=1, delta=1e-6)
     >>> round(one.mu, 6), round(one.noise_multiplier, 6)
@@ -48,21 +61,41 @@ class Guarantee:
     participations: int = 1
     separation: int = 1
     records_per_step: int = 1
-    mu: float = field(init=False)
+    declared_mu: float | None = field(default=None, kw_only=True, repr=False)
+    declared_rho: float | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        self._set("epsilon", check.positive(epsilon=self.epsilon))
-        self._set("delta", _probability(delta=self.delta))
+        check.positive(epsilon=self.epsilon)
+        check.probability(delta=self.delta)
         if not isinstance(self.neighbours, str):
             raise InvalidType(f"neighbours must be a str, got {type(self.neighbours).__name__}")
         if self.neighbours not in get_args(Neighbours):
             choices = " or ".join(repr(choice) for choice in get_args(Neighbours))
             raise InvalidValue(f"neighbours must be {choices}, got {self.neighbours!r}")
-        self._set("participations", check.count(participations=self.participations))
-        self._set("separation", check.count(separation=self.separation))
-        most = check.count(records_per_step=self.records_per_step, most=2**31)
-        self._set("records_per_step", most)
-        self._set("mu", mu_of(self.epsilon, self.delta))
+        check.count(participations=self.participations)
+        check.count(separation=self.separation)
+        check.count(records_per_step=self.records_per_step, most=2**31)
+        if self.declared_mu is not None and self.declared_rho is not None:
+            raise InvalidType("declare mu or rho, not both")
+        mu = self.mu  # raises where there is none
+        declared = self.declared_mu is not None or self.declared_rho is not None
+        if declared and delta_above(self.epsilon, mu * (1.0 - _ROUNDING)) > self.delta:
+            raise InvalidValue(
+                f"epsilon must be at least {epsilon_of(mu, self.delta):.6g} for this mu and delta, "
+                f"got {self.epsilon!r}"
+            )
+
+    @cached_property
+    def mu(self) -> float:
+        """Gaussian differential privacy: as declared, or the largest that epsilon and delta allow.
+
+        The same on every machine.
+        """
+        if self.declared_mu is not None:
+            return check.positive(mu=self.declared_mu)
+        if self.declared_rho is not None:
+            return _twice_root(check.positive(rho=self.declared_rho))
+        return mu_of(float(self.epsilon), float(self.delta))
 
     @classmethod
     def from_mu(
@@ -75,21 +108,16 @@ class Guarantee:
         separation: int = 1,
         records_per_step: int = 1,
     ) -> Guarantee:
-        """The guarantee of Gaussian differential privacy `mu`, told as epsilon at `delta`."""
-        mu = check.positive(mu=mu)
-        epsilon = epsilon_of(mu, delta)
-        if not epsilon > 0:
-            raise InvalidValue(
-                f"delta must be below {delta_of(mu, 0.0):.3g} for this mu, got {delta}"
-            )
-        found = cls(epsilon, delta, neighbours, participations, separation, records_per_step)
-        found._set("mu", mu)
-        return found
-
-    @property
-    def relation(self) -> tuple[str, int, int, int]:
-        """To whom it promises: guarantees add up only where this is the same."""
-        return self.neighbours, self.participations, self.separation, self.records_per_step
+        """The guarantee of Gaussian differential privacy `mu`, with epsilon computed at `delta`."""
+        return cls(
+            _translated(check.positive(mu=mu), delta),
+            delta,
+            neighbours,
+            participations,
+            separation,
+            records_per_step,
+            declared_mu=float(mu),
+        )
 
     @classmethod
     def from_rho(
@@ -103,14 +131,25 @@ class Guarantee:
         records_per_step: int = 1,
     ) -> Guarantee:
         """The guarantee of zero-concentrated privacy `rho` by Gaussian noise: mu = √(2 rho)."""
-        mu = math.sqrt(2 * check.positive(rho=rho))
-        return cls.from_mu(
-            mu,
-            delta=delta,
-            neighbours=neighbours,
-            participations=participations,
-            separation=separation,
-            records_per_step=records_per_step,
+        mu = _twice_root(check.positive(rho=rho))
+        return cls(
+            _translated(mu, delta),
+            delta,
+            neighbours,
+            participations,
+            separation,
+            records_per_step,
+            declared_rho=float(rho),
+        )
+
+    @property
+    def relation(self) -> tuple[str, int, int, int]:
+        """The unit of privacy: guarantees compose only where this is the same."""
+        return (
+            self.neighbours,
+            int(self.participations),
+            int(self.separation),
+            int(self.records_per_step),
         )
 
     @property
@@ -128,8 +167,8 @@ class Guarantee:
 
         For a record in [low, high]: add_remove: max(|low|, |high|).  replace: high - low; with keys
         the record may leave one key and enter another, which changes two totals:
-        √2 max(|low|, |high|) if that is more.  So much for each of `records_per_step` records: all
-        may move the same totals the same way.
+        √2 max(|low|, |high|) if that is more.  The change is that of one record times
+        `records_per_step`: all of them may move the same totals the same way.
         """
         most, largest = self.records_per_step, max(abs(low), abs(high))
         if self.neighbours == "add_remove":
@@ -140,6 +179,23 @@ class Guarantee:
     def vector_change(self, norm: float) -> float:
         """The same for vectors of ℓ2 norm at most `norm`: norm, or 2 norm when replaced."""
         return self.records_per_step * (norm if self.neighbours == "add_remove" else 2.0 * norm)
+
+    def squared_change(self, low: int, high: int, *, keyed: bool = False) -> int:
+        """The square of `change` for integer bounds, exactly.
+
+        >>> Guarantee(1, 1e-6, neighbours="replace").squared_change(-3, 3, keyed=True)
+        36
+        """
+        most, largest = int(self.records_per_step), max(abs(low), abs(high))
+        if self.neighbours == "add_remove":
+            return (most * largest) ** 2
+        apart = (most * (high - low)) ** 2
+        return max(apart, 2 * (most * largest) ** 2) if keyed else apart
+
+    def squared_vector_change(self, norm: int) -> int:
+        """The square of `vector_change` for an integer norm, exactly."""
+        most = int(self.records_per_step)
+        return (most * norm * (1 if self.neighbours == "add_remove" else 2)) ** 2
 
     def sentence(self, who: str | None = None) -> str:
         """The guarantee in plain words; `who` it is for, if somebody keeps the limits."""
@@ -164,80 +220,6 @@ class Guarantee:
         apart = apart if self.separation > 1 else "in different steps"
         return f"any {self.participations} records of one person, {apart},"
 
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-
-def delta_of(mu: float, epsilon: float) -> float:
-    """δ(ε) of Gaussian privacy mu; relative error below 1e-9 for mu ≥ 1e-5 and δ ≥ 1e-30.
-
-    With e^ε φ(b) = φ(a), a = ε/μ - μ/2, b = ε/μ + μ/2, both terms share the factor φ(a):
-    δ = ½ e^(-a²/2) [erfcx(a/√2) - erfcx(b/√2)], which does not cancel in the tails.
-    """
-    from scipy.special import erfcx, ndtr
-
-    mu = check.positive(mu=mu)
-    epsilon = check.real(epsilon=epsilon)
-    if not epsilon >= 0:
-        raise InvalidValue(f"epsilon must be >= 0, got {epsilon!r}")
-    a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    if a < -5.0:  # here erfcx(a) grows while Φ(-a) is near 1 and nothing cancels
-        tail = math.exp(-a * a / 2) * float(erfcx(b / math.sqrt(2.0))) / 2
-        return float(ndtr(-a)) - tail
-    scaled = float(erfcx(a / math.sqrt(2.0))) - float(erfcx(b / math.sqrt(2.0)))
-    return 0.5 * math.exp(-a * a / 2) * scaled
-
-
-def epsilon_of(mu: float, delta: float) -> float:
-    """The smallest epsilon ≥ 0 with δ(epsilon) ≤ delta for Gaussian privacy mu.
-
-    Rounded up by more than `delta_of` can err.
-    """
-    from scipy.optimize import brentq
-
-    mu, delta = check.positive(mu=mu), _probability(delta=delta)
-    delta *= _SAFE
-    if delta_of(mu, 0.0) <= delta:
-        return 0.0
-    high = 1.0
-    while delta_of(mu, high) > delta:
-        high *= 2.0
-    root = float(brentq(lambda e: _log(delta_of(mu, e)) - math.log(delta), 0.0, high, xtol=1e-14))
-    while delta_of(mu, root) > delta:
-        root += 1e-13 * max(root, 1e-3)
-    return root
-
-
-def mu_of(epsilon: float, delta: float) -> float:
-    """The largest mu whose δ(epsilon) ≤ delta: the tight calibration of Gaussian noise.
-
-    Rounded down by more than `delta_of` can err, and refused below 1e-5, where it errs more.
-    """
-    from scipy.optimize import brentq
-
-    epsilon, delta = check.positive(epsilon=epsilon), _probability(delta=delta)
-    delta *= _SAFE
-    low, high = 1e-12, 1.0
-    while delta_of(high, epsilon) <= delta:
-        high *= 2.0
-    while delta_of(low, epsilon) > delta:
-        low /= 16.0
-
-    def gap(log_mu: float) -> float:
-        return _log(delta_of(math.exp(log_mu), epsilon)) - math.log(delta)
-
-    while not gap(math.log(high)) > 0.0:  # the root is high itself, up to rounding
-        high *= 2.0
-    mu = math.exp(float(brentq(gap, math.log(low), math.log(high), xtol=1e-15)))
-    while delta_of(mu, epsilon) > delta:
-        mu *= 1.0 - 1e-13
-    if not mu >= _LEAST:
-        raise InvalidValue(
-            f"epsilon and delta must allow a mu >= {_LEAST:g}: below it the noise cannot be "
-            f"calibrated to the last digits, got {mu:.3g}"
-        )
-    return mu
-
 
 def classical_noise_multiplier(epsilon: float, delta: float) -> float:
     """√(2 ln(1.25/δ)) / ε, the textbook's and the paper's Gaussian noise, for comparison.
@@ -248,36 +230,41 @@ def classical_noise_multiplier(epsilon: float, delta: float) -> float:
     >>> round(classical_noise_multiplier(0.5, 1e-6), 4)
     10.5976
     """
-    epsilon, delta = check.positive(epsilon=epsilon), _probability(delta=delta)
+    epsilon, delta = check.positive(epsilon=epsilon), check.probability(delta=delta)
     if not epsilon < 1:
         raise InvalidValue(f"epsilon must be < 1 for the classical formula, got {epsilon!r}")
     return math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
 
 
 def composed_mu(parts: Iterable[Guarantee | float]) -> float:
-    """μ of several mechanisms on one data set, also adaptively chosen: √(Σ μ_i²), exact.
+    """μ of several mechanisms on one dataset, also adaptively chosen: √(Σ μ_i²), exact.
 
-    The parts must promise to the same neighbours, participations, separation and records a step;
-    else refused.
+    The parts must protect the same unit: neighbours, participations, separation and records per
+    step.
 
     >>> round(composed_mu([0.3, 0.4]), 12)
     0.5
     """
-    listed = list(parts)
-    relations = {part.relation for part in listed if isinstance(part, Guarantee)}
+    several = list(parts)
+    relations = {part.relation for part in several if isinstance(part, Guarantee)}
     if len(relations) > 1:
         raise InvalidValue(f"parts must have one relation of neighbours, got {sorted(relations)}")
-    mus = [p.mu if isinstance(p, Guarantee) else check.positive(mu=p) for p in listed]
+    mus = [part.mu if isinstance(part, Guarantee) else check.positive(mu=part) for part in several]
     return math.hypot(*mus) if mus else 0.0
 
 
-def _probability(**argument: float) -> float:
-    ((name, value),) = argument.items()
-    number = check.real(**argument)
-    if not 0 < number < 1:
-        raise InvalidValue(f"{name} must be in (0, 1), got {value!r}")
-    return number
+def _translated(mu: float, delta: float) -> float:
+    epsilon = epsilon_of(mu, delta)
+    if not epsilon > 0:
+        raise InvalidValue(f"delta must be below {delta_of(mu, 0.0):.3g} for this mu, got {delta}")
+    return epsilon
 
 
-def _log(value: float) -> float:
-    return math.log(value) if value > 0.0 else -800.0
+def _twice_root(rho: float) -> float:
+    """√(2 rho), rounded down: the largest float64 whose square is at most 2 rho."""
+    square, root = 2 * Fraction(rho), math.sqrt(2.0) * math.sqrt(rho)
+    while Fraction(root) ** 2 > square:
+        root = math.nextafter(root, 0.0)
+    while Fraction(above := math.nextafter(root, math.inf)) ** 2 <= square:
+        root = above
+    return root

@@ -1,1 +1,10 @@
-"""The private half: records become integers on a grid, and the product R x stays in integers."""
+"""The private half: records become integers, and the product v = R x stays in integers.
+
+grid              declared bounds and a resolution; `Grid.units` turns records into integers
+real_numbers      values of any origin as arrays of real numbers
+vectors           vectors on the grid, clipped by their norm
+unit_sums         sums of units, with the one check against overflow
+units             totals that are already units: checked, never converted
+declared_totals   totals in the records' own unit, which must be multiples of the resolution
+right_product     v = R x in int64, compiled
+"""

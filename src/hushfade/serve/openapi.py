@@ -107,7 +107,7 @@ def _responses() -> dict[str, Schema]:
 
 def _streams_paths() -> dict[str, Schema]:
     from hushfade.decay import SlidingWindow
-    from hushfade.planning.plan import plan
+    from hushfade.planning.planner import plan
     from hushfade.privacy.guarantee import Guarantee
 
     made = plan(SlidingWindow(length=3), Guarantee(epsilon=1, delta=1e-6))

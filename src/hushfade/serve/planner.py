@@ -21,8 +21,9 @@ from hushfade.baselines.independent_noise import input_noise, output_noise
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidValue, Malformed
-from hushfade.planning.plan import Plan, plan
-from hushfade.planning.search_taps import Method
+from hushfade.planning.exact_factors import Method
+from hushfade.planning.plan import Plan
+from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.serve import strict_json
 from hushfade.serve.service import guarantee_of

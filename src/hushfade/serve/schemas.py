@@ -133,48 +133,71 @@ _DECAYS: Schema = {
         ),
     ]
 }
-_PLAN: Schema = an_object(
-    {
-        "format": {"const": "hushfade plan 1"},
-        "decay": named("Decay"),
-        "guarantee": an_object(
+_INTEGERS: Schema = list_of({"type": "integer"})
+_UNIT: Schema = {
+    "neighbours": named("Neighbours"),
+    "participations": whole(1),
+    "separation": whole(1),
+}
+_PLAN_FIELDS: Schema = {
+    "decay": named("Decay"),
+    "records": an_object(
+        {
+            "low": number(),
+            "high": number(),
+            "resolution": _ABOVE_0,
+            "keys": or_null(list_of(TEXT, minItems=1, maxItems=100_000, uniqueItems=True)),
+            "width": whole(1, 100_000),
+            "norm": or_null(_ABOVE_0),
+        }
+    ),
+    "horizon": or_null(whole(1)),
+    "method": {"enum": ["square_root", "normalized", "unbounded", "given"]},
+    "taps": an_object(
+        {
+            "bits": whole(0, 62),
+            "from": list_of(whole()),
+            "value": _INTEGERS,
+            "support": whole(1, 1 << 22),
+        }
+    ),
+    "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+}
+_PLAN: Schema = {
+    "oneOf": [
+        an_object(
             {
-                "epsilon": _ABOVE_0,
-                "delta": _ABOVE_0,
-                "mu": _ABOVE_0,
-                "neighbours": named("Neighbours"),
-                "participations": whole(1),
-                "separation": whole(1),
-            },
-            {"records_per_step": whole(2)},
-        ),
-        "records": an_object(
-            {
-                "low": number(),
-                "high": number(),
-                "resolution": _ABOVE_0,
-                "keys": or_null(list_of(TEXT, minItems=1, maxItems=100_000, uniqueItems=True)),
-                "width": whole(1, 100_000),
-                "norm": or_null(_ABOVE_0),
+                "format": {"const": "hushfade plan 2"},
+                "guarantee": {
+                    "oneOf": [
+                        an_object(
+                            {by: _ABOVE_0, "delta": _ABOVE_0, **_UNIT, "records_per_step": whole(1)}
+                        )
+                        for by in ("epsilon", "mu", "rho")
+                    ]
+                },
+                **_PLAN_FIELDS,
+                "gain": or_null(an_object({"bits": whole(0, 62), "value": _INTEGERS})),
+                "noise": an_object({"bits": whole(0, 62), "scale": whole(1)}),
+                "reported": an_object({"loss": number()}),
             }
         ),
-        "horizon": or_null(whole(1)),
-        "method": {"enum": ["square_root", "normalized", "unbounded", "given"]},
-        "loss": number(),
-        "taps": an_object(
+        an_object(
             {
-                "bits": whole(0, 62),
-                "from": list_of(whole()),
-                "value": list_of({"type": "integer"}),
-                "support": whole(1, 1 << 22),
+                "format": {"const": "hushfade plan 1"},
+                "guarantee": an_object(
+                    {"epsilon": _ABOVE_0, "delta": _ABOVE_0, "mu": _ABOVE_0, **_UNIT},
+                    {"records_per_step": whole(2)},
+                ),
+                **_PLAN_FIELDS,
+                "loss": number(),
+                "gain": or_null(_INTEGERS),
+                "sigma": _ABOVE_0,
             }
         ),
-        "gain": or_null(list_of({"type": "integer"})),
-        "sigma": _ABOVE_0,
-        "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-    },
-    description="A plan as `hushfade plan -o` writes it; no field may be changed.",
-)
+    ],
+    "description": "A plan as `hushfade plan -o` writes it; no field may be changed.",
+}
 
 SCHEMAS: dict[str, Schema] = {
     "Error": an_object({"error": TEXT, "code": TEXT}),

@@ -20,7 +20,7 @@ from typing import Any
 from hushfade.atomic_files import synced
 from hushfade.errors import Malformed
 from hushfade.privacy.ledger import Account
-from hushfade.store import process_lock as lock
+from hushfade.store import process_lock
 
 _SLOT = 256  # bytes; two slots are written in turn, so a torn write leaves the other
 
@@ -53,7 +53,7 @@ class MarkFile:
 
     def lock(self) -> None:
         """Nobody else goes by this mark until it is let go: two copies of a store would."""
-        self._lock = lock.locked(self.path)
+        self._lock = process_lock.locked(self.path)
 
     def release(self) -> None:
         """Close the file, and let others go by it."""

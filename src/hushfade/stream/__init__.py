@@ -1,1 +1,9 @@
-"""The live mechanism: ownership of steps, saved states, and ranges of lanes for engines."""
+"""The live mechanism: streams, the ownership of their steps, and their saved states.
+
+stream            Stream: closes steps, saves and loads its state
+engine            noise, memory and compiled loops for a range of a plan's lanes
+partition         a range of lanes as a function, for engines such as Spark
+ownership         in one process each step is taken once
+saved_state       states and traces as bytes
+container         the binary container of everything that is saved
+"""

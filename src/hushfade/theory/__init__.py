@@ -19,10 +19,9 @@ from importlib import import_module
 from typing import Any
 
 from hushfade.theory.bound_values import Bound, Bracket
-from hushfade.theory.certificates import Certificate
 from hushfade.theory.norms import gamma2, gamma2_limit, gamma_f
 
-__all__ = ["Bound", "Bracket", "Certificate", "gamma2", "gamma2_limit", "gamma_f"]
+__all__ = ["Bound", "Bracket", "gamma2", "gamma2_limit", "gamma_f"]
 
 _MODULES = {  # loaded on first use: importing hushfade stays quick
     "accuracy", "bell", "bounds", "completion", "dense_pair", "discrepancy", "membership",

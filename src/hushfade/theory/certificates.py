@@ -12,10 +12,6 @@ from a family of two parameters, v_i² = ((1-x_i)/x_i)^β sin(πx_i)^2e, x_i = (
 Upper.  M is a corner of an N × N circulant matrix, N ≥ 2n-1, and γ2 of a circulant matrix is the
 mean size of its eigenvalues: γ2(M) ≤ (1/N) Σ_j |Σ_k f_k e^{2πijk/N}|.
 
-Repeated participation.  If a person has up to k records, b steps apart, R must also hide
-R (e_s + e_{s+b} + ...), a column of R C with C the Toeplitz matrix of the comb 1 + x^b + ... +
-x^{(k-1)b}.  M C = L (R C), so γ2(M C) is a lower bound, and M C is again a column of weights.
-
 Guarantee: a returned bound is a bound.  Each is the computed value minus (plus) an error term that
 charges, in the ℓ2 norm, (4q + 8) 2^-53 for each factor q of an FFT's length, all lengths being
 2^a 3^b 5^c (Higham 2002, theorem 24.2, charges about half of it for q = 2), and for the rounding of
@@ -27,19 +23,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay, Mixture
-from hushfade.theory import optimum
-from hushfade.theory.bound_values import Bound, Bracket
+from hushfade.theory.bound_values import Bound
 from hushfade.theory.optimum import UNIT, length, scaled
 
 _SEARCHED, _REFINED = 1 << 12, 1 << 17  # steps on which the search runs at length, and shortly
-_DENSE = 256  # up to that many steps the optimum itself takes a fraction of a second
 
 
 def lower(f: Column, *, weight_error: float = 0.0) -> Bound:
@@ -159,95 +151,6 @@ def profile(n: int, beta: float, edge: float) -> Column:
     x = (np.arange(n) + 0.5) / n
     log_v = 0.5 * beta * (np.log1p(-x) - np.log(x)) + abs(edge) * np.log(np.sin(np.pi * x))
     return np.asarray(np.exp(log_v - np.max(log_v)))
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """How near the optimum a mechanism is over its first `steps` steps.
-
-    `bracket` holds the least error factor of any factorization for these steps; `error_factor` is
-    what the mechanism has: its worst standard deviation there, for unit noise multiplier and unit
-    change of a record.
-    """
-
-    steps: int
-    bracket: Bracket
-    error_factor: float
-
-    @property
-    def lower(self) -> float:
-        """No factorization has a smaller error factor."""
-        return self.bracket.lower
-
-    @property
-    def upper(self) -> float:
-        """Some factorization has no larger one."""
-        return self.bracket.upper
-
-    @property
-    def ratio(self) -> float:
-        """The mechanism's error over the least possible: at most this."""
-        return self.error_factor / self.lower
-
-    def sentence(self) -> str:
-        """The claim in words, rounded to the safe side."""
-        share = f"{math.floor(1e4 * self.lower / self.error_factor) / 100:.2f} %"
-        over = "At step 1" if self.steps == 1 else f"Over the first {self.steps} steps"
-        return (
-            f"{over} no Gaussian factorization mechanism can have less than {share} of this error."
-        )
-
-
-def certificate(
-    decay: Decay, n: int, error_factor: float, *, participations: int = 1, separation: int = 1
-) -> Certificate:
-    """The certificate of a mechanism with that error factor over its first n steps.
-
-    Up to 256 steps the lower bound is the optimum's own, to 1e-4; beyond, the explicit one, up to
-    2 % lower for counting.  Cost: about a second at 2^17 steps, seconds at 2^20.
-
-    >>> from hushfade.decay import SlidingWindow
-    >>> found = certificate(SlidingWindow(7), 100, 1.80)
-    >>> round(found.lower, 3), found.sentence()
-    (1.775, 'Over the first 100 steps no Gaussian factorization mechanism can have less than
-    98.62 % of this error.')
-    """
-    f = decay.weights(check.count(n=n))
-    k, b = check.count(participations=participations), check.count(separation=separation)
-    k = min(k, 1 + (n - 1) // b)
-    least, summing = _repeated(f, k, b)
-    error = rounding(decay, f)
-    # some factorization has the mechanism's own factor; for k = 1 γ2 is attained as well
-    most = [error_factor]
-    if n <= _DENSE:
-        found, slack = optimum.solve(least), math.sqrt(n) * (k * error + summing)
-        bottom = found.lower - slack
-        most += [found.upper + slack] if k == 1 else []
-    else:
-        bottom = lower(least, weight_error=k * error + summing).value
-        most += [upper(f, weight_error=error).value] if k == 1 else []
-    return Certificate(n, Bracket(bottom, min(most)), error_factor)
-
-
-def _repeated(f: Column, k: int, b: int) -> tuple[Column, float]:
-    """Σ_{i<k} f shifted by i b, and a bound on its rounding error."""
-    n = len(f)
-    largest = float(np.max(np.abs(f)))
-    if k <= 64:
-        total = f.copy()
-        for i in range(1, k):
-            total[i * b :] += f[: n - i * b]
-        return total, k * (k - 1) * UNIT * largest
-    # a running sum and itself, k shifts ago, with 64 bits of mantissa
-    rows = -(-n // b)
-    padded = np.zeros(rows * b, dtype=np.longdouble)
-    padded[:n] = f
-    sums = np.cumsum(padded.reshape(rows, b), axis=0).ravel()
-    window = sums.copy()
-    if k < rows:
-        window[k * b :] -= sums[: (rows - k) * b]
-    error = 2.0 * rows * rows * float(np.finfo(np.longdouble).eps) * largest
-    return window[:n].astype(np.float64), error + 2.0 * UNIT * k * largest
 
 
 def _searched(value: Callable[[Column, int], float], n: int) -> float:

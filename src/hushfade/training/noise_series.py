@@ -267,12 +267,17 @@ def _read(frame: container.Frame) -> SavedSeries:
     gain = None if series["gain"] is None else np.array(series["gain"])
     decay = plan_file.decay_from(header["decay"])
     guarantee = Guarantee(**header["guarantee"])
-    object.__setattr__(guarantee, "mu", check.positive(mu=header["mu"]))  # if made from mu
+    if header["mu"] != guarantee.mu:  # made from mu, or by 0.1.0; refused if it is too large
+        guarantee = replace(guarantee, declared_mu=header["mu"])
     pair = Factorization(decay, _taps(series["taps"]), series["horizon"], gain)
     dtype, norm = _float(series["dtype"]), check.positive(norm=header["norm"])
-    change = _change(pair, guarantee, norm, dtype)
+    change = check.positive(sensitivity=header["sensitivity"])
+    required = _change(pair, guarantee, norm, dtype)
+    # the sensitivity of exponentials is a sum of floats, whose last digits depend on the machine
+    if not math.isclose(change, required, rel_tol=1e-9):
+        raise Refused(f"{_NOISE} does not have the sensitivity of its factors")
     correlation = Correlation(pair, _shape(series["shape"]), dtype, guarantee, norm, change)
-    if _series(correlation) != series or header["sensitivity"] != change:
+    if _series(correlation) != series:
         raise Refused(f"{_NOISE} has been changed: a field differs from what its factors give")
     steps = check.count(steps=header["steps"], least=0, most=correlation.pair.horizon or 2**61)
     kind = dtype.newbyteorder("<").str

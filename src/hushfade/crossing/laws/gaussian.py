@@ -113,9 +113,9 @@ class Words(Protocol):
 @cache
 def loops() -> ModuleType:
     """The module `sampling`, loaded on first use."""
-    from hushfade.crossing import sampling as kernels
+    from hushfade.crossing import sampling
 
-    return kernels
+    return sampling
 
 
 def draws(law: Table, words: Words, out: Signed) -> None:

@@ -1,0 +1,142 @@
+"""The sensitivity of integer taps, squared, as an integer: exact, or a proven upper bound.
+
+Nothing here is rounded by a library whose last bits depend on the machine.  So the noise that
+follows from it is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from hushfade.check import Signed
+from hushfade.factors.taps import IntegerTaps
+from hushfade.numerics import unit_disk
+
+_MOST_PIECES = 4096  # whose pairs are correlated one by one
+_INT64 = 1 << 62  # what stays below it is safe in int64
+
+
+def squared(
+    taps: IntegerTaps,
+    *,
+    gain: Signed | None = None,
+    steps: int | None = None,
+    participations: int = 1,
+    separation: int = 1,
+) -> int:
+    """The largest ‖Σ_i ±R e_{s_i}‖² of up to k columns at least b apart, from above.
+
+    R = diag(gain) Toeplitz(taps.integers) over the first `steps` steps, or without end.  Exact for
+    k = 1, and for taps ≥ 0 that never rise; with a gain k times the largest column.
+
+    >>> taps = IntegerTaps(np.array([2, 1]), bits=1)
+    >>> squared(taps), squared(taps, participations=2)  # 2² + 1², 2² + 3² + 1²
+    (5, 14)
+    """
+    k, b = participations, separation
+    if steps is not None:
+        k = min(k, 1 + (steps - 1) // b)
+    if gain is not None:
+        return k * k * largest_column(taps, gain)
+    r = taps.integers[:steps]
+    if k == 1:
+        return sum_of_squares(r)
+    if unit_disk.falls(r):
+        return _overlapping(r, k, b, steps)
+    return _correlated(np.abs(r), k, b)
+
+
+def largest_column(taps: IntegerTaps, gain: Signed) -> int:
+    """max_s Σ_k gain_{s+k}² r_k²: exact below 2^53, else rounded up by (pieces + 8) 2^-52 of it.
+
+    With prefix sums G of gain² a column is Σ_j v_j² (G_{s+end_j} - G_{s+start_j}) over the constant
+    pieces.  The prefix sums are exact.  A column's terms are ≥ 0 and are added in float64, one
+    after the other, which errs by less than (pieces + 4) 2^-53, relatively.
+
+    >>> largest_column(IntegerTaps(np.array([2, 1]), bits=1), np.array([1, 2]))  # 4·1 + 1·4, 4·4
+    16
+    """
+    n, (values, lengths) = len(gain), taps.pieces
+    small = int(np.max(gain)) ** 2 * n < _INT64
+    sums = np.cumsum(gain**2 if small else gain.astype(object) ** 2)
+    sums = np.concatenate([[0], sums, np.repeat(sums[-1:], min(taps.support, n))])
+    total, start = np.zeros(n), 0
+    for value, length in zip(values, lengths, strict=True):
+        end = min(start + length, n)
+        terms = sums[end : end + n] - sums[start : start + n]
+        total += float(value * value) * terms.astype(np.float64)
+        start = end
+    largest = Fraction(float(np.max(total)))
+    if max(value * value for value in values) * int(sums[-1]) < 1 << 53:
+        return int(largest)
+    return math.ceil(largest * (1 + Fraction(len(values) + 8, 1 << 52)))
+
+
+def sum_of_squares(x: Signed) -> int:
+    """Σ x_i², exactly.
+
+    >>> sum_of_squares(np.array([2**40, -1]))
+    1208925819614629174706177
+    """
+    size = max(int(np.max(x)), -int(np.min(x)))
+    if size * size * len(x) < _INT64:
+        return int(np.sum(x * x))
+    if len(x) > 1 << 12:
+        return sum(sum_of_squares(part) for part in np.array_split(x, 1 + len(x) // (1 << 12)))
+    return sum(value * value for value in x.tolist())
+
+
+def _overlapping(r: Signed, k: int, b: int, steps: int | None) -> int:
+    """‖Σ_{i<k} r shifted by ib‖² within `steps` steps, for r ≥ 0 that never rises.
+
+    That is the largest (Kalinin & Lampert 2024).  With E = Σ_{i≥0} r shifted by ib, which has
+    period b from `steady` on, the sum is E_t - E_{t-kb}.
+    """
+    n = len(r)
+    if b >= n:  # the columns do not meet; the last one may be cut off
+        last = n if steps is None else min(n, steps - (k - 1) * b)
+        return (k - 1) * sum_of_squares(r) + sum_of_squares(r[:last])
+    rows = -(-n // b)
+    small = int(r[0]) * rows < _INT64
+    padded = np.zeros((rows, b), dtype=np.int64 if small else object)
+    padded.ravel()[:n] = r
+    endless = np.cumsum(padded, axis=0).ravel()
+    steady = (rows - 1) * b
+    period = endless[steady:]
+    end = k * b if steps is None else min(k * b, steps)
+    total = sum_of_squares(endless[: min(steady, end)])
+    if end > steady:
+        whole, rest = divmod(end - steady, b)
+        total += whole * sum_of_squares(period) + (sum_of_squares(period[:rest]) if rest else 0)
+    after = steady if steps is None else min(steady, steps - k * b)
+    if after > 0:
+        start = k * b if k * b < steady else steady  # beyond, one multiple of b is like another
+        at = np.arange(start, start + after)
+        at = np.where(at < steady, at, steady + (at - steady) % b)
+        total += sum_of_squares(endless[at] - endless[:after])
+    return total
+
+
+def _correlated(size: Signed, k: int, b: int) -> int:
+    """Σ_{i,j<k} of the largest correlation of `size` at lags ≥ |i-j| b.
+
+    The correlation C of a piecewise constant column has second differences at the differences of
+    its jumps only: C_{d-1} - 2 C_d + C_{d+1} = -A_d, A the correlation of the jumps' heights.
+    """
+    n, energy = len(size), sum_of_squares(size)
+    edges = np.flatnonzero(np.diff(size, prepend=0, append=0))
+    if len(edges) > _MOST_PIECES:
+        return k * k * energy
+    kind = np.int64 if energy < _INT64 else object  # sums may wrap around on the way, and come back
+    heights = np.diff(size, prepend=0, append=0)[edges].astype(kind)
+    bends = np.zeros(n + 1, dtype=kind)
+    for place in range(1, len(edges)):
+        bends[edges[place] - edges[:place]] += heights[place] * heights[:place]
+    slopes = -np.cumsum(bends[:0:-1])[::-1]  # C_d - C_{d+1}, d = 0, ..., n-1
+    correlation = np.cumsum(slopes[::-1])[::-1]
+    beyond = np.maximum.accumulate(correlation[::-1])[::-1]  # the largest at lags ≥ d
+    meeting: list[int] = beyond[b::b][: k - 1].tolist()
+    return k * energy + 2 * sum((k - i) * c for i, c in enumerate(meeting, start=1))

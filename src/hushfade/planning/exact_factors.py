@@ -1,0 +1,77 @@
+"""The factors that a plan's integer taps approximate, by the name of a method or as given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, get_args
+
+from hushfade import check
+from hushfade.decay import Decay, NoDecay
+from hushfade.errors import Diverges, InvalidValue
+from hushfade.factors import factorization
+from hushfade.factors.exponentials import CompactTaps
+from hushfade.factors.factorization import Factorization
+from hushfade.factors.taps import ListedTaps
+
+Method = Literal["square_root", "normalized", "unbounded", "given"]
+
+
+def exact_factors(
+    decay: Decay, horizon: int | None, method: Method | Factorization
+) -> tuple[Factorization, Method]:
+    """The factors of a method, or the pair that is given, checked; and the method's name."""
+    if isinstance(method, Factorization):
+        return _given(decay, horizon, method), "given"
+    check_method(method)
+    if method == "given":
+        raise InvalidValue("method='given' is the name for a pair of your own: give the pair")
+    return _named(decay, horizon, method), method
+
+
+def check_method(method: object) -> None:
+    """Raise unless it is the name of a method."""
+    if method not in get_args(Method):
+        raise InvalidValue(
+            "method must be square_root, normalized, unbounded or a Factorization "
+            f"(of a baseline: baseline.pair()), got {str(method)[:60]!r}"
+        )
+
+
+def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorization:
+    if pair.decay != decay:
+        raise InvalidValue(f"method must be a pair for the plan's decay, got {pair.decay!r}")
+    if horizon is not None:
+        check.count(horizon=horizon, most=pair.horizon)
+        if pair.gain is not None and horizon != pair.horizon:
+            raise InvalidValue(f"horizon must be the pair's own, {pair.horizon}, got {horizon}")
+        pair = replace(pair, horizon=horizon)
+    if pair.horizon is None:
+        pair.taps.energy()  # raises where the noise would grow for ever
+    # a pair's scale is free; with r_0 = 1 the grid of what crosses is as fine as it can be
+    match pair.taps:
+        case ListedTaps() as taps:
+            return replace(pair, taps=ListedTaps(taps.values / taps.values[0]))
+        case CompactTaps() as taps:
+            return replace(pair, taps=replace(taps, scale=1.0))
+        case _:
+            return pair
+
+
+def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
+    root = factorization.square_root(decay, horizon)  # checks decay and horizon
+    if method == "normalized":
+        if horizon is None:
+            raise InvalidValue("horizon must be given for method='normalized'")
+        return factorization.normalized(decay, horizon)
+    if method == "unbounded":
+        if not isinstance(decay, NoDecay):
+            raise InvalidValue("method='unbounded' is for NoDecay(): other decays need no horizon")
+        if horizon is not None:
+            raise InvalidValue("horizon must not be given for method='unbounded'")
+        return factorization.unbounded_counting()
+    if horizon is None and not decay.horizon_free:
+        raise Diverges(
+            f"horizon must be given: {decay!r} is not known to be horizon-free"
+            + (" (or method='unbounded')" if isinstance(decay, NoDecay) else "")
+        )
+    return root

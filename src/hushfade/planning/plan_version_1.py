@@ -1,0 +1,70 @@
+"""Plan documents of format 1, which 0.1.0 wrote: they load, and are written again as they were.
+
+Format 1 states mu, sigma and the loss as float64, as 0.1.0 computed them, and its digest covers
+them.  A plan that was loaded keeps all three, so that saved streams, traces and keyed noise of
+0.1.0 continue with the same bits.  A new plan is never written in this format.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from hushfade import check
+from hushfade.errors import InvalidValue
+from hushfade.privacy.calibration import delta_above
+from hushfade.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
+
+FORMAT = "hushfade plan 1"
+COMMON = {
+    "format", "decay", "guarantee", "records", "horizon", "method", "taps", "digest",
+}  # fmt: skip
+_ROUNDING = 1e-9  # of mu
+_DELTA = Decimal("1e-8")  # of delta: 0.1.0 kept 1e-9 of it for its own rounding
+
+
+def document(plan: Plan, common: dict[str, Any]) -> dict[str, Any]:
+    """The covered fields; `common` are those that format 2 has too."""
+    guarantee, gain = plan.guarantee, plan.pair.integer_gain
+    fields = {
+        "format": FORMAT,
+        "decay": common["decay"],
+        "guarantee": {
+            "epsilon": float(guarantee.epsilon),
+            "delta": float(guarantee.delta),
+            "mu": guarantee.mu,
+            "neighbours": guarantee.neighbours,
+            "participations": guarantee.participations,
+            "separation": guarantee.separation,
+        },
+        "records": common["records"],
+        "horizon": common["horizon"],
+        "method": common["method"],
+        "loss": plan.loss,
+        "taps": common["taps"],
+        "gain": None if gain is None else gain.tolist(),
+        "sigma": plan.sigma,
+    }
+    if guarantee.records_per_step > 1:
+        fields["guarantee"]["records_per_step"] = guarantee.records_per_step
+    return fields
+
+
+def guarantee(fields: dict[str, Any]) -> Guarantee:
+    """The guarantee with the mu of the document, which must belong to epsilon and delta.
+
+    0.1.0 computed one from the other in float64 and rounded to the safe side.
+    """
+    declared = dict(fields)
+    mu = check.positive(mu=declared.pop("mu"))
+    plain = Guarantee(**declared)
+    if plain.mu == mu:
+        return plain
+    kept = Guarantee(**declared, declared_mu=mu)  # refuses a mu that is too large
+    least = Decimal(plain.delta) * (1 - _DELTA)
+    if delta_above(plain.epsilon, mu * (1.0 + _ROUNDING)) < least:
+        raise InvalidValue("mu must belong to the plan's epsilon and delta")
+    return kept
