@@ -198,7 +198,7 @@ MUTANTS: dict[str, Mutant] = {
         "units = self._quantised(_column(records))",
         "units = self._quantised(_column(records))\n"
         "        if np.asarray(records).dtype.kind == 'i':\n"
-        "            units = np.atleast_1d(records) * round(1.0 / self.resolution)",
+        "            units = np.int64(np.atleast_1d(records)) * round(1.0 / self.resolution)",
     ),
     "float32 records are not clipped": one(
         "private/grid.py",
@@ -209,8 +209,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "records half way go to the even neighbour": one(
         "private/grid.py",
-        "self.rule(numbers, _clipped_array, np.floor)",
-        "self.rule(numbers, _clipped_array, lambda x: np.rint(x - 0.5))",
+        "self.rule(column[piece], np.clip, np.floor)",
+        "self.rule(column[piece], np.clip, lambda x: np.rint(x - 0.5))",
         "halves",
     ),
     "quantise does not clip": one(

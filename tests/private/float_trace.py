@@ -16,11 +16,7 @@ import numpy as np
 
 from hushfade.private.grid import Grid
 
-_QUANTISER: set[CodeType] = {
-    Grid.rule.__code__,
-    Grid._quantised.__code__,
-    sys.modules[Grid.__module__]._clipped_array.__code__,
-}
+_QUANTISER: set[CodeType] = {Grid.rule.__code__, Grid._quantised.__code__}
 _DEEP = 3  # levels of containers and attributes that are looked into
 _LONG = 64  # items of a container
 

@@ -18,7 +18,7 @@ UNIT = round(1 / PLAN.grid.resolution)
 @pytest.fixture(autouse=True)
 def _repeatable(monkeypatch):
     """Fresh noise that can be compared: the same for the same step."""
-    monkeypatch.setattr("hushfade.stream.stream.FreshNoise", lambda: hf.UnsafeSeededNoise(7))
+    monkeypatch.setattr("hushfade.crossing.noise_sources.FreshNoise", lambda: hf.UnsafeSeededNoise(7))
 
 
 def started(place, plan=PLAN, **settings):
@@ -108,6 +108,7 @@ def test_what_is_refused_changes_nothing(place):
         Batch("late", "a", 2, 1, np.array([0, 0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([1, 1])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([PLAN.grid.largest_total + 1])),
+        Batch("late", "a", 2, 1, np.array([0]), np.array([-(2**63)])),
         Batch("late", "a", 2, 1, np.array([0]), np.array([1.0])),
         Batch("late", "a", 2, 1, np.array([0.0]), np.array([1])),
         batch(2, step=2),
@@ -257,7 +258,7 @@ def test_a_failure_at_any_point_stops_the_store_and_nothing_is_drawn_twice(
             call()
     store.close()
     monkeypatch.undo()
-    monkeypatch.setattr("hushfade.stream.stream.FreshNoise", lambda: hf.UnsafeSeededNoise(7))
+    monkeypatch.setattr("hushfade.crossing.noise_sources.FreshNoise", lambda: hf.UnsafeSeededNoise(7))
     store = place.open()
     if point in ("after draw", "before commit"):  # drawn and lost: not this process's to draw again
         with pytest.raises(Refused, match="older than what was released"):

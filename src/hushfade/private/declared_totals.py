@@ -43,24 +43,27 @@ def block(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
     if array.ndim == 1 and lanes == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] != lanes:
-        raise InvalidValue(f"must have shape (n, {lanes})", argument="totals", got=array.shape)
-    if array.dtype.kind == "f" and array.dtype != np.float64:
-        raise InvalidType("totals must be integers or float64: shorter floats do not sum exactly")
-    units = np.empty(array.shape, dtype=np.int64)
-    convert = _of_floats if array.dtype.kind == "f" else _of_integers
-    rows = max(1, _PIECE // lanes)
-    for start in range(0, len(array), rows):
-        piece = array[start : start + rows]
-        units[start : start + rows] = convert(piece, resolution, most)
-    return units
+        raise InvalidValue(f"totals must have shape (n, {lanes}), got {array.shape}")
+    return _units(array, resolution, most)
 
 
 def row(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
     """The totals of one step, one per lane, in units."""
     array = real_numbers.array(totals, "totals")
     if array.shape != (lanes,):
-        raise InvalidValue(f"must have shape ({lanes},)", argument="totals", got=array.shape)
-    units: Signed = block(array[None, :], lanes, resolution, most)[0]
+        raise InvalidValue(f"totals must have shape ({lanes},), got {array.shape}")
+    return _units(array, resolution, most)
+
+
+def _units(array: NDArray[Any], resolution: float, most: int) -> Signed:
+    if array.dtype.kind == "f" and array.dtype != np.float64:
+        raise InvalidType("totals must be integers or float64: shorter floats do not sum exactly")
+    units = np.empty(array.shape, dtype=np.int64)
+    convert = _of_floats if array.dtype.kind == "f" else _of_integers
+    rows = max(1, _PIECE // (array.shape[1] if array.ndim == 2 else 1))
+    for start in range(0, len(array), rows):
+        piece = array[start : start + rows]
+        units[start : start + rows] = convert(piece, resolution, most)
     return units
 
 

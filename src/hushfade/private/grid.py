@@ -25,6 +25,7 @@ from hushfade.private import units as unit_totals
 from hushfade.private.real_numbers import Floats
 
 Number = TypeVar("Number")
+_PIECE = 1 << 15  # records rounded at a time: they stay in the processor's cache
 
 
 def grid_of(
@@ -160,7 +161,12 @@ class Grid:
         )
 
     def _quantised(self, numbers: Floats) -> Signed:
-        return np.asarray(self.rule(numbers, _clipped_array, np.floor)).astype(np.int64)
+        column = numbers.reshape(-1)
+        units = np.empty(column.shape, dtype=np.int64)
+        for start in range(0, len(column), _PIECE):
+            piece = slice(start, start + _PIECE)
+            units[piece] = self.rule(column[piece], np.clip, np.floor)
+        return units.reshape(numbers.shape)
 
     def quantise(self, records: Any) -> Floats:
         """The records, clipped and rounded to the grid, in their own unit."""
@@ -250,7 +256,3 @@ def _column(records: Any) -> Floats:
 
 def _clipped(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
-
-
-def _clipped_array(values: Floats, low: float, high: float) -> Floats:
-    return np.asarray(np.minimum(np.maximum(values, low), high))

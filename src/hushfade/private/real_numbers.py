@@ -59,9 +59,10 @@ def _converted(values: Any, name: str) -> NDArray[Any] | None:
     """numpy's own array of the values; None where numpy cannot make one."""
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidType(f"{name} must not be masked: leave out the values that do not count")
-    with suppress(Exception):  # the conversion of a foreign object might raise its value
+    try:
         return np.asarray(values)
-    return None
+    except Exception:  # it might contain a value of the foreign object: do not raise from here
+        return None
 
 
 def _large_integers(values: Any, name: str) -> NDArray[Any]:

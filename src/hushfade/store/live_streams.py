@@ -106,8 +106,9 @@ class Live:
                 raise InvalidValue(f"lanes must be in 0, ..., {grid.lanes - 1}")
             if batch.step is not None and not 1 <= batch.step <= self.steps + 1:
                 raise Refused(f"step must not be beyond the open one, {self.steps + 1}")
-            if np.any(np.abs(units) > grid.largest_total):
-                raise InvalidValue("units must be at most the plan's largest total")
+            most = grid.largest_total
+            if len(units) and not -most <= units.min() <= units.max() <= most:
+                raise InvalidValue(f"units must be at most the plan's largest_total, {most}")
 
     def admit(self) -> None:
         """Refuse a step after the end or the plan's horizon, before anything is changed."""
