@@ -19,8 +19,22 @@ def statistics(found):
     ]
 
 
-def test_a_seed_repeats_an_audit():
-    one, again = (audit(PLAN, size=TINY, seed=3, subject=InProcess()) for _ in range(2))
+@pytest.fixture(scope="module")
+def audited():
+    """An audit, and the progress it reported."""
+    progress = []
+    found = audit(
+        PLAN,
+        size=TINY,
+        seed=3,
+        subject=Seeded(),
+        watch=lambda done, of, doing: progress.append((done, of)),
+    )
+    return found, progress
+
+
+def test_a_seed_repeats_an_audit(audited):
+    one, again = audited[0], audit(PLAN, size=TINY, seed=3, subject=Seeded())
     assert statistics(one) == statistics(again)
     other = audit(PLAN, size=TINY, seed=4, subject=InProcess())
     assert [f.p for f in statistics(other)] != [f.p for f in statistics(one)]
@@ -30,15 +44,8 @@ def test_without_a_seed_every_audit_draws_anew():
     assert Chance().seed != Chance().seed
 
 
-def test_progress_is_told_from_the_first_job_to_the_last():
-    seen = []
-    audit(
-        PLAN,
-        size=TINY,
-        seed=3,
-        subject=InProcess(),
-        watch=lambda done, of, doing: seen.append((done, of)),
-    )
+def test_progress_is_told_from_the_first_job_to_the_last(audited):
+    _, seen = audited
     total = seen[0][1]
     assert seen == [(done, total) for done in range(total + 1)]
 
@@ -55,8 +62,8 @@ def test_a_check_that_breaks_down_has_failed_and_its_message_is_not_told():
     assert "987654" not in repr(findings)
 
 
-def test_every_check_has_a_place_in_the_report():
-    found = audit(PLAN, size=TINY, seed=3, subject=InProcess())
+def test_every_check_has_a_place_in_the_report(audited):
+    found, _ = audited
     assert {finding.check for finding in found.findings} < set(report.CHECKS)
 
 

@@ -187,13 +187,14 @@ def test_two_steps_by_hand():
     ("decay", "printed"),
     [
         (NoDecay(), 2.96147),
-        (Exponential(alpha=1.1), 1.4781),
-        (Exponential(alpha=2), 1.07318),
-        (PowerLaw(0.5), 1.3466),
         (PowerLaw(1), 1.1080),
-        (PowerLaw(2), 1.01908),
         (SlidingWindow(16), 2.113),
-        (SlidingWindow(256), 3.14703),
+        # some seven seconds each
+        pytest.param(Exponential(alpha=1.1), 1.4781, marks=pytest.mark.long),
+        pytest.param(Exponential(alpha=2), 1.07318, marks=pytest.mark.long),
+        pytest.param(PowerLaw(0.5), 1.3466, marks=pytest.mark.long),
+        pytest.param(PowerLaw(2), 1.01908, marks=pytest.mark.long),
+        pytest.param(SlidingWindow(256), 3.14703, marks=pytest.mark.long),
     ],
     ids=repr,
 )
