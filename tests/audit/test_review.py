@@ -27,14 +27,14 @@ def audited():
         PLAN,
         size=TINY,
         seed=3,
-        subject=Seeded(),
+        subject=InProcess(),
         watch=lambda done, of, doing: progress.append((done, of)),
     )
     return found, progress
 
 
 def test_a_seed_repeats_an_audit(audited):
-    one, again = audited[0], audit(PLAN, size=TINY, seed=3, subject=Seeded())
+    one, again = audited[0], audit(PLAN, size=TINY, seed=3, subject=InProcess())
     assert statistics(one) == statistics(again)
     other = audit(PLAN, size=TINY, seed=4, subject=InProcess())
     assert [f.p for f in statistics(other)] != [f.p for f in statistics(one)]

@@ -15,7 +15,9 @@ TOTALS = [2.0, 0.0, 5.0, 1.0]
 
 @pytest.fixture(autouse=True)
 def _repeatable(monkeypatch):
-    monkeypatch.setattr("hushfade.crossing.noise_sources.FreshNoise", lambda: hf.UnsafeSeededNoise(SEED))
+    monkeypatch.setattr(
+        "hushfade.crossing.noise_sources.FreshNoise", lambda: hf.UnsafeSeededNoise(SEED)
+    )
 
 
 def released(client, stream="late"):

@@ -18,7 +18,9 @@ UNIT = round(1 / PLAN.grid.resolution)
 @pytest.fixture(autouse=True)
 def _repeatable(monkeypatch):
     """Fresh noise that can be compared: the same for the same step."""
-    monkeypatch.setattr("hushfade.crossing.noise_sources.FreshNoise", lambda: hf.UnsafeSeededNoise(7))
+    monkeypatch.setattr(
+        "hushfade.crossing.noise_sources.FreshNoise", lambda: hf.UnsafeSeededNoise(7)
+    )
 
 
 def started(place, plan=PLAN, **settings):
@@ -258,7 +260,9 @@ def test_a_failure_at_any_point_stops_the_store_and_nothing_is_drawn_twice(
             call()
     store.close()
     monkeypatch.undo()
-    monkeypatch.setattr("hushfade.crossing.noise_sources.FreshNoise", lambda: hf.UnsafeSeededNoise(7))
+    monkeypatch.setattr(
+        "hushfade.crossing.noise_sources.FreshNoise", lambda: hf.UnsafeSeededNoise(7)
+    )
     store = place.open()
     if point in ("after draw", "before commit"):  # drawn and lost: not this process's to draw again
         with pytest.raises(Refused, match="older than what was released"):

@@ -43,7 +43,7 @@ def block(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
     if array.ndim == 1 and lanes == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] != lanes:
-        raise InvalidValue(f"totals must have shape (n, {lanes}), got {array.shape}")
+        raise InvalidValue(f"must have shape (n, {lanes})", argument="totals", got=array.shape)
     return _units(array, resolution, most)
 
 
@@ -51,7 +51,7 @@ def row(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
     """The totals of one step, one per lane, in units."""
     array = real_numbers.array(totals, "totals")
     if array.shape != (lanes,):
-        raise InvalidValue(f"totals must have shape ({lanes},), got {array.shape}")
+        raise InvalidValue(f"must have shape ({lanes},)", argument="totals", got=array.shape)
     return _units(array, resolution, most)
 
 
