@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.numerics import unit_disk
 
 ComplexColumn: TypeAlias = NDArray[np.complex128]
+Kind = TypeVar("Kind")
 
 
 @runtime_checkable
@@ -318,6 +319,21 @@ class Mixture(Mixable):
     def __repr__(self) -> str:
         signed = (f"{'-' if w < 0 else '+'} {abs(w)!r} * {part!r}" for w, part in self.parts)
         return " ".join(signed).removeprefix("+ ")
+
+
+def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
+    """The decay, if it is of that kind; InvalidType otherwise."""
+    if not isinstance(decay, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InvalidType(f"decay must be {article} {kind.__name__}, got {type(decay).__name__}")
+    return decay
+
+
+def checked_weights(decay: Decay, n: int) -> Column:
+    """f_0, ..., f_{n-1}, if it is a decay; InvalidType otherwise."""
+    if not isinstance(decay, Decay):
+        raise InvalidType(f"decay must be a decay, got {type(decay).__name__}")
+    return decay.weights(n)
 
 
 def _mixture(terms: list[tuple[float, Any]]) -> Decay:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from hushfade.decay import CustomDecay, Decay, PowerLaw, SlidingWindow
 from hushfade.factors import factorization
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import Block, Claim, Extent, Prose, Table, holds
+from hushfade.paper.document import Blocks, Claim, Extent, Prose, Table, holds
 from hushfade.theory import gamma_f
 from hushfade.theory.bounds import half_weights, root
 from hushfade.theory.membership import enclosed_root, membership
@@ -26,14 +25,14 @@ OTHERS: dict[str, Decay] = {
 LAST = 2.0**-48  # rounding of a sum of squares, relatively
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield from _members(extent)
     yield from _half_weights(extent)
     yield _frobenius(extent)
 
 
-def _members(extent: Extent) -> Iterator[Block]:
+def _members(extent: Extent) -> Blocks:
     n = 4097  # one more than the longest window
     found = {name: membership(decay, n) for name, decay in (DECAYS | OTHERS).items()}
     yield Prose(
@@ -60,8 +59,7 @@ def _members(extent: Extent) -> Iterator[Block]:
     )
     grid, n = np.arange(0.1, 5.05, 0.35), 2048 if extent.full else 512
     least = min(float(np.min(np.subtract(*enclosed_root(PowerLaw(c).weights(n))))) for c in grid)
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "n^-c is in F for every real c > 0 (Kaluza)",
         "a_n > 0",
         f"a_n minus its rounding bound is at least {least:.2g}, n < {n}, at {len(grid)} values of "
@@ -70,8 +68,7 @@ def _members(extent: Extent) -> Iterator[Block]:
     )
     windows = {x: y for x, y in found.items() if x.startswith(("window", "(1, 1, 0"))}
     refuted = sum(x.verdict == "refuted" for x in windows.values())
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "A window of two steps or more is not in F, so Theorem 3 says nothing of windows",
         "some a_n < 0",
         f"{refuted} of {len(windows)} windows; of length 2: {found['(1, 1, 0, 0, ...)'].reason}",
@@ -83,7 +80,7 @@ def _word(verdict: str) -> str:
     return {"proven": "yes", "refuted": "no", "up to n": "as far as looked"}[verdict]
 
 
-def _half_weights(extent: Extent) -> Iterator[Block]:
+def _half_weights(extent: Extent) -> Blocks:
     members = {x: d for x, d in DECAYS.items() if d.log_convex}
     T = extent.horizon
     rows, shares = [], {}
