@@ -8,17 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushfade.paper import samples
-from hushfade.paper.document import (
-    Blocks,
-    Claim,
-    Extent,
-    Figure,
-    Panel,
-    Prose,
-    Table,
-    holds,
-    line,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.paper.samples import GUARANTEE, HEAD, Sample
 from hushfade.privacy.guarantee import delta_of, mu_of
 

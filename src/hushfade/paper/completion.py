@@ -10,17 +10,7 @@ import numpy as np
 from hushfade.check import Matrix
 from hushfade.decay import Decay, NoDecay
 from hushfade.paper.discrepancy import SMALL
-from hushfade.paper.document import (
-    Blocks,
-    Claim,
-    Extent,
-    Figure,
-    Panel,
-    Prose,
-    Table,
-    holds,
-    line,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import certificates, completion, families, norms, optimum
 from hushfade.theory.completion import Completion, Witness
 

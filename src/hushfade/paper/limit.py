@@ -174,7 +174,8 @@ def _certificates(extent: Extent, steps: list[int], brackets: dict[str, list[Bra
     for name, listed in brackets.items():
         found = [listed[steps.index(n)] for n in chosen]
         root = _root(DECAYS[name], chosen[-1]) / found[-1].lower
-        rows.append((name, *(x for one in found for x in (one.lower, one.gap)), root - 1.0))
+        row: list[str | float] = [name, *(x for one in found for x in (one.lower, one.gap))]
+        rows.append((*row, root - 1.0))
         worst = max(worst, found[-1].gap)
         roots = max(roots, root)
     heads = [head for n in chosen for head in (f"γ2 ≥, T = {n}", f"upper/lower - 1, T = {n}")]

@@ -21,17 +21,7 @@ from hushfade.baselines.window_blocks import window_blocks
 from hushfade.decay import Decay, NoDecay, PowerLaw, SlidingWindow
 from hushfade.paper.bolot import ROOT, mean_square, spread
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import (
-    Blocks,
-    Claim,
-    Extent,
-    Figure,
-    Panel,
-    Prose,
-    Table,
-    holds,
-    line,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import certificates, gamma2, gamma_f
 
 Maker = Callable[[Decay, int], Mechanism]
