@@ -16,15 +16,7 @@ from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.observer import copies_of, crossed, decayed, in_use, legible, private, wide
 from hushfade.audit.randomness import Chance
-from hushfade.audit.sampler import (
-    Bits,
-    binned,
-    edges_of,
-    far,
-    followed,
-    probabilities,
-    tails,
-)
+from hushfade.audit.sampler import Bits, binned, edges_of, far, followed, probabilities, tails
 from hushfade.audit.second_process import single
 from hushfade.audit.subject import Subject
 from hushfade.audit.total_sizes import largest_tried, one_record

@@ -14,6 +14,7 @@ from hushfade.check import Column
 from hushfade.decay import PowerLaw
 from hushfade.numerics import power_series
 from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
+from hushfade.theory.membership import enclosed_root
 
 LAST = 2048  # the paper's last coefficient
 MAGNIFIED = 1024  # where its second figure begins
@@ -103,7 +104,7 @@ def _claims(one: Found) -> Blocks:
         repr(squared),
         holds(math.isclose(squared, printed, rel_tol=1e-15)),
     )
-    slow = _recurrence(2.0 * one.estimate[: n + 1])
+    slow, _ = enclosed_root(2.0 * one.estimate[: n + 1])
     again = float(one.estimate[n] - slow[n])
     yield Claim(
         "Appendix F, corrected",
@@ -197,14 +198,6 @@ for c = 2."""
 def _early(one: Found) -> float:
     squares = one.a[1:] ** 2
     return 100.0 * float(np.sum(squares[:2]) / np.sum(squares))
-
-
-def _recurrence(f: Column) -> Column:
-    """a_n = (f_n - Σ_{0<k<n} a_k a_{n-k})/2, as in Remark 12.  Cost: O(N²)."""
-    a = np.ones(len(f))
-    for n in range(1, len(f)):
-        a[n] = (f[n] - a[1:n] @ a[n - 1 : 0 : -1]) / 2.0
-    return a
 
 
 def _tightness(one: Found) -> Claim:

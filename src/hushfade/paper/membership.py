@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -29,7 +30,10 @@ def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield from _members(extent)
     yield from _half_weights(extent)
-    yield _frobenius(extent)
+    T = extent.exact // 2
+    halves = {x: half_weights(x, T).value for x in DECAYS.values() if x.log_convex}
+    says = "γ_F ≤ √T (1 + Σ f(n+1)²/4)"
+    yield never_below_gamma_f("Theorem 3, (4)", says, T, halves)
 
 
 def _members(extent: Extent) -> Blocks:
@@ -124,14 +128,9 @@ def _half_weights(extent: Extent) -> Blocks:
     )
 
 
-def _frobenius(extent: Extent) -> Claim:
-    T = extent.exact // 2
-    found = {x: gamma_f(d, T, gap=1e-5).upper for x, d in DECAYS.items() if d.log_convex}
-    over = [math.sqrt(T) * half_weights(DECAYS[x], T).value / norm for x, norm in found.items()]
-    return Claim(
-        "Theorem 3, (4)",
-        "γ_F ≤ √T (1 + Σ f(n+1)²/4)",
-        "never below γ_F",
-        f"{min(over):.6g} to {max(over):.4g} times γ_F at T = {T}, {len(over)} decays",
-        holds(min(over) >= 1),
-    )
+def never_below_gamma_f(where: str, says: str, T: int, bounds: Mapping[Decay, float]) -> Claim:
+    """γ_F ≤ √T times each bound, at T steps."""
+    norms = {decay: gamma_f(decay, T, gap=1e-5).upper for decay in bounds}
+    over = [math.sqrt(T) * bound / norms[decay] for decay, bound in bounds.items()]
+    found = f"{min(over):.6g} to {max(over):.4g} times γ_F at T = {T}, {len(over)} decays"
+    return Claim(where, says, "never below γ_F", found, holds(min(over) >= 1))

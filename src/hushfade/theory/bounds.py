@@ -23,14 +23,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.decay import (
-    Decay,
-    Exponential,
-    NoDecay,
-    PowerLaw,
-    SlidingWindow,
-    checked_weights,
-)
+from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow, checked_weights
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization, limits
 from hushfade.theory import certificates, families
