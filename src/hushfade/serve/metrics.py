@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from hushfade.serve.registry import Facts, Registry
+from hushfade.serve.registry import Registry
 from hushfade.serve.release_formats import labels
 
 KIND = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -18,30 +18,39 @@ _HELP = {
 
 def text(registry: Registry) -> str:
     """All streams' newest releases."""
-    lines = []
-    for name, told in _HELP.items():
-        lines += [f"# TYPE {name} gauge", f"# HELP {name} {told}"]
-        for facts in registry.all():
-            found = _SAMPLES[name](registry, facts)
-            lines += [f"{name}{labelled} {number!r}" for labelled, number in found]
-    return "\n".join([*lines, "# EOF"]) + "\n"
+    lines = [*_values(registry), *_stddevs(registry), *_steps(registry), "# EOF"]
+    return "\n".join(lines) + "\n"
 
 
-def _values(registry: Registry, facts: Facts) -> Iterator[tuple[str, float]]:
-    release, named = registry.newest(facts.name), labels(facts)
-    for place, value in enumerate([] if release is None else release.values.tolist()):
-        key = {} if named is None else {"key": named[place]}
-        yield _labels(stream=facts.name, **key), value
+def _values(registry: Registry) -> Iterator[str]:
+    yield from _head("hushfade_value")
+    for facts in registry.all():
+        release = registry.newest(facts.name)
+        if release is None:
+            continue
+        named = labels(facts)
+        for place, value in enumerate(release.values.tolist()):
+            key = {} if named is None else {"key": named[place]}
+            yield f"hushfade_value{_labels(stream=facts.name, **key)} {value!r}"
 
 
-def _stddevs(registry: Registry, facts: Facts) -> Iterator[tuple[str, float]]:
-    release = registry.newest(facts.name)
-    if release is not None:
-        yield _labels(stream=facts.name), release.stddev
+def _stddevs(registry: Registry) -> Iterator[str]:
+    yield from _head("hushfade_stddev")
+    for facts in registry.all():
+        release = registry.newest(facts.name)
+        if release is not None:
+            yield f"hushfade_stddev{_labels(stream=facts.name)} {release.stddev!r}"
 
 
-def _steps(registry: Registry, facts: Facts) -> Iterator[tuple[str, float]]:
-    yield _labels(stream=facts.name), registry.step(facts.name)
+def _steps(registry: Registry) -> Iterator[str]:
+    yield from _head("hushfade_step")
+    for facts in registry.all():
+        yield f"hushfade_step{_labels(stream=facts.name)} {registry.step(facts.name)}"
+
+
+def _head(name: str) -> Iterator[str]:
+    yield f"# TYPE {name} gauge"
+    yield f"# HELP {name} {_HELP[name]}"
 
 
 def _labels(**given: str) -> str:
@@ -51,10 +60,3 @@ def _labels(**given: str) -> str:
         for name, text in given.items()
     )
     return "{" + ",".join(f'{name}="{text}"' for name, text in escaped) + "}"
-
-
-_SAMPLES: dict[str, Callable[[Registry, Facts], Iterator[tuple[str, float]]]] = {
-    "hushfade_value": _values,
-    "hushfade_stddev": _stddevs,
-    "hushfade_step": _steps,
-}

@@ -35,7 +35,7 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay, Mixture
 from hushfade.theory import optimum
-from hushfade.theory.bound_values import Bound, Bracket
+from hushfade.theory.bound_values import Bound, Bracket, Bracketed
 from hushfade.theory.optimum import UNIT, length, scaled
 
 _SEARCHED, _REFINED = 1 << 12, 1 << 17  # steps on which the search runs at length, and shortly
@@ -162,7 +162,7 @@ def profile(n: int, beta: float, edge: float) -> Column:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Bracketed):
     """How near the optimum a mechanism is over its first `steps` steps.
 
     `bracket` holds the least error factor of any factorization for these steps; `error_factor` is
@@ -173,16 +173,6 @@ class Certificate:
     steps: int
     bracket: Bracket
     error_factor: float
-
-    @property
-    def lower(self) -> float:
-        """No factorization has a smaller error factor."""
-        return self.bracket.lower
-
-    @property
-    def upper(self) -> float:
-        """Some factorization has no larger one."""
-        return self.bracket.upper
 
     @property
     def ratio(self) -> float:
