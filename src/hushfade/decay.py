@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.numerics import portable, unit_disk
 
 ComplexColumn: TypeAlias = NDArray[np.complex128]
+Kind = TypeVar("Kind")
 
 
 @runtime_checkable
@@ -323,6 +324,21 @@ class Mixture(Mixable):
     def __repr__(self) -> str:
         signed = (f"{'-' if w < 0 else '+'} {abs(w)!r} * {part!r}" for w, part in self.parts)
         return " ".join(signed).removeprefix("+ ")
+
+
+def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
+    """The decay, if it is of that kind; InvalidType otherwise."""
+    if not isinstance(decay, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InvalidType(f"decay must be {article} {kind.__name__}, got {type(decay).__name__}")
+    return decay
+
+
+def checked_weights(decay: Decay, n: int) -> Column:
+    """f_0, ..., f_{n-1}, if it is a decay; InvalidType otherwise."""
+    if not isinstance(decay, Decay):
+        raise InvalidType("must be a decay", argument="decay", got=type(decay).__name__)
+    return decay.weights(n)
 
 
 def _mixture(terms: list[tuple[float, Any]]) -> Decay:

@@ -199,11 +199,10 @@ def test_a_mechanism_is_checked():
     pair = factorization.square_root(NoDecay())
     made = from_pair(pair, 5, name="root", source="test", memory=5, work=5)
     assert isinstance(made, Mechanism)
+    assert made.horizon == 5
     with pytest.raises(InvalidValue, match="totals must be 5"):
         made.simulate(np.ones(4), ONE, generator=np.random.default_rng(0))
     with pytest.raises(InvalidValue, match="change must be"):
         made.stddevs(ONE, 0.0)
-    with pytest.raises(InvalidValue, match="errors must be one a step"):
-        Mechanism("x", "y", NoDecay(), 3, np.ones(2), 1.0, 1, 1, lambda: None)
     with pytest.raises(InvalidValue, match="noise must be"):
-        Mechanism("x", "y", NoDecay(), 2, np.ones(2), 1.0, 1, 1, lambda: None, "uniform")
+        Mechanism("x", "y", NoDecay(), np.ones(2), 1.0, 1, 1, lambda: None, "uniform")

@@ -2,19 +2,17 @@
 
 import numpy as np
 
-from hushfade.paper.document import Chapter, Claim, Figure, Line, Panel, Prose, Table, level, line
+from hushfade.paper.document import Chapter, Claim, Figure, Line, Panel, Prose, Table, line
 
 SQUARES = line("squares", np.arange(1, 5), np.arange(1, 5) ** 2)
-TEN = level("ten", [1, 4], 10)
+TEN = line("ten", [1, 4], 10)
 BAND = Line("about", (1.0, 4.0), (0.5, 15.0), "band", (1.5, 17.0))
 FIGURE = Figure(
     "toy-squares",
     "Squares [of *whole* numbers].",
     (
         Panel("from one", "n", "n²", (SQUARES, BAND)),
-        Panel(
-            "logarithmic", "n", "n²", (SQUARES, level("ten", [1, 4], 10)), x_log=True, y_log=True
-        ),
+        Panel("logarithmic", "n", "n²", (SQUARES, line("ten", [1, 4], 10)), x_log=True, y_log=True),
     ),
 )
 TABLE = Table(

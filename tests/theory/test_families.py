@@ -217,7 +217,7 @@ def test_the_zeta_form_needs_a_sum_that_converges(c):
     ],
 )
 def test_a_bound_of_one_family_refuses_the_others(law, kind):
-    with pytest.raises(InvalidType, match=f"decay must be a {kind}, got NoDecay"):
+    with pytest.raises(InvalidType, match=f"decay must be an? {kind}, got NoDecay"):
         law(NoDecay())
 
 

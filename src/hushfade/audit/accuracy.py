@@ -11,20 +11,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from hushfade.audit.correlations import either_side, fisher, independence, repeated
+from hushfade.audit.correlations import either_side, fisher, independence, repeated, two_sided
 from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.observer import copies_of, crossed, decayed, in_use, legible, private, wide
 from hushfade.audit.randomness import Chance
-from hushfade.audit.sampler import (
-    Bits,
-    binned,
-    edges_of,
-    far,
-    followed,
-    probabilities,
-    tails,
-)
+from hushfade.audit.sampler import Bits, binned, edges_of, far, followed, probabilities, tails
 from hushfade.audit.second_process import single
 from hushfade.audit.subject import Subject
 from hushfade.audit.total_sizes import largest_tried, one_record
@@ -88,19 +80,23 @@ def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance)
 
     Live steps under keyed noise are compared with others by `replay`, so default noise is left.
     """
-    kinds: dict[str, Callable[[], NoiseSource | None]] = {
-        "default noise": lambda: None,
-        "fresh noise": FreshNoise,
-        "keyed noise": lambda: KeyedNoise(chance.key(), stream="audit"),
-    }
     work, judged = size.work // _SHARE, []
-    for kind, source in kinds.items():
+    for kind, source in kinds_of_noise(chance).items():
         ways = {kind: started(subject, source), f"{kind}, loaded": loaded(subject, source)}
         for said, way in ways.items():
             found = _recovered(subject, plan, way, work, 2, _FEW, chance)
             judged += _judged(f"{name}, {said}", found)
     live = _recovered(subject, plan, _live(subject), min(work, _LIVE), 2, _FEW, chance)
     return [*judged, *_judged(f"{name}, default noise, live", live)]
+
+
+def kinds_of_noise(chance: Chance) -> dict[str, Callable[[], NoiseSource | None]]:
+    """Every kind of source that a stream may have; keyed noise has another key each time."""
+    return {
+        "default noise": lambda: None,
+        "fresh noise": FreshNoise,
+        "keyed noise": lambda: KeyedNoise(chance.key(), stream="audit"),
+    }
 
 
 def weights(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
@@ -229,15 +225,13 @@ def _unbiased(name: str, scaled: Matrix) -> Finding:
 
 def _deviations(name: str, scaled: Matrix) -> Finding:
     """At each step: of all lanes, of those whose records come late, of those without any."""
-    from scipy.stats import chi2
-
     smallest, count, worst = 1.0, 0, 1.0
     for lanes in (slice(0, None, 3), slice(1, None, 3), slice(2, None, 3)):
         group = scaled[:, lanes]
         if group.shape[1] == 0:
             continue
         sums = np.sum(group**2, axis=1)
-        p = 2.0 * np.minimum(chi2.sf(sums, group.shape[1]), chi2.cdf(sums, group.shape[1]))
+        p = two_sided(sums, group.shape[1])
         count += len(p)
         if np.min(p) < smallest:
             smallest = float(np.min(p))
@@ -277,12 +271,10 @@ def _centred(name: str, sigma: float, z: Signed) -> Finding:
 
 def _variance(name: str, sigma: float, z: Signed) -> Finding:
     """All of them together, which shows a wrong scale first."""
-    from scipy.stats import chi2
-
     square = float(np.sum(z.astype(np.float64) ** 2)) / (sigma**2 + 1.0 / 12.0)
-    p = 2.0 * min(float(chi2.sf(square, len(z))), float(chi2.cdf(square, len(z))))
+    p = float(two_sided(square, len(z)))
     measured = f"{math.sqrt(square / len(z)):.6f} times as stated, {len(z):,} values"
-    return by_chance(NOISE, f"{name}, scale", "σ as the plan says", measured, min(1.0, p))
+    return by_chance(NOISE, f"{name}, scale", "σ as the plan says", measured, p)
 
 
 def _law(name: str, sigma: float, z: Signed) -> list[Finding]:

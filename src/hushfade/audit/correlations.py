@@ -85,6 +85,14 @@ def either_side(z: Column | float) -> float:
     return min(1.0, 2.0 * float(ndtr(-np.max(far))) * len(far))
 
 
+def two_sided(square: Column | float, freedom: int) -> Column:
+    """How often a χ² is as far out, on either side."""
+    from scipy.stats import chi2
+
+    tails = np.minimum(chi2.sf(square, freedom), chi2.cdf(square, freedom))
+    return np.minimum(1.0, 2.0 * tails)
+
+
 def _unrelated(check: str, subject: str, what: str, z: Column) -> Finding:
     largest = float(np.max(np.abs(z)))
     measured = f"{what}: largest of {len(z):,} correlations {largest:.2f} standard errors"

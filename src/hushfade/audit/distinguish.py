@@ -53,7 +53,7 @@ def distinguish(
         claim = f"at most μ = {claimed.guarantee.mu:.4f}; by R̃ Δx {expected:.4f} in {steps} steps"
         said = f"{name}, {change.name}"
         found.append(_mu(said, claim, shift_of(a, b), expected, claimed.guarantee.mu))
-        found.append(_epsilon(f"{name}, {change.name}", a, b, claimed))
+        found.append(_epsilon(said, a, b, claimed))
     return found
 
 
@@ -154,12 +154,5 @@ def _epsilon(subject: str, a: Column, b: Column, plan: Plan) -> Finding:
     if not most > guarantee.epsilon:
         measured += f"; so few copies cannot show more than {most:.3f}"
         return told(EPSILON, subject, claim, measured, "none")
-    return Finding(
-        EPSILON,
-        subject,
-        claim,
-        measured,
-        f"Clopper and Pearson, {LEVEL:g}",
-        sure <= guarantee.epsilon,
-        LEVEL,
-    )
+    how, passed = f"Clopper and Pearson, {LEVEL:g}", sure <= guarantee.epsilon
+    return Finding(EPSILON, subject, claim, measured, how, passed, LEVEL)

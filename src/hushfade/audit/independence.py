@@ -10,17 +10,16 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 
 import numpy as np
 
-from hushfade.audit.correlations import correlation, repeated, unlikely
+from hushfade.audit.correlations import correlation, either_side, repeated, unlikely
 from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, by_chance, distinct, exact
 from hushfade.audit.observer import crossed, wide
 from hushfade.audit.randomness import Chance
-from hushfade.audit.subject import DOORS, Subject, doors, taken
+from hushfade.audit.subject import Subject, doors, reloaded, taken
 from hushfade.check import Column
 from hushfade.crossing.laws import gaussian
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
@@ -61,10 +60,7 @@ def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fi
 
     Neither do two of them share a run of draws at any distance.
     """
-    lanes = plan.grid.lanes
-    steps = min(plan.horizon or _BOUND, max(2, _BOUND // lanes))
-    if steps * lanes < _BOUND // 2:
-        plan = wide(plan, -(-_BOUND // (steps * lanes)))
+    plan, steps = _sized(plan, _BOUND)
     plans = [subject.plan(plan), subject.plan(_larger(plan))]
     lanes = plan.grid.lanes
     found = []
@@ -155,17 +151,18 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     )
     noise = _child(lambda: drawer.draws(law, 0, 1, 64).tobytes())
     other = noise is not None and noise != own
-    older = _child(lambda: ", ".join(_drawn_again(subject, plan, before)).encode() or b"refused")
+    again = reloaded(subject, plan, before, None)
+    older = _child(lambda: ", ".join(taken(again)).encode() or b"refused")
     return [
-        exact(
-            FORK, f"{name}, a state older than the parent's stream", "refused in the child",
-            "refused" if older == b"refused" else f"the child took the step by {older!r}",
-            passed=older == b"refused",
-        ),
-        exact(
-            FORK, f"{name}, the parent's stream", "refused in the child",
-            "refused" if step == b"refused" else f"the child took the step by {step!r}",
-            passed=step == b"refused",
+        *(
+            exact(
+                FORK, f"{name}, {what}", "refused in the child",
+                "refused" if said == b"refused" else f"the child took the step by {said!r}",
+                passed=said == b"refused",
+            )
+            for what, said in (
+                ("a state older than the parent's stream", older), ("the parent's stream", step),
+            )
         ),
         distinct(
             FORK, f"{name}, the parent's noise", "other draws in the child",
@@ -174,35 +171,30 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _drawn_again(subject: Subject, plan: Plan, state: bytes) -> list[str]:
-    """The doors by which a step of the state is drawn."""
-
-    def again(door: str) -> None:
-        doors(plan, subject.load(state, None))[door]()
-
-    return taken({door: partial(again, door) for door in DOORS})
-
-
 def _noise(subject: Subject, plan: Plan, source: NoiseSource) -> Column:
     """What crossed, with nothing but noise in it: of the plan, or of copies if it ends early."""
+    many, steps = _sized(plan, _VALUES)
+    many = plan if many is plan else subject.plan(many)
+    shape = steps, many.grid.lanes
+    released = subject.start(many, source).run(np.zeros(shape))
+    return np.asarray(np.rint(crossed(many, released.reshape(shape)))).ravel()
+
+
+def _sized(plan: Plan, values: int) -> tuple[Plan, int]:
+    """The plan and steps for about so many values: copies of the plan, if it ends early."""
     lanes = plan.grid.lanes
-    steps = min(max(2, _VALUES // lanes), plan.horizon or _VALUES)
-    if steps * lanes < _VALUES // 2:
-        plan = subject.plan(wide(plan, -(-_VALUES // (steps * lanes))))
-        lanes = plan.grid.lanes
-    released = subject.start(plan, source).run(np.zeros((steps, lanes)))
-    return np.asarray(np.rint(crossed(plan, released.reshape(steps, lanes)))).ravel()
+    steps = min(plan.horizon or values, max(2, values // lanes))
+    if steps * lanes < values // 2:
+        plan = wide(plan, -(-values // (steps * lanes)))
+    return plan, steps
 
 
 def _unrelated(subject: str, a: Column, b: Column) -> Finding:
-    from scipy.special import ndtr
-
     alike = int(np.count_nonzero(a == b))
     z = [correlation(a[: len(a) - k], b[k:]) * math.sqrt(max(len(a) - k - 3, 1)) for k in (0, 1, 2)]
     largest = float(np.max(np.abs(z)))
-    p = min(1.0, 2.0 * float(ndtr(-largest)) * len(z))
     measured = f"{alike} of {len(a):,} draws alike, correlation {largest:.2f} standard errors"
-    return by_chance(CHECK, subject, "no correlation", measured, p)
+    return by_chance(CHECK, subject, "no correlation", measured, either_side(np.array(z)))
 
 
 def _different(what: str, count: int, work: Callable[[], bytes]) -> Finding:
@@ -251,13 +243,8 @@ def _larger(plan: Plan) -> Plan:
     """The plan for records twice as large on a grid twice as coarse: the same in whole units."""
     grid = plan.grid
     norm = None if grid.norm is None else 2.0 * grid.norm
-    doubled = replace(
-        grid,
-        low=2.0 * grid.low,
-        high=2.0 * grid.high,
-        resolution=2.0 * grid.resolution,
-        norm=norm,
-    )
+    low, high, resolution = 2.0 * grid.low, 2.0 * grid.high, 2.0 * grid.resolution
+    doubled = replace(grid, low=low, high=high, resolution=resolution, norm=norm)
     return sized(replace(plan, grid=doubled))
 
 

@@ -67,10 +67,9 @@ def legible(plan: Plan, steps: int, records: float = 3.0) -> int:
     standard deviations of noise.  The mean square is at most a quarter of such a peak.
     """
     grid = plan.grid
-    each = grid.norm_unit if grid.norm is not None else max(abs(grid.low_unit), abs(grid.high_unit))
     counts = np.arange(1, steps + 1)
     undo, weights = np.abs(_undone(plan, steps)), in_use(plan, steps)
-    totals = records * max(each, 1) * grid.resolution
+    totals = records * max(grid.largest_unit, 1) * grid.resolution
     sums = np.minimum(4.0 * np.sqrt(np.cumsum(weights**2)), np.cumsum(np.abs(weights)))
     peak = totals * sums + 8.0 * np.maximum.accumulate(plan.stddevs(steps))
     reach = 4.0 * np.cumsum(undo)

@@ -68,9 +68,7 @@ def shift_square(plan: Plan) -> tuple[Fraction, bool]:
     guarantee, taps = plan.guarantee, plan.taps
     change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
     if plan.grid.keys is not None and guarantee.neighbours == "replace":
-        largest = guarantee.records_per_step * max(
-            abs(plan.grid.low_unit), abs(plan.grid.high_unit)
-        )
+        largest = guarantee.records_per_step * plan.grid.largest_unit
         change = max(change, 2 * largest * largest)  # even a single key may lose a record
     integers = taps.integers[: plan.horizon]
     if plan.pair.gain is not None:
@@ -147,13 +145,8 @@ def _mu(plan: Plan, name: str) -> Finding:
     except InvalidValue as error:
         return told(CHECK, subject, claim, f"not computed: {error}", "none")
     ratio = found / guarantee.delta
-    return exact(
-        CHECK,
-        subject,
-        claim,
-        f"delta {found:.12g}",
-        passed=1.0 - 1e-6 <= ratio <= 1.0 + 1e-12,
-    )
+    close = 1.0 - 1e-6 <= ratio <= 1.0 + 1e-12
+    return exact(CHECK, subject, claim, f"delta {found:.12g}", passed=close)
 
 
 def _sigma(plan: Plan, name: str) -> Finding:
@@ -187,10 +180,8 @@ def _stddevs(plan: Plan, name: str) -> Finding:
         for t in range(n)
     ]
     off = float(np.max(np.abs(plan.stddevs(n) / np.array(wanted) - 1.0)))
-    return exact(
-        CHECK, f"{name}, stddevs", "σ ‖L_t‖ at every step", f"{off:.1g} off in {n} steps",
-        passed=off < _CLOSE,
-    )  # fmt: skip
+    claim, shown = "σ ‖L_t‖ at every step", f"{off:.1g} off in {n} steps"
+    return exact(CHECK, f"{name}, stddevs", claim, shown, passed=off < _CLOSE)
 
 
 def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
@@ -213,13 +204,9 @@ def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
     least = min(rivals, key=lambda rival: rivals[rival])
     made_for = f", {achieved:.6g} by this plan" if least != "this plan" else ""
     made_for += f", which is for {plan.horizon:,} steps" if (plan.horizon or 0) > n else ""
-    yield exact(
-        CHECK,
-        subject,
-        claim,
-        f"{found.lower:.6g}; {rivals[least]:.6g} by {least}" + made_for,
-        passed=found.lower <= rivals[least] * (1.0 + 1e-12) and found.ratio >= 1.0 - 1e-12,
-    )
+    shown = f"{found.lower:.6g}; {rivals[least]:.6g} by {least}" + made_for
+    below = found.lower <= rivals[least] * (1.0 + 1e-12) and found.ratio >= 1.0 - 1e-12
+    yield exact(CHECK, subject, claim, shown, passed=below)
 
 
 def _factorizations(plan: Plan, n: int) -> dict[str, float]:

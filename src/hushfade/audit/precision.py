@@ -8,11 +8,9 @@ numbers and no more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from hushfade.audit.accuracy import Way, inputs, loaded, started
+from hushfade.audit.accuracy import Way, inputs, kinds_of_noise, loaded, started
 from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.neighbouring_streams import kinds
@@ -21,7 +19,6 @@ from hushfade.audit.randomness import Chance
 from hushfade.audit.sampler import low_bits
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Matrix, Signed
-from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
 from hushfade.planning.plan import Plan
 
 CHECK = "precision attack"
@@ -85,10 +82,7 @@ def last_bits(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[F
     tells the sum.  The first step does not show it: there nothing is rounded.
     """
     plan = subject.plan(plan)
-    key = chance.key()
-    sources: list[Callable[[], NoiseSource | None]] = [
-        lambda: None, FreshNoise, lambda: KeyedNoise(key, stream="last bits"),
-    ]  # fmt: skip
+    sources = kinds_of_noise(chance).values()
     ways = [way(subject, source) for source in sources for way in (started, loaded)]
     runs = [(started(subject, chance.noise), _LONG), *((way, _SHORT) for way in ways)]
     found = [_remade(plan, way, values, chance) for way, values in runs]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hushfade.audit.finding import Finding, exact
 from hushfade.audit.randomness import Chance
 from hushfade.audit.second_process import single
-from hushfade.audit.subject import DOORS, Live, Subject, doors, taken
+from hushfade.audit.subject import DOORS, Live, Subject, as_total, doors, reloaded, taken
 from hushfade.check import Matrix, Signed
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
 from hushfade.planning.plan import Plan
@@ -29,7 +29,6 @@ _TRACED = 40
 _DAMAGED = 20
 _TURN = 90  # steps by one door, at most, before the next
 _STREAM = "audit"
-_SECOND = ("an older state", "a copy left behind", "a copy with noise in hand")
 _CLOSE = 1e-9
 _DENSE = 1 << 22  # numbers in the vectors of all steps: of wide ones a few axes in each step
 
@@ -111,10 +110,10 @@ def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
     totals = _totals(plan, chance)[:3]
     found = []
     for kind, source in {"": FreshNoise(), ", default noise": None}.items():
-        drawn: dict[str, list[str]] = {what: [] for what in _SECOND}
+        drawn: dict[str, list[str]] = {}
         for onward in DOORS:
             for what, ways in _attempts(subject, plan, source, totals, onward).items():
-                drawn[what] += [f"{way} after {onward}" for way in taken(ways)]
+                drawn.setdefault(what, []).extend(f"{way} after {onward}" for way in taken(ways))
         for what, doors_taken in drawn.items():
             again = ", ".join(doors_taken)
             shown = f"the published step was drawn again by {again}" if again else "refused"
@@ -133,27 +132,15 @@ def _attempts(
     ahead = subject.start(plan, source)
     ahead.run(totals[:-2])
     for row in totals[-2:-1]:
-        ahead.step_total(float(row[0]) if plan.grid.scalar else row)
+        ahead.step_total(as_total(plan, row))
     state = ahead.save()
     copies = {door: subject.load(state, source) for door in DOORS}
     doors(plan, subject.load(state, source))[onward]()
-    return dict(
-        zip(
-            _SECOND,
-            (
-                {door: partial(_again, subject, plan, state, source, door) for door in DOORS},
-                {door: doors(plan, copy)[door] for door, copy in copies.items()},
-                doors(plan, ahead),
-            ),
-            strict=True,
-        )
-    )
-
-
-def _again(
-    subject: Subject, plan: Plan, state: bytes, source: NoiseSource | None, door: str
-) -> None:
-    doors(plan, subject.load(state, source))[door]()
+    return {
+        "an older state": reloaded(subject, plan, state, source),
+        "a copy left behind": {door: doors(plan, copy)[door] for door, copy in copies.items()},
+        "a copy with noise in hand": doors(plan, ahead),
+    }
 
 
 def _other_noise(subject: Subject, name: str, stream: Live, key: bytes, chance: Chance) -> Finding:
@@ -198,12 +185,11 @@ def _doors(
     plan: Plan, name: str, started: Callable[[], Live], given: _Given, first: Matrix
 ) -> Iterator[Finding]:
     """The same steps from records, totals and units, each with its own standard deviation."""
-    scalar = plan.grid.scalar
     stream, other, third = started(), started(), started()
     ways = {
         "step": [stream.step(each) for each in given.records],
-        "step_total": [other.step_total(float(row[0]) if scalar else row) for row in given.totals],
-        "step_units": [third.step_units(int(row[0]) if scalar else row) for row in given.units],
+        "step_total": [other.step_total(as_total(plan, row)) for row in given.totals],
+        "step_units": [third.step_units(as_total(plan, row)) for row in given.units],
     }
     stated = plan.stddevs(len(given.totals))
     for way, releases in ways.items():
@@ -260,7 +246,7 @@ def _drawn(plan: Plan, chance: Chance) -> tuple[Signed, NDArray[np.bool_]]:
         low, high = -grid.norm_unit, grid.norm_unit
     else:
         low, high = grid.low_unit, grid.high_unit
-    most = min(3, grid.largest_total // max(abs(low), abs(high), 1))
+    most = min(3, grid.largest_total // max(grid.largest_unit, 1))
     units = rng.integers(low, high, size=(steps, grid.lanes, most), endpoint=True)
     return units, rng.integers(0, 2, size=units.shape).astype(bool)
 
@@ -275,8 +261,7 @@ def _by(plan: Plan, stream: Live, door: str, given: _Given, steps: slice) -> Mat
         found = single(plan, stream, given.totals[steps])
     elif door == "step_units":
         rows = given.units[steps]
-        scalar = plan.grid.scalar
-        found = np.array([stream.step_units(row[0] if scalar else row).value for row in rows])
+        found = np.array([stream.step_units(as_total(plan, row)).value for row in rows])
     else:
         found = np.array([stream.step(each).value for each in given.records[steps]])
     return found.reshape(-1, plan.grid.lanes)

@@ -149,7 +149,7 @@ def _usual(plan: Plan) -> list[Record]:
     grid = plan.grid
     if grid.norm is not None:
         return [[grid.norm / 2.0] + [0.0] * (grid.width - 1)]
-    room = grid.largest_total // max(abs(grid.low_unit), abs(grid.high_unit), 1)
+    room = grid.largest_total // max(grid.largest_unit, 1)
     usual: list[Record] = [grid.low, grid.high, grid.high]
     return usual[: max(0, room - 1)]  # and one more
 

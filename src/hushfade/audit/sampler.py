@@ -132,15 +132,13 @@ class Bits:
         even = [p_value(seen, np.full(len(seen), 1.0 / len(seen))) for seen in self.uniform]
         draws = int(self.uniform[0].sum())
         measured = f"{draws:,} draws, {self.windows[0][1]} bits at {len(even)} places"
-        yield by_chance(
-            check, f"{subject}, low bits", f"the low {total} bits are uniform", measured,
-            min(1.0, min(even) * len(even)),
-        )  # fmt: skip
         coins = [_fair(seen) for seen in self.signs]
-        yield by_chance(
-            check, f"{subject}, signs", "a fair coin whatever the bits of the magnitude", measured,
-            min(1.0, min(coins) * len(coins)),
-        )  # fmt: skip
+        for what, claim, found in (
+            ("low bits", f"the low {total} bits are uniform", even),
+            ("signs", "a fair coin whatever the bits of the magnitude", coins),
+        ):
+            p = min(1.0, min(found) * len(found))
+            yield by_chance(check, f"{subject}, {what}", claim, measured, p)
 
 
 def _fair(seen: Signed) -> float:

@@ -35,8 +35,7 @@ def elsewhere(plan: Plan, key: bytes, stream: str, totals: Matrix) -> Column:
 
 def single(plan: Plan, stream: Live, totals: Matrix) -> Column:
     """The releases by single steps, flat."""
-    scalar = plan.grid.scalar
-    rows = [stream.step_total(float(row[0]) if scalar else row).value for row in totals]
+    rows = [stream.step_total(row.item() if plan.grid.scalar else row).value for row in totals]
     return np.asarray(rows, dtype=np.float64).ravel()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from hushfade.audit.neighbouring_streams import (
 from hushfade.audit.observer import crossed, legible, private
 from hushfade.audit.randomness import Chance
 from hushfade.audit.sample_records import Offer, bad, offered, quiet
-from hushfade.audit.subject import Subject, doors, taken
+from hushfade.audit.subject import Subject, doors, refuses, taken
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import HushfadeError
 from hushfade.planning.plan import Plan
@@ -202,14 +203,14 @@ def _moved(subject: Subject, plan: Plan, source: Any, steps: int, offer: Offer) 
     answer = private(plan, unit)[:, 0]
     units = np.rint(moved[0] / answer[0])
     size, own = float(np.linalg.norm(units)), float(units[offer.lane])
+    fault = ""
     if not float(np.max(np.abs(moved - np.outer(answer, units)))) < _OFF_GRID:
-        return _Moved(size, right=False, fault=", and not by R̃", units=own)
-    if not float(np.max(np.abs(units - offer.units))) <= 1.0:  # rounded, or toward zero
+        fault = ", and not by R̃"
+    elif not float(np.max(np.abs(units - offer.units))) <= 1.0:  # rounded, or toward zero
         fault = ", and not what its bounds leave of it"
-        return _Moved(size, right=False, fault=fault, units=own)
-    if plan.grid.norm is None and not _within(plan, units, offer.lane):
-        return _Moved(size, right=False, fault=", and not within its bounds", units=own)
-    return _Moved(size, right=True, units=own)
+    elif plan.grid.norm is None and not _within(plan, units, offer.lane):
+        fault = ", and not within its bounds"
+    return _Moved(size, right=not fault, fault=fault, units=own)
 
 
 def _within(plan: Plan, units: Column, lane: int) -> bool:
@@ -253,13 +254,5 @@ def _refusals(subject: Subject, plan: Plan, source: Any) -> tuple[int, int]:
     refused = 0
     for offer in offers:
         state = stream.save()
-        refused += _refuses(lambda offer=offer: stream.step(offer)) and stream.save() == state
+        refused += refuses(partial(stream.step, offer)) and stream.save() == state
     return refused, len(offers)
-
-
-def _refuses(work: Any) -> bool:
-    try:
-        work()
-    except HushfadeError:
-        return True
-    return False

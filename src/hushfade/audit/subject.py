@@ -7,14 +7,17 @@ of these methods, to show that the audit notices.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hushfade.audit.second_process import elsewhere
 from hushfade.check import Column, Matrix
 from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.crossing.random_bits import Drawer
+from hushfade.errors import HushfadeError
 from hushfade.planning.plan import Plan
 from hushfade.public.release import Release
 from hushfade.stream.stream import Stream
@@ -75,6 +78,11 @@ class Subject:
         return elsewhere(plan, key, stream, totals)
 
 
+def as_total(plan: Plan, row: NDArray[Any]) -> Any:
+    """A step's totals by lane as a stream takes them: a number where a release is one number."""
+    return row.item() if plan.grid.scalar else row
+
+
 DOORS = ("run", "step_total", "step", "run_units", "step_units")
 """The methods by which a stream closes steps."""
 
@@ -92,9 +100,29 @@ def doors(plan: Plan, stream: Live) -> dict[str, Callable[[], Any]]:
     }
 
 
+def reloaded(
+    subject: Subject, plan: Plan, state: bytes, noise: NoiseSource | None
+) -> dict[str, Callable[[], Any]]:
+    """Every way to close one more step of the stream of a saved state, loaded anew for each."""
+
+    def close(door: str) -> None:
+        doors(plan, subject.load(state, noise))[door]()
+
+    return {door: partial(close, door) for door in DOORS}
+
+
 def taken(ways: Mapping[str, Callable[[], Any]]) -> list[str]:
     """The ways that released something.  What breaks down has released nothing."""
     return [name for name, work in ways.items() if _released(work)]
+
+
+def refuses(work: Callable[[], Any]) -> bool:
+    """Does hushfade refuse it with an error of its own?"""
+    try:
+        work()
+    except HushfadeError:
+        return True
+    return False
 
 
 def _released(work: Callable[[], Any]) -> bool:

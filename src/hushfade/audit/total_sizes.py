@@ -19,9 +19,7 @@ _EIGHTH = 8  # of the largest total: room for what is added
 
 def one_record(plan: Plan) -> int:
     """A record at its bound, in units, or less where a total has no room for a few."""
-    grid = plan.grid
-    each = grid.norm_unit if grid.norm is not None else max(abs(grid.low_unit), abs(grid.high_unit))
-    return max(1, min(each, grid.largest_total // _EIGHTH))
+    return max(1, min(plan.grid.largest_unit, plan.grid.largest_total // _EIGHTH))
 
 
 @lru_cache(maxsize=32)

@@ -14,7 +14,7 @@ import numpy as np
 from hushfade.audit.finding import Finding, exact, told
 from hushfade.audit.observer import in_use
 from hushfade.audit.randomness import Chance
-from hushfade.audit.subject import Subject
+from hushfade.audit.subject import Subject, refuses
 from hushfade.check import Column, Matrix
 from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.errors import HushfadeError
@@ -117,7 +117,7 @@ def _quantised(
     """What `plan.quantise` leaves of records, summed by the caller, is what `step` counts."""
     grid, rng = plan.grid, chance.inputs()
     claim = "the sum of quantised records is what step counts"
-    count = min(_QUANTISED, grid.largest_total // max(_each(plan), 1))
+    count = min(_QUANTISED, grid.largest_total // max(grid.largest_unit, 1))
     if not count:
         shown = "not looked at: a step has no room for a record"
         return told(CHECK, f"{name}, quantise", claim, shown, "none")
@@ -149,7 +149,7 @@ def _largest(subject: Subject, plan: Plan, name: str, source: NoiseSource, sign:
     taken = [
         said
         for said, (door, row) in _beyond(plan, beyond)
-        if not _refuses(partial(_first, subject, plan, source, door, row))
+        if not refuses(partial(_first, subject, plan, source, door, row))
     ]
     shown = f"{counted:.9g} of it is counted, a larger one is "
     shown += f"taken as {', '.join(taken)}" if taken else "refused"
@@ -185,7 +185,7 @@ def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> 
 def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iterator[Finding]:
     """More records than the largest total has room for are refused, where so many can be made."""
     grid = plan.grid
-    each = _each(plan)
+    each = grid.largest_unit
     count = grid.largest_total // max(each, 1) + 2
     if not (each > 0 and count * grid.width <= _CROWD):
         return
@@ -195,17 +195,9 @@ def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iter
     records: Any = np.array([record] * count)
     if grid.keys is not None:
         records = {grid.keys[0]: records}
-    refused = _refuses(partial(_first, subject, plan, source, "step", records))
+    refused = refuses(partial(_first, subject, plan, source, "step", records))
     shown = f"{count:,} records are " + ("refused" if refused else "taken")
     yield exact(CHECK, f"{name}, too many records", "refused", shown, passed=refused)
-
-
-def _each(plan: Plan) -> int:
-    """The largest that one record counts, in units."""
-    grid = plan.grid
-    if grid.norm is not None:
-        return grid.norm_unit
-    return max(abs(grid.low_unit), abs(grid.high_unit))
 
 
 def _beyond(plan: Plan, beyond: float) -> Iterator[tuple[str, tuple[str, Any]]]:
@@ -247,11 +239,3 @@ def _first(subject: Subject, plan: Plan, source: NoiseSource, door: str, given: 
     if door in ("run", "run_units"):
         return np.ravel(getattr(stream, door)(given))
     return np.ravel(getattr(stream, door)(given).value)
-
-
-def _refuses(work: Callable[[], Any]) -> bool:
-    try:
-        work()
-    except HushfadeError:
-        return True
-    return False

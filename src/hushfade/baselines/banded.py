@@ -17,12 +17,11 @@ from typing import TypeAlias
 import numpy as np
 
 from hushfade import check
-from hushfade.baselines.independent_noise import lower_toeplitz, sum_cost, weights
-from hushfade.baselines.mechanism import Matrices, Mechanism
+from hushfade.baselines.independent_noise import Cost, from_columns, sum_cost, weights
+from hushfade.baselines.mechanism import Mechanism
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue, Unstable
-from hushfade.factors import factorization
 from hushfade.numerics import power_series, unit_disk
 
 _MOST = 1 << 31  # steps times bands: a recursion of some seconds
@@ -119,23 +118,11 @@ def _whole(a: Column) -> Pair:
 
 def _mechanism(name: str, source: str, decay: Decay, bands: int, pair: Pair) -> Mechanism:
     left, right = pair
-
-    def matrices() -> Matrices:
-        return lower_toeplitz(left), lower_toeplitz(right)
-
     memory, work = sum_cost(decay, len(left))
-    return Mechanism(
-        f"{name}, {bands} band{'s' if bands > 1 else ''}",
-        source,
-        decay,
-        len(left),
-        np.sqrt(np.cumsum(left * left)),
-        float(np.linalg.norm(right)),
-        memory + bands - 1,
-        work + 2.0 * bands,  # b products, b - 1 additions, one more to the step's total
-        matrices,
-        pair=lambda: factorization.from_right(decay, right, len(right)),
-    )
+    # b products, b - 1 additions, one more to the step's total
+    cost = Cost(memory + bands - 1, work + 2.0 * bands)
+    counted = f"{name}, {bands} band{'s' if bands > 1 else ''}"
+    return from_columns(counted, source, decay, left, right, cost)
 
 
 def _error_factor(pair: Pair) -> float:

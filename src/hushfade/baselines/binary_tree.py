@@ -61,7 +61,6 @@ def binary_tree(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mec
         "binary tree",
         "Dwork, Naor, Pitassi, Rothblum 2010; Chan, Shi, Song 2011",
         decay,
-        n,
         np.sqrt(np.bitwise_count(steps).astype(np.float64)),
         node_norm(n.bit_length(), noise),
         1 + most_bits(n),

@@ -21,7 +21,7 @@ from hushfade import check
 from hushfade.baselines.bolot_window import SOURCE, runs
 from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order
 from hushfade.check import Column
-from hushfade.decay import Decay, Exponential, NoDecay
+from hushfade.decay import Decay, Exponential, NoDecay, of_kind
 from hushfade.errors import InvalidType, InvalidValue
 
 
@@ -37,13 +37,12 @@ def bolot_exponential(decay: Decay, horizon: int, *, noise: Noise = "gaussian") 
     Traceback (most recent call last):
     hushfade.errors.InvalidValue: alpha must be < 3/2 for Bolot et al., got 2.0 (else: decayed_tree)
     """
-    if not isinstance(decay, Exponential):
-        raise InvalidType("decay must be an Exponential", got=type(decay).__name__)
-    if not decay.half_life > 1.0 / math.log2(1.5):
+    fading = of_kind(decay, Exponential)
+    if not fading.half_life > 1.0 / math.log2(1.5):
         raise InvalidValue(
             "must be < 3/2 for Bolot et al.",
             argument="alpha",
-            got=decay.alpha,
+            got=fading.alpha,
             remedy="use decayed_tree",
         )
     return _mechanism("Bolot et al. exponential", decay, horizon, None, noise)
@@ -95,7 +94,6 @@ def _mechanism(
         name,
         SOURCE,
         decay,
-        n,
         np.sqrt(_variances(f, n, h)),
         norms[h],
         1 + min(h, (n + 1).bit_length() - 1),

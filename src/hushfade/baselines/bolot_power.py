@@ -29,9 +29,10 @@ from hushfade.baselines.bolot_window import (
 )
 from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order
 from hushfade.check import Column
-from hushfade.decay import Decay, PowerLaw
-from hushfade.errors import InvalidType, InvalidValue
+from hushfade.decay import Decay, PowerLaw, of_kind
+from hushfade.errors import InvalidValue
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.theory.accuracy import bolot_sensitivity
 
 
 def bolot_power(decay: Decay, horizon: int, *, beta: float, noise: Noise = "gaussian") -> Mechanism:
@@ -80,7 +81,6 @@ def bolot_power(decay: Decay, horizon: int, *, beta: float, noise: Noise = "gaus
         "Bolot et al. power law",
         SOURCE,
         decay,
-        n,
         np.sqrt(variances),
         float(np.sum(rho**p * nodes)) ** (1.0 / p),
         sum(kept(b, n) for b in windows),
@@ -97,7 +97,7 @@ def rounded_weights(decay: Decay, n: int, beta: float) -> Column:
     >>> rounded_weights(PowerLaw(power=1), 5, 0.5).round(12)  # of 1, 1/2, 1/3, 1/4, 1/5
     array([1.   , 0.5  , 0.25 , 0.25 , 0.125])
     """
-    c, rate = _power(decay), -math.log1p(-_fraction(beta))
+    c, rate = of_kind(decay, PowerLaw).power, -math.log1p(-_fraction(beta))
     exponent = c * np.log(np.arange(1.0, check.count(n=n) + 1)) / rate
     # a weight that is such a power stays: its computed exponent errs by 1e-15 of itself
     return np.asarray(np.exp(-rate * np.ceil(exponent * (1.0 - 1e-14))))
@@ -152,21 +152,8 @@ def best_beta_for(
     return min((float(b) for b in odds / (1.0 + odds)), key=largest_error)
 
 
-def printed_sensitivity(decay: Decay, beta: float) -> float:
-    """L = 1/β + ln(1/(1-β)) / (c β²): their eq. (8), as the paper prints it.
-
-    The paper compares additive errors, which are those of an all-zero stream, by this number.
-    It is Σ_i ρ_i (1 + ln b_i) with ρ_i = (1-β)^i and b_i = (1-β)^-(i+1)/c.
-
-    >>> round(printed_sensitivity(PowerLaw(power=1), 0.5), 6) == round(2 + 4 * math.log(2), 6)
-    True
-    """
-    b = _fraction(beta)
-    return 1.0 / b - math.log1p(-b) / (_power(decay) * b * b)
-
-
 def best_beta(decay: Decay) -> float:
-    """The beta for which `printed_sensitivity` is least: the paper's comparison at its fairest.
+    """The beta of least `theory.accuracy.bolot_sensitivity`: the paper's comparison at its fairest.
 
     Of the exact additive error no beta is the best: it falls to 1 as beta goes to 1, where all
     but the newest step is forgotten.  `best_beta_for` weighs noise against bias.
@@ -176,16 +163,13 @@ def best_beta(decay: Decay) -> float:
     """
     from scipy.optimize import minimize_scalar
 
+    power = of_kind(decay, PowerLaw).power
     found = minimize_scalar(
-        lambda beta: printed_sensitivity(decay, float(beta)), bounds=(0.0, 1.0), method="bounded"
+        lambda beta: bolot_sensitivity(power, float(beta)).value,
+        bounds=(0.0, 1.0),
+        method="bounded",
     )
     return float(found.x)
-
-
-def _power(decay: Decay) -> float:
-    if not isinstance(decay, PowerLaw):
-        raise InvalidType("decay must be a PowerLaw", got=type(decay).__name__)
-    return decay.power
 
 
 def _fraction(beta: float) -> float:

@@ -17,8 +17,7 @@ import numpy as np
 from hushfade import check
 from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order
 from hushfade.check import Column, Signed
-from hushfade.decay import Decay, SlidingWindow
-from hushfade.errors import InvalidType
+from hushfade.decay import Decay, SlidingWindow, of_kind
 
 SOURCE = "Bolot, Fawaz, Muthukrishnan, Nikolov, Taft 2013"
 
@@ -43,16 +42,13 @@ def bolot_window(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
     >>> round(tree.error_factor, 12)  # D + 1
     3.0
     """
-    if not isinstance(decay, SlidingWindow):
-        raise InvalidType("decay must be a SlidingWindow", got=type(decay).__name__)
     n, p = check.count(horizon=horizon), norm_order(noise)
     # a window that the horizon does not fill is a count, and needs no larger tree than that
-    w = min(decay.length, 1 << (n - 1).bit_length())
+    w = min(of_kind(decay, SlidingWindow).length, 1 << (n - 1).bit_length())
     return Mechanism(
         "Bolot et al. window",
         SOURCE,
         decay,
-        n,
         np.sqrt(node_counts(w, n)),
         float(record_nodes(w, n)) ** (1.0 / p),
         kept(w, n),

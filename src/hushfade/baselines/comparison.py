@@ -51,6 +51,11 @@ class Row:
         return float(np.sqrt(np.mean(self.errors**2)))
 
     @property
+    def privacy(self) -> str:
+        """What it promises."""
+        return "epsilon" if self.pure else "epsilon, delta"
+
+    @property
     def notes(self) -> str:
         """What else to know, in words."""
         late = "needs the whole stream" if self.pure else "online with noise drawn ahead"
@@ -191,33 +196,15 @@ def _own(name: str, made: Plan, n: int, least: float) -> Row:
 
 
 def _row(rival: Mechanism, guarantee: Guarantee, change: float, least: float) -> Row:
+    name = rival.name + (", Laplace noise" if rival.pure else "")
     errors = rival.stddevs(guarantee, change)
+    cost = rival.memory, rival.work
     ratio = float(np.max(errors)) / least
-    return Row(
-        rival.name + (", Laplace noise" if rival.pure else ""),
-        rival.source,
-        rival.pure,
-        errors,
-        ratio,
-        rival.memory,
-        rival.work,
-        rival.bias,
-        rival.online,
-    )
+    return Row(name, rival.source, rival.pure, errors, ratio, *cost, rival.bias, rival.online)
 
 
 def _cells(row: Row) -> tuple[Any, ...]:
-    promise = "epsilon" if row.pure else "epsilon, delta"
-    return (
-        row.method,
-        promise,
-        row.max_error,
-        row.rms_error,
-        row.ratio,
-        row.memory,
-        row.work,
-        row.notes,
-    )
+    return tuple(getattr(row, name) for name in _COLUMNS)
 
 
 def _shown(row: Row) -> tuple[str, ...]:

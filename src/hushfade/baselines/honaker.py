@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushfade import check
 from hushfade.baselines.binary_tree import most_bits, node_norm
+from hushfade.baselines.independent_noise import Cost, weights
 from hushfade.baselines.mechanism import Matrices, Mechanism, Noise
 from hushfade.check import Column, Matrix, Signed
 from hushfade.decay import Decay, Exponential, NoDecay
-from hushfade.errors import InvalidType
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -47,7 +46,7 @@ def honaker_online(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> 
     >>> (honaker_online(NoDecay(), 4).errors ** 2).round(6)  # 1, 2/3, 2/3 + 1, 4/7
     array([1.      , 0.666667, 1.666667, 0.571429])
     """
-    f = _weights(decay, horizon)
+    f = weights(decay, horizon)
     n = len(f)
     steps = np.arange(1, n + 1)
     square = np.zeros(n)
@@ -65,26 +64,23 @@ def honaker_online(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> 
             t = _with_bit(steps, h)
             lags = (t & ((1 << h) - 1))[:, None] + np.arange((1 << h) - 1, -1, -1)
             first = t >> (h + 1) << (h + 1)
-            for level, weights in enumerate(_node_weights(f[lags])):
-                place = starts[level] + (first >> level)[:, None] + np.arange(weights.shape[1])
-                rows.append(np.repeat(t - 1, weights.shape[1]))
+            for level, row in enumerate(_node_weights(f[lags])):
+                place = starts[level] + (first >> level)[:, None] + np.arange(row.shape[1])
+                rows.append(np.repeat(t - 1, row.shape[1]))
                 columns.append(place.ravel())
-                values.append(weights.ravel())
+                values.append(row.ravel())
         where = (np.concatenate(rows), np.concatenate(columns))
         L = coo_array((np.concatenate(values), where), shape=(n, starts[-1])).tocsr()
         L.eliminate_zeros()
         return L, _dyadic_sums(n, n)
 
-    memory, work = _online_cost(decay, f)
     return Mechanism(
         "Honaker online",
         "Honaker 2015",
         decay,
-        n,
         np.sqrt(square),
         node_norm(n.bit_length(), noise),
-        memory,
-        work,
+        *_online_cost(decay, f),
         matrices,
         noise,
     )
@@ -104,7 +100,7 @@ def honaker_full(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
     >>> (honaker_full(NoDecay(), 2).errors ** 2).round(6)  # 1²/(2·3) + 1²/2, then 2²/(2·3)
     array([0.666667, 0.666667])
     """
-    f = _weights(decay, horizon)
+    f = weights(decay, horizon)
     n = len(f)
     height = (n - 1).bit_length()
     N = 1 << height
@@ -135,7 +131,6 @@ def honaker_full(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
         "Honaker full",
         "Honaker 2015",
         decay,
-        n,
         np.sqrt(square),
         node_norm(N.bit_length(), noise),
         2 * N - 1,
@@ -200,12 +195,6 @@ def _with_bit(steps: Signed, h: int) -> Signed:
     return np.asarray(steps[steps >> h & 1 == 1])
 
 
-def _weights(decay: Decay, horizon: int) -> Column:
-    if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
-    return decay.weights(check.count(horizon=horizon))
-
-
 def _reach(f: Column) -> int:
     return int(np.flatnonzero(f)[-1]) + 1
 
@@ -220,14 +209,14 @@ def _answer_work(decay: Decay, f: Column) -> float:
     return 2.0 * float(np.mean(reached)) - 1.0
 
 
-def _online_cost(decay: Decay, f: Column) -> tuple[int, float]:
+def _online_cost(decay: Decay, f: Column) -> Cost:
     """Numbers kept and operations a step of `honaker_online`."""
     n, bits = len(f), most_bits(len(f))
     merges = 1.0 - n.bit_count() / n  # nodes above the leaves, a step
     # the running sum; its noise from the stack of blocks; a merge of one block's noise, or two
     if isinstance(decay, NoDecay):
-        return 1 + bits, 1.0 + 2.0 + 4.0 * merges
+        return Cost(1 + bits, 1.0 + 2.0 + 4.0 * merges)
     if isinstance(decay, Exponential):
-        return 1 + 2 * bits, 2.0 + 3.0 + 8.0 * merges
+        return Cost(1 + 2 * bits, 2.0 + 3.0 + 8.0 * merges)
     moved = sum((n >> h) * min(1 << h, _reach(f)) for h in range(1, n.bit_length())) / n
-    return _reach(f) + bits, 1.0 + 5.0 * merges + moved + _answer_work(decay, f)
+    return Cost(_reach(f) + bits, 1.0 + 5.0 * merges + moved + _answer_work(decay, f))

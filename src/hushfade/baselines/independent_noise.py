@@ -11,16 +11,18 @@ root among them, has less error at the last step than noise on the input.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hushfade import check
-from hushfade.baselines.mechanism import Matrices, Mechanism, Noise
+from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decay import Decay, checked_weights
 from hushfade.errors import InvalidType
 from hushfade.factors import factorization
+from hushfade.factors.factorization import Factorization
 from hushfade.public.recursion import recursion
 
 if TYPE_CHECKING:
@@ -47,23 +49,8 @@ def output_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
     2.0
     """
     f = weights(decay, horizon)
-    n = len(f)
-
-    def matrices() -> Matrices:
-        return lower_toeplitz(np.eye(1, n)[0]), lower_toeplitz(f)
-
-    return Mechanism(
-        "output noise",
-        "Dwork, McSherry, Nissim, Smith 2006",
-        decay,
-        n,
-        np.ones(n),
-        float(np.linalg.norm(f, 1 if noise == "laplace" else 2)),
-        *_noisy_sum(decay, n),
-        matrices,
-        noise,
-        pair=None if noise == "laplace" else lambda: factorization.from_right(decay, f, n),
-    )
+    name, source = "output noise", "Dwork, McSherry, Nissim, Smith 2006"
+    return from_columns(name, source, decay, _identity(f), f, _noisy_sum(decay, f), noise)
 
 
 def input_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
@@ -82,23 +69,8 @@ def input_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mec
     2.828427
     """
     f = weights(decay, horizon)
-    n = len(f)
-
-    def matrices() -> Matrices:
-        return lower_toeplitz(f), lower_toeplitz(np.eye(1, n)[0])
-
-    return Mechanism(
-        "input noise",
-        "Dwork, McSherry, Nissim, Smith 2006",
-        decay,
-        n,
-        np.sqrt(np.cumsum(f * f)),
-        1.0,
-        *_noisy_sum(decay, n),
-        matrices,
-        noise,
-        pair=None if noise == "laplace" else lambda: factorization.from_right(decay, np.ones(1), n),
-    )
+    name, source = "input noise", "Dwork, McSherry, Nissim, Smith 2006"
+    return from_columns(name, source, decay, f, _identity(f), _noisy_sum(decay, f), noise)
 
 
 def one_shot(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
@@ -117,22 +89,46 @@ def one_shot(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechan
     array([2.828427, 2.828427, 2.828427, 2.828427])
     """
     f = weights(decay, horizon)
-    n = len(f)
+    return replace(
+        output_noise(decay, horizon, noise=noise),
+        name="one-shot releases",
+        source="Dwork, Kenthapadi, McSherry, Mironov, Naor 2006",
+        sensitivity=float(np.max(np.abs(f))),
+        releases=int(np.count_nonzero(f)),
+        pair=None,
+    )
+
+
+def from_columns(
+    name: str,
+    source: str,
+    decay: Decay,
+    left: Column,
+    right: Column,
+    cost: Cost,
+    noise: Noise = "gaussian",
+) -> Mechanism:
+    """The mechanism of the lower triangular Toeplitz matrices with these first columns.
+
+    ‖L_t‖² = Σ_{k≤t} l_k²,  ‖R‖₁→p = ‖r‖_p.  With Gaussian noise a plan can release it.
+    """
 
     def matrices() -> Matrices:
-        return lower_toeplitz(np.eye(1, n)[0]), lower_toeplitz(f)
+        return lower_toeplitz(left), lower_toeplitz(right)
+
+    def pair() -> Factorization:
+        return factorization.from_right(decay, right, len(right))
 
     return Mechanism(
-        "one-shot releases",
-        "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006",
+        name,
+        source,
         decay,
-        n,
-        np.ones(n),
-        float(np.max(np.abs(f))),
-        *_noisy_sum(decay, n),
+        np.sqrt(np.cumsum(left * left)),
+        float(np.linalg.norm(right, norm_order(noise))),
+        *cost,
         matrices,
         noise,
-        releases=int(np.count_nonzero(f)),
+        pair=pair if noise == "gaussian" else None,
     )
 
 
@@ -184,11 +180,14 @@ def lower_toeplitz(column: Column) -> csr_array:
 
 def weights(decay: Decay, horizon: int) -> Column:
     """f_0, ..., f_{T-1}, of a decay and a horizon that are checked."""
-    if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
-    return decay.weights(check.count(horizon=horizon))
+    return checked_weights(decay, check.count(horizon=horizon))
 
 
-def _noisy_sum(decay: Decay, n: int) -> Cost:
-    memory, work = sum_cost(decay, n)
+def _identity(f: Column) -> Column:
+    """The first column of the identity matrix, as long as f."""
+    return np.asarray(np.eye(1, len(f))[0])
+
+
+def _noisy_sum(decay: Decay, f: Column) -> Cost:
+    memory, work = sum_cost(decay, len(f))
     return Cost(memory, work + 1.0)

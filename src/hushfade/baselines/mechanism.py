@@ -42,7 +42,7 @@ def norm_order(noise: Noise) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """A linear mechanism for `horizon` steps of a decay.
+    """A linear mechanism for some steps of a decay.
 
     Guarantee: with Gaussian noise (epsilon, delta), with Laplace noise epsilon alone, for streams
     that differ by at most `change` in one step's total; `releases` > 1 means that so many
@@ -52,7 +52,6 @@ class Mechanism:
     name: str
     source: str  # author and year
     decay: Decay
-    horizon: int
     errors: Column = field(repr=False)  # ‖L_t‖ at each step: the deviation for noise of variance 1
     sensitivity: float  # ‖R‖₁→₂ with Gaussian noise, ‖R‖₁→₁ with Laplace noise
     memory: int  # numbers kept between steps
@@ -66,8 +65,11 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         norm_order(self.noise)  # refuses other noise
-        if len(self.errors) != self.horizon:
-            raise InvalidValue("errors must be one a step", got=len(self.errors))
+
+    @property
+    def horizon(self) -> int:
+        """The number of steps."""
+        return len(self.errors)
 
     @property
     def pure(self) -> bool:
@@ -119,10 +121,9 @@ class Mechanism:
 
 
 def from_pair(
-    pair: Factorization, horizon: int, *, name: str, source: str, memory: int, work: float
+    pair: Factorization, n: int, *, name: str, source: str, memory: int, work: float
 ) -> Mechanism:
-    """The mechanism of a factor pair."""
-    n = check.count(horizon=horizon)
+    """The mechanism of a factor pair for n steps."""
 
     def matrices() -> Matrices:
         from scipy.sparse import csr_array
@@ -134,7 +135,6 @@ def from_pair(
         name,
         source,
         pair.decay,
-        n,
         pair.errors(n),
         pair.sensitivity(n).value,
         memory,

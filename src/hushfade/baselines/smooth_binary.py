@@ -68,7 +68,6 @@ def smooth_binary(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> M
         "smooth binary",
         "Andersson & Pagh 2023",
         decay,
-        n,
         np.full(n, math.sqrt(half)),
         node_norm(half, noise),
         1 + half,

@@ -17,7 +17,13 @@ import math
 import numpy as np
 
 from hushfade import check
-from hushfade.baselines.independent_noise import Cost, lower_toeplitz, sum_cost, weights
+from hushfade.baselines.independent_noise import (
+    Cost,
+    from_columns,
+    lower_toeplitz,
+    sum_cost,
+    weights,
+)
 from hushfade.baselines.mechanism import Matrices, Mechanism, from_pair
 from hushfade.check import Column
 from hushfade.decay import Decay
@@ -28,6 +34,7 @@ from hushfade.numerics import power_series
 from hushfade.theory import dense_pair, optimum
 from hushfade.theory.dense_pair import DenseFactorization
 
+_PAPER = "Henzinger, Upadhyay, Upadhyay"
 LONGEST = 8192  # steps of the column-normalized root, whose errors cost O(T² log T)
 
 
@@ -45,9 +52,8 @@ def square_root(decay: Decay, horizon: int) -> Mechanism:
     """
     n = len(weights(decay, horizon))
     memory, work = _drawn_ahead(decay, n)
-    source = "Henzinger, Upadhyay, Upadhyay"
     pair = factorization.square_root(decay)
-    return from_pair(pair, n, name="square root", source=source, memory=memory, work=work)
+    return from_pair(pair, n, name="square root", source=_PAPER, memory=memory, work=work)
 
 
 def square_root_laplace(decay: Decay, horizon: int) -> Mechanism:
@@ -62,23 +68,9 @@ def square_root_laplace(decay: Decay, horizon: int) -> Mechanism:
     >>> round(square_root_laplace(NoDecay(), 2).error_factor, 6)  # √2 · 3/2 · √(5/4), not √2 · √2
     2.371708
     """
-    f = weights(decay, horizon)
-    a = power_series.square_root(f)
-
-    def matrices() -> Matrices:
-        return lower_toeplitz(a), lower_toeplitz(a)
-
-    return Mechanism(
-        "square root",
-        "Henzinger, Upadhyay, Upadhyay",
-        decay,
-        len(f),
-        np.sqrt(np.cumsum(a * a)),
-        float(np.sum(np.abs(a))),
-        *_drawn_ahead(decay, len(f)),
-        matrices,
-        "laplace",
-    )
+    a = power_series.square_root(weights(decay, horizon))
+    cost = _drawn_ahead(decay, len(a))
+    return from_columns("square root", _PAPER, decay, a, a, cost, "laplace")
 
 
 def normalized_root(decay: Decay, horizon: int) -> Mechanism:
@@ -129,7 +121,6 @@ def column_normalized_root(decay: Decay, horizon: int) -> Mechanism:
         "column-normalized square root",
         "Henzinger, Kalinin, Upadhyay 2025",
         decay,
-        n,
         _column_normalized_errors(f, c, d),
         1.0,
         memory,
@@ -205,7 +196,6 @@ def from_dense(pair: DenseFactorization, *, name: str, source: str) -> Mechanism
         name,
         source,
         pair.decay,
-        n,
         pair.errors(n),
         pair.sensitivity().value,
         memory + n,

@@ -17,10 +17,8 @@ import numpy as np
 
 from hushfade import check
 from hushfade.baselines.mechanism import Matrices, Mechanism
-from hushfade.decay import Decay, NoDecay, SlidingWindow
-from hushfade.errors import InvalidType
-from hushfade.factors import factorization
-from hushfade.numerics import fft_products
+from hushfade.decay import Decay, SlidingWindow, of_kind
+from hushfade.theory import families
 
 
 def window_blocks(decay: Decay, horizon: int) -> Mechanism:
@@ -40,15 +38,10 @@ def window_blocks(decay: Decay, horizon: int) -> Mechanism:
     >>> round(window_blocks(SlidingWindow(length=16), 64).error_factor, 3)
     2.891
     """
-    if not isinstance(decay, SlidingWindow):
-        raise InvalidType("decay must be a SlidingWindow", got=type(decay).__name__)
     n = check.count(horizon=horizon)
-    w = min(decay.length, n)
-    r = factorization.square_root(NoDecay()).right(w)
-    energy = np.cumsum(r * r)
-    # ‖ℓ_w - ℓ_j‖² = S + ‖ℓ_j‖² - 2 Σ_m r_m r_{m+w-j}
-    overlap = fft_products.plain_product(r[::-1], r, slice(0, w))
-    variances = np.resize(energy[-1] + 2.0 * (energy - overlap), n)
+    w = min(of_kind(decay, SlidingWindow).length, n)
+    r, energy, later = families.block_rows(w)
+    variances = np.resize(later, n)
     variances[:w] = energy
 
     def matrices() -> Matrices:
@@ -64,7 +57,6 @@ def window_blocks(decay: Decay, horizon: int) -> Mechanism:
         "window blocks",
         "Henzinger, Upadhyay, Upadhyay, Theorem 7, mended",
         decay,
-        n,
         np.sqrt(variances),
         math.sqrt(float(energy[-1])),
         2 * (w - 1) + (w if n > w else 0),

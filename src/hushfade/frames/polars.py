@@ -6,7 +6,6 @@ on every engine, and with a declared type it runs nothing to learn a schema.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from threading import Lock
 from typing import Any, Unpack
 
@@ -17,14 +16,12 @@ from hushfade.errors import InvalidType, Refused
 from hushfade.frames.events import EventsArguments, released_events
 from hushfade.frames.request import (
     Column,
+    ColumnReleases,
+    KeyedReleases,
     Published,
     Request,
     check_kind,
-    declared,
-    of_records,
-    of_totals,
 )
-from hushfade.frames.settings import Arguments, TotalsArguments
 
 _NUMBERS = frozenset(
     f"{kind}{bits}" for kind in ("Int", "UInt", "Float") for bits in (8, 16, 32, 64)
@@ -50,7 +47,7 @@ def of_arrow(data: Any) -> pl.Series:
     return pl.Series(data)
 
 
-class ExprReleases:
+class ExprReleases(ColumnReleases[pl.Expr]):
     """`expr.hushfade`: a struct of value and stddev at every row, under the expression's name.
 
     In `over` and in `group_by(...).agg` each group is a stream of its own, from step 1 on.  Every
@@ -66,15 +63,7 @@ class ExprReleases:
     def __init__(self, expr: pl.Expr) -> None:
         self._expr = expr
 
-    def release(self, **arguments: Unpack[Arguments]) -> pl.Expr:
-        """Each row is a step with one record; see hushfade.frames.release."""
-        return self._mapped(of_records(arguments))
-
-    def release_totals(self, **arguments: Unpack[TotalsArguments]) -> pl.Expr:
-        """Each row is a step's total; see hushfade.frames.release_totals."""
-        return self._mapped(of_totals(arguments))
-
-    def _mapped(self, request: Request) -> pl.Expr:
+    def _released(self, request: Request) -> pl.Expr:
         fresh = request.noise is None or isinstance(request.noise, FreshNoise)
         once = None if fresh else Lock()  # Polars runs groups in several threads
 
@@ -89,52 +78,23 @@ class ExprReleases:
         return self._expr.map_batches(struct, return_dtype=pl.Struct(_SCHEMA))
 
 
-class SeriesReleases:
+class SeriesReleases(ColumnReleases[pl.DataFrame]):
     """`series.hushfade`: a private decayed sum of the Series, at every row."""
 
     def __init__(self, series: pl.Series) -> None:
         self._series = series
 
-    def release(self, **arguments: Unpack[Arguments]) -> pl.DataFrame:
-        """A DataFrame of value and stddev; see hushfade.frames.release."""
-        return _framed(of_records(arguments).run(column(self._series)))
-
-    def release_totals(self, **arguments: Unpack[TotalsArguments]) -> pl.DataFrame:
-        """The same where each row is a step's total; see hushfade.frames.release_totals."""
-        return _framed(of_totals(arguments).run(column(self._series)))
+    def _released(self, request: Request) -> pl.DataFrame:
+        return _framed(request.run(column(self._series)))
 
 
-class FrameReleases:
-    """`frame.hushfade`: private decayed sums of a column, for every declared key.
-
-    See hushfade.frames for what keys mean.  Without `key` it is the column's own release.
-    """
+class FrameReleases(KeyedReleases[pl.DataFrame]):
+    """`frame.hushfade`: private decayed sums of a column, for every declared key."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self._frame = frame
 
-    def release(
-        self,
-        *,
-        value: str,
-        key: str | None = None,
-        keys: Iterable[str] | None = None,
-        **arguments: Unpack[Arguments],
-    ) -> pl.DataFrame:
-        """A DataFrame of step, the key, value and stddev, for rows that hold one record each."""
-        request = of_records(arguments, declared(key, keys))
-        return _of_frame(self._frame, request, value, key)
-
-    def release_totals(
-        self,
-        *,
-        value: str,
-        key: str | None = None,
-        keys: Iterable[str] | None = None,
-        **arguments: Unpack[TotalsArguments],
-    ) -> pl.DataFrame:
-        """The same for rows that hold the total of a step and key each."""
-        request = of_totals(arguments, declared(key, keys))
+    def _released(self, request: Request, value: str, key: str | None) -> pl.DataFrame:
         return _of_frame(self._frame, request, value, key)
 
     def release_events(self, *, time: str, **arguments: Unpack[EventsArguments]) -> pl.DataFrame:
@@ -144,7 +104,7 @@ class FrameReleases:
         return pl.DataFrame(released_events(named, pl.Series.to_arrow, time, arguments))
 
 
-class LazyReleases:
+class LazyReleases(KeyedReleases[pl.LazyFrame]):
     """`lazy.hushfade`: what a DataFrame's namespace gives, whenever the query runs.
 
     The frame comes whole, so noise that can be drawn again is right here: with KeyedNoise each run
@@ -155,29 +115,7 @@ class LazyReleases:
     def __init__(self, frame: pl.LazyFrame) -> None:
         self._frame = frame
 
-    def release(
-        self,
-        *,
-        value: str,
-        key: str | None = None,
-        keys: Iterable[str] | None = None,
-        **arguments: Unpack[Arguments],
-    ) -> pl.LazyFrame:
-        """A LazyFrame of step, the key, value and stddev, for rows that hold one record each."""
-        return self._mapped(of_records(arguments, declared(key, keys)), value, key)
-
-    def release_totals(
-        self,
-        *,
-        value: str,
-        key: str | None = None,
-        keys: Iterable[str] | None = None,
-        **arguments: Unpack[TotalsArguments],
-    ) -> pl.LazyFrame:
-        """The same for rows that hold the total of a step and key each."""
-        return self._mapped(of_totals(arguments, declared(key, keys)), value, key)
-
-    def _mapped(self, request: Request, value: str, key: str | None) -> pl.LazyFrame:
+    def _released(self, request: Request, value: str, key: str | None) -> pl.LazyFrame:
         return self._frame.map_batches(
             lambda frame: _of_frame(frame, request, value, key),
             predicate_pushdown=False,  # what comes after the release must not choose its rows

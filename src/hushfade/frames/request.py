@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.settings import Arguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
 from hushfade.private import declared_totals, real_numbers
+
+Made = TypeVar("Made")
 
 _BESIDE = ("step", "value", "stddev")  # the columns beside the key's
 
@@ -77,6 +79,59 @@ class Request:
             return Published(np.empty(units.shape), np.empty(0), self.plan.keys)
         value = self.plan.start(self.noise).run_units(units)
         return Published(value, self.plan.stddevs(len(units)), self.plan.keys)
+
+
+class ColumnReleases(Generic[Made]):
+    """The methods of a column's namespace `hushfade`; a library states how a request is run."""
+
+    def release(self, **arguments: Unpack[Arguments]) -> Made:
+        """value and stddev for every row, which is a step with one record.
+
+        See hushfade.frames.release.
+        """
+        return self._released(of_records(arguments))
+
+    def release_totals(self, **arguments: Unpack[TotalsArguments]) -> Made:
+        """value and stddev for every row, which is the total of a step.
+
+        See hushfade.frames.release_totals.
+        """
+        return self._released(of_totals(arguments))
+
+    def _released(self, request: Request) -> Made:
+        raise NotImplementedError
+
+
+class KeyedReleases(Generic[Made]):
+    """The methods of a frame's namespace `hushfade`: sums of a column, for every declared key.
+
+    See hushfade.frames for what keys mean.  Without `key` it is the column's own release.
+    """
+
+    def release(
+        self,
+        *,
+        value: str,
+        key: str | None = None,
+        keys: Iterable[str] | None = None,
+        **arguments: Unpack[Arguments],
+    ) -> Made:
+        """Columns step, the key, value and stddev, for rows that hold one record each."""
+        return self._released(of_records(arguments, declared(key, keys)), value, key)
+
+    def release_totals(
+        self,
+        *,
+        value: str,
+        key: str | None = None,
+        keys: Iterable[str] | None = None,
+        **arguments: Unpack[TotalsArguments],
+    ) -> Made:
+        """Columns step, the key, value and stddev, for rows that hold the total of a step."""
+        return self._released(of_totals(arguments, declared(key, keys)), value, key)
+
+    def _released(self, request: Request, value: str, key: str | None) -> Made:
+        raise NotImplementedError
 
 
 def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Request:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,15 +15,7 @@ from hushfade.factors.exponentials import CompactTaps
 from hushfade.numerics import power_series
 from hushfade.paper.bolot import mean_square
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import (
-    Block,
-    Cell,
-    Claim,
-    Extent,
-    Prose,
-    Table,
-    holds,
-)
+from hushfade.paper.document import Blocks, Cell, Claim, Extent, Prose, Table, holds
 from hushfade.paper.limit import QUICK, bracket
 from hushfade.privacy.guarantee import mu_of
 from hushfade.theory import certificates
@@ -34,7 +25,7 @@ DENSE = 4096  # steps up to which the column-normalized root is tried
 SIGNS = 2048  # coefficients whose signs are decided
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield from _normalized(extent)
     yield from _since(extent)
@@ -44,7 +35,7 @@ def blocks(extent: Extent) -> Iterator[Block]:
     yield from _gaussian()
 
 
-def _normalized(extent: Extent) -> Iterator[Block]:
+def _normalized(extent: Extent) -> Blocks:
     n = extent.exact
     rows, gains, rest = [], [], []
     for name, decay in DECAYS.items():
@@ -68,8 +59,7 @@ def _normalized(extent: Extent) -> Iterator[Block]:
         tuple(rows),
         digits=5,
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "the normalized √g is never worse than √g",
         "√g over normalized ≥ 1",
         f"{min(gains):.6f} to {max(gains):.4f}; at most {max(rest):.4f} of γ2",
@@ -77,7 +67,7 @@ def _normalized(extent: Extent) -> Iterator[Block]:
     )
 
 
-def _since(extent: Extent) -> Iterator[Block]:
+def _since(extent: Extent) -> Blocks:
     makers = {
         "normalized": normalized_root,
         "column-normalized": column_normalized_root,
@@ -110,8 +100,7 @@ def _since(extent: Extent) -> Iterator[Block]:
     )
     counting = [row for row in rows if row[0] == "counting"]
     found = {x: [row[3] for row in counting if row[2] == x] for x in makers}
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "for counting all three have a smaller largest error than √g, at T = "
         + ", ".join(map(str, steps)),
         "ratios < 1",
@@ -119,8 +108,7 @@ def _since(extent: Extent) -> Iterator[Block]:
         holds(all(row[3] < 1.0 for row in counting)),
     )
     last = [row[3] for row in rows if row[0] in names[1:3] and row[1] == steps[-1]]
-    yield Claim(
-        "ours",
+    yield Claim.new(
         f"for α = 1.01 and power 1 they gain less than 0.1 % at T = {steps[-1]}",
         "ratios > 0.999",
         f"{min(last):.7f} at least",
@@ -128,7 +116,7 @@ def _since(extent: Extent) -> Iterator[Block]:
     )
 
 
-def _endless(extent: Extent) -> Iterator[Block]:
+def _endless(extent: Extent) -> Blocks:
     beta, counting, rows = 0.6, NoDecay(), []
     pair = factorization.unbounded_counting(beta)
     noise = pair.sensitivity().value
@@ -154,8 +142,7 @@ def _endless(extent: Extent) -> Iterator[Block]:
         tuple(rows),
         digits=5,
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "counting for ever has about twice the error of counting with a known horizon",
         "ratio between 1.5 and 3",
         f"{min(ratios):.3f} to {max(ratios):.3f}",
@@ -163,7 +150,7 @@ def _endless(extent: Extent) -> Iterator[Block]:
     )
 
 
-def _class_f() -> Iterator[Block]:
+def _class_f() -> Blocks:
     others = {f"power {c:.4g}": PowerLaw(c) for c in (1.5, math.pi)}
     rows: list[tuple[str, bool, float, float, str]] = []
     sure = True
@@ -191,8 +178,7 @@ def _class_f() -> Iterator[Block]:
         tuple(rows),
         digits=4,
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "every log-convex f is in F: 1/g has no positive coefficient but the first, √g no "
         "negative one",
         f"{len(listed)} decays, among them powers that are not whole",
@@ -202,7 +188,7 @@ def _class_f() -> Iterator[Block]:
     )
 
 
-def _compact(extent: Extent) -> Iterator[Block]:
+def _compact(extent: Extent) -> Blocks:
     n, lost = extent.horizon, 0.0
     rows: list[tuple[Cell, ...]] = []
     names = "counting", "exponential, α = 1.01", "power 0.25", "power 0.5", "power 1"
@@ -230,8 +216,7 @@ def _compact(extent: Extent) -> Iterator[Block]:
         tuple(rows),
         digits=2,
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         f"eight numbers hold the mechanism to 0.1 % of √g's error at T = {n}",
         "loss ≤ 0.001",
         f"{lost:.2g} at most",
@@ -239,7 +224,7 @@ def _compact(extent: Extent) -> Iterator[Block]:
     )
 
 
-def _gaussian() -> Iterator[Block]:
+def _gaussian() -> Blocks:
     epsilons, rows = (0.01, 0.1, 0.5, 0.99), []
     for delta in (1e-3, 1e-6, 1e-9, 1e-12):
         classical = math.sqrt(2.0 * math.log(1.25 / delta))
@@ -257,8 +242,7 @@ def _gaussian() -> Iterator[Block]:
         tuple(rows),
         digits=4,
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "the classical multiplier is never the least one",
         "ratio > 1",
         f"{min(ratios):.3f} to {max(ratios):.3f}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hushfade.baselines.mechanism import Mechanism
 from hushfade.baselines.square_roots import square_root
 from hushfade.decay import Exponential, PowerLaw
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import Block, Claim, Extent, Prose, Table, holds
+from hushfade.paper.document import Blocks, Claim, Extent, Prose, Table, holds
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.theory import accuracy, bounds, families, gamma2
 
@@ -22,7 +22,7 @@ ROOT = "square root"
 GUARANTEE = Guarantee(epsilon=1.0, delta=1e-6)
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The Gaussian mechanism for every decay, and Bolot et al. for power laws and exponentials."""
     yield Prose(_GAUSSIAN)
     yield from _gaussian(extent)
@@ -52,7 +52,7 @@ def mean_square(mechanism: Mechanism) -> float:
     return mechanism.sensitivity**2 * float(np.mean(mechanism.errors**2))
 
 
-def _gaussian(extent: Extent) -> Iterator[Block]:
+def _gaussian(extent: Extent) -> Blocks:
     T = extent.horizon
     rows = []
     for name, decay in DECAYS.items():
@@ -111,7 +111,7 @@ def _gaussian(extent: Extent) -> Iterator[Block]:
     )
 
 
-def _bolot(extent: Extent) -> Iterator[Block]:
+def _bolot(extent: Extent) -> Blocks:
     T = 1 << (14 if extent.full else 10)
     yield from _sensitivities(extent, T)
     rows = []
@@ -132,8 +132,7 @@ def _bolot(extent: Extent) -> Iterator[Block]:
         tuple(rows),
         digits=4,
     )  # fmt: skip
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "on the all-zero stream the square root's additive error is below that of our reading of "
         "Bolot et al. for β ≤ 0.9, not as β → 1, where the rival forgets the past; c = 1, 2, 3",
         "below for β = 0.01, 0.1, 0.5, 0.9; above for β = 1 - 10^-6",
@@ -144,8 +143,7 @@ def _bolot(extent: Extent) -> Iterator[Block]:
         ),
         holds(all(row[6] < row[1] < min(row[2:6]) for row in rows)),
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "with bias and noise together, at the best β, ε = 1 and totals in [0, 1], the square root "
         "is better for c = 1; for c = 2 and 3 it is worse by up to 0.8 %, as β → 1, where the "
         "rival publishes only the newest step",
@@ -155,8 +153,7 @@ def _bolot(extent: Extent) -> Iterator[Block]:
     )
     n = min(T, 1 << 12)
     missing, *_, ratio = _with_bias(PowerLaw(1), n, Guarantee(epsilon=0.1, delta=1e-6))
-    yield Claim(
-        "ours",
+    yield Claim.new(
         f"with more noise forgetting pays for c = 1 too: ε = 0.1, T = {n}",
         "ratio < 1",
         f"{ratio:.4f} at 1 - β = {missing:.1g}",
@@ -193,7 +190,7 @@ def _uniform() -> Claim:
     )
 
 
-def _sensitivities(extent: Extent, T: int) -> Iterator[Claim]:
+def _sensitivities(extent: Extent, T: int) -> Blocks:
     decays = {c: PowerLaw(c) for c in (1, 2, 3)}
     theirs = {c: accuracy.least_bolot_sensitivity(float(c)).value for c in decays}
     yield Claim(
@@ -239,7 +236,7 @@ def _sensitivities(extent: Extent, T: int) -> Iterator[Claim]:
     )
 
 
-def _bolot_exponential(T: int) -> Iterator[Block]:
+def _bolot_exponential(T: int) -> Blocks:
     steep = square_root(Exponential(alpha=2), T).error_factor
     rows = []
     for alpha in (1.0001, 1.001, 1.01, 1.1, 1.25, 1.49):
@@ -272,9 +269,9 @@ def _bolot_exponential(T: int) -> Iterator[Block]:
         f"for α in (1, 3/2) the square root improves both errors by a constant, T = {T}",
         "ratios > 1",
         f"α = {', '.join(f'{row[0]:g}' for row in trees)}: largest "
-        f"{_range([row[4] for row in trees])}, mean square {_range([row[5] for row in trees])}; "
-        f"where it is input noise {_range([row[4] for row in rows if row[-1]])} and "
-        f"{_range([row[5] for row in rows if row[-1]])}",
+        f"{spread([row[4] for row in trees])}, mean square {spread([row[5] for row in trees])}; "
+        f"where it is input noise {spread([row[4] for row in rows if row[-1]])} and "
+        f"{spread([row[5] for row in rows if row[-1]])}",
         holds(all(row[4] > 1.0 and row[5] > 1.0 for row in rows)),
     )
 
@@ -283,5 +280,6 @@ def _joined(values: Iterable[float]) -> str:
     return ", ".join(f"{value:.4f}" for value in values)
 
 
-def _range(values: Sequence[float]) -> str:
+def spread(values: Sequence[float]) -> str:
+    """The least and the largest, to three decimals."""
     return f"{min(values):.3f} to {max(values):.3f}"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from hushfade.decay import NoDecay, PowerLaw
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import certificates, gamma2, gamma2_limit, gamma_f
 from hushfade.theory.bound_values import Bracket
 from hushfade.theory.bounds import root, two_steps
@@ -36,7 +35,7 @@ class Point:
     frobenius: Bracket | None
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     points = [_point(name, T, extent) for T in _steps(extent) for name in DECAYS]
     yield Prose(
@@ -55,8 +54,7 @@ def blocks(extent: Extent) -> Iterator[Block]:
 
 
 def _steps(extent: Extent) -> list[int]:
-    fours = [4**k for k in range(1, 20) if 4**k <= extent.horizon]
-    return sorted({2, extent.exact, *fours})
+    return sorted({2, extent.exact, *extent.powers(4)})
 
 
 def _point(name: str, T: int, extent: Extent) -> Point:
@@ -73,7 +71,7 @@ def _point(name: str, T: int, extent: Extent) -> Point:
     return Point(name, T, two_steps(decay, T).value, below, above, squares, frobenius)
 
 
-def _operator_norm() -> Iterator[Block]:
+def _operator_norm() -> Blocks:
     L, R = np.eye(2), matrix(np.ones(2))
     x, y = np.array([math.sqrt(0.5), math.sqrt(0.5)]), np.array([0.5, -0.5])  # ‖x‖₂ = ‖y‖₁ = 1
     least = float(np.max(np.abs(L @ x)) * np.linalg.norm(R @ y))
@@ -96,7 +94,7 @@ def _operator_norm() -> Iterator[Block]:
     )
 
 
-def _tables(points: list[Point], extent: Extent) -> Iterator[Block]:
+def _tables(points: list[Point], extent: Extent) -> Blocks:
     exact = [x for x in points if x.steps == extent.exact]
     columns = "decay", "2/√(4-f(2)²)", "γ2 ≥", "γ2 ≤", "Σ a_n²"
     yield Table(
@@ -134,7 +132,7 @@ def _per_step(x: Point) -> tuple[float, float]:
     return x.frobenius.lower / math.sqrt(x.steps), x.frobenius.upper / math.sqrt(x.steps)
 
 
-def _lower(points: list[Point], extent: Extent) -> Iterator[Block]:
+def _lower(points: list[Point], extent: Extent) -> Blocks:
     closest = min((x for x in points if x.steps > 2), key=lambda x: x.lower - x.printed)
     yield Claim(
         "Theorem 2",
@@ -146,8 +144,7 @@ def _lower(points: list[Point], extent: Extent) -> Iterator[Block]:
     )
     narrow = [(gamma2(x, 2, gap=1e-9), two_steps(x, 2).value) for x in DECAYS.values()]
     ends = [abs(end - value) for x, value in narrow for end in (x.lower, x.upper)]
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "2/√(4 - f(2)²) is γ2 at T = 2, exactly: it says nothing of later steps",
         "equal within the bracket",
         f"both ends of the bracket are within {max(ends):.1g} for all {len(narrow)} decays",
@@ -184,8 +181,7 @@ def _lower(points: list[Point], extent: Extent) -> Iterator[Block]:
     )
     yield _trace_norm()
     tight = sum(x.root < 1.001 * x.lower for x in last)
-    yield Claim(
-        "ours",
+    yield Claim.new(
         f"The certified lower bound is within 12 % of Σ a_n², for every decay at T = {far.steps}",
         "≤ 1.12",
         f"{best.root / best.lower:.6g} ({best.name}); within 0.1 % for {tight} of {len(last)}",
@@ -208,7 +204,7 @@ def _trace_norm() -> Claim:
     )
 
 
-def _upper(points: list[Point], extent: Extent) -> Iterator[Block]:
+def _upper(points: list[Point], extent: Extent) -> Blocks:
     closest = min(points, key=lambda x: x.root / x.lower)
     yield Claim(
         "Theorem 2",
@@ -236,8 +232,7 @@ def _upper(points: list[Point], extent: Extent) -> Iterator[Block]:
     slow = SLOW if extent.full else (*SLOW, "window 4096")  # a count at T = 4096
     near = min(share for name, share in shares.items() if name not in slow)
     most = max(x.root / limits[x.name] for x in last)
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "γ2 and Σ a_n² rise to one limit, the mean of |g| over the circle (Bennett 1977)",
         "both at most the limit, and near it",
         f"at T = {last[0].steps} the certified lower bound is {near:.6f} of it at least, but for "
@@ -258,7 +253,7 @@ def _upper(points: list[Point], extent: Extent) -> Iterator[Block]:
     )
 
 
-def _claims_of_the_proof(extent: Extent) -> Iterator[Block]:
+def _claims_of_the_proof(extent: Extent) -> Blocks:
     yield _product("Claim 22", "‖A•Q‖ = 2/√(4 - a²) for |a| < 1", 0.99)
     ones = sum(decay.weights(2)[1] >= 1 for decay in DECAYS.values())
     yield Claim(

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from hushfade.paper import samples
-from hushfade.paper.document import (
-    Block,
-    Claim,
-    Extent,
-    Figure,
-    Line,
-    Panel,
-    Prose,
-    Table,
-    holds,
-    level,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.paper.samples import GUARANTEE, HEAD, Sample
 from hushfade.privacy.guarantee import delta_of, mu_of
 
 ALARM = 1e-7  # chance that a check below fails by bad luck, for all its steps and decays at once
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield from _multipliers()
     yield from _law(samples.known(extent), samples.endless(extent))
 
 
-def _multipliers() -> Iterator[Block]:
+def _multipliers() -> Blocks:
     delta, rows = GUARANTEE.delta, []
     for epsilon in (0.1, 0.5, 1.0):
         tight = 2.0 / mu_of(epsilon, delta)
@@ -102,8 +91,7 @@ def _multipliers() -> Iterator[Block]:
         "σ² Δ² Σ r², as Algorithm 1 has it",
     )
     safe = delta_of(2.0 / rows[1][1], rows[1][0])
-    yield Claim(
-        "ours",
+    yield Claim.new(
         f"the least σ gives exactly δ, and is {rows[1][3]:.2f} times smaller at ε = {rows[1][0]}",
         f"{delta:g}",
         f"{safe:.6g}",
@@ -111,7 +99,7 @@ def _multipliers() -> Iterator[Block]:
     )
 
 
-def _law(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Iterator[Block]:
+def _law(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Blocks:
     from scipy.special import chdtri, ndtri
 
     both = [*known.values(), *endless.values()]
@@ -139,8 +127,7 @@ def _law(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Iterator
         f"{np.min(ratios):.4f} to {np.max(ratios):.4f}",
         holds(bool(low <= np.min(ratios) and np.max(ratios) <= high)),
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "z = L⁻¹ error has the plan's standard deviation at every step, all steps together",
         f"measured over promised within {pooled[0]:.5f} and {pooled[1]:.5f}",
         f"{np.min(noises):.5f} to {np.max(noises):.5f}",
@@ -166,7 +153,7 @@ def _law(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Iterator
         holds(max(scores) <= allowed and max(factors) <= 1e-12),
     )
     t = tuple(float(k) for k in range(1, steps + 1))
-    spread = tuple(np.min(ratios, axis=0)), tuple(np.max(ratios, axis=0))
+    least, most = np.min(ratios, axis=0), np.max(ratios, axis=0)
     yield Figure(
         "calibration-deviations",
         f"Measured over promised standard deviation at each step: all {len(both)} plans, one of "
@@ -175,10 +162,10 @@ def _law(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Iterator
             Panel(
                 f"{n} streams of each plan", "step", "measured / promised",
                 (
-                    Line("counting", t, tuple(ratios[0])),
-                    level("limit", t, high),
-                    level("limit", t, low),
-                    Line("all plans, least to largest", t, spread[0], "band", spread[1]),
+                    line("counting", t, ratios[0]),
+                    line("limit", t, high),
+                    line("limit", t, low),
+                    line("all plans, least to largest", t, least, "band", most),
                 ),
             ),
         ),

@@ -6,7 +6,6 @@ f(n+1) is the weight of age n: `weights(N)[n]`, in the letters of the code f_n.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,8 @@ import numpy as np
 from hushfade.check import Column
 from hushfade.decay import PowerLaw
 from hushfade.numerics import power_series
-from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
+from hushfade.theory.membership import enclosed_root
 
 LAST = 2048  # the paper's last coefficient
 MAGNIFIED = 1024  # where its second figure begins
@@ -46,7 +46,7 @@ class Found:
         return np.asarray(0.5 / ((n + 1.0) ** 2 * math.sqrt(math.pi**2 / 6.0)))
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The numbers printed beside Figures 1 and 2, and what the figures would show."""
     found = [_found(power, max(extent.horizon, LAST)) for power in PRINTED]
     yield Prose(_OPENING)
@@ -84,7 +84,7 @@ draw what they would show then, f(n)²/4, which ends at the printed numbers. The
 draw the gap."""
 
 
-def _claims(one: Found) -> Iterator[Claim]:
+def _claims(one: Found) -> Blocks:
     c, n = one.power, LAST
     printed, gap = PRINTED[c], float(one.gap[n])
     squared = float(one.estimate[n - 1] ** 2)
@@ -97,15 +97,14 @@ def _claims(one: Found) -> Iterator[Claim]:
         holds(math.isclose(gap, printed, rel_tol=0.05)),
         f"the gap is {gap:.4g}; what is printed is f({n})²/4 = {squared!r}",
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         f"c = {c}: the printed number is f({n})²/4, the estimate of a_n² at n = {n - 1}, "
         "to all its digits",
         repr(printed),
         repr(squared),
         holds(math.isclose(squared, printed, rel_tol=1e-15)),
     )
-    slow = _recurrence(2.0 * one.estimate[: n + 1])
+    slow, _ = enclosed_root(2.0 * one.estimate[: n + 1])
     again = float(one.estimate[n] - slow[n])
     yield Claim(
         "Appendix F, corrected",
@@ -152,7 +151,7 @@ def _table(found: list[Found]) -> Table:
     )
 
 
-def _pictures(found: list[Found]) -> Iterator[Figure]:
+def _pictures(found: list[Found]) -> Blocks:
     for number, first in ((1, 2), (2, MAGNIFIED)):
         n = np.arange(first, LAST + 1)
         x = n.astype(np.float64)
@@ -201,14 +200,6 @@ def _early(one: Found) -> float:
     return 100.0 * float(np.sum(squares[:2]) / np.sum(squares))
 
 
-def _recurrence(f: Column) -> Column:
-    """a_n = (f_n - Σ_{0<k<n} a_k a_{n-k})/2, as in Remark 12.  Cost: O(N²)."""
-    a = np.ones(len(f))
-    for n in range(1, len(f)):
-        a[n] = (f[n] - a[1:n] @ a[n - 1 : 0 : -1]) / 2.0
-    return a
-
-
 def _tightness(one: Found) -> Claim:
     n = LAST
     ratio = float(one.estimate[n] / one.a[n])
@@ -228,8 +219,7 @@ def _law(one: Found) -> Claim:
     n = np.array([MAGNIFIED, LAST, len(one.a) - 1])
     off = np.abs(one.asymptotic(n) / one.a[n] - 1.0)
     law = {1: "1/(2n √(ln n + γ))", 2: "f(n+1)/(2√ζ(2))"}[one.power]
-    return Claim(
-        "ours",
+    return Claim.new(
         f"c = {one.power}: a_n is within 2 % of {law} from n = {MAGNIFIED} on, nearer as n grows",
         law,
         ", ".join(f"{100 * x:.2g} % off at n = {i}" for i, x in zip(n, off, strict=True)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,25 +10,14 @@ import numpy as np
 from hushfade.check import Matrix
 from hushfade.decay import Decay, NoDecay
 from hushfade.paper.discrepancy import SMALL
-from hushfade.paper.document import (
-    Block,
-    Claim,
-    Extent,
-    Figure,
-    Line,
-    Panel,
-    Prose,
-    Table,
-    holds,
-    line,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import certificates, completion, families, norms, optimum
 from hushfade.theory.completion import Completion, Witness
 
 RANDOM = 200  # matrices with entries from N(0, 1) against which a maximum is held
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield from _dual(12)
     yield from _completion(48 if extent.full else 16)
@@ -39,7 +27,7 @@ def blocks(extent: Extent) -> Iterator[Block]:
 # Duality and completion ------------------------------------------------------------------------
 
 
-def _dual(steps: int) -> Iterator[Block]:
+def _dual(steps: int) -> Blocks:
     rng = np.random.default_rng(27)
     norm_excess = trace_excess = schur_excess = 0.0
     reached = trace_reached = math.inf
@@ -118,7 +106,7 @@ def _case(decay: Decay, steps: int) -> _Case:
     )
 
 
-def _completion(steps: int) -> Iterator[Block]:
+def _completion(steps: int) -> Blocks:
     found = [_case(decay, steps) for decay in SMALL.values()]
     yield Prose(
         "P(M) is the symmetric matrix with M beside two blocks Q of which only the ones on the "
@@ -171,8 +159,7 @@ def _completion(steps: int) -> Iterator[Block]:
         holds(all(1.0 < x.gamma2 <= x.norm for x in found)),
     )
     longer = [x for x in found if x.divided_norm > 1.0]
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "γ2 decides, not ‖M‖: M_f/γ2 has a completion, though its norm is above 1",
         f"{len(found)} completions, all norms > 1",
         f"{sum(x.completed for x in found)} completions, {len(longer)} norms > 1, "
@@ -202,7 +189,7 @@ def _completion(steps: int) -> Iterator[Block]:
 # Mathias ---------------------------------------------------------------------------------------
 
 
-def _mathias(extent: Extent) -> Iterator[Block]:
+def _mathias(extent: Extent) -> Blocks:
     exact = [1, 2, 3, 4, 6, *(1 << k for k in range(3, extent.exact.bit_length()))]
     far = [1 << k for k in range(extent.exact.bit_length(), extent.horizon.bit_length())]
     counting, rows = NoDecay(), []
@@ -251,7 +238,7 @@ def _mathias(extent: Extent) -> Iterator[Block]:
         f"consistent with every bracket up to T = {rows[-1][0]}",
         holds(bool(np.all(new_low <= high) and np.all(low <= new_high))),
     )
-    log, near = np.log(T) / math.pi, len(exact)
+    log, near, beyond = np.log(T) / math.pi, slice(len(exact)), slice(len(exact), None)
     yield Figure(
         "completion-mathias-difference",
         "γ2 of counting minus ln(T)/π: what is printed lies below.",
@@ -259,13 +246,13 @@ def _mathias(extent: Extent) -> Iterator[Block]:
             Panel(
                 "counting", "T", "bound - ln(T)/π",
                 (
-                    line("γ2", T[:near], (low - log)[:near], "points"),
+                    line("γ2", T[near], (low - log)[near], "points"),
                     line("corrected upper", T, new_high - log),
                     line("corrected lower", T, new_low - log),
                     line("printed upper", T, old_high - log),
                     line("printed lower", T, old_low - log),
-                    Line("γ2, certified", tuple(T[near:]), tuple((low - log)[near:]), "band",
-                         tuple((high - log)[near:])),
+                    line("γ2, certified", T[beyond], (low - log)[beyond], "band",
+                         (high - log)[beyond]),
                 ),
                 x_log=True,
             ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -11,18 +10,7 @@ import numpy as np
 from hushfade.check import Matrix
 from hushfade.decay import Decay, SlidingWindow
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import (
-    Block,
-    Claim,
-    Extent,
-    Figure,
-    Panel,
-    Prose,
-    Table,
-    holds,
-    level,
-    line,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import discrepancy, families, norms, optimum
 
 # at the few steps of a search the report's windows are counts
@@ -32,7 +20,7 @@ SMALL: dict[str, Decay] = {
 }
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield from _definition()
     yield from _searched(11 if extent.full else 8)
@@ -50,7 +38,7 @@ def over_rows(A: Matrix) -> float:
     return max(discrepancy.discrepancy(A[some]).value for some in sets)
 
 
-def _definition() -> Iterator[Block]:
+def _definition() -> Blocks:
     A = np.hstack([np.eye(2), np.eye(2)])
     by_rows, by_columns = over_rows(A), discrepancy.hereditary_discrepancy(A)
     # γ2 = 1: no entry is larger than γ2, and A = I · A has columns of norm 1
@@ -82,7 +70,7 @@ def _definition() -> Iterator[Block]:
     )
 
 
-def _searched(steps: int) -> Iterator[Block]:
+def _searched(steps: int) -> Blocks:
     rows, found = [], []
     for name, decay in SMALL.items():
         f = decay.weights(steps)
@@ -118,8 +106,7 @@ def _searched(steps: int) -> Iterator[Block]:
         "herdisc(M_f) = f(1) exactly for every non-increasing f, whatever γ2 is",
     )
     most, sets = _alternating(1024)
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "signs that alternate along any set of columns leave |(M_f x)_t| ≤ f_0, since the newest "
         "weight is the largest; and one column alone leaves f_0: so herdisc(M_f) = f_0 for every "
         "monotone decay",
@@ -142,8 +129,8 @@ def _alternating(steps: int) -> tuple[float, int]:
     return largest, count
 
 
-def _where_it_speaks(extent: Extent) -> Iterator[Block]:
-    sizes = [1 << k for k in range(1, extent.horizon.bit_length())]
+def _where_it_speaks(extent: Extent) -> Blocks:
+    sizes = extent.powers(2)
     counted = [
         _said(families.mathias_lower(n).value, families.mathias_upper(n).value, n) for n in sizes
     ]
@@ -171,7 +158,7 @@ def _where_it_speaks(extent: Extent) -> Iterator[Block]:
                 (
                     line("γ2 √(2 ln 2T), upper", n, upper),
                     line("γ2/(2h), lower", n, lower),
-                    level("herdisc", n, 1.0),
+                    line("herdisc", n, 1.0),
                 ),
                 x_log=True, y_log=True,
             ),
@@ -189,8 +176,7 @@ def _where_it_speaks(extent: Extent) -> Iterator[Block]:
     inside = all(
         least <= value <= most for value, (_, least, most) in zip(searched, signs, strict=False)
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "of matrices of signs γ2 tells that their hereditary discrepancy grows; of M_f it does not",
         f"above 1 for n ≥ {first}; below 1 for counting",
         f"{low[-1]:.4g} at n = {sizes[-1]}; at most {np.max(lower):.4f} for counting",

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from hushfade.check import Column
 from hushfade.errors import InvalidValue
 
 Cell = str | int | float | bool
+Numbers: TypeAlias = Sequence[float] | Column
 Style = Literal["line", "points", "band"]
 Verdict = Literal["holds", "weak", "false"]
 
@@ -63,20 +64,21 @@ class Line:
             raise InvalidValue(f"high must be given for a band, and only there, in {self.label!r}")
 
 
-def line(label: str, x: Column, y: Column, style: Style = "line") -> Line:
-    """The line through two arrays.
+def line(
+    label: str, x: Numbers, y: Numbers | float, style: Style = "line", high: Numbers = ()
+) -> Line:
+    """The line through x and y; where y is one number, the horizontal line over the range of x.
 
-    >>> import numpy as np
-    >>> line("squares", np.arange(3), np.arange(3) ** 2).y
-    (0.0, 1.0, 4.0)
+    >>> line("squares", range(3), [0, 1, 4]).y, line("two", range(3), 2).x
+    ((0.0, 1.0, 4.0), (0.0, 2.0))
     """
-    return Line(label, tuple(map(float, x)), tuple(map(float, y)), style)
+    if isinstance(y, int | float):
+        x, y = (min(x), max(x)), (y, y)
+    return Line(label, _floats(x), _floats(y), style, _floats(high))
 
 
-def level(label: str, x: Iterable[float], y: float) -> Line:
-    """The horizontal line at y over the range of x."""
-    ends = tuple(map(float, x))
-    return Line(label, (min(ends), max(ends)), (float(y), float(y)))
+def _floats(numbers: Numbers) -> tuple[float, ...]:
+    return tuple(map(float, numbers))
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,11 @@ class Claim:
     verdict: Verdict
     instead: str = ""
 
+    @classmethod
+    def new(cls, says: str, printed: str, found: str, verdict: Verdict) -> Claim:
+        """A claim of ours that the paper does not make."""
+        return cls("ours", says, printed, found, verdict)
+
     @property
     def ours(self) -> bool:
         """Is it a correction, or a claim that the paper does not make?"""
@@ -132,6 +139,7 @@ def holds(condition: bool) -> Verdict:
 
 
 Block = Prose | Table | Figure | Claim
+Blocks: TypeAlias = Iterator[Block]
 
 
 @dataclass(frozen=True)
@@ -148,6 +156,14 @@ class Extent:
         """Is it the whole report?"""
         return self.name == "full"
 
+    def powers(self, base: int) -> list[int]:
+        """base, base², ... up to the horizon.
+
+        >>> Extent("toy", horizon=64, exact=2, releases=1).powers(4)
+        [4, 16, 64]
+        """
+        return [base**k for k in range(1, self.horizon.bit_length()) if base**k <= self.horizon]
+
 
 FULL = Extent("full", horizon=1 << 20, exact=512, releases=4000)
 QUICK = Extent("quick", horizon=1 << 12, exact=64, releases=400)
@@ -159,7 +175,7 @@ class Chapter:
 
     name: str
     title: str
-    blocks: Callable[[Extent], Iterator[Block]]
+    blocks: Callable[[Extent], Blocks]
 
 
 @dataclass(frozen=True)

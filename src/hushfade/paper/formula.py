@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -15,19 +15,19 @@ from hushfade.errors import InvalidValue
 from hushfade.factors import factorization
 from hushfade.numerics import power_series
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import bell
 from hushfade.theory.membership import enclosed_root
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield from _formula(extent)
     yield from _remark(4 * 2048 if extent.full else 2048)
     yield from _inversion()
 
 
-def _formula(extent: Extent) -> Iterator[Block]:
+def _formula(extent: Extent) -> Blocks:
     n = 32 if extent.full else 20
     columns = {
         "counting": [Fraction(1)] * n,
@@ -79,8 +79,7 @@ def _formula(extent: Extent) -> Iterator[Block]:
         tuple(panels),
     )
     lost = [(int(row[5]), row[0]) for row in rows if isinstance(row[5], int)]
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "In float64 the formula, evaluated by the recurrence of the Bell polynomials, cancels: "
         "exact fractions, Remark 12 or `power_series.square_root` do not",
         "no digit left by n = 256 for slow decays",
@@ -112,7 +111,7 @@ def _first(found: np.ndarray) -> int | str:
     return int(np.argmax(found)) if np.any(found) else "none"
 
 
-def _remark(n: int) -> Iterator[Block]:
+def _remark(n: int) -> Blocks:
     within, apart = [], {}
     for name, decay in DECAYS.items():
         a, bound = enclosed_root(decay.weights(n))
@@ -131,7 +130,7 @@ def _remark(n: int) -> Iterator[Block]:
     )
 
 
-def _inversion() -> Iterator[Block]:
+def _inversion() -> Blocks:
     draw = random.Random(12)
     s, F, G = ([Fraction(draw.randint(1, 9), draw.randint(1, 9)) for _ in range(9)] for _ in "sFG")
     pairs = [(n, k) for n in range(1, 10) for k in range(1, n + 1)]

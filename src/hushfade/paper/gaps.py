@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,18 +9,7 @@ import numpy as np
 from hushfade.check import Column
 from hushfade.decay import PowerLaw
 from hushfade.factors import factorization
-from hushfade.paper.document import (
-    Block,
-    Claim,
-    Extent,
-    Figure,
-    Panel,
-    Prose,
-    Table,
-    holds,
-    level,
-    line,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import certificates, gamma2
 from hushfade.theory.bounds import for_ever, two_steps
 from hushfade.theory.families import power_sum, power_zeta
@@ -51,7 +39,7 @@ class Gap:
         return int(above[0]) + 2 if above.size else None
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     gaps = [_gap(c, extent.horizon) for c in CLAIMED]
     yield Prose(
@@ -160,15 +148,15 @@ def _drawn(gaps: list[Gap], extent: Extent) -> Figure:
     panels = []
     for title, name in (("upper bound of Theorem 3", "half"), ("upper bound of Theorem 2", "root")):
         lines = [line(f"c = {x.power}", T, getattr(x, name)[: len(T)] / x.claimed) for x in gaps]
-        lines.append(level("as claimed", T, 1.0))
+        lines.append(line("as claimed", T, 1.0))
         panels.append(Panel(title, "T", "gap over the claimed level", tuple(lines), x_log=True))
     caption = "For which c, and from which T on, is the gap above what is claimed?"
     return Figure("gaps-claimed", caption, tuple(panels))
 
 
-def _true(gaps: list[Gap], extent: Extent) -> Iterator[Block]:
+def _true(gaps: list[Gap], extent: Extent) -> Blocks:
     """Σ a_n² minus the certified lower bound: how far γ2 can be from the upper bound at all."""
-    steps = sorted({2, 32, *(4**k for k in range(1, 20) if 4**k <= extent.horizon)})
+    steps = sorted({2, 32, *extent.powers(4)})
     exact = 128 if extent.full else 32
     found = {x.power: [_left(x.power, T, exact) for T in steps] for x in gaps}
     yield Prose(
@@ -202,8 +190,7 @@ def _true(gaps: list[Gap], extent: Extent) -> Iterator[Block]:
     )
     last = {c: left[-1] for c, left in found.items()}
     worst = max(last, key=lambda c: last[c])
-    yield Claim(
-        "ours",
+    yield Claim.new(
         f"With the certified lower bound the gap at T = {steps[-1]} is below a hundredth of the "
         "paper's",
         "c = 1, ..., 5",
@@ -223,7 +210,7 @@ def _left(c: int, T: int, exact: int) -> float:
     return float(a @ a) - lower
 
 
-def _excess(gaps: list[Gap]) -> Iterator[Block]:
+def _excess(gaps: list[Gap]) -> Blocks:
     upper, lower, above = [], [], []
     for x in gaps:
         decay = PowerLaw(x.power)
@@ -242,8 +229,7 @@ def _excess(gaps: list[Gap]) -> Iterator[Block]:
         "Theorem 3's bound minus it: " + ", ".join(f"{x:.2g}" for x in above),
         holds(all(np.diff(above) < 0)),
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "By what exceeds 1 the upper bound is exact in the limit of large c, the lower bound half "
         "of it: 4^-c/8 against 4^-c/4",
         "1 and 0.5",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -12,19 +12,7 @@ from hushfade.decay import Decay, Exponential
 from hushfade.factors import factorization, limits
 from hushfade.numerics import power_series
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import (
-    Block,
-    Cell,
-    Claim,
-    Extent,
-    Figure,
-    Panel,
-    Prose,
-    Table,
-    holds,
-    level,
-    line,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import certificates, families, norms
 from hushfade.theory.bound_values import Bracket
 
@@ -33,7 +21,7 @@ SHOWN = "exponential, α = 1.01", "power 0.25", "power 1", "window 256"
 QUICK = (*SHOWN, "counting", "exponential, α = 2", "window 16")  # the decays of a quick report
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     steps = _steps(extent)
     brackets = {
@@ -71,7 +59,7 @@ def _root(decay: Decay, n: int) -> float:
 # The limit -------------------------------------------------------------------------------------
 
 
-def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]]) -> Iterator[Block]:
+def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]]) -> Blocks:
     rows, apart, above, left, closed = [], 0.0, 0.0, 0.0, 0.0
     for name, listed in brackets.items():
         decay = DECAYS[name]
@@ -109,22 +97,19 @@ def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]])
         tuple(rows),
         digits=7,
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "Σ a_n² = (1/2π) ∫ |g|",
         "apart by 0",
         f"{apart:.1g} at most, relatively",
         holds(apart < (1e-5 if extent.full else 3e-4)),
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "for α^-k it is (2/π) K(1/α), the complete elliptic integral",
         "apart by 0",
         f"{closed:.1g} at most, relatively",
         holds(closed < 1e-13),
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "γ2(M_f) stays below the limit and comes near it",
         "certified lower bounds at most 1 after division, and near it",
         f"at most 1 - {1.0 - above:.1g}; at T = {steps[-1]} within {left:.2g} for all but "
@@ -141,7 +126,7 @@ def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]])
                 (
                     line("γ2 at most", _floats(steps), _floats([x.upper for x in brackets[name]])),
                     line("γ2 at least", _floats(steps), _floats([x.lower for x in brackets[name]])),
-                    level("limit, Σ a_n²", steps, limits.energy(DECAYS[name]).value),
+                    line("limit, Σ a_n²", steps, limits.energy(DECAYS[name]).value),
                 ),
                 x_log=True,
             )
@@ -183,16 +168,14 @@ def _floats(numbers: list[int] | list[float]) -> Column:
 # Certificates ------------------------------------------------------------------------------------
 
 
-def _certificates(
-    extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]]
-) -> Iterator[Block]:
+def _certificates(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]]) -> Blocks:
     chosen = [1 << 10, 1 << 16, 1 << 20] if extent.full else [1 << 8, 1 << 10, 1 << 12]
-    rows: list[tuple[Cell, ...]] = []
-    worst = roots = 0.0
+    rows, worst, roots = [], 0.0, 0.0
     for name, listed in brackets.items():
         found = [listed[steps.index(n)] for n in chosen]
         root = _root(DECAYS[name], chosen[-1]) / found[-1].lower
-        rows.append((name, *(x for one in found for x in (one.lower, one.gap)), root - 1.0))
+        row: list[str | float] = [name, *(x for one in found for x in (one.lower, one.gap))]
+        rows.append((*row, root - 1.0))
         worst = max(worst, found[-1].gap)
         roots = max(roots, root)
     heads = [head for n in chosen for head in (f"γ2 ≥, T = {n}", f"upper/lower - 1, T = {n}")]
@@ -212,8 +195,7 @@ def _certificates(
         tuple(rows),
         digits=5,
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         f"at T = {chosen[-1]} no factorization has an error factor below the best of these three "
         f"by more than 6 %, for the {len(brackets)} decays here",
         "upper/lower ≤ 1.06",

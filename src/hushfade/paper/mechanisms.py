@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,20 +19,9 @@ from hushfade.baselines.smooth_binary import smooth_binary
 from hushfade.baselines.square_roots import column_normalized_root, normalized_root, square_root
 from hushfade.baselines.window_blocks import window_blocks
 from hushfade.decay import Decay, NoDecay, PowerLaw, SlidingWindow
-from hushfade.paper.bolot import ROOT, mean_square
+from hushfade.paper.bolot import ROOT, mean_square, spread
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import (
-    Block,
-    Claim,
-    Extent,
-    Figure,
-    Panel,
-    Prose,
-    Table,
-    Verdict,
-    holds,
-    line,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import certificates, gamma2, gamma_f
 
 Maker = Callable[[Decay, int], Mechanism]
@@ -68,7 +57,7 @@ FAMILIES: dict[str, tuple[Decay, dict[str, Maker]]] = {
 }
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The tree's error over the paper's with its limits, then the older rivals at growing T."""
     yield Prose(_ratios_said())
     yield from _ratios(extent)
@@ -98,7 +87,7 @@ but the blocks, mended, have √3 ln(w)/π, and the plain square root of the win
 Limits in a logarithm are far away, so both are shown. Roughly is taken as within a quarter."""
 
 
-def _ratios(extent: Extent) -> Iterator[Block]:
+def _ratios(extent: Extent) -> Blocks:
     powers = range(4, 21 if extent.full else 13, 4)
     rows: list[tuple[str, int, float, float, float, float]] = []
     limits = {
@@ -134,13 +123,12 @@ def _ratios(extent: Extent) -> Iterator[Block]:
         ):  # fmt: skip
             here, there = _roughly(found, claimed), _roughly(limit, claimed)
             read = name.startswith("window")  # the rival is our reading of a text not at hand
-            verdict: Verdict = "holds" if here else "weak" if there or read else "false"
             yield Claim(
                 "Section 1.2",
                 f"{name}: the tree's {what} error is larger by a factor of roughly {claimed:g}",
                 f"roughly {claimed:g}",
                 f"{found:.2f} at {size}; the limit is {limit:.2f}",
-                verdict,
+                "holds" if here else "weak" if there or read else "false",
                 "" if here else f"{found:.2f} at {size}, rising to {limit:.2f}" + _READ * read,
             )
     off = [
@@ -148,8 +136,7 @@ def _ratios(extent: Extent) -> Iterator[Block]:
         and all(row[2] > o[2] and row[3] > o[3] for o in rows if o[0] == row[0] and o[1] < row[1])
         for row in rows
     ]
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "every ratio rises with the size and stays below its limit",
         "limits π/ln 2 and half its square for counting",
         f"{sum(off)} of {len(off)} rows",
@@ -171,7 +158,7 @@ def _roughly(found: float, claimed: float) -> bool:
 # All rivals ---------------------------------------------------------------------------------
 
 
-def _everything(extent: Extent) -> Iterator[Block]:
+def _everything(extent: Extent) -> Blocks:
     steps = [1 << k for k in range(2, 19 if extent.full else 13, 2)]
     rows: list[Row] = []
     panels: dict[str, list[Panel]] = {"largest": [], "mean": []}
@@ -235,19 +222,18 @@ def _panel(title: str, y: str, steps: list[int], found: dict[str, list[float]]) 
     return Panel(title, "T", y, lines, x_log=True, y_log=True)
 
 
-def _verdicts(rows: list[Row], steps: Sequence[int]) -> Iterator[Claim]:
+def _verdicts(rows: list[Row], steps: Sequence[int]) -> Blocks:
     others = [row for row in rows if row[2] != ROOT]
     # within the first w steps a window is a count, and the blocks are its square root
     same = [row for row in others if row[2] == "window blocks" and row[1] <= 256]
     beaten = [row for row in others if row not in same]
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "the square root has a smaller largest and mean square error than every rival of these "
         f"figures, at T = {', '.join(map(str, steps))}, for all four decays (within the first w "
         "steps the blocks are equal)",
         "ratios > 1",
-        f"largest {_range([row[4] for row in beaten])}, mean square "
-        f"{_range([row[7] for row in beaten])}",
+        f"largest {spread([row[4] for row in beaten])}, mean square "
+        f"{spread([row[7] for row in beaten])}",
         holds(
             all(row[4] > 1.0 and row[7] > 1.0 for row in beaten)
             and all(math.isclose(row[4], 1.0) and math.isclose(row[7], 1.0) for row in same)
@@ -257,12 +243,11 @@ def _verdicts(rows: list[Row], steps: Sequence[int]) -> Iterator[Claim]:
     for fades, most in ((True, 0.01), (False, 0.13)):
         last = [r for r in own if r[1] == rows[-1][1] and (r[0] == "counting") != fades]
         which = "for the three decays that fade" if fades else "for counting"
-        yield Claim(
-            "ours",
+        yield Claim.new(
             f"{which} the square root's largest error is within {100 * most:g} % of the least "
             f"possible at T = {rows[-1][1]}",
             f"≤ {1 + most:g}",
-            f"{_range([r[5] for r in last])}; mean square {_range([r[8] for r in last])}",
+            f"{spread([r[5] for r in last])}; mean square {spread([r[8] for r in last])}",
             holds(max(r[5] for r in last) <= 1 + most),
         )
 
@@ -270,8 +255,7 @@ def _verdicts(rows: list[Row], steps: Sequence[int]) -> Iterator[Claim]:
 def _since(T: int) -> Claim:
     root, makers = square_root, (normalized_root, column_normalized_root, circulant)
     over = [make(NoDecay(), T).error_factor / root(NoDecay(), T).error_factor for make in makers]
-    return Claim(
-        "ours",
+    return Claim.new(
         f"not so for factorizations found since: for counting at T = {T} the normalized, the "
         "column-normalized and the circulant one are below the square root (more in the last "
         "chapter)",
@@ -279,7 +263,3 @@ def _since(T: int) -> Claim:
         ", ".join(f"{ratio:.4f}" for ratio in over),
         holds(max(over) < 1.0),
     )
-
-
-def _range(values: Sequence[float]) -> str:
-    return f"{min(values):.3f} to {max(values):.3f}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 import numpy as np
 
 from hushfade.decay import CustomDecay, Decay, PowerLaw, SlidingWindow
 from hushfade.factors import factorization
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import Block, Claim, Extent, Prose, Table, holds
+from hushfade.paper.document import Blocks, Claim, Extent, Prose, Table, holds
 from hushfade.theory import gamma_f
 from hushfade.theory.bounds import half_weights, root
 from hushfade.theory.membership import enclosed_root, membership
@@ -26,14 +26,17 @@ OTHERS: dict[str, Decay] = {
 LAST = 2.0**-48  # rounding of a sum of squares, relatively
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield from _members(extent)
     yield from _half_weights(extent)
-    yield _frobenius(extent)
+    T = extent.exact // 2
+    halves = {x: half_weights(x, T).value for x in DECAYS.values() if x.log_convex}
+    says = "γ_F ≤ √T (1 + Σ f(n+1)²/4)"
+    yield never_below_gamma_f("Theorem 3, (4)", says, T, halves)
 
 
-def _members(extent: Extent) -> Iterator[Block]:
+def _members(extent: Extent) -> Blocks:
     n = 4097  # one more than the longest window
     found = {name: membership(decay, n) for name, decay in (DECAYS | OTHERS).items()}
     yield Prose(
@@ -60,8 +63,7 @@ def _members(extent: Extent) -> Iterator[Block]:
     )
     grid, n = np.arange(0.1, 5.05, 0.35), 2048 if extent.full else 512
     least = min(float(np.min(np.subtract(*enclosed_root(PowerLaw(c).weights(n))))) for c in grid)
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "n^-c is in F for every real c > 0 (Kaluza)",
         "a_n > 0",
         f"a_n minus its rounding bound is at least {least:.2g}, n < {n}, at {len(grid)} values of "
@@ -70,8 +72,7 @@ def _members(extent: Extent) -> Iterator[Block]:
     )
     windows = {x: y for x, y in found.items() if x.startswith(("window", "(1, 1, 0"))}
     refuted = sum(x.verdict == "refuted" for x in windows.values())
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "A window of two steps or more is not in F, so Theorem 3 says nothing of windows",
         "some a_n < 0",
         f"{refuted} of {len(windows)} windows; of length 2: {found['(1, 1, 0, 0, ...)'].reason}",
@@ -83,7 +84,7 @@ def _word(verdict: str) -> str:
     return {"proven": "yes", "refuted": "no", "up to n": "as far as looked"}[verdict]
 
 
-def _half_weights(extent: Extent) -> Iterator[Block]:
+def _half_weights(extent: Extent) -> Blocks:
     members = {x: d for x, d in DECAYS.items() if d.log_convex}
     T = extent.horizon
     rows, shares = [], {}
@@ -127,14 +128,9 @@ def _half_weights(extent: Extent) -> Iterator[Block]:
     )
 
 
-def _frobenius(extent: Extent) -> Claim:
-    T = extent.exact // 2
-    found = {x: gamma_f(d, T, gap=1e-5).upper for x, d in DECAYS.items() if d.log_convex}
-    over = [math.sqrt(T) * half_weights(DECAYS[x], T).value / norm for x, norm in found.items()]
-    return Claim(
-        "Theorem 3, (4)",
-        "γ_F ≤ √T (1 + Σ f(n+1)²/4)",
-        "never below γ_F",
-        f"{min(over):.6g} to {max(over):.4g} times γ_F at T = {T}, {len(over)} decays",
-        holds(min(over) >= 1),
-    )
+def never_below_gamma_f(where: str, says: str, T: int, bounds: Mapping[Decay, float]) -> Claim:
+    """γ_F ≤ √T times each bound, at T steps."""
+    norms = {decay: gamma_f(decay, T, gap=1e-5).upper for decay in bounds}
+    over = [math.sqrt(T) * bound / norms[decay] for decay, bound in bounds.items()]
+    found = f"{min(over):.6g} to {max(over):.4g} times γ_F at T = {T}, {len(over)} decays"
+    return Claim(where, says, "never below γ_F", found, holds(min(over) >= 1))

@@ -14,16 +14,7 @@ from typing import get_args
 import numpy as np
 
 from hushfade.atomic_files import whole
-from hushfade.paper.document import (
-    Cell,
-    Claim,
-    Extent,
-    Figure,
-    Prose,
-    Table,
-    Verdict,
-    Written,
-)
+from hushfade.paper.document import Cell, Claim, Extent, Figure, Prose, Table, Verdict, Written
 from hushfade.paper.draw import draw
 from hushfade.paper.web import web
 

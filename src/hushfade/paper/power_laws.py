@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from hushfade.decay import CustomDecay, PowerLaw
 from hushfade.factors import factorization
-from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, holds, level, line
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, holds, line
 from hushfade.paper.membership import LAST
 from hushfade.theory import gamma2, gamma_f
 from hushfade.theory.bounds import for_ever, two_steps
@@ -18,7 +17,7 @@ from hushfade.theory.families import power_closed, power_sum, power_zeta
 POWERS = 1, 2, 3, 4, 5
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield Prose(
         "For f(n) = n^-c Theorem 3 bounds γ2 by 1 + (H - 1)/4 with a harmonic sum H, and that by "
@@ -33,10 +32,6 @@ def blocks(extent: Extent) -> Iterator[Block]:
     yield _drawn()
 
 
-def _steps(extent: Extent) -> list[int]:
-    return [2**k for k in range(1, 21) if extent.horizon >= 2**k]
-
-
 def _shifted() -> Claim:
     shifted = gamma2(CustomDecay(tuple(PowerLaw(1).weights(3)[1:])), 2, gap=1e-6)
     return Claim(
@@ -49,7 +44,7 @@ def _shifted() -> Claim:
     )
 
 
-def _harmonic(extent: Extent) -> Iterator[Block]:
+def _harmonic(extent: Extent) -> Blocks:
     T = range(2, 17)
     low = {(c, t): gamma2(PowerLaw(c), t, gap=1e-8) for c in POWERS for t in T}
     # the sum to T - 1 is the right one a step earlier
@@ -84,10 +79,10 @@ def _harmonic(extent: Extent) -> Iterator[Block]:
     )
 
 
-def _nineteen(extent: Extent) -> Iterator[Block]:
+def _nineteen(extent: Extent) -> Blocks:
     from scipy.special import hyp2f1
 
-    decay, steps = PowerLaw(1), _steps(extent)
+    decay, steps = PowerLaw(1), extent.powers(2)
     a = factorization.square_root(decay).right(extent.horizon + 1)
     late = float(a[1:] @ a[1:])
     yield Claim(
@@ -120,8 +115,7 @@ def _nineteen(extent: Extent) -> Iterator[Block]:
     below = max(for_ever(decay).value - 9 / 8, *(
         gamma2(decay, t, gap=1e-8).upper - (9 / 8 - 1 / (4 * (t + 1))) for t in (2, 3, 4, 8, 16)
     ))  # fmt: skip
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "γ2 itself is below 9/8 - 1/(4(T+1)) for f(n) = 1/n, though the sum is not",
         "T = 2, 3, 4, 8, 16, and the limit",
         f"largest γ2 - bound: {below:.3g}",
@@ -146,7 +140,7 @@ def _nineteen(extent: Extent) -> Iterator[Block]:
     )
 
 
-def _twenty(extent: Extent) -> Iterator[Block]:
+def _twenty(extent: Extent) -> Blocks:
     n = np.arange(1.0, extent.horizon)
     loose, tight, sums = [], [], []
     for c in POWERS[1:]:
@@ -170,7 +164,7 @@ def _twenty(extent: Extent) -> Iterator[Block]:
         f"at most {max(tight):.12g}, c = 2, ..., 5, n < {extent.horizon}",
         holds(max(tight) <= 1 + 1e-11),
     )
-    pairs = [(c, T) for c in POWERS for T in _steps(extent)]
+    pairs = [(c, T) for c in POWERS for T in extent.powers(2)]
     spare = {(c, T): _closed(c, T) - power_sum(PowerLaw(c), T + 1).value for c, T in pairs}
     yield Claim(
         "Theorem 20",
@@ -212,7 +206,7 @@ def _drawn() -> Figure:
         line("Theorem 2, lower", c, np.array([two_steps(x, 2).value for x in decays]) / exact),
         line("Theorem 3", c, np.array([power_zeta(x).value for x in decays]) / exact),
         line("closed form", c, (1 + 1 / (4 * (2 * c - 1))) / exact),
-        level("exact", c, 1.0),
+        line("exact", c, 1.0),
     )
     return Figure(
         "power-laws-bounds",

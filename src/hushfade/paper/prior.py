@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from hushfade.check import Column
 from hushfade.decay import Decay, Exponential, PowerLaw
 from hushfade.paper.decays import DECAYS
-from hushfade.paper.document import Block, Claim, Extent, Prose, holds
+from hushfade.paper.document import Blocks, Claim, Extent, Prose, holds
 from hushfade.theory import bounds, families, gamma2
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The prior bounds as printed and corrected, Lemma 16, and its proof."""
     yield Prose(_BOUNDS)
     yield from _printed_bounds(extent)
@@ -35,7 +34,7 @@ A proof that holds: let D(q) = Σ_{n<T} q^n - (1 + Σ_{0<n<T} q^n/(πn))². Its 
 0 < n < T and ≤ 0 from T on, so D(q)/q^(T-1) falls on (0, 1], and D(1) > 0 is enough."""
 
 
-def _printed_bounds(extent: Extent) -> Iterator[Claim]:
+def _printed_bounds(extent: Extent) -> Blocks:
     T = 1024
     for c in (1, 2):
         printed = [math.sqrt(np.sum(PowerLaw(c).weights(n - 1))) for n in (2, T)]
@@ -75,7 +74,7 @@ def _printed_bounds(extent: Extent) -> Iterator[Claim]:
         )
 
 
-def _lemma(extent: Extent) -> Iterator[Claim]:
+def _lemma(extent: Extent) -> Blocks:
     last = extent.horizon
     for name, decays in (
         ("n^-c, c = 1, ..., 5", [PowerLaw(c) for c in range(1, 6)]),
@@ -116,8 +115,7 @@ def _lemma(extent: Extent) -> Iterator[Claim]:
         for c in ranges
         for T in (2, 10, 100, 1000, 4096)
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "Theorem 2's Σ a_n² is below the prior bound for c = "
         + ", ".join(f"{c:g}" for c in ranges)
         + " and T from 2 to 4096",
@@ -147,7 +145,7 @@ def _room(decay: Decay, last: int) -> Column:
     return np.asarray(np.sqrt(square[1:]) - new)
 
 
-def _proof(extent: Extent) -> Iterator[Claim]:
+def _proof(extent: Extent) -> Blocks:
     s = np.concatenate([[1.0], 1.0 / (math.pi * np.arange(1, 64))])
     exact = np.convolve(s, s)[:64]
     rest = [sum(1.0 / (math.pi**2 * k * (n - k)) for k in range(1, n)) for n in range(64)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -11,26 +11,14 @@ from hushfade.check import Column
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw
 from hushfade.factors.factorization import square_root
 from hushfade.paper import samples
-from hushfade.paper.document import (
-    Block,
-    Cell,
-    Claim,
-    Extent,
-    Figure,
-    Line,
-    Panel,
-    Prose,
-    Table,
-    holds,
-    line,
-)
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.paper.samples import CHANGE, GUARANTEE, PICTURED, Sample
 from hushfade.theory import accuracy, families
 
 SHOWN = 192  # steps of a picture
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     known = samples.known(extent)
     yield from _streams(known, samples.endless(extent))
@@ -38,7 +26,7 @@ def blocks(extent: Extent) -> Iterator[Block]:
     yield from _mean_square(known)
 
 
-def _streams(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Iterator[Block]:
+def _streams(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Blocks:
     one = known["counting"]
     prices = {name: x.plan.noise_stddev / known[name].plan.noise_stddev
               for name, x in endless.items()}  # fmt: skip
@@ -69,7 +57,7 @@ def _streams(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Iter
                 (
                     line("released", t, first),
                     line("truth", t, x.truth[:SHOWN]),
-                    Line("95 % band", tuple(t), tuple(first - reach), "band", tuple(first + reach)),
+                    line("95 % band", t, first - reach, "band", first + reach),
                 ),
             )
         )
@@ -84,8 +72,8 @@ def _streams(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Iter
 # The largest error -------------------------------------------------------------------------------
 
 
-def _largest(known: Mapping[str, Sample]) -> Iterator[Block]:
-    rows: list[tuple[Cell, ...]] = []
+def _largest(known: Mapping[str, Sample]) -> Blocks:
+    rows = []
     ratios: dict[str, Column] = {}
     below = kept = above = 0.0
     chances: list[tuple[float, str, int, float]] = []
@@ -160,8 +148,7 @@ def _largest(known: Mapping[str, Sample]) -> Iterator[Block]:
         f"{min(chance[3] for chance in chances):.3f} at least, all decays and T",
         holds(min(chance[3] for chance in chances) >= 2.0 / 3.0),
     )
-    points = [Line(name, tuple(map(float, ends)), tuple(ratios[name]), "points")
-              for name in ("exponential, α = 2", "power 1", "window 16", "counting")]  # fmt: skip
+    shown = "exponential, α = 2", "power 1", "window 16", "counting"
     yield Figure(
         "releases-largest-by-steps",
         "The mean largest error of the first T steps, over the largest standard deviation: "
@@ -173,7 +160,7 @@ def _largest(known: Mapping[str, Sample]) -> Iterator[Block]:
                     line("√ln T, printed", ends, np.sqrt(np.log(ends))),
                     line("√(2 ln 2T), corrected", ends, np.sqrt(2 * np.log(2 * ends))),
                     line("independent errors", ends, _independent(ends)),
-                    *points,
+                    *(line(name, ends, ratios[name], "points") for name in shown),
                 ),
                 x_log=True,
             ),
@@ -190,10 +177,9 @@ def _independent(ends: Column) -> Column:
 # The mean square ---------------------------------------------------------------------------------
 
 
-def _mean_square(known: Mapping[str, Sample]) -> Iterator[Block]:
+def _mean_square(known: Mapping[str, Sample]) -> Blocks:
     unit = (GUARANTEE.noise_multiplier * CHANGE) ** 2
-    rows: list[tuple[Cell, ...]] = []
-    over, losses, fifth = [], [], []
+    rows, over, losses, fifth = [], [], [], []
     sixth: dict[str, float] = {}
     for name, x in known.items():
         steps, decay = len(x.truth), x.plan.decay
@@ -202,8 +188,8 @@ def _mean_square(known: Mapping[str, Sample]) -> Iterator[Block]:
         measured, planned = float(np.mean(x.square)), float(np.mean(x.stddevs**2))
         printed = unit * float(np.sum(pair.right(steps + 1) ** 2)) ** 2
         special = _theorem_6(decay, steps)
-        rows.append((name, measured, planned, exact, printed,
-                     "-" if special is None else unit * special**2))  # fmt: skip
+        bound: float | str = "-" if special is None else unit * special**2
+        rows.append((name, measured, planned, exact, printed, bound))
         over.append(measured / planned)
         losses.append(planned / exact)
         fifth.append(printed / exact)
@@ -220,8 +206,7 @@ def _mean_square(known: Mapping[str, Sample]) -> Iterator[Block]:
     away = max(abs(x - 1.0) for x in over)
     # errors of neighbouring steps go together: charge the square as if all steps were one
     allowed = 6.0 * math.sqrt(2.0 / known["counting"].releases)
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "the mean squared error is the plan's, and within 0.5 % of the exact square root's",
         f"measured over plan within {allowed:.3f} of 1",
         f"within {away:.4f}; plan over exact at most {max(losses):.5f}",
@@ -237,7 +222,7 @@ def _mean_square(known: Mapping[str, Sample]) -> Iterator[Block]:
     yield from _closed_forms(sixth)
 
 
-def _closed_forms(over: Mapping[str, float]) -> Iterator[Claim]:
+def _closed_forms(over: Mapping[str, float]) -> Blocks:
     """Theorem 6, from its bounds over the exact mean squares."""
     steep = [x for name, x in over.items() if name.startswith("exponential")]
     others = {name: x for name, x in over.items() if not name.startswith("exponential")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from hushfade.baselines.window_blocks import window_blocks
 from hushfade.check import Column, Matrix
 from hushfade.decay import NoDecay, SlidingWindow
 from hushfade.factors import factorization
-from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import families
 from hushfade.theory.bounds import for_ever
 
@@ -20,7 +19,7 @@ ROOT, MENDED = "square root of the window", "blocks, mended"
 PROMISE = "Theorem 7, √2 (1 + ln(w)/π + 2/w)"
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The printed output, the mended one, the weights, and the error factors."""
     yield Prose(_OPENING)
     yield from _output()
@@ -75,7 +74,7 @@ def mended_output(u: Matrix, w: int) -> Matrix:
     return out
 
 
-def _output() -> Iterator[Claim]:
+def _output() -> Blocks:
     x, w = np.arange(1.0, 10.0), 3
     truth = np.convolve(x, np.ones(w))[: len(x)]
     u = block_counts(x, w)
@@ -96,8 +95,7 @@ def _output() -> Iterator[Claim]:
         holds(np.array_equal(mended, truth)),
     )
     ones = printed_output(block_counts(np.ones(12), w), w)
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "on a constant stream the printed output is 0 after the first block (w = 3)",
         "0 from t = 4 on",
         _listed(ones),
@@ -105,7 +103,7 @@ def _output() -> Iterator[Claim]:
     )
 
 
-def _weights() -> Iterator[Claim]:
+def _weights() -> Blocks:
     w = 16
     n = np.arange(1, 2 * w)
     summed, block = int(np.sum(n < w)), int(SlidingWindow(w).weights(2 * w).sum())
@@ -140,7 +138,7 @@ def steady_square(w: int) -> float:
     return found.sensitivity**2 * float(np.mean(found.errors[w:] ** 2))
 
 
-def _energy(extent: Extent) -> Iterator[Claim]:
+def _energy(extent: Extent) -> Blocks:
     last = extent.horizon
     r = factorization.square_root(NoDecay()).right(last)
     S = np.cumsum(r * r)
@@ -176,7 +174,7 @@ def _energy(extent: Extent) -> Iterator[Claim]:
     )
 
 
-def _theorem(extent: Extent) -> Iterator[Claim]:
+def _theorem(extent: Extent) -> Blocks:
     last = 1024 if extent.full else 128
     sizes = range(1, last + 1)
     E = np.array([promised(w) for w in sizes])
@@ -205,7 +203,7 @@ def _theorem(extent: Extent) -> Iterator[Claim]:
     )
 
 
-def _plain(extent: Extent) -> Iterator[Block]:
+def _plain(extent: Extent) -> Blocks:
     sizes = [1 << k for k in range(1, 17 if extent.full else 13)]
     rows = []
     for w in sizes:
@@ -221,8 +219,7 @@ def _plain(extent: Extent) -> Iterator[Block]:
         digits=5,
     )
     x, blocked, plain, promise, better = np.array(rows, dtype=np.float64).T
-    yield Claim(
-        "ours",
+    yield Claim.new(
         f"the plain square root keeps Theorem 7's bound on the largest deviation, w = 2^k ≤ "
         f"{sizes[-1]}",
         f"{promise[-1]:.4f} at w = {sizes[-1]}",
@@ -230,8 +227,7 @@ def _plain(extent: Extent) -> Iterator[Block]:
         holds(bool(np.all(plain <= promise))),
     )
     late = better[x >= 16]
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "the plain square root is better than the mended blocks by about 27 %, w ≥ 16, "
         "and needs no horizon",
         "about 27 %",
@@ -249,8 +245,7 @@ def _plain(extent: Extent) -> Iterator[Block]:
         f"{slope:.4f} ln w = (4/π²) ln w, against √3/π = {math.sqrt(3) / math.pi:.4f} for blocks "
         f"and √2/π = {math.sqrt(2) / math.pi:.4f} as printed",
     )
-    yield Claim(
-        "ours",
+    yield Claim.new(
         "the plain square root's factor grows like (4/π²) ln w",
         f"{4 / math.pi**2:.6f}",
         f"{slope:.6f} between the last two w",

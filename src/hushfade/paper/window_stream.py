@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from hushfade.baselines.window_blocks import window_blocks
 from hushfade.decay import SlidingWindow
-from hushfade.paper.document import Block, Claim, Extent, Figure, Panel, Prose, Table, holds, line
+from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.paper.window import MENDED, ROOT, mended_output, printed_output
 from hushfade.privacy.guarantee import Guarantee
 
@@ -17,7 +16,7 @@ WINDOW, BLOCKS, SEED = 256, 8, 7  # of the simulated stream
 PRINTED = "blocks, as printed"
 
 
-def blocks(extent: Extent) -> Iterator[Block]:
+def blocks(extent: Extent) -> Blocks:
     """The errors measured over simulated streams, held against the stated ones."""
     yield Prose(_STREAM)
     yield from _simulated(extent)
@@ -30,7 +29,7 @@ with noise from a fixed seed. The printed output errs by more than its noise: it
 number."""
 
 
-def _simulated(extent: Extent) -> Iterator[Block]:
+def _simulated(extent: Extent) -> Blocks:
     from hushfade.crossing.noise_sources import UnsafeSeededNoise
     from hushfade.planning.planner import plan
 
@@ -100,12 +99,11 @@ def _simulated(extent: Extent) -> Iterator[Block]:
     )
 
 
-def _measured(rows: list[tuple[str, float, float | str, float]], runs: int) -> Iterator[Claim]:
+def _measured(rows: list[tuple[str, float, float | str, float]], runs: int) -> Blocks:
     noise = {name: measured / math.sqrt(runs) for name, measured, _, _ in rows}
     for name, measured, stated, bias in rows:
         if isinstance(stated, float):
-            yield Claim(
-                "ours",
+            yield Claim.new(
                 f"{name}: unbiased, with the stated error",
                 f"{stated:.4f}, and {stated / math.sqrt(runs):.2f} for the mean of {runs} streams",
                 f"{measured:.4f}, and {bias:.2f}",

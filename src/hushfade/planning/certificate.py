@@ -16,14 +16,14 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.theory import certificates, optimum
-from hushfade.theory.bound_values import Bracket
+from hushfade.theory.bound_values import Bracket, Bracketed
 from hushfade.theory.optimum import UNIT
 
 _DENSE = 256  # up to that many steps the optimum itself takes a fraction of a second
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Bracketed):
     """How near the optimum a mechanism is over its first `steps` steps.
 
     `bracket` holds the least error factor of any factorization for these steps; `error_factor` is
@@ -34,16 +34,6 @@ class Certificate:
     steps: int
     bracket: Bracket
     error_factor: float
-
-    @property
-    def lower(self) -> float:
-        """No factorization has a smaller error factor."""
-        return self.bracket.lower
-
-    @property
-    def upper(self) -> float:
-        """Some factorization has no larger one."""
-        return self.bracket.upper
 
     @property
     def ratio(self) -> float:

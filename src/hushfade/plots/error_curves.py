@@ -149,9 +149,4 @@ def _explain(figure: Figure, rows: tuple[Row, ...]) -> None:
         words.append("† needs the whole stream, or its noise drawn ahead.")
     if any(row.pure for row in rows):
         words.append("Laplace noise: delta = 0.")
-    figure.supxlabel(
-        style.wrapped("  ".join(words), 130),
-        fontsize=style.SMALL,
-        x=0.01,
-        horizontalalignment="left",
-    )
+    style.footnote(figure, style.wrapped("  ".join(words), 130))

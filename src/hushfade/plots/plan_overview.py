@@ -33,10 +33,5 @@ def overview(plan: Plan) -> Figure:
     title = f"Plan: {plan.method.replace('_', ' ')}, {far}"
     style.headline(figure, title, style.terms(plan.decay, plan.guarantee))
     words = (plan.guarantee.sentence(), plan.certificate(n).sentence())
-    figure.supxlabel(
-        "\n".join(style.wrapped(sentence, 145) for sentence in words),
-        fontsize=10,
-        x=0.01,
-        horizontalalignment="left",
-    )
+    style.footnote(figure, "\n".join(style.wrapped(sentence, 145) for sentence in words), 10)
     return figure

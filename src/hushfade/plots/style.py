@@ -84,6 +84,11 @@ def wrapped(text: str, width: int) -> str:
     return "\n".join(textwrap.wrap(text, width))
 
 
+def footnote(figure: Figure, text: str, size: float = SMALL) -> None:
+    """Text under the panels, on the left."""
+    figure.supxlabel(text, fontsize=size, x=0.01, horizontalalignment="left")
+
+
 def tidy(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
     """Labels on both axes, a light grid, no box; what is drawn stays."""
     from matplotlib.ticker import ScalarFormatter

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from hushfade.errors import Failed
 from hushfade.store import fail_points
 
 
@@ -39,6 +40,12 @@ class Database(Protocol):
 
     def close(self) -> None:
         """End the connection, and let somebody else write."""
+
+
+def failed(deed: str, reason: str) -> Failed:
+    """That the database cannot be `deed`, in our words: what it says may show content."""
+    safe = "; nothing was published" if deed == "written" else ""
+    return Failed(f"the database cannot be {deed}: {reason}{safe}")
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import psycopg
 
-from hushfade.errors import Failed, InUse, Refused
-from hushfade.store.database import committed
+from hushfade.errors import InUse, Refused
+from hushfade.store.database import committed, failed
 
 _PATIENCE = 1.0  # seconds that the server may take to see that a process is dead
 _REASONS = {  # for some words in what is said: the rest may have a part of the password
@@ -50,7 +50,7 @@ class Postgres:
         try:
             self._connection = psycopg.connect(where, autocommit=True)
         except psycopg.Error as error:
-            raise Failed(f"the database cannot be opened: {_reason(error)}") from None
+            raise failed("opened", _reason(error)) from None
         if only_read:
             self.read("SELECT set_config('default_transaction_read_only', 'on', false)")
             return
@@ -66,13 +66,13 @@ class Postgres:
         try:
             return self._connection.execute(_numbered(sql), values).fetchall()
         except psycopg.Error as error:
-            raise _failed(error, "read") from None
+            raise failed("read", type(error).__name__) from None
 
     def write(self, sql: str, *values: Any) -> None:
         try:
             self._connection.execute(_numbered(sql), values)
         except psycopg.Error as error:
-            raise _failed(error, "written") from None
+            raise failed("written", type(error).__name__) from None
 
     def tables(self) -> set[str]:
         named = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
@@ -111,9 +111,3 @@ def _reason(error: psycopg.Error) -> str:
         return "its address must be as postgresql://user:password@host:port/name"
     found = (reason for words, reason in _REASONS.items() if words in str(error))
     return next(found, type(error).__name__)
-
-
-def _failed(error: Exception, deed: str) -> Failed:
-    """What the server says may show content: only the kind of the error is told."""
-    safe = "; nothing was published" if deed == "written" else ""
-    return Failed(f"the database cannot be {deed}: {type(error).__name__}{safe}")

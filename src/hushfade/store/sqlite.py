@@ -14,7 +14,7 @@ import apsw
 from hushfade.atomic_files import synced, whole
 from hushfade.errors import Failed, InUse
 from hushfade.store import process_lock
-from hushfade.store.database import committed
+from hushfade.store.database import committed, failed
 
 _LOGS = ("-wal", "-journal", "-shm")  # SQLite's own files beside a database
 _FIRST = b"SQLite format 3\0"
@@ -197,6 +197,4 @@ def _refuse_others(path: Path, *, content: bool = True) -> None:
 def _failed(error: Exception, deed: str) -> Failed:
     """What SQLite says may show content: only its kind is told."""
     known = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
-    reason = next(known, type(error).__name__)
-    safe = "; nothing was published" if deed == "written" else ""
-    return Failed(f"the database cannot be {deed}: {reason}{safe}")
+    return failed(deed, next(known, type(error).__name__))

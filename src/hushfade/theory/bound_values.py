@@ -69,3 +69,19 @@ class Bracket:
     def gap(self) -> float:
         """upper / lower - 1."""
         return self.upper / self.lower - 1.0
+
+
+class Bracketed:
+    """Something with a bracket of the least error factor of any factorization."""
+
+    bracket: Bracket
+
+    @property
+    def lower(self) -> float:
+        """No factorization has a smaller error factor."""
+        return self.bracket.lower
+
+    @property
+    def upper(self) -> float:
+        """Some factorization has no larger one."""
+        return self.bracket.upper

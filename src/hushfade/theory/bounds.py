@@ -23,8 +23,8 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
-from hushfade.errors import Diverges, InvalidType, InvalidValue
+from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow, checked_weights
+from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization, limits
 from hushfade.theory import certificates, families
 from hushfade.theory.bound_values import Bound
@@ -193,9 +193,7 @@ def _of_family(decay: Decay, n: int) -> Iterator[Bound]:
 
 
 def _weights(decay: Decay, n: int) -> Column:
-    if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
-    return scaled(decay.weights(n))
+    return scaled(checked_weights(decay, n))
 
 
 def _negative(decay: Decay, n: int) -> str | None:

@@ -12,18 +12,16 @@ T = n is the number of steps.  Those without n hold for every n.
 from __future__ import annotations
 
 import math
-from typing import TypeVar
 
 import numpy as np
 
 from hushfade import check
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
-from hushfade.errors import InvalidType, InvalidValue
+from hushfade.check import Column
+from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow, of_kind
+from hushfade.errors import InvalidValue
 from hushfade.factors import factorization
 from hushfade.numerics import fft_products
 from hushfade.theory.bound_values import Bound
-
-Named = TypeVar("Named", PowerLaw, Exponential, SlidingWindow)
 
 
 def power_sum(decay: Decay, n: int) -> Bound:
@@ -32,7 +30,7 @@ def power_sum(decay: Decay, n: int) -> Bound:
     >>> power_sum(PowerLaw(power=1), 2).value  # 1 + (1/4)/4
     1.0625
     """
-    c = _named(decay, PowerLaw).power
+    c = of_kind(decay, PowerLaw).power
     later = np.arange(2, check.count(n=n) + 1, dtype=np.float64)
     return _upper(
         1.0 + float(np.sum(later ** (-2.0 * c))) / 4.0,
@@ -50,7 +48,7 @@ def power_zeta(decay: Decay) -> Bound:
     """
     from scipy.special import zeta
 
-    c = _named(decay, PowerLaw).power
+    c = of_kind(decay, PowerLaw).power
     if not c > 0.5:
         raise InvalidValue("must be > 0.5 for the zeta form", argument="power", got=repr(c))
     return _upper(1.0 + float(zeta(2.0 * c, 2.0)) / 4.0, "zeta function", "Theorem 3")
@@ -66,7 +64,7 @@ def power_closed(decay: Decay, n: int) -> Bound:
     """
     from scipy.special import exprel
 
-    c = _named(decay, PowerLaw).power
+    c = of_kind(decay, PowerLaw).power
     log = math.log(check.count(n=n))
     return _upper(
         1.0 + log * float(exprel((1.0 - 2.0 * c) * log)) / 4.0,
@@ -83,7 +81,7 @@ def exponential_sum(decay: Decay, n: int) -> Bound:
     >>> round(value, 12) == round(1 + 0.25 / math.pi, 12)
     True
     """
-    x = _named(decay, Exponential).weights(check.count(n=n))[1:]
+    x = of_kind(decay, Exponential).weights(check.count(n=n))[1:]
     s = float(np.sum(x * x / np.arange(1, n)))
     return _upper(1.0 + s / math.pi, "exponential sum", "Theorem 4", "f(n) = α^-n for α^-(n-1)")
 
@@ -170,21 +168,26 @@ def window_blocks(decay: Decay, n: int) -> Bound:
     >>> round(window_blocks(SlidingWindow(length=16), 64).value, 3)
     2.891
     """
-    w = _named(decay, SlidingWindow).length
-    rows = min(check.count(n=n), w)
-    r = factorization.square_root(NoDecay()).right(rows)
-    first = np.cumsum(r * r)
+    w = of_kind(decay, SlidingWindow).length
+    _, first, after = block_rows(min(check.count(n=n), w))
     later = min(n - w, w)
     variance = float(first[-1])
     if later > 0:
-        overlap = fft_products.plain_product(r[::-1], r, slice(0, w))
-        variance = max(variance, float(np.max((first[-1] + 2 * (first - overlap))[:later])))
+        variance = max(variance, float(np.max(after[:later])))
     return _upper(
         math.sqrt(float(first[-1]) * variance),
         "blocks of counts",
         "Theorem 7",
         "√2 (1 + ln(w)/π + 2/w), for an output u[t] - u[t-w] that is not the window's sum",
     )
+
+
+def block_rows(w: int) -> tuple[Column, Column, Column]:
+    """r, ‖ℓ_j‖² and ‖ℓ_j‖² + ‖ℓ_w - ℓ_j‖² for j = 1, ..., w: the rows ℓ_j of the count's root."""
+    r = factorization.square_root(NoDecay()).right(w)
+    energy = np.cumsum(r * r)
+    overlap = fft_products.plain_product(r[::-1], r, slice(0, w))  # Σ_m r_m r_{m+w-j}
+    return r, energy, np.asarray(energy[-1] + 2.0 * (energy - overlap))
 
 
 _FOOTNOTE = "1/(2T) + ln(T)/π and 1/2 + ln(T)/π; the upper one is 0.72 at T = 2"
@@ -197,13 +200,7 @@ def _mean_cosecant(n: int) -> float:
 
 def _rate(decay: Decay) -> float:
     """ln α²: q = α^-2 = e^-rate, and 1 - q without cancellation."""
-    return 2.0 * math.log(2.0) / _named(decay, Exponential).half_life
-
-
-def _named(decay: Decay, kind: type[Named]) -> Named:
-    if not isinstance(decay, kind):
-        raise InvalidType(f"decay must be a {kind.__name__}", got=type(decay).__name__)
-    return decay
+    return 2.0 * math.log(2.0) / of_kind(decay, Exponential).half_life
 
 
 def _upper(value: float, name: str, where: str, correction: str = "") -> Bound:

@@ -8,9 +8,8 @@ from contextlib import suppress
 import numpy as np
 
 from hushfade import check
-from hushfade.check import Column
-from hushfade.decay import Decay, Exponential
-from hushfade.errors import InvalidType, InvalidValue
+from hushfade.decay import Decay, Exponential, checked_weights
+from hushfade.errors import InvalidValue
 from hushfade.factors import factorization, limits
 from hushfade.factors.limits import Energy
 from hushfade.theory import certificates, families, optimum
@@ -31,7 +30,7 @@ def gamma2(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     >>> round(found.lower, 5), round(found.upper, 5)
     (1.1547, 1.1547)
     """
-    f = _weights(decay, n)
+    f = checked_weights(decay, check.count(n=n))
     error = certificates.rounding(decay, f)
     slack = math.sqrt(n) * error  # γ2 of the weights' own rounding
     if n <= DENSE:
@@ -55,7 +54,7 @@ def gamma_f(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     >>> round(found.lower, 5), round(found.upper, 5)
     (1.61803, 1.61803)
     """
-    f = _weights(decay, n)
+    f = checked_weights(decay, check.count(n=n))
     error = certificates.rounding(decay, f)
     slack = n * error  # γ_F of the weights' own rounding
     if n <= DENSE:
@@ -79,14 +78,8 @@ def gamma2_limit(decay: Decay) -> Energy:
     >>> [round(gamma2_limit(decay).value, 5) for decay in (PowerLaw(1), Exponential(alpha=2))]
     [1.1081, 1.07318]
     """
-    _weights(decay, 1)
+    checked_weights(decay, 1)
     if isinstance(decay, Exponential):
         value = families.exponential_elliptic(decay).value
         return Energy(value, 1e-15 * value)
     return limits.mean_size(decay)
-
-
-def _weights(decay: Decay, n: int) -> Column:
-    if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
-    return decay.weights(check.count(n=n))

@@ -31,7 +31,7 @@ import numpy as np
 from hushfade import check
 from hushfade.check import Column, Matrix
 from hushfade.errors import InvalidValue
-from hushfade.theory.bound_values import Bracket
+from hushfade.theory.bound_values import Bracket, Bracketed
 
 UNIT = 2.0**-53  # the rounding of one operation
 LARGEST = 2048  # an eigh of that size takes seconds
@@ -39,7 +39,7 @@ _DEPTH, _ITERATIONS, _FLOOR = 10, 200, -25.0
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class Optimum(Bracketed):
     """A certified bracket of a factorization norm, with what proves either side.
 
     lower: row_weights, column_weights, contraction with ‖U‖ ≤ 1: Σ √p_i √q_j U_ij M_ij ≥ lower;
@@ -53,16 +53,6 @@ class Optimum:
     contraction: Matrix = field(repr=False)
     left: Matrix = field(repr=False)
     right: Matrix = field(repr=False)
-
-    @property
-    def lower(self) -> float:
-        """No factorization has a smaller norm."""
-        return self.bracket.lower
-
-    @property
-    def upper(self) -> float:
-        """What left and right attain."""
-        return self.bracket.upper
 
 
 def solve(f: Column, *, gap: float = 1e-4) -> Optimum:
