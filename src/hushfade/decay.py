@@ -330,7 +330,9 @@ def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
     """The decay, if it is of that kind; InvalidType otherwise."""
     if not isinstance(decay, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise InvalidType(f"decay must be {article} {kind.__name__}, got {type(decay).__name__}")
+        raise InvalidType(
+            f"must be {article} {kind.__name__}", argument="decay", got=type(decay).__name__
+        )
     return decay
 
 
