@@ -1,9 +1,14 @@
-# Two commands on a fresh machine: `make demo` and `make test`.  Both set up .venv themselves; the
-# second also brings PostgreSQL and Chromium, from Debian and as root only, for its tests.
+# Two commands on a fresh machine: `make demo` and `make test`.  Both set up .venv themselves.  The
+# second also installs PostgreSQL and Chromium for its tests: from Debian, if run as root.
 
 PYTHON ?= python3
 BIN := .venv/bin
 PARTS := test,lint,docs
+# Tests of one file share a worker, and so do all Spark tests: see conftest.py.
+PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
+# Quick tests: no service, no browser, no Spark, no pictures, no chapters of the paper.
+QUICK := tests/numerics tests/factors tests/privacy tests/private tests/public tests/crossing \
+	tests/planning tests/stream tests/records tests/releases
 
 .PHONY: help demo test check lint bench audit soak tables paper docs setup clean
 
@@ -13,14 +18,12 @@ help:            ## what can be made
 demo: .venv/installed ## the main job on real data: late departures of a year, privately, every hour
 	$(BIN)/hushfade demo
 
-test: setup .venv/programs lint docs ## lint, docs, all tests and doctests but the longest
-	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
-	HUSHFADE_WHOLE=1 $(BIN)/pytest -m "not long" tests/connect
-	$(BIN)/pytest -n 2 -m "not long" --ignore tests/connect tests dev/tests
+test: setup .venv/programs ## lint, docs, and all tests and examples except the longest
+	$(MAKE) --no-print-directory -j2 lint docs
+	$(PYTEST) -m "not long" tests dev/tests src README.md CONTRIBUTING.md docs
 
 check: setup lint ## the quick part, for daily work
-	$(BIN)/pytest -n 2 --dist loadfile src README.md docs
-	$(BIN)/pytest -n 2 -m "not slow and not long" --ignore tests/connect tests dev/tests
+	$(PYTEST) -m "not slow and not long" $(QUICK)
 
 lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .
@@ -37,8 +40,7 @@ audit: setup     ## the promise at length, with seeded bugs, other auditors and 
 	$(BIN)/python -m dev.audits
 
 soak: setup .venv/programs ## the longest tests; the store and its service killed, damaged and fuzzed at length, written to docs/results
-	HUSHFADE_WHOLE=1 $(BIN)/pytest -m long tests/connect
-	$(BIN)/pytest -n 2 -m long --ignore tests/connect tests dev/tests
+	$(PYTEST) -m long tests dev/tests
 	$(BIN)/python -m dev.soaks
 
 tables: setup    ## the computed tables and pictures of the documentation
@@ -68,4 +70,4 @@ setup: .venv/ready
 	@touch $@
 
 clean:           ## remove what was built
-	rm -rf .venv docs/_build .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output dev/.environments
+	rm -rf .venv docs/_build docs/reference .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output dev/.environments

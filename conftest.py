@@ -22,7 +22,7 @@ from sybil.parsers.rest import DocTestParser
 # Two test processes on two cores: BLAS threads of both would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# scripts/make-java puts a Java runtime here if the machine has none.
+# dev/scripts/make-java puts a Java runtime here if the machine has none.
 _JAVA = Path(sys.prefix) / "java"
 if _JAVA.is_dir() and shutil.which("java") is None:
     os.environ.setdefault("JAVA_HOME", str(_JAVA))
@@ -85,6 +85,14 @@ def commands(text: str) -> list[tuple[str, str]]:
             command, output = found.pop()
             found.append((command, output + line + "\n"))
     return found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file run in one worker, in order; all Spark tests share one session."""
+    for item in items:
+        parts = item.path.relative_to(Path(__file__).parent).parts
+        group = "spark" if "spark" in parts or item.path.name == "spark.md" else "/".join(parts)
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 pytest_collect_file = (
