@@ -13,7 +13,7 @@ from tests.spark.cases import COLUMNS, QUIET
 def need_java():
     """Skip where there is no Java.  `make test` always has one, of the machine or from a wheel."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Java is not installed: run dev/scripts/make-java")
+        pytest.skip("Java is not installed: run scripts/make-java")
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +21,12 @@ def spark(tmp_path_factory):
     """A session on this machine."""
     need_java()
     place = tmp_path_factory.mktemp("spark")
-    session = local_session(2, spark_sql_warehouse_dir=str(place), **QUIET)
+    session = local_session(
+        2,
+        spark_sql_warehouse_dir=str(place),
+        spark_python_daemon_module="tests.spark.warm_daemon",
+        **QUIET,
+    )
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -94,6 +94,7 @@ class Frame:
         self.sparkSession = SimpleNamespace(conf=settings)
 
 
+@pytest.mark.usefixtures("spark")  # it parses the schema
 def test_whatever_changes_the_totals_of_the_same_records_changes_the_bond():
     limits = Limits(1, 2, 3)
     calendar = Calendar(0, 10**9, True, 12)
@@ -137,7 +138,8 @@ def test_whatever_changes_the_totals_of_the_same_records_changes_the_bond():
     assert bound(Frame(), lenient, buckets, limits) == bound(Frame(), request, buckets, limits)
 
 
-def test_a_key_file_may_move_and_the_bond_stays(tmp_path):
+@pytest.mark.usefixtures("spark")
+def test_a_key_file_may_move_and_the_bond_stays():
     request = Request(PLAN.grid, Columns(None, "at"), Calendar(0, 10**9, True), 4, False, "h")
     bonds = {
         bound(
