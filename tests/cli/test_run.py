@@ -293,7 +293,7 @@ COMMON = [*HOURS, *PRIVATE, *VALUE]
 USAGE = {
     "bounds cannot come from the data": (
         [*HOURS, *PRIVATE, "--value", "v"], "bounds taken from the data would themselves reveal"),
-    "nor can the range": (["--time", "at", *PRIVATE, *VALUE], "the releases would show when"),
+    "nor can the range": (["--time", "at", *PRIVATE, *VALUE], "the releases would show when the"),
     "nor can the keys": ([*COMMON, "--key", "k"], "--key needs --keys or --keys-file"),
     "keys need a column": ([*COMMON, "--keys", "a,b"], "key column"),
     "a person needs limits": ([*COMMON, "--user", "u"], "--participations"),

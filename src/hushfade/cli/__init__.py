@@ -6,6 +6,8 @@ run_*      the parts of `hushfade run`          plain_words, live_chart   what i
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -45,7 +47,11 @@ for name in ("install", "show"):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; exits with its exit code unless that is 0."""
+    """Run a command, by default that of this process; exits with its exit code unless it is 0."""
+    if arguments is None:
+        # imports create many objects and no garbage: looking for it took a third of a short command
+        gc.set_threshold(100_000, 20, 20)
+        atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
         # characters that the terminal lacks are shown as '?'
         if isinstance(stream, TextIOWrapper):

@@ -61,7 +61,8 @@ def run(
     from hushfade.releases.files import Meaning, document, form_of
     from hushfade.releases.rows import released, released_live
 
-    form = form_of(output.output, output.output_format)
+    with naming_options(output, format="output_format"):
+        form = form_of(output.output, output.output_format)
     others = (mechanism.plan_file, records.keys_file, noise.noise_key)
     run_checks.check_outputs([*files, *(path for path in others if path is not None)], output)
     now = steady_clock()

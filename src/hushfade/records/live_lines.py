@@ -187,7 +187,9 @@ def current(every: int, now: Clock) -> Calendar:
 def check_start(calendar: Calendar, now: Clock) -> None:
     """Refuse a start before the open step: nothing could be known of the steps since."""
     if calendar.start + calendar.every <= now():
-        raise InvalidValue("start must not be more than a step ago when lines are read live")
+        raise InvalidValue(
+            "must not be more than a step ago when lines are read live", argument="start"
+        )
 
 
 def _filled(line: bytes) -> bool:

@@ -140,7 +140,9 @@ def form_of(path: Path | None, form: str | None) -> str:
     """The format: as given, as the file's name says, or CSV."""
     found = form or ("csv" if path is None else _ENDINGS.get(path.suffix.lower()))
     if found not in FORMS:
-        raise InvalidValue(f"format must be one of {', '.join(FORMS)}", got=found or path)
+        raise InvalidValue(
+            f"must be one of {', '.join(FORMS)}", argument="format", got=found or path
+        )
     return found
 
 
