@@ -58,7 +58,8 @@ def nothing(records: Any) -> bool:
 def _converted(values: Any, name: str) -> NDArray[Any] | None:
     """numpy's own array of the values; None where numpy cannot make one."""
     if isinstance(values, np.ma.MaskedArray):
-        raise InvalidType(f"{name} must not be masked: leave out the values that do not count")
+        remedy = "leave out the values that do not count"
+        raise InvalidType("must not be masked", argument=name, remedy=remedy)
     try:
         return np.asarray(values)
     except Exception:  # it might contain a value of the foreign object: do not raise from here
@@ -86,5 +87,5 @@ def _rounded(values: Any, name: str) -> Any:
 
 def _not_real(numbers: NDArray[Any] | None, name: str) -> InvalidType:
     if numbers is None or numbers.dtype.kind == "O":
-        return InvalidType(f"{name} must be real numbers of one shape")
+        return InvalidType("must be real numbers of one shape", argument=name)
     return InvalidType("must be real numbers", argument=name, got=numbers.dtype.type.__name__)

@@ -11,10 +11,15 @@ import numpy as np
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue
 
-TOO_MANY = (
-    "too many records: their sum could exceed 62 bits. Use shorter steps, or a coarser resolution"
-)
 _LIMIT = 1 << 62
+
+
+def overflow() -> InvalidValue:
+    """The error of records whose sum does not fit."""
+    return InvalidValue(
+        "too many records: their sum could exceed 62 bits",
+        remedy="use shorter steps, or a coarser resolution",
+    )
 
 
 def summed(units: Signed, *, largest: int) -> Signed:
@@ -66,7 +71,7 @@ class UnitSums:
 
 def _check(bound: int) -> None:
     if not bound < _LIMIT:
-        raise InvalidValue(TOO_MANY)
+        raise overflow()
 
 
 def _magnitude(totals: Signed) -> int:

@@ -14,8 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from hushfade.check import Signed
-from hushfade.errors import InvalidValue
-from hushfade.private.unit_sums import TOO_MANY
+from hushfade.private.unit_sums import overflow
 from hushfade.records.arrow import pa
 from hushfade.spark.close_steps import RELEASED, Buckets, released, rows_at_once
 from hushfade.stream.partition import Running
@@ -56,7 +55,7 @@ class Run:
             bucket, step, lane = (batch.column(i).to_numpy() for i in range(3))
             units = batch.column(3)
             if units.null_count:  # Spark's try_sum found more than 64 bits
-                raise InvalidValue(TOO_MANY)
+                raise overflow()
             starts = np.flatnonzero(np.diff(bucket, prepend=-1))
             for start, stop in zip(starts, [*starts[1:], len(bucket)], strict=True):
                 if table is None or table.bucket != bucket[start]:
