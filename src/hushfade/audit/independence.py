@@ -236,7 +236,8 @@ def _near_plans(plan: Plan) -> Iterator[Plan]:
     for more in (1, 2):
         yield replace(plan, horizon=(plan.horizon or 0) + more)
     for keys in (("a", "b"), ("a", "c"), ("b", "a")):
-        yield replace(plan, grid=replace(grid, keys=keys, width=1, norm=None))
+        if keys != grid.keys:  # that is the plan itself
+            yield replace(plan, grid=replace(grid, keys=keys, width=1, norm=None))
 
 
 def _larger(plan: Plan) -> Plan:
