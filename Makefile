@@ -1,16 +1,19 @@
-# Two commands on a fresh machine: `make demo` and `make test`.  Both set up .venv themselves.  The
-# second also installs PostgreSQL and Chromium for its tests: from Debian, if run as root.
+# Two commands on a fresh machine: `make demo` and `make test`.  Each sets up .venv first.  The tests
+# also use PostgreSQL and Chromium: root installs them from Debian, and without them their tests are
+# skipped.
 
 PYTHON ?= python3
+WORKERS ?= 2
 BIN := .venv/bin
-PARTS := test,lint,docs
-# Tests of one file share a worker, and so do all Spark tests: see conftest.py.
-PYTEST := $(BIN)/pytest -n 2 --dist loadgroup
-# Quick tests: no service, no browser, no Spark, no pictures, no chapters of the paper.
-QUICK := tests/numerics tests/factors tests/privacy tests/private tests/public tests/crossing \
-	tests/planning tests/stream tests/records tests/releases
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable
+SCRIPTS := scripts
+TESTS := tests src README.md docs
+# One worker runs all tests of a file; conftest.py groups the tests and puts the slow ones first.
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+# the mechanism from record to release: no subprocess, service, Spark or picture
+CORE := $(wildcard $(addprefix tests/,test_*.py numerics factors privacy private crossing public planning stream records releases)) src
 
-.PHONY: help demo test check lint bench audit soak tables paper docs setup clean
+.PHONY: help demo test tests check quick lint bench audit soak tables paper docs setup programs clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
@@ -18,12 +21,18 @@ help:            ## what can be made
 demo: .venv/installed ## the main job on real data: late departures of a year, privately, every hour
 	$(BIN)/hushfade demo
 
-test: setup .venv/programs ## lint, docs, and all tests and examples except the longest
-	$(MAKE) --no-print-directory -j2 lint docs
-	$(PYTEST) -m "not long" tests dev/tests src README.md CONTRIBUTING.md docs
+test:            ## lint, docs, all tests and examples except the longest
+	@$(MAKE) --no-print-directory -j setup programs
+	@$(MAKE) --no-print-directory -j lint docs tests
 
-check: setup lint ## the quick part, for daily work
-	$(PYTEST) -m "not slow and not long" $(QUICK)
+tests: setup programs
+	$(PYTEST) -m "not long" $(TESTS)
+
+check: setup     ## the quick part, for daily work: lint, and the tests of the core
+	@$(MAKE) --no-print-directory -j lint quick
+
+quick: setup
+	$(PYTEST) -m "not slow and not long" $(CORE)
 
 lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .
@@ -32,16 +41,16 @@ lint: setup      ## ruff, mypy --strict, import contracts
 	$(BIN)/lint-imports --no-cache
 
 bench: setup     ## speed as ratios, alone and beside peers, written to docs/results
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m dev.benchmarks
+	$(INSTALL) '.[bench]'
+	$(BIN)/python -m benchmarks
 
 audit: setup     ## the promise at length, with seeded bugs, other auditors and fuzzers, written to docs/results
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[audit]'
-	$(BIN)/python -m dev.audits
+	$(INSTALL) '.[audit]'
+	$(BIN)/python -m audits
 
-soak: setup .venv/programs ## the longest tests; the store and its service killed, damaged and fuzzed at length, written to docs/results
-	$(PYTEST) -m long tests dev/tests
-	$(BIN)/python -m dev.soaks
+soak: setup programs ## the longest tests; the store and its service killed, damaged and fuzzed at length, written to docs/results
+	$(PYTEST) -m long $(TESTS)
+	$(BIN)/python -m soaks
 
 tables: setup    ## the computed tables and pictures of the documentation
 	$(BIN)/python -m dev.tables
@@ -54,19 +63,27 @@ docs: setup      ## the documentation, warnings are errors
 
 setup: .venv/ready
 
-.venv/installed: pyproject.toml dev/scripts/make-venv
-	PYTHON=$(PYTHON) sh dev/scripts/make-venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+programs: .venv/programs .venv/java-ready
+
+.venv/created: $(SCRIPTS)/make-venv
+	PYTHON=$(PYTHON) sh $<
 	@touch $@
 
-.venv/ready: .venv/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(PARTS)]'
+.venv/installed: pyproject.toml | .venv/created
+	$(INSTALL) .
 	@touch $@
 
-.venv/programs: .venv/installed dev/scripts/make-postgres dev/scripts/make-chromium dev/scripts/make-java
-	sh dev/scripts/make-postgres
-	sh dev/scripts/make-chromium
-	sh dev/scripts/make-java
+.venv/ready: pyproject.toml | .venv/created
+	$(INSTALL) '.[test,lint,docs]'
+	@touch .venv/installed $@
+
+.venv/programs: $(SCRIPTS)/make-postgres $(SCRIPTS)/make-chromium | .venv/created
+	sh $(SCRIPTS)/make-postgres
+	sh $(SCRIPTS)/make-chromium
+	@touch $@
+
+.venv/java-ready: $(SCRIPTS)/make-java | .venv/ready
+	sh $<
 	@touch $@
 
 clean:           ## remove what was built

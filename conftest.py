@@ -24,11 +24,34 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # dev/scripts/make-java puts a Java runtime here if the machine has none.
 _JAVA = Path(sys.prefix) / "java"
-if _JAVA.is_dir() and shutil.which("java") is None:
+if (_JAVA / "bin" / "java").is_file() and shutil.which("java") is None:
     os.environ.setdefault("JAVA_HOME", str(_JAVA))
     os.environ["PATH"] += f"{os.pathsep}{_JAVA / 'bin'}"
 
 OPTIONS = ELLIPSIS | NORMALIZE_WHITESPACE
+
+ROOT = Path(__file__).parent
+# files that share one worker, because they share what takes long to start
+TOGETHER = {
+    "tests/spark": "spark", "docs/spark.md": "spark",  # a session of Spark
+    "tests/serve/page": "page",  # a browser
+}  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group the tests for `--dist loadgroup`: a worker runs whole files.
+
+    The tests of a file share fixtures, and the examples of a page share names.  Spark comes first,
+    then every file with slow tests, so that no worker is left alone with one of them at the end.
+    """
+    names = {item: str(item.path.relative_to(ROOT)) for item in items}
+    slow = {names[item] for item in items if item.get_closest_marker("slow")}
+    for item, name in names.items():
+        group = next((TOGETHER[part] for part in TOGETHER if name.startswith(part)), name)
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: (
+        not names[item].startswith("tests/spark"), names[item] not in slow
+    ))  # fmt: skip
 
 
 @pytest.fixture(scope="session")
