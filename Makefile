@@ -6,8 +6,8 @@ PYTHON ?= python3
 WORKERS ?= 2
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable
-SCRIPTS := scripts
-TESTS := tests src README.md docs
+SCRIPTS := dev/scripts
+TESTS := tests dev/tests src README.md CONTRIBUTING.md docs
 # One worker runs all tests of a file; conftest.py groups the tests and puts the slow ones first.
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 # the mechanism from record to release: no subprocess, service, Spark or picture
@@ -42,15 +42,15 @@ lint: setup      ## ruff, mypy --strict, import contracts
 
 bench: setup     ## speed as ratios, alone and beside peers, written to docs/results
 	$(INSTALL) '.[bench]'
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m dev.benchmarks
 
 audit: setup     ## the promise at length, with seeded bugs, other auditors and fuzzers, written to docs/results
 	$(INSTALL) '.[audit]'
-	$(BIN)/python -m audits
+	$(BIN)/python -m dev.audits
 
 soak: setup programs ## the longest tests; the store and its service killed, damaged and fuzzed at length, written to docs/results
 	$(PYTEST) -m long $(TESTS)
-	$(BIN)/python -m soaks
+	$(BIN)/python -m dev.soaks
 
 tables: setup    ## the computed tables and pictures of the documentation
 	$(BIN)/python -m dev.tables

@@ -110,14 +110,6 @@ def commands(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one file run in one worker, in order; all Spark tests share one session."""
-    for item in items:
-        parts = item.path.relative_to(Path(__file__).parent).parts
-        group = "spark" if "spark" in parts or item.path.name == "spark.md" else "/".join(parts)
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
 pytest_collect_file = (
     Sybil(
         parsers=[DocTestParser(optionflags=OPTIONS)],
