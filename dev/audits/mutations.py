@@ -288,13 +288,13 @@ MUTANTS: dict[str, Mutant] = {
         "factors/taps.py", "!= self.integers[:-1]) + 1", "!= self.integers[:-1])"
     ),
     "appearances are thought a step farther apart": one(
-        "planning/plan.py",
-        "separation=self.guarantee.separation\n        )\n        change",
-        "separation=self.guarantee.separation + 1\n        )\n        change",
+        "planning/noise_scale.py",
+        "separation=guarantee.separation\n    )\n    return",
+        "separation=guarantee.separation + 1\n    )\n    return",
         "often",
     ),
     "a record that moves to another key is forgotten": one(
-        "planning/plan.py", "keyed=grid.keys is not None", "keyed=False", "moved"
+        "planning/noise_scale.py", "keyed=grid.keys is not None", "keyed=False", "moved"
     ),
     "the error that is told is of one step's noise": one(
         "planning/plan.py",
@@ -302,19 +302,24 @@ MUTANTS: dict[str, Mutant] = {
         "self.noise_stddev * np.abs(self.pair.left(self._steps(n)))",
     ),
     "the largest total leaves no room": one(
-        "planning/plan.py", "_ROOM = 2.0**54", "_ROOM = 2.0**66", "counting"
+        "planning/plan.py", "_ROOM = 1 << 54", "_ROOM = 1 << 66", "counting"
     ),
     "a replaced record's bounds are added": one(
-        "privacy/guarantee.py", "most * (high - low)", "most * (high + low)", "replaced"
+        "privacy/guarantee.py", "(most * (high - low))", "(most * (high + low))", "replaced"
     ),
     "a record's lower bound is forgotten": one(
-        "privacy/guarantee.py", "max(abs(low), abs(high))", "abs(high)", "below zero"
+        "privacy/guarantee.py",
+        "most, largest = int(self.records_per_step), max(abs(low), abs(high))",
+        "most, largest = int(self.records_per_step), abs(high)",
+        "below zero",
     ),
     "several vectors in a step count as one": one(
-        "privacy/guarantee.py", "self.records_per_step * (norm if", "(norm if", "vectors"
+        "privacy/guarantee.py", "(most * norm * (1 if", "(norm * (1 if", "vectors"
     ),
     "mu is for a delta a thousandth larger": one(
-        "privacy/guarantee.py", "_SAFE = 1.0 - 1e-9", "_SAFE = 1.0 + 1e-3"
+        "privacy/calibration.py",
+        "<= budget, outward=1)",
+        "<= budget * Decimal('1.001'), outward=1)",
     ),
     # Keys ------------------------------------------------------------------------------------
     "keyed noise is not bound to decay, guarantee and horizon": one(

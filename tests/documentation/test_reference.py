@@ -13,7 +13,7 @@ from hushfade.cli import COMMANDS
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_shown_at_work(command):
     page = (DOCS / "command-line.md").read_text(encoding="utf-8")
     assert re.search(rf"^\$ .*hushfade {command}\b", page, re.MULTILINE)

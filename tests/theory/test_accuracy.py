@@ -89,7 +89,8 @@ def test_tight_noise_is_private_and_below_the_classical(epsilon, delta):
         assert tight.value < classical.value
         assert (tight.quantity, tight.side) == (classical.quantity, "upper")
     sigma = math.sqrt(found["tight"][-1].value) / (2.0 * 2.0)
-    assert delta_of(1 / sigma, epsilon) <= delta
+    # 1 / (1 / mu) is rounded twice
+    assert delta_of(1 / sigma, epsilon) <= delta * (1 + 1e-12)
     assert delta_of(1.001 / sigma, epsilon) > delta
 
 

@@ -20,10 +20,9 @@ class Added(Proxy):
 
     def __init__(self, truth: Any, noise: Any) -> None:
         super().__init__(truth, truth.plan)
-        truth._engine.drawer, self.noise = (
-            ChangedDrawer(truth._engine.drawer, lambda z, step: 0 * z),
-            noise,
-        )
+        drawer = truth._engine.drawer
+        truth._engine.drawer = ChangedDrawer(drawer, lambda z, step: 0 * z)
+        self.noise = noise
 
     def step(self, records: Any = ()) -> Release:
         """Close a step with its records."""
@@ -36,6 +35,14 @@ class Added(Proxy):
     def run(self, totals: Any) -> Column:
         """Close many steps."""
         return np.asarray(self.stream.run(totals) + self.noise.run(np.zeros(np.shape(totals))))
+
+    def step_units(self, units: Any) -> Release:
+        """Close a step with its total in units."""
+        return self._plus_noise(self.stream.step_units(units))
+
+    def run_units(self, units: Any) -> Column:
+        """Close many steps with totals in units."""
+        return np.asarray(self.stream.run_units(units) + self.noise.run(np.zeros(np.shape(units))))
 
     def save(self) -> bytes:
         """Both states."""
