@@ -229,6 +229,19 @@ class Noise:
             return None
         return KeyedNoise.from_file(self.key, stream=f"{self.stream} {job.hex()}")
 
+    def claimed(self, plan: Plan, job: bytes) -> NoiseSource | None:
+        """The source for a job, after the key's record has the job under its stream's name.
+
+        The record keeps the job's digest under the key: a digest of totals would confirm a guess.
+        """
+        from hushfade.crossing.key_file import KeyFile
+        from hushfade.crossing.noise_sources import KeyedNoise
+
+        source = self.source(job)
+        if isinstance(source, KeyedNoise) and self.key is not None and self.stream is not None:
+            KeyFile(self.key, stream=self.stream).claim(plan.digest, source.sealed(job))
+        return source
+
     @property
     def told(self) -> str:
         """In words."""

@@ -163,7 +163,8 @@ def run(
         pieces = released_live(started, totals, calendar)
     else:
         table = _tallied(source, reader)
-        started, count = made.start(noise.source(job.digest(source, order, table))), len(table)
+        drawn = noise.claimed(made, job.digest(source, order, table))
+        started, count = made.start(drawn), len(table)
         pieces = released(started, table, calendar)
     described = document(
         made, meaning, steps=job.steps_told(order, count), noise=noise.told,

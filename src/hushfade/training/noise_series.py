@@ -282,12 +282,12 @@ def _saved(header: Any, kept: memoryview) -> Saved:
         guarantee = replace(guarantee, declared_mu=header["mu"])
     pair = Factorization(decay, _taps(series["taps"]), series["horizon"], gain)
     dtype, norm = _float(series["dtype"]), check.positive(norm=header["norm"])
-    change = check.positive(sensitivity=header["sensitivity"])
     required = _change(pair, guarantee, norm, dtype)
-    # the sensitivity of exponentials is a sum of floats, whose last digits depend on the machine
-    if not math.isclose(change, required, rel_tol=1e-9):
+    found = Correlation(pair, _shape(series["shape"]), dtype, guarantee, norm, required)
+    # a sensitivity is a sum of floats, whose last digits depend on the machine
+    if not math.isclose(header["sensitivity"], required, rel_tol=1e-9):
         raise Refused("the saved noise must have the sensitivity of its factors")
-    found = Correlation(pair, _shape(series["shape"]), dtype, guarantee, norm, change)
+    found = replace(found, sensitivity=header["sensitivity"])
     if _series(found) != series:
         raise Refused("the saved noise must be as it was written, but a field differs")
     steps = check.count(steps=header["steps"], least=0, most=found.pair.horizon or 2**61)
