@@ -217,7 +217,7 @@ def test_a_live_run_ends_well_before_its_input_does():
         assert process.wait(timeout=60) == 0  # while the input stays open
 
 
-def test_keyed_noise_is_another_for_any_other_job(directory):
+def test_keyed_noise_serves_one_job_under_one_name(directory):
     (directory / "key").write_bytes(bytes(range(32)))
     (directory / "key").chmod(0o600)
     keyed = ["--noise-key", "key", "--stream", "s"]
@@ -228,11 +228,20 @@ def test_keyed_noise_is_another_for_any_other_job(directory):
         ["events.csv", *HOURS, "--user", "u", "--participations", "9"],
     ]  # fmt: skip
     noises = []
-    for words in jobs:
-        noisy = values(run(*words, *PRIVATE, *VALUE, *keyed))
+    for number, words in enumerate(jobs):
+        found = run(*words, *PRIVATE, *VALUE, *keyed)
+        if number:  # the name is taken by the first
+            assert found.exit_code == 4
+            assert "give this job another stream name" in " ".join(found.stderr.split())
+            assert found.stdout == ""
+            found = run(*words, *PRIVATE, *VALUE, *keyed[:-1], f"s{number}")
         seeded = values(run(*words, *PRIVATE, *VALUE, *SEED))
-        noises.append(noisy[0] - seeded[0])  # the same seed: what differs is the key's noise
+        noises.append(values(found)[0] - seeded[0])  # the same seed: the key's noise differs
     assert len({round(noise, 6) for noise in noises}) == len(noises)
+    assert values(run(*jobs[0], *PRIVATE, *VALUE, *keyed))[0] == pytest.approx(
+        noises[0] + values(run(*jobs[0], *PRIVATE, *VALUE, *SEED))[0], abs=1e-9
+    )
+    assert "events" not in (directory / "key.uses").read_text()
     refused = run(
         "-", "--live", *VALUE, "--window", "2", "--epsilon", "1", "--delta", "1e-6", *keyed
     )

@@ -1,11 +1,15 @@
+import json
+import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 
 from hushfade import FreshNoise, KeyedNoise, UnsafeSeededNoise
 from hushfade.crossing.key_file import KeyFile, checked, opened
 from hushfade.crossing.laws import gaussian
-from hushfade.errors import HushfadeError, InvalidType, InvalidValue, Refused
+from hushfade.errors import HushfadeError, InvalidType, InvalidValue, Malformed, Refused
 from tests.spark.cases import KEY, PLAN, key_file, keyed
 
 
@@ -81,3 +85,196 @@ def test_what_is_no_fingerprint_epoch_or_stream_is_refused_before_anything_is_se
     given = {"stream": "visits", "epoch": 0, "fingerprint": "0" * 32} | changed
     with pytest.raises(HushfadeError, match=message):
         KeyFile("key", **given)
+
+
+# The record of uses --------------------------------------------------------------------------
+
+PLANNED, JOB = b"p" * 32, b"j" * 32
+
+
+def claims(path, plan=PLANNED, job=JOB, **changed):
+    KeyFile(path, **({"stream": "visits"} | changed)).claim(plan, job)
+
+
+def lines(path):
+    return path.with_name("key.uses").read_text().splitlines()
+
+
+def test_the_same_job_claims_its_name_as_often_as_it_likes(tmp_path):
+    path = key_file(tmp_path)
+    for _ in range(3):
+        claims(path)
+    (line,) = lines(path)
+    assert json.loads(line)["stream"] == "visits"
+    assert path.with_name("key.uses").stat().st_mode & 0o777 == 0o600
+
+
+def test_another_plan_or_job_under_the_name_is_refused_and_changes_nothing(tmp_path):
+    path = key_file(tmp_path)
+    claims(path)
+    before = lines(path)
+    with pytest.raises(Refused, match=r"stream 'visits' \(epoch 0\) .* has served another plan"):
+        claims(path, plan=b"q" * 32)
+    with pytest.raises(Refused, match="other records or options: give this job another stream"):
+        claims(path, job=b"k" * 32)
+    assert lines(path) == before
+
+
+def test_another_stream_epoch_or_key_is_another_name(tmp_path):
+    path = key_file(tmp_path)
+    claims(path)
+    claims(path, job=b"k" * 32, stream="visits ")
+    claims(path, job=b"k" * 32, epoch=1)
+    path.write_bytes(bytes(range(32)))  # a new key in the place of the old
+    claims(path, job=b"k" * 32)
+    assert len(lines(path)) == 4
+    with pytest.raises(Refused, match="epoch 1"):
+        claims(key_file(tmp_path), epoch=1)
+
+
+def test_the_record_holds_neither_the_key_nor_what_it_seals(tmp_path):
+    path = key_file(tmp_path)
+    noise = KeyFile(path, stream="visits").opened()
+    claims(path, job=noise.sealed(JOB))
+    text = path.with_name("key.uses").read_text()
+    for secret in (KEY, JOB):
+        assert secret.hex() not in text
+    assert noise.sealed(JOB).hex() in text
+    assert noise.sealed(JOB) != KeyedNoise(bytes(range(32)), stream="visits").sealed(JOB)
+
+
+def test_a_claim_is_on_the_disk_when_it_returns(tmp_path, monkeypatch):
+    path, synced = key_file(tmp_path), []
+    whole = os.fsync
+
+    def fsync(descriptor):
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        assert len(lines(path)) == 1
+        whole(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    claims(path)
+    assert synced == [str(tmp_path / "key.uses"), str(tmp_path)]
+
+    def full(_):
+        raise OSError("no space")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        claims(path, stream="others")
+
+
+CLAIM = """
+import sys
+from hushfade.crossing.key_file import KeyFile
+from hushfade.errors import Refused
+key = KeyFile(sys.argv[1], stream="visits")
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    key.claim(b"p" * 32, bytes([int(sys.argv[2])]) * 32)
+    print("first")
+except Refused:
+    print("refused")
+"""
+
+
+def test_of_jobs_that_claim_a_name_at_once_one_is_first(tmp_path):
+    path = key_file(tmp_path)
+    jobs = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIM, str(path), str(number)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for number in range(5)
+    ]  # fmt: skip
+    assert [job.stdout.readline() for job in jobs] == ["ready\n"] * 5
+    for job in jobs:
+        job.stdin.write("\n")
+        job.stdin.flush()
+    answers = [job.communicate()[0].strip() for job in jobs]
+    assert sorted(answers) == ["first", *["refused"] * 4]
+    assert len(lines(path)) == 1
+
+
+def test_a_damaged_record_is_refused(tmp_path):
+    path = key_file(tmp_path)
+    claims(path)
+    claims(path, stream="others")
+    record = path.with_name("key.uses")
+    whole = record.read_bytes()
+    first, second = whole.splitlines(keepends=True)
+    twice = json.loads(second)
+    for damaged, number in (
+        (whole[:-1], 2),
+        (whole[:-9], 2),
+        (first[5:] + second, 1),
+        (first.replace(b"visits", b"visitz") + second, 1),
+        (first + second.replace(b'"epoch": 0', b'"epoch": 1'), 2),
+        (b"[]\n" + second, 1),
+        (b"\n" + second, 1),
+        (b"\xff\n", 1),
+        (b"{}\n", 1),
+        (json.dumps(twice | {"more": 1}).encode() + b"\n", 1),
+    ):
+        record.write_bytes(damaged)
+        with pytest.raises(Malformed, match=rf"line {number} of the key's record .* is damaged"):
+            claims(path)
+        assert record.read_bytes() == damaged
+    record.write_bytes(whole)
+    claims(path)
+
+
+def test_a_record_with_two_jobs_under_one_name_serves_neither(tmp_path):
+    path = key_file(tmp_path)
+    claims(path)
+    record = path.with_name("key.uses")
+    mine = record.read_bytes()
+    record.unlink()
+    claims(path, job=b"k" * 32)
+    record.write_bytes(mine + record.read_bytes())
+    for job in (JOB, b"k" * 32):
+        with pytest.raises(Refused, match="other records or options"):
+            claims(path, job=job)
+
+
+def test_without_a_record_the_key_cannot_be_used(tmp_path, monkeypatch):
+    path = key_file(tmp_path)
+    record = path.with_name("key.uses")
+    record.mkdir()
+    with pytest.raises(Refused, match="keep the key in a directory that this job may write to"):
+        claims(path)
+    record.rmdir()
+    record.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Refused, match="without a record the key cannot be used"):
+        claims(path)
+    assert not (tmp_path / "elsewhere").exists()
+    record.unlink()
+    record.touch(mode=0o644)
+    with pytest.raises(Refused, match="mode 0600: chmod 600"):
+        claims(path)
+    record.unlink()
+
+    def read_only(*_):
+        raise OSError(30, "Read-only file system")
+
+    sent = KeyFile(path, stream="visits")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", read_only)
+        with pytest.raises(Refused, match=r"cannot be written \(Read-only file system\)"):
+            sent.claim(PLANNED, JOB)
+    elsewhere = tmp_path / "writable.uses"
+    claims(path, record=elsewhere)
+    assert elsewhere.exists()
+    assert not record.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_without_permission_is_refused(tmp_path):
+    path = key_file(tmp_path)
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(Refused, match="Permission denied"):
+            claims(path)
+    finally:
+        tmp_path.chmod(0o700)

@@ -51,7 +51,8 @@ def main(place: Path, master: str) -> None:
     again = table.mapInPandas(waiting(str(place / "table")), RELEASED)
     again.write.parquet(str(place / "tabled"))
     stream = private_decaying_sums(
-        read(session, place / "events", COLUMNS), PLAN, steps=STEPS, noise=noise, buckets=3,
+        read(session, place / "events", COLUMNS), PLAN, steps=STEPS, buckets=3,
+        noise=KeyFile(place / "key", stream="visits", record=place / "stream.uses"),
         clock=read(session, place / "clock", "timestamp timestamp"), lateness="1s", **HOW,
     )  # fmt: skip
     written(stream.mapInPandas(waiting(str(place / "stream")), RELEASED), place)

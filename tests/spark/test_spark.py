@@ -120,7 +120,8 @@ def stream(spark, place, noise):
     files.add(at(odd, "2026-01-01T12:00"), START + pd.Timedelta("12h"))
     files.add(at(odd, "2026-01-01T00:10"), START + pd.Timedelta("18h"))
     released = private_decaying_sums(
-        files.stream(spark), PLAN, steps=STEPS, noise=noise, buckets=4, lateness="6h",
+        files.stream(spark), PLAN, steps=STEPS, buckets=4, lateness="6h",
+        noise=KeyFile(noise.path, stream="visits", record=place / "stream.uses"),
         clock=files.clock(spark), **HOW,
     )  # fmt: skip
     again = released.mapInPandas(failing_once(str(place)), RELEASED)

@@ -82,7 +82,7 @@ def run(
         pieces = released_live(stream, totals, calendar)
     else:
         table = source.totals(reader)
-        stream, count = plan.start(noise.source(source.digest(order, table))), len(table)
+        stream, count = plan.start(noise.claimed(plan, source.digest(order, table))), len(table)
         pieces = released(stream, table, calendar)
     promise = Promise(plan.guarantee, guarantee.user is not None, noise.unsafe)
     companion = (

@@ -121,6 +121,11 @@ class KeyedNoise:
             "kind": "keyed", "stream": self.stream, "epoch": self.epoch, "fingerprint": fingerprint,
         }  # fmt: skip
 
+    def sealed(self, digest: bytes) -> bytes:
+        """32 bytes that stand for a digest of private data, and reveal nothing without the key: a
+        pseudorandom function of the digest, at points where no noise is derived."""
+        return hmac.digest(self._key, b"hushfade sealed 1" + digest, hashlib.sha256)
+
     def bound(self, plan_digest: bytes) -> Drawer:
         name = self.stream.encode()
         context = b"hushfade noise 1" + plan_digest + self.epoch.to_bytes(8, "little") + name

@@ -104,6 +104,8 @@ def private_decaying_sums(
         if limits is not None:
             found = of_table(found, limits).where("lane >= 0")
         found = tables.releases(found, shared, request.filled, days.steps)
+    if isinstance(noise, KeyFile):  # when nothing else is refused, and before any noise is drawn
+        noise.claim(plan.digest, streams.job_digest(df, request, limits))
     return _told(found, plan, days)
 
 

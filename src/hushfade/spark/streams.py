@@ -83,21 +83,40 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | No
     other totals of the same records is in here.  `skip_empty` would not: without it a batch that
     has empty values fails before anything is drawn, and one that has none has the same totals.
     """
-    noise, calendar, named = buckets.noise, request.calendar, request.columns.roles()
+    noise = buckets.noise
     if isinstance(noise, KeyFile):  # its path may change
         drawn: tuple[object, ...] = (noise.stream, noise.epoch, noise.fingerprint)
     else:
         drawn = (legacy_name(noise.identity),)
-    said = {
+    said = _asked(df, request, limits) | {
         "plan": buckets.mechanism.digest.hex(),
         "noise": drawn,
+        "buckets": (request.buckets, request.size, request.filled),
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def job_digest(df: DataFrame, request: Request, limits: Limits | None) -> bytes:
+    """SHA-256 of what is asked of the records, for the key's record of its uses; no secret.
+
+    A table and a stream are two jobs: a stream drops late records.  Of a table that is read from
+    files the digest covers their names, so that a table with another file is another job.  Changes
+    within the files or within a database it cannot see.
+    """
+    files = "stream" if df.isStreaming else sorted(df.inputFiles())
+    said = _asked(df, request, limits) | {"files": files}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).digest()
+
+
+def _asked(df: DataFrame, request: Request, limits: Limits | None) -> dict[str, object]:
+    """Steps, columns, settings and limits: whatever makes other totals of the same records."""
+    calendar, named = request.calendar, request.columns.roles()
+    return {
         "steps": (calendar.start, calendar.every, calendar.steps),
         "columns": {role: (name, str(df.schema[name].dataType)) for role, name in named.items()},
         "settings": {name: df.sparkSession.conf.get(name, None) for name in _SETTINGS},
-        "buckets": (request.buckets, request.size, request.filled),
         "limits": limits and (limits.records_per_step, limits.steps, limits.separation),
     }
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def ticking(session: SparkSession, *, silent: bool = False) -> DataFrame:

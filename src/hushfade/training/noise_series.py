@@ -272,12 +272,12 @@ def _read(frame: container.Frame) -> SavedSeries:
         guarantee = replace(guarantee, declared_mu=header["mu"])
     pair = Factorization(decay, _taps(series["taps"]), series["horizon"], gain)
     dtype, norm = _float(series["dtype"]), check.positive(norm=header["norm"])
-    change = check.positive(sensitivity=header["sensitivity"])
     required = _change(pair, guarantee, norm, dtype)
-    # the sensitivity of exponentials is a sum of floats, whose last digits depend on the machine
-    if not math.isclose(change, required, rel_tol=1e-9):
+    correlation = Correlation(pair, _shape(series["shape"]), dtype, guarantee, norm, required)
+    # a sensitivity is a sum of floats, whose last digits depend on the machine
+    if not math.isclose(header["sensitivity"], required, rel_tol=1e-9):
         raise Refused(f"{_NOISE} does not have the sensitivity of its factors")
-    correlation = Correlation(pair, _shape(series["shape"]), dtype, guarantee, norm, change)
+    correlation = replace(correlation, sensitivity=header["sensitivity"])
     if _series(correlation) != series:
         raise Refused(f"{_NOISE} has been changed: a field differs from what its factors give")
     steps = check.count(steps=header["steps"], least=0, most=correlation.pair.horizon or 2**61)

@@ -8,6 +8,7 @@ from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
     from hushfade.crossing.noise_sources import NoiseSource
+    from hushfade.planning.plan import Plan
 
 
 @option_group("Noise")
@@ -64,6 +65,19 @@ class NoiseOptions(OptionGroup):
         if self.noise_key is None or self.stream is None:
             return None
         return KeyedNoise.from_file(self.noise_key, stream=f"{self.stream} {job.hex()}")
+
+    def claimed(self, plan: "Plan", job: bytes) -> "NoiseSource | None":
+        """The source for a job, once the key's record has the job under its stream's name.
+
+        The record keeps the job's digest under the key: a digest of totals would confirm a guess.
+        """
+        from hushfade.crossing.key_file import KeyFile
+        from hushfade.crossing.noise_sources import KeyedNoise
+
+        source = self.source(job)
+        if isinstance(source, KeyedNoise) and self.noise_key is not None and self.stream:
+            KeyFile(self.noise_key, stream=self.stream).claim(plan.digest, source.sealed(job))
+        return source
 
     @property
     def description(self) -> str:

@@ -1,0 +1,156 @@
+"""What must be the same on every machine, as JSON.
+
+Run with `python -m tests.planning.identity_on_this_machine DIRECTORY`.  The first argument names a
+directory: the first process to use it writes saved streams there, the others continue them.  A
+second argument, --loss-in-digest, puts back a bug of 0.1.0.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from hushfade import (
+    CustomDecay,
+    Exponential,
+    Guarantee,
+    KeyedNoise,
+    NoDecay,
+    Plan,
+    PowerLaw,
+    SlidingWindow,
+    Stream,
+    plan,
+)
+from hushfade.audit.observer import private
+from hushfade.crossing.laws import gaussian
+from hushfade.factors import compact, factorization
+from hushfade.planning import plan_file, search_taps
+from tests.decays import ALL_DECAYS
+
+ONE = Guarantee(epsilon=1, delta=1e-6)
+PERSON = {"participations": 5, "separation": 3}
+NOISE = KeyedNoise(bytes(range(1, 33)), stream="visits")
+STEPS = 1000
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "0.1.0"
+
+
+def plans():
+    """Every decay and method; horizons, participations, gains, keys and vectors."""
+    for decay in ALL_DECAYS:
+        unstable = repr(decay).startswith("CustomDecay(values=(0.99")
+        horizon = None if decay.horizon_free else 12 if unstable else 300
+        yield f"{decay!r}", plan(decay, ONE, horizon=horizon)
+        if not unstable:
+            yield f"{decay!r}, 100 steps", plan(decay, ONE, horizon=100)
+            yield (
+                f"{decay!r}, gain",
+                plan(decay, ONE, horizon=100, method="normalized", resolution=0.25),
+            )
+            yield (
+                f"{decay!r}, person",
+                plan(decay, Guarantee(1, 1e-6, **PERSON), horizon=horizon, resolution=0.25),
+            )
+    day, week = Exponential(half_life=24), SlidingWindow(length=7)
+    yield "unbounded", plan(NoDecay(), ONE, method="unbounded")
+    yield "many steps", plan(NoDecay(), ONE, horizon=1 << 15)
+    yield "many steps, gain", plan(NoDecay(), ONE, horizon=2000, method="normalized")
+    yield (
+        "a person, gain",
+        plan(
+            NoDecay(),
+            Guarantee(1, 1e-6, **PERSON),
+            horizon=60,
+            method="normalized",
+            resolution=1 / 64,
+        ),
+    )
+    yield "keys", plan(day, ONE, low=-1, high=3, keys=["at", "ch", "de"])
+    replacing = Guarantee(2, 1e-5, neighbours="replace", records_per_step=3)
+    yield "keys, replace", plan(week, replacing, low=-1, high=1, keys=["b", "a"])
+    yield "vectors", plan(day, ONE, width=3, norm=2.5)
+    yield "given", plan(week, ONE, method=factorization.from_right(week, np.ones(7)))
+    yield "compact", plan(day, ONE, method=compact(day))
+    yield "mu", plan(day, Guarantee.from_mu(0.3))
+    yield "rho", plan(day, Guarantee.from_rho(0.02, delta=1e-9))
+
+
+def streamed():
+    """Plans of which a stream is compared, with the digits to which their releases agree.
+
+    None is: to the last bit.  The public half of an exponential or a power law has constants from
+    the platform's exp, log and gamma.
+    """
+    return {
+        "count": (plan(NoDecay(), ONE, horizon=STEPS), None),
+        "gain": (plan(NoDecay(), ONE, horizon=STEPS, method="normalized"), None),
+        "window": (plan(SlidingWindow(length=7), ONE), None),
+        "custom": (plan(CustomDecay([1, 0.5, 0.25, 0.1]), ONE, low=-5, high=100), None),
+        "keys": (plan(SlidingWindow(length=24), ONE, keys=["a", "b", "c"]), None),
+        "vectors": (plan(CustomDecay([1, 0.5]), ONE, width=2, norm=1.0), None),
+        "day": (plan(Exponential(half_life=24), ONE), 12),
+        "power": (plan(PowerLaw(power=1), ONE, keys=["a", "b"]), 12),
+    }
+
+
+def streams(folder):
+    """Private integers, noise and releases of 1000 keyed steps; the second half after a save."""
+    for name, (made, digits) in streamed().items():
+        lanes, unit = made.grid.lanes, made.grid.resolution
+        units = np.random.default_rng(5).integers(-4000, 4000, size=(STEPS, lanes))
+        z = NOISE.bound(made.digest).draws(gaussian.table(made.sigma), 0, STEPS, lanes)
+        stream = made.start(NOISE)
+        first = stream.run(units[: STEPS // 2] * unit)
+        saved = folder / f"{name}.state"
+        if not saved.exists():
+            saved.write_bytes(stream.save())
+        continued = Stream.load(saved.read_bytes(), plan=made, noise=NOISE)
+        released = np.concatenate([first, continued.run(units[STEPS // 2 :] * unit)])
+        yield (
+            name,
+            {
+                "private": hashed(private(made, units)),
+                "noise": hashed(z),
+                "digits": digits,
+                "released": hashed(released) if digits is None else released.ravel().tolist(),
+                "scale": made.noise_stddev,
+            },
+        )
+
+
+def hashed(array):
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def put_the_loss_into_the_digest():
+    """The bug of 0.1.0: a figure of floating point, as it was computed, is a part of identity."""
+    covered = plan_file._covered
+    search_taps._settled = lambda value, scale=1.0: value
+    plan_file._covered = lambda plan: {**covered(plan), "loss": plan.loss}
+
+
+def main(folder, *bugs):
+    if bugs:
+        put_the_loss_into_the_digest()
+    found = {
+        "plans": {name: [made.digest.hex(), made.grid.largest_total] for name, made in plans()}
+    }
+    if not bugs:
+        stored = json.loads((FIXTURES / "plans.json").read_text())
+        found["version 1"] = {
+            name: Plan.from_json(each["document"]).digest.hex() == each["digest"]
+            for name, each in stored.items()
+        }
+        found["mu"] = {
+            f"{epsilon}, {delta}": Guarantee(epsilon, delta).mu.hex()
+            for epsilon in (0.01, 0.3, 1, 5, 40)
+            for delta in (1e-15, 1e-6, 0.1)
+        }
+        found["streams"] = dict(streams(Path(folder)))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,94 @@
+"""Plans, keyed noise and saved streams are the same whatever the processor can do.
+
+Each child process computes everything with other libraries' kernels: OpenBLAS's for other
+processors, numpy and numba without vector extensions, the C library without fused multiply-add.
+"""
+
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+ROOT = Path(__file__).parents[2]
+PLAIN = {"OPENBLAS_NUM_THREADS": "1"}
+NO_DISPATCH = " ".join(name for name in __cpu_dispatch__ if __cpu_features__.get(name))
+NO_FMA = "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX,-AVX512F,-AVX512VL,-AVX2_Usable,-FMA_Usable"
+
+
+def configurations(folder):
+    """Each with the variables that it sets."""
+    yield "as it is", {}
+    for core in ("Haswell", "SkylakeX", "Zen", "Nehalem"):
+        yield f"OpenBLAS for {core}", {"OPENBLAS_CORETYPE": core}
+    if NO_DISPATCH:
+        yield "numpy without vector extensions", {"NPY_DISABLE_CPU_FEATURES": NO_DISPATCH}
+    plain = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    yield "numba without them", plain | {"NUMBA_CACHE_DIR": str(folder / "numba")}
+    if platform.libc_ver()[0] == "glibc":
+        yield "the C library without fused multiply-add", {"GLIBC_TUNABLES": NO_FMA}
+
+
+def computed(folder, variables, *bugs):
+    """The child's findings; None where this processor cannot execute the kernels."""
+    made = subprocess.run(
+        [sys.executable, "-m", "tests.planning.identity_on_this_machine", str(folder), *bugs],
+        env=os.environ | PLAIN | variables,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode == -signal.SIGILL and "OPENBLAS_CORETYPE" in variables:
+        return None
+    assert made.returncode == 0, made.stderr
+    return json.loads(made.stdout)
+
+
+def differing(one, other):
+    """The names of what is not the same."""
+    return [name for name in one if one[name] != other[name]]
+
+
+def test_plans_noise_and_saved_streams_are_the_same_on_every_machine(tmp_path):
+    findings = {}
+    for name, variables in configurations(tmp_path):
+        found = computed(tmp_path, variables)
+        if found is None:
+            print(f"{name}: this processor has not the instructions")
+        else:
+            findings[name] = found
+    assert len(findings) >= 3
+    expected = findings.pop("as it is")
+    assert len(expected["plans"]) > 80
+    assert all(expected["version 1"].values())
+    for name, found in findings.items():
+        for part in ("plans", "version 1", "mu"):
+            assert differing(expected[part], found[part]) == [], (name, part)
+        for stream, of in expected["streams"].items():
+            other = found["streams"][stream]
+            assert of["private"] == other["private"], (name, stream)
+            assert of["noise"] == other["noise"], (name, stream)
+            if of["digits"] is None:
+                assert of["released"] == other["released"], (name, stream)
+            else:
+                away = np.abs(np.array(of["released"]) - np.array(other["released"]))
+                assert np.max(away) <= of["scale"] * 10.0 ** -of["digits"], (name, stream)
+
+
+@pytest.mark.slow
+def test_a_figure_of_floating_point_in_the_digest_is_noticed(tmp_path):
+    variables = [each for name, each in configurations(tmp_path) if "numba" not in name]
+    findings = [
+        found for each in variables if (found := computed(tmp_path, each, "--loss-in-digest"))
+    ]
+    digests = {json.dumps(found["plans"]) for found in findings}
+    if len(findings) < 2 or not NO_DISPATCH:
+        pytest.skip("this machine has one variant of each library only")
+    assert len(digests) > 1
