@@ -31,6 +31,7 @@ if (_JAVA / "bin" / "java").is_file() and shutil.which("java") is None:
 OPTIONS = ELLIPSIS | NORMALIZE_WHITESPACE
 
 ROOT = Path(__file__).parent
+LONG = "hushfade paper"  # draws every figure; tests/paper/test_report.py does the same work
 # files that share one worker, because they share what takes long to start
 TOGETHER = {
     "tests/spark": "spark", "docs/spark.md": "spark",  # a session of Spark
@@ -49,6 +50,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item, name in names.items():
         group = next((TOGETHER[part] for part in TOGETHER if name.startswith(part)), name)
         item.add_marker(pytest.mark.xdist_group(group))
+        example = getattr(item, "example", None)
+        if example is not None and LONG in str(example.parsed):
+            item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: (
         not names[item].startswith("tests/spark"), names[item] not in slow
     ))  # fmt: skip

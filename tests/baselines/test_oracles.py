@@ -9,6 +9,7 @@ sums are plain, so 1e-12 is rounding; a looser tolerance has its reason where it
 import functools
 import itertools
 import math
+import os
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -49,6 +50,8 @@ def ask():
 
 @functools.cache
 def library():
+    # what is compiled runs once: no time for making it fast
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
     import jax
 
     jax.config.update("jax_enable_x64", True)
