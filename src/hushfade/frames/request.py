@@ -9,6 +9,7 @@ Every kind of frame reads its column into a `Column` and passes it to a `Request
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, Unpack
@@ -81,7 +82,7 @@ class Request:
         return Published(value, self.plan.stddevs(len(units)), self.plan.keys)
 
 
-class ColumnReleases(Generic[Made]):
+class ColumnReleases(ABC, Generic[Made]):
     """The methods of a column's namespace `hushfade`; a library states how a request is run."""
 
     def release(self, **arguments: Unpack[Arguments]) -> Made:
@@ -98,11 +99,12 @@ class ColumnReleases(Generic[Made]):
         """
         return self._released(of_totals(arguments))
 
+    @abstractmethod
     def _released(self, request: Request) -> Made:
-        raise NotImplementedError
+        """Run the request on the column."""
 
 
-class KeyedReleases(Generic[Made]):
+class KeyedReleases(ABC, Generic[Made]):
     """The methods of a frame's namespace `hushfade`: sums of a column, for every declared key.
 
     See hushfade.frames for what keys mean.  Without `key` it is the column's own release.
@@ -130,8 +132,9 @@ class KeyedReleases(Generic[Made]):
         """Columns step, the key, value and stddev, for rows that hold the total of a step."""
         return self._released(of_totals(arguments, declared(key, keys)), value, key)
 
+    @abstractmethod
     def _released(self, request: Request, value: str, key: str | None) -> Made:
-        raise NotImplementedError
+        """Run the request on the column `value`, by the column `key`."""
 
 
 def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Request:
