@@ -77,6 +77,26 @@ def test_letters_that_the_terminal_lacks_do_not_stop_a_command():
     assert out.isascii()
 
 
+HEAVY = "scipy.optimize", "matplotlib", "hushfade.baselines", "hushfade.cli.audit"
+LOADED = {  # what a command must not load, since it does not use it
+    "plan --half-life 24 --epsilon 1 --delta 1e-6": (*HEAVY, "pyarrow", "numba"),
+    "run rows.csv --value v --low 0 --high 1 --half-life 3 --mu 1 --neighbours replace": HEAVY,
+    "--help": ("scipy", "pyarrow", "numba"),
+}
+
+
+@pytest.mark.parametrize("line", LOADED)
+def test_a_command_loads_only_what_it_uses(line, tmp_path):
+    (tmp_path / "rows.csv").write_text("v\n1\n0\n")
+    script = f"import sys; from hushfade.cli import main; main({line.split()!r}); "
+    script += f"loaded = [name for name in {LOADED[line]!r} if name in sys.modules]; "
+    script += "sys.exit(f'loaded: {loaded}' if loaded else 0)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_version_is_that_of_the_library():
     assert run("--version").stdout == f"hushfade {hushfade.__version__}\n"
 
