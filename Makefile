@@ -9,7 +9,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -
 SCRIPTS := dev/scripts
 TESTS := tests dev/tests src README.md CONTRIBUTING.md docs
 # One worker runs all tests of a file; conftest.py groups the tests and puts the slow ones first.
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # the mechanism from record to release: no subprocess, service, Spark or picture
 CORE := $(wildcard $(addprefix tests/,test_*.py numerics factors privacy private crossing public planning stream records releases)) src
 

@@ -18,6 +18,7 @@ import pytest
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
+from xdist.scheduler import LoadScopeScheduling
 
 # Two test processes on two cores: BLAS threads of both would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -39,20 +40,33 @@ TOGETHER = {
 }  # fmt: skip
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group the tests for `--dist loadgroup`: a worker runs whole files.
+class ByFile(LoadScopeScheduling):
+    """A worker runs whole files, and all files of a group.
 
-    The tests of a file share fixtures, and the examples of a page share names.  Spark comes first,
-    then every file with slow tests, so that no worker is left alone with one of them at the end.
+    The tests of a file share fixtures, and the examples of a page share names.
     """
+
+    def _split_scope(self, nodeid: str) -> str:
+        name = nodeid.split("::", 1)[0]
+        return next((TOGETHER[part] for part in TOGETHER if name.startswith(part)), name)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
+    """How tests are distributed over workers."""
+    return ByFile(config, log)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave the longest example to `make soak`."""
+    example = getattr(item, "example", None)
+    if example is not None and LONG in str(example.parsed):
+        item.add_marker(pytest.mark.long)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spark first, then files with slow tests, so that no worker is left alone with one of them."""
     names = {item: str(item.path.relative_to(ROOT)) for item in items}
     slow = {names[item] for item in items if item.get_closest_marker("slow")}
-    for item, name in names.items():
-        group = next((TOGETHER[part] for part in TOGETHER if name.startswith(part)), name)
-        item.add_marker(pytest.mark.xdist_group(group))
-        example = getattr(item, "example", None)
-        if example is not None and LONG in str(example.parsed):
-            item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: (
         not names[item].startswith("tests/spark"), names[item] not in slow
     ))  # fmt: skip

@@ -28,7 +28,9 @@ def test_integers_come_back_as_they_are():
     assert units.row([1, -2, 3], lanes=3, most=3).tolist() == [1, -2, 3]
     assert units.block([], lanes=1, most=3).shape == (0, 1)
     block = np.array([[1, 2], [3, 4]])
-    assert units.block(block, lanes=2, most=4) is block
+    copy = units.block(block, lanes=2, most=4)
+    block[0, 0] = 9  # the caller's own array may change later
+    assert copy.tolist() == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,16 @@ def test_a_total_that_is_no_integer_is_rejected(bad):
 def test_floats_bools_and_short_integers_are_rejected_in_blocks():
     for bad in ([1.0, 2.0], [True, False], np.ones(3), np.ones(3, dtype=np.int32), ["1"], [None]):
         with pytest.raises(InvalidType, match="units must be int64"):
+            PLAN.start(SEEDED).run_units(bad)
+
+
+def test_arrays_that_are_not_plain_are_rejected():
+    class Pretending(np.ndarray):
+        dtype = property(lambda self: np.dtype(np.int64))
+
+    masked = np.ma.MaskedArray([5, 10**9], mask=[False, True])
+    for bad in (masked, np.array([0.5, 1.5]).view(Pretending)):
+        with pytest.raises(InvalidType, match="units must be a plain array"):
             PLAN.start(SEEDED).run_units(bad)
 
 

@@ -35,7 +35,7 @@ def bolot_exponential(decay: Decay, horizon: int, *, noise: Noise = "gaussian") 
     5.37
     >>> bolot_exponential(Exponential(alpha=2), 1024)
     Traceback (most recent call last):
-    hushfade.errors.InvalidValue: alpha must be < 3/2 for Bolot et al., got 2.0 (else: decayed_tree)
+    hushfade.errors.InvalidValue: alpha must be < 3/2 for Bolot et al., got 2.0: use decayed_tree
     """
     fading = of_kind(decay, Exponential)
     if not fading.half_life > 1.0 / math.log2(1.5):

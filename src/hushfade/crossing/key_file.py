@@ -133,9 +133,14 @@ def claim(record: Path, use: Use) -> None:
         earlier = [each for each in _uses(file.read(), record) if each.name == use.name]
         for each in earlier:
             _check_same(each, use)
-        if earlier:
-            return
-        file.write(use.line())
+        if not earlier:
+            line = use.line()
+            if file.write(line) != len(line):
+                raise Refused(
+                    f"the key's record {record} could not be written whole: free some space, and "
+                    "remove its last, incomplete line"
+                )
+        # also for an earlier line: whoever wrote it may have died before it was on the disk
         os.fsync(descriptor)
         atomic_files.synced(record.parent)
 

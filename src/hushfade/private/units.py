@@ -51,6 +51,8 @@ def block(units: Any, *, lanes: int, most: int) -> Signed:
 
 
 def _integers(units: Any) -> Signed:
+    if isinstance(units, np.ndarray) and type(units) is not np.ndarray:
+        raise InvalidType("units must be a plain array", got=type(units).__name__)
     array = units if isinstance(units, np.ndarray) else np.array(units, dtype=object)
     if array.dtype == object and array.size == 0:
         array = array.astype(np.int64)
@@ -61,7 +63,7 @@ def _integers(units: Any) -> Signed:
             raise InvalidValue("units must fit into 64 bits") from None
     if array.dtype != np.int64:
         raise InvalidType("must be int64", argument="units", got=array.dtype)
-    return np.ascontiguousarray(array)
+    return np.array(array, order="C")  # a copy: the caller may change its own
 
 
 def _bounded(totals: Signed, most: int) -> Signed:
