@@ -149,3 +149,16 @@ def test_bits_are_bounded():
     landscape = piecewise_taps.Landscape.of(np.ones(10), 0.0, 1e-3)
     assert landscape.places(1e-40) == 40
     assert landscape.places(1e3) == 0
+
+
+def test_of_equal_choices_the_first_is_taken_whatever_was_rounded():
+    """Pieces that err equally: noise in the last bits does not choose between them."""
+    steps = np.repeat([1.0, 0.5, 0.25], 8)
+    tie = np.array([1.0, 0.75, 0.5, 0.25])  # joined pairs err the same, and 0.625 · 4 is a half
+    for r, bits in ((steps, 6), (tie, 2), (np.linspace(1.0, 0.25, 25), 5)):
+        allowed = 0.02 * float(r @ r)
+        expected = piecewise_taps.Landscape.of(r, 0.0, allowed).fewest(allowed, bits)
+        for seed in range(20):
+            noise = 1 + 2.0**-52 * np.random.default_rng(seed).integers(-3, 4, len(r))
+            landscape = piecewise_taps.Landscape.of(r * noise, 0.0, allowed)
+            assert landscape.fewest(allowed, bits).tolist() == expected.tolist(), seed

@@ -1,4 +1,7 @@
+import json
 import math
+from dataclasses import FrozenInstanceError, replace
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -8,6 +11,7 @@ from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 from numpy.testing import assert_allclose
 
 from hushfade import (
+    Exponential,
     Guarantee,
     InvalidType,
     InvalidValue,
@@ -15,6 +19,7 @@ from hushfade import (
     composed_mu,
     delta_of,
     epsilon_of,
+    plan,
 )
 from hushfade.audit.plan_claims import delta as audited_delta
 from tests.loops import for_each
@@ -98,6 +103,61 @@ def test_mu_and_rho_are_kept_exactly():
     assert_allclose(Guarantee.from_rho(0.02, delta=1e-5).rho, 0.02, rtol=1e-15)
     assert_allclose(Guarantee.from_rho(0.125, delta=1e-5).mu, 0.5, rtol=1e-15)
     assert Guarantee.from_mu(0.5, neighbours="replace", participations=3).participations == 3
+
+
+def test_rho_gives_the_largest_mu_that_it_allows():
+    for rho in (0.02, 0.125, 1 / 3, 1e-9, 7.0, 1e3):
+        mu = Guarantee.from_rho(rho, delta=1e-9).mu
+        assert Fraction(mu) ** 2 <= 2 * Fraction(rho)
+        assert Fraction(math.nextafter(mu, math.inf)) ** 2 > 2 * Fraction(rho)
+
+
+def test_what_is_declared_is_kept_and_the_rest_follows():
+    plain = Guarantee(1, 1e-6)
+    assert (plain.declared_mu, plain.declared_rho) == (None, None)
+    assert Guarantee.from_mu(0.3).declared_mu == 0.3
+    assert Guarantee.from_rho(0.3).declared_rho == 0.3
+    assert replace(Guarantee.from_mu(0.3), neighbours="replace").mu == 0.3
+    assert replace(plain, epsilon=2).mu == Guarantee(2, 1e-6).mu
+    with pytest.raises(FrozenInstanceError):
+        plain.epsilon = 2.0
+
+
+def test_a_declared_mu_must_give_its_epsilon():
+    exact = Guarantee.from_mu(0.3)
+    weaker = replace(exact, epsilon=exact.epsilon * 1.5)  # says less than it keeps
+    assert weaker.mu == 0.3
+    with pytest.raises(InvalidValue, match=r"epsilon must be at least 1\.2.* for this mu"):
+        replace(exact, epsilon=exact.epsilon * 0.999)
+    with pytest.raises(InvalidValue, match="epsilon must be at least"):
+        Guarantee(1, 1e-6, declared_mu=0.5)
+    with pytest.raises(InvalidType, match="mu or rho, not both"):
+        Guarantee(1, 1e-6, declared_mu=0.1, declared_rho=0.1)
+    for value in (0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(InvalidValue, match="mu must be"):
+            Guarantee(1, 1e-6, declared_mu=value)
+        with pytest.raises(InvalidValue, match="rho must be"):
+            Guarantee(1, 1e-6, declared_rho=value)
+
+
+def test_squared_changes_are_exact():
+    for neighbours in ("add_remove", "replace"):
+        for records in (1, 3):
+            promised = Guarantee(1, 1e-6, neighbours, records_per_step=records)
+            for low, high in ((0, 1024), (-7, 3), (2, 5), (-(2**40), 2**40 - 1)):
+                for keyed in (False, True):
+                    change = promised.change(low, high, keyed=keyed)
+                    square = promised.squared_change(low, high, keyed=keyed)
+                    assert_allclose(float(square), float(change) ** 2, rtol=1e-15)
+            norm = promised.vector_change(1025.0)
+            assert promised.squared_vector_change(1025) == norm**2
+
+
+def test_numbers_of_numpy_are_numbers():
+    promised = Guarantee(np.float32(0.5), np.float64(1e-6), participations=np.int64(3))
+    assert promised == Guarantee(0.5, 1e-6, participations=3)
+    text = plan(Exponential(half_life=3), promised).to_json()
+    assert json.loads(text)["guarantee"]["participations"] == 3
 
 
 def test_composition_is_exact_in_mu():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from hushfade import Guarantee
 from hushfade.errors import Malformed, Refused
 from hushfade.privacy import ledger
 from hushfade.privacy.ledger import Account, Entry, following, verified
@@ -110,3 +111,11 @@ def test_what_a_mark_knows_to_be_spent_is_lacking_by_squares():
     known = Account("clinics", mu=5.0, delta=1e-6, spent=5.0)
     assert Account("clinics", mu=5.0, delta=1e-6, spent=3.0).lacking(known) == 4.0
     assert known.lacking(Account("clinics", mu=5.0, delta=1e-6, spent=3.0)) == 0.0
+
+
+def test_a_budget_of_0_1_0_affords_a_plan_with_the_same_epsilon():
+    """0.1.0 rounded mu down by 5e-11 more than is needed; nothing beyond rounding is lent."""
+    before, today = 0.2367043806519144, Guarantee(1, 1e-6).mu
+    assert before < today
+    assert Account("clinics", mu=before, delta=1e-6).affords(today)
+    assert not Account("clinics", mu=before, delta=1e-6).affords(today * (1 + 2e-9))

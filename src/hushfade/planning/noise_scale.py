@@ -46,7 +46,7 @@ def root_above(square: Fraction) -> float:
     (3.0, True)
     """
     exponent = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
-    places = _BITS - 1 - exponent
+    places = _BITS + 1 - exponent  # 48 bits or a few more
     while True:
         scaled = square * Fraction(4) ** places
         root = math.isqrt(math.ceil(scaled) - 1) + 1
@@ -67,5 +67,5 @@ def check_version_1(
     most = required
     if pair.gain is None and (pair.horizon or 0) > 1 << 24:
         most = required_variance(guarantee, grid, replace(pair, horizon=None))
-    if not required <= Fraction(sigma) ** 2 <= most * (1 + _ROUNDING) ** 2:
+    if not (sigma > 0 and required <= Fraction(sigma) ** 2 <= most * (1 + _ROUNDING) ** 2):
         raise InvalidValue("sigma must be the noise that the plan's guarantee requires")

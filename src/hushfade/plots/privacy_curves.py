@@ -37,7 +37,7 @@ def draw_curves(axes: Axes, guarantee: Guarantee) -> None:
     """The curves and the marks, with a legend under the axes."""
     delta = guarantee.delta
     exponent = math.log10(delta)
-    deltas = 10.0 ** np.linspace(min(-12.0, exponent - 3), min(max(-2.0, exponent + 2), -0.1), 120)
+    deltas = 10.0 ** np.linspace(min(-12.0, exponent - 3), min(max(-2.0, exponent + 2), -0.1), 40)
     for rank, m in enumerate(RELEASES):
         mu = guarantee.mu * math.sqrt(m)
         colour, dashes = style.line(rank)

@@ -27,6 +27,7 @@ _ROUGH_DIGITS, _ROUGHLY = 30, Decimal("1e-9")  # for a first guess
 # Truncation, and the rounding of less than 1000 operations with 42 digits, of which cancellation
 # takes 5: less than 1e-33.
 _ERROR = Decimal("2e-30")
+_ROUNDED = Decimal("1e-40")  # of δ itself, by the last operation
 _SERIES = Decimal("3.5")  # up to here the series is quicker than the fraction
 _ROOT = Decimal("2.50662827463100050241576528481104525300698674060993831662992357634229")  # √(2π)
 
@@ -145,7 +146,8 @@ def _loss(epsilon: Decimal, mu: Decimal, left_out: Decimal) -> _Loss:
     near, far = _mills(abs(a), left_out), _mills(ratio + half, left_out)
     density = (-a * a / 2).exp() / _ROOT
     delta = density * (near - far) if a >= 0 else 1 - density * (near + far)
-    return _Loss(delta, density * (near + far) * _ERROR, density, -density * far)
+    error = density * (near + far) * _ERROR + delta * _ROUNDED
+    return _Loss(delta, error, density, -density * far)
 
 
 def _mills(x: Decimal, left_out: Decimal) -> Decimal:

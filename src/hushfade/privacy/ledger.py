@@ -29,7 +29,9 @@ Kind = Literal["dataset", "charge", "lost", "step", "end"]
 Relation = tuple[str, int, int, int]  # neighbours, participations, separation, records a step
 ORIGIN = "0" * 64  # the digest before the first entry
 
-_ROUNDING = 1e-12  # of the budget: two halves of it, rounded, may still be spent
+# of the budget, by which rounding may overspend it: two halves are the whole.  0.1.0 rounded the mu
+# of an epsilon down by up to 1e-9, and its budgets serve plans of today.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)

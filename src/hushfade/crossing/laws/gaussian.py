@@ -11,6 +11,11 @@ place r inside the cell is uniform and kept with probability P[z = A 2^k + r] / 
 is near 1 (½ for z = 0, which has one sign), else drawn again.  Floating point decides only what is
 certain: words too near a boundary are decided by exact arithmetic with further words.
 
+The same words give the same draw on every machine.  Tables are computed with integers and decimal
+numbers.  A float accepts or rejects a place only if it is farther than 2^-30 from the boundary,
+and it errs by far less, however a machine rounds or computes exp.  So each verdict is that of exact
+arithmetic, whichever way it was reached.
+
 Guarantee: the law of a draw is within (table length) · 2^-126 + 2^-160 of the exact one in total
 variation, whatever σ: below 2^-113 (docs/noise.md).
 """

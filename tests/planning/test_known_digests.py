@@ -1,0 +1,57 @@
+"""Digests that every machine must compute.
+
+They change only with the format of documents or with the search for taps.  Such a change gives
+keyed noise another series, so it belongs into the changelog.
+"""
+
+import pytest
+
+from hushfade import (
+    CustomDecay,
+    Exponential,
+    Guarantee,
+    KeyedNoise,
+    NoDecay,
+    PowerLaw,
+    SlidingWindow,
+    plan,
+)
+from hushfade.crossing.laws import gaussian
+
+ONE = Guarantee(epsilon=1, delta=1e-6)
+PLANS = {
+    "day": plan(Exponential(half_life=24), ONE),
+    "count": plan(NoDecay(), ONE, horizon=1000),
+    "gain": plan(NoDecay(), ONE, horizon=200, method="normalized"),
+    "power": plan(PowerLaw(power=1), Guarantee(0.5, 1e-9), low=-1, high=1),
+    "window": plan(SlidingWindow(length=7), Guarantee.from_mu(0.3), keys=["at", "ch"]),
+    "person": plan(
+        SlidingWindow(length=24), Guarantee(2, 1e-6, "replace", participations=5, separation=3)
+    ),
+    "vectors": plan(CustomDecay([1, 0.5, 0.25]), Guarantee.from_rho(0.1), width=3, norm=1.0),
+}
+DIGESTS = {
+    "day": "992139a28973753b98b95f4dc017b67c2ba49cb0c718b22108dac434ae18143d",
+    "count": "f9c44a002d09ddb4266dcd6b89330c8e404d76fbc26dccd160bd8a819c5f5488",
+    "gain": "42af155354cbd6daed2e77da8640cd0829d4d67421229afbec1d781e56f97554",
+    "power": "2276a0f6d2c2445f187c40e45fc49089147fbdca6c2ed88afe8998cc87f13dc3",
+    "window": "e16e1e39e0c1931d0de655ef4e2a541496166fbbfaccb44e2edb911d9dc568ac",
+    "person": "50222c3b0f2b30f9b5eb9f1da9537c0253fa1d30a4ab1f14faada0cddd8a10cf",
+    "vectors": "bf378c7125cb09dbff55f2305096cc2eec4a4b0985fe0685899fbc80b1e1ea9b",
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_has_the_known_digest(name):
+    assert PLANS[name].digest.hex() == DIGESTS[name]
+
+
+def test_keyed_noise_is_known():
+    made = PLANS["day"]
+    drawer = KeyedNoise(bytes(range(1, 33)), stream="visits").bound(made.digest)
+    assert drawer.draws(gaussian.table(made.sigma), 0, 4, 1)[:, 0].tolist() == [
+        -1229120,
+        616998,
+        -234589,
+        2200333,
+    ]
