@@ -51,6 +51,7 @@ class ByFile(LoadScopeScheduling):
         return next((TOGETHER[part] for part in TOGETHER if name.startswith(part)), name)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
     """How tests are distributed over workers."""
     return ByFile(config, log)

@@ -1,7 +1,5 @@
 """The service killed under load: the soak in short, with the builds that it must catch."""
 
-import pytest
-
 from dev.soaks import service_kills, service_process
 
 
@@ -31,14 +29,17 @@ def test_a_build_that_publishes_before_it_commits_is_caught():
     assert not found.flawless
 
 
-@pytest.mark.parametrize(
-    ("build", "point", "lost", "twice"),
-    [
-        (service_process.acknowledging_before_commit, "before commit", True, False),
-        (service_process.forgetting_senders, "after commit", False, True),
-    ],
-)
-def test_a_build_that_loses_or_counts_twice_is_caught(build, point, lost, twice):
-    found = service_kills.soak(8, build=build, points=(point,))
-    assert (found.lost > 0, found.twice > 0) == (lost, twice)
+def test_a_build_that_acknowledges_before_it_commits_is_caught():
+    build = service_process.acknowledging_before_commit
+    found = service_kills.soak(8, build=build, points=("before commit",))
+    assert found.lost > 0
+    assert not found.flawless
+
+
+def test_a_build_that_forgets_its_senders_is_caught():
+    # How often it counts a batch has no limit.  Four times in one step carry into the next batch's
+    # digit and look like a loss, so `lost` is not asserted here.
+    build = service_process.forgetting_senders
+    found = service_kills.soak(8, build=build, points=("after commit",))
+    assert found.twice > 0
     assert not found.flawless
