@@ -202,15 +202,16 @@ class Grid:
     def total(self, total: Any) -> int:
         """The total of a step in units, where a release is one number: a multiple of the grid."""
         if type(total) is float:  # the common case first: a live step is short
-            units, most = total / self.resolution, self._largest
+            per_one, most = self._scale
+            units = total * per_one
             if -most <= units <= most and units.is_integer() and (units or not total):
                 return int(units)
         return declared_totals.single(total, self.resolution, self.largest_total)
 
     @cached_property
-    def _largest(self) -> float:
-        """`largest_total` as a float, exact below 2^53: floats compare with it quickly."""
-        return float(self.largest_total)
+    def _scale(self) -> tuple[float, float]:
+        """Units per 1, a power of two or infinite, and `largest_total` as a float."""
+        return 1.0 / self.resolution, float(self.largest_total)
 
     def totals(self, totals: Any) -> Signed:
         """The totals of a step in units: multiples of the grid, one per lane or by key."""
