@@ -20,8 +20,7 @@ from hushfade import check
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.private import declared_totals, real_numbers, unit_sums, vectors
-from hushfade.private import units as unit_totals
+from hushfade.private import declared_totals, integer_totals, real_numbers, unit_sums, vectors
 from hushfade.private.real_numbers import Floats
 
 Number = TypeVar("Number")
@@ -176,7 +175,7 @@ class Grid:
         """The total of a step in units, where a release is one number."""
         units = self._quantised(_column(records))
         total = int(unit_sums.summed(units, largest=self.largest_unit))
-        return unit_totals.single(total, most=self.largest_total)
+        return integer_totals.single(total, most=self.largest_total)
 
     def record_sums(self, records: Any) -> Signed:
         """The totals of a step in units, by key or of vectors."""
@@ -184,7 +183,7 @@ class Grid:
             totals = unit_sums.summed(self.units(records), largest=self.largest_unit)
         else:
             totals = self._summed_by_key({} if real_numbers.nothing(records) else records)
-        return unit_totals.row(totals, lanes=self.lanes, most=self.largest_total)
+        return integer_totals.row(totals, lanes=self.lanes, most=self.largest_total)
 
     def _summed_by_key(self, records: Any) -> Signed:
         sums = unit_sums.UnitSums(self.lanes, largest=self.largest_unit)

@@ -10,9 +10,9 @@ from hushfade.check import Column
 from hushfade.compiled import compiled
 from hushfade.factors.jumps import Jumps
 from hushfade.numerics.blocks import BLOCK
-from hushfade.public.constants import constants, lookback
 from hushfade.public.decayed_sum import Sums, decay_block
 from hushfade.public.left_quotient import Quotients, quotient_block
+from hushfade.public.loop_constants import constants, lookback
 from hushfade.public.recursion import Parts
 
 if TYPE_CHECKING:
