@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hushfade import factors, numerics
+from hushfade.crossing.key_file import KeyFile
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, UnsafeSeededNoise
 from hushfade.decay import (
     CustomDecay,
@@ -66,6 +67,7 @@ __all__ = [
     "HushfadeError",
     "InvalidType",
     "InvalidValue",
+    "KeyFile",
     "KeyedNoise",
     "Malformed",
     "Mixture",

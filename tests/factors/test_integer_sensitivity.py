@@ -107,6 +107,16 @@ def test_integers_beyond_64_bits_are_exact_or_rounded_up():
     assert true <= found <= true + (true * 20 >> 52)
 
 
+def test_the_largest_taps_are_exact_and_larger_ones_are_refused():
+    """Differences of taps near 2^62 would wrap around and make rising taps look like falling."""
+    largest = 2**53
+    for taps in ([1, -largest, largest, 1], [largest, largest, -largest], [largest, 1]):
+        assert asked(taps, 4, 2, 1) >= brute(taps, 4, 2, 1)
+    for size in (largest + 1, 2**62, -(2**62), -(2**63)):
+        with pytest.raises(InvalidValue, match=r"integers must be at most 2\^53 in size"):
+            IntegerTaps(np.array([1, size, 1]), 0)
+
+
 def test_sums_of_squares_are_exact():
     rng = np.random.default_rng(0)
     for size in (1, 10**3, 2**30, 2**61):

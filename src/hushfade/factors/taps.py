@@ -23,6 +23,8 @@ from hushfade.factors import limits, root_series
 
 Sealed = TypeVar("Sealed", Column, Signed)
 
+LARGEST = 1 << 53  # of an integer tap: float64 holds it, and int64 the difference of any two
+
 
 class Taps(Protocol):
     """A right series r(x)."""
@@ -128,6 +130,8 @@ class IntegerTaps(_Integers):
             raise InvalidValue(
                 "must leave the first tap > 0", argument="bits", got=f"bits = {bits}"
             )
+        if not -LARGEST <= int(np.min(column)) <= int(np.max(column)) <= LARGEST:
+            raise InvalidValue("must be at most 2^53 in size", argument="integers")
         super().__init__(_sealed(column[: _support(column)]), bits)
 
     @property

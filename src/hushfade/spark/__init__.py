@@ -29,7 +29,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sql
 
 from hushfade import check
-from hushfade.crossing.key_file import KeyFile, checked
+from hushfade.crossing.key_file import KeyFile, travelling
 from hushfade.crossing.noise_sources import UnsafeSeededNoise
 from hushfade.errors import Failed, InvalidType, InvalidValue
 from hushfade.planning.plan import Plan
@@ -88,7 +88,7 @@ def private_decaying_sums(
     days = _calendar(start, every, end, steps, plan)
     check_fit(plan, columns, days, skip_empty=skip_empty)
     request = Request(plan.grid, columns, days, check.count(buckets=buckets), skip_empty, counts)
-    shared = Buckets(Mechanism.of(plan), checked(noise), request.size)
+    shared = Buckets(Mechanism.of(plan), travelling(noise), request.size)
     said = plan.guarantee
     limits = None
     if user is not None:

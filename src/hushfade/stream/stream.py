@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
-from hushfade.crossing import noise_sources
-from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing import key_file
+from hushfade.crossing.key_file import Noise
 from hushfade.errors import InvalidType, Refused
 from hushfade.numerics.blocks import AHEAD
 from hushfade.planning.plan import Plan
@@ -51,20 +51,20 @@ class Stream:
     def __init__(
         self,
         plan: Plan,
-        noise: NoiseSource | None,
+        noise: Noise | None,
         identity: bytes,
         state: SavedState | None = None,
     ) -> None:
         from hushfade.crossing.step import advance_single  # compiled
 
-        source = noise_sources.checked(noise)
+        source = key_file.checked(noise)
         self.plan = plan
         self._identity = identity
         self._turn = turn_of(identity)
         self._sound = True
         self._grid = plan.grid
         self._scalar = plan.grid.scalar
-        self._engine = Engine(plan, source.bound(plan.digest))
+        self._engine = Engine(plan, key_file.drawer(source, plan.digest, identity))
         if state is not None:
             self._engine.restore(state.steps, state.integers, state.floats)
         self._advance = advance_single
@@ -77,7 +77,7 @@ class Stream:
         self._drawn_from = self.steps  # this copy drew the noise of the steps after it
 
     @classmethod
-    def begin(cls, plan: Plan, noise: NoiseSource | None = None) -> Stream:
+    def begin(cls, plan: Plan, noise: Noise | None = None) -> Stream:
         """A stream at step 0."""
         return cls(plan, noise, os.urandom(16))
 
@@ -217,7 +217,7 @@ class Stream:
         data: bytes,
         *,
         plan: Plan | None = None,
-        noise: NoiseSource | None = None,
+        noise: Noise | None = None,
         traces: Iterable[bytes] = (),
     ) -> Stream:
         """The stream that `save` wrote, after the steps whose traces are given, in their order.
@@ -230,7 +230,7 @@ class Stream:
         state = saved_state.read(data)
         if plan is not None and plan.digest != state.plan.digest:
             raise Refused("the saved stream must belong to this plan, but has another digest")
-        source = noise_sources.checked(noise)
+        source = key_file.checked(noise)
         state.check_noise(source)
         lanes = state.plan.grid.lanes
         since = [saved_state.read_trace(trace, state.identity, lanes) for trace in traces]

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hushfade import check
-from hushfade.crossing import noise_sources
+from hushfade.crossing import key_file
+from hushfade.crossing.key_file import Noise
 from hushfade.crossing.laws import gaussian
-from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue, Refused
 from hushfade.factors.factorization import Factorization
@@ -78,16 +78,16 @@ class CorrelatedNoise:
         norm: float,
         horizon: int | None = None,
         dtype: DTypeLike = np.float32,
-        noise: NoiseSource | None = None,
+        noise: Noise | None = None,
     ) -> None:
         found = correlation(
             factors, width, guarantee=guarantee, norm=norm, horizon=horizon, dtype=dtype
         )
         state = np.zeros((found.rows, found.lanes), dtype=found.dtype)
-        self._begin(found, noise_sources.checked(noise), os.urandom(16), 0, state)
+        self._begin(found, key_file.checked(noise), os.urandom(16), 0, state)
 
     def _begin(
-        self, found: Correlation, noise: NoiseSource, identity: bytes, steps: int, state: Floats
+        self, found: Correlation, noise: Noise, identity: bytes, steps: int, state: Floats
     ) -> None:
         from hushfade.training.right_inverse import (
             mix_of,  # compiled, loaded when the first series is made
@@ -98,7 +98,7 @@ class CorrelatedNoise:
         self._mix = mix_of(found.pair.taps, found.dtype)
         self._unit = found.stddev / GRID / float(found.pair.right(1)[0])
         self._law = gaussian.table(GRID)
-        self._drawer = noise.bound(found.digest)
+        self._drawer = key_file.drawer(noise, found.digest, identity)
         self._noise = noise.identity
         self._identity = identity
         self._state = state
@@ -266,7 +266,7 @@ class CorrelatedNoise:
             return packed(SavedSeries(series, self._noise, self._identity, self.steps, self._state))
 
     @classmethod
-    def load(cls, data: bytes, *, noise: NoiseSource | None = None) -> CorrelatedNoise:
+    def load(cls, data: bytes, *, noise: Noise | None = None) -> CorrelatedNoise:
         """The series that `save` wrote; with the same keyed noise it goes on with the same bits.
 
         Refused: another format or version, changed bytes, another kind of noise, and a state older
@@ -274,7 +274,7 @@ class CorrelatedNoise:
         from here.
         """
         saved = read(data)
-        source = noise_sources.checked(noise)
+        source = key_file.checked(noise)
         check_noise(saved.noise, source, "series")
         if saved.steps < turn_of(saved.identity).taken:
             raise Refused("the saved state must not be older than what was handed out since")
