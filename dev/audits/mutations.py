@@ -282,10 +282,10 @@ MUTANTS: dict[str, Mutant] = {
     ),
     # The plan --------------------------------------------------------------------------------
     "the taps' energy is halved": one(
-        "factors/taps.py", "total / (1 << 2 * self.bits)", "total / (2 << 2 * self.bits)"
+        "factors/taps.py", "() / (1 << 2 * self.bits)", "() / (2 << 2 * self.bits)"
     ),
     "the taps change a step too early": one(
-        "factors/taps.py", "!= self.integers[:-1]) + 1", "!= self.integers[:-1])"
+        "factors/taps.py", "!= column[:-1]) + 1", "!= column[:-1])"
     ),
     "appearances are thought a step farther apart": one(
         "planning/noise_scale.py",
