@@ -63,7 +63,7 @@ def read(data: bytes) -> SavedState:
     try:
         plan = Plan.from_json(header["plan"])
         noise, identity, steps = header["noise"], bytes.fromhex(header["identity"]), header["steps"]
-        if type(steps) is not int or not 0 <= steps <= (plan.horizon or 2**61):
+        if type(steps) is not int or not 0 <= steps <= (plan.horizon or container.MOST_STEPS):
             raise Refused(f"{_STREAM} has a step that its plan does not allow")
         listed = header["arrays"] if frame.magic == MAGIC else _old_arrays(header["lengths"])
         expected = memory.lengths(plan, steps)

@@ -175,6 +175,7 @@ class Stream:
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
             raise Refused(f"steps must stay within the plan's horizon {horizon}")
+        self._turn.remember()
 
     def _check_sound(self) -> None:
         if not self._sound:
@@ -196,6 +197,8 @@ class Stream:
         """The whole state without the noise key.  It holds raw totals: protect it like the data."""
         with self._turn.own():
             self._check_sound()
+            self._turn.saved = True
+            self._turn.remember()
             return saved_state.packed(self._engine, self._noise, self._identity)
 
     def trace(self) -> bytes:
@@ -242,6 +245,7 @@ class Stream:
         if after < turn_of(state.identity).taken:
             raise Refused("the saved state must not be older than what was released since")
         stream = cls(state.plan, source, state.identity, state)
+        stream._turn.saved = True
         with stream._turn.own():
             for trace in since:
                 stream._take(trace.x[None, :], trace.z[None, :], np.empty((1, lanes)))

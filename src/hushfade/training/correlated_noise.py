@@ -203,6 +203,7 @@ class CorrelatedNoise:
             raise Refused("another copy of this noise has handed out the next step already")
         if self.horizon is not None and self.steps + steps > self.horizon:
             raise Refused(f"steps must stay within the horizon {self.horizon}")
+        self._turn.remember()
 
     def _fill(self, out: Floats) -> None:
         """Draw and mix, a tile of lanes after the other; large ones are shared among threads."""
@@ -261,6 +262,7 @@ class CorrelatedNoise:
     def save(self) -> bytes:
         """The whole state but the noise's key.  It tells of past noise: keep it as the data."""
         with self._turn.own():
+            self._turn.saved = True
             self._admit(0)
             series = self._correlation
             return packed(SavedSeries(series, self._noise, self._identity, self.steps, self._state))
@@ -280,6 +282,7 @@ class CorrelatedNoise:
             raise Refused("the saved state must not be older than what was handed out since")
         found = cls.__new__(cls)
         found._begin(saved.correlation, source, saved.identity, saved.steps, saved.state)
+        found._turn.saved = True
         return found
 
     def __repr__(self) -> str:

@@ -280,7 +280,7 @@ def _read(frame: container.Frame) -> SavedSeries:
     correlation = replace(correlation, sensitivity=header["sensitivity"])
     if _series(correlation) != series:
         raise Refused(f"{_NOISE} has been changed: a field differs from what its factors give")
-    steps = check.count(steps=header["steps"], least=0, most=correlation.pair.horizon or 2**61)
+    steps = check.count(steps=header["steps"], least=0, most=correlation.pair.horizon or container.MOST_STEPS)
     kind = dtype.newbyteorder("<").str
     listed = [[kind, correlation.rows * correlation.lanes]]
     if frame.magic == MAGIC and header["arrays"] != listed:
