@@ -226,9 +226,9 @@ class Stream:
         """The stream that `save` wrote, after the steps whose traces are given, in their order.
 
         Refused are another format or version, changed bytes, another plan than `plan`, noise of
-        another kind, key, stream or epoch, and a state older than what this process has released,
-        because its steps would be drawn twice.  A later state elsewhere cannot be seen from here; a
-        store keeps track of that.
+        another kind, key, stream or epoch, traces with other noise than the key gives, and a state
+        older than what this process has released, because its steps would be drawn twice.  A later
+        state elsewhere cannot be seen from here; a store keeps track of that.
         """
         state = saved_state.read(data)
         if plan is not None and plan.digest != state.plan.digest:
@@ -246,6 +246,10 @@ class Stream:
             raise Refused("the saved state must not be older than what was released since")
         stream = cls(state.plan, source, state.identity, state)
         stream._turn.saved = True
+        if source.identity["kind"] != "fresh":
+            for trace in since:
+                if np.any(stream._engine.noise(trace.step - 1, 1)[0] != trace.z):
+                    raise Refused("a trace must have the noise that its step was given")
         with stream._turn.own():
             for trace in since:
                 stream._take(trace.x[None, :], trace.z[None, :], np.empty((1, lanes)))
