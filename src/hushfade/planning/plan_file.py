@@ -133,14 +133,14 @@ def _covered(plan: Plan) -> dict[str, Any]:
     gain = plan.pair.integer_gain
     return {
         "format": FORMAT,
-        "guarantee": _guarantee(plan.guarantee),
+        "guarantee": guarantee_document(plan.guarantee),
         **common,
         "gain": None if gain is None else {"bits": plan.taps.bits, "value": gain.tolist()},
         "noise": {"bits": denominator.bit_length() - 1, "scale": scale},
     }
 
 
-def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
+def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
     """The guarantee as it was declared: by epsilon, mu or rho."""
     if guarantee.declared_rho is not None:
         declared = {"rho": float(guarantee.declared_rho)}
@@ -157,6 +157,16 @@ def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
         "separation": separation,
         "records_per_step": records_per_step,
     }
+
+
+def guarantee_from(document: dict[str, Any]) -> Guarantee:
+    """The guarantee of plain data."""
+    declared = dict(document)
+    if "rho" in declared:
+        return Guarantee.from_rho(declared.pop("rho"), **declared)
+    if "mu" in declared:
+        return Guarantee.from_mu(declared.pop("mu"), **declared)
+    return Guarantee(**declared)
 
 
 def _records(plan: Plan) -> dict[str, Any]:
@@ -190,13 +200,7 @@ def _taps_from(document: dict[str, Any]) -> IntegerTaps:
 
 def _plan(document: dict[str, Any]) -> Plan:
     _check_fields(document, plan_version_1.COMMON | {"gain", "noise", "reported"})
-    declared = dict(document["guarantee"])
-    if "rho" in declared:
-        guarantee = Guarantee.from_rho(declared.pop("rho"), **declared)
-    elif "mu" in declared:
-        guarantee = Guarantee.from_mu(declared.pop("mu"), **declared)
-    else:
-        guarantee = Guarantee(**declared)
+    guarantee = guarantee_from(document["guarantee"])
     gain = document["gain"]
     if gain is not None and gain["bits"] != document["taps"]["bits"]:
         raise InvalidValue(_DIFFERS)

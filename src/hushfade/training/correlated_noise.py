@@ -27,14 +27,9 @@ from hushfade.factors.factorization import Factorization
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.stream.ownership import turn_of
 from hushfade.stream.saved_state import check_noise
-from hushfade.training.noise_series import (
-    Correlation,
-    Floats,
-    SavedSeries,
-    correlation,
-    packed,
-    read,
-)
+from hushfade.training.loop_coefficients import Floats
+from hushfade.training.noise_series import Correlation, correlation
+from hushfade.training.saved_series import SavedSeries, packed, read
 
 GRID = gaussian.LARGEST  # grid units in one standard deviation of z: the finest table
 FINER = 2.0**-30  # of the grid, for float64
@@ -95,8 +90,8 @@ class CorrelatedNoise:
 
         self._steps = steps
         self._correlation = found
-        self._mix = mix_of(found.pair.taps, found.dtype)
-        self._unit = found.stddev / GRID / float(found.pair.right(1)[0])
+        self._mix = mix_of(found.loop)
+        self._unit = found.stddev / GRID / float(found.used.right(1)[0])
         self._law = gaussian.table(GRID)
         self._drawer = key_file.drawer(noise, found.digest, identity)
         self._noise = noise.identity
@@ -110,8 +105,11 @@ class CorrelatedNoise:
 
     @property
     def pair(self) -> Factorization:
-        """The factors: decayed sums of the noise have deviations stddev · pair.errors(n)."""
-        return self._correlation.pair
+        """The factors in use: decayed sums of the noise have deviations stddev · pair.errors(n).
+
+        They are the declared factors with the loop's coefficients, which its dtype has rounded.
+        """
+        return self._correlation.used
 
     @property
     def guarantee(self) -> Guarantee:
