@@ -36,7 +36,6 @@ from hushfade.training.noise_series import (
     checked_dtype,
     checked_shape,
     rounded_up,
-    used_pair,
 )
 
 MAGIC, OLD_MAGIC = b"hushfade correlated noise 2\n", b"hushfade correlated noise 1\n"
@@ -220,15 +219,13 @@ def _read_version_1(header: dict[str, Any]) -> Correlation:
     if header["mu"] != guarantee.mu:  # raises if mu is more than epsilon and delta allow
         guarantee = replace(guarantee, declared_mu=header["mu"])
     series = replace(_from(header, guarantee, header["sensitivity"]), version_1=True)
-    required = change(series.pair, guarantee, series.norm)
-    if series.dtype == np.float32:
-        required *= 1.0 + _VERSION_1_FLOAT32
-        used = change(used_pair(series.pair, series.loop), guarantee, series.norm)
-        if not series.sensitivity >= used * (1.0 - _VERSION_1_ROUNDING):
-            raise Refused(f"{_NOISE} has too little noise for float32: 0.1.0 added too little")
+    single = series.dtype == np.float32
+    required = change(series.pair, guarantee, series.norm) * (1.0 + single * _VERSION_1_FLOAT32)
     least, most = (required * (1.0 + by * _VERSION_1_ROUNDING) for by in (-1, 1))
     if not least <= series.sensitivity <= most:
         raise Refused(f"{_NOISE} does not have the level that its guarantee requires")
+    if single and not series.sensitivity >= change(series.used, guarantee, series.norm):
+        raise Refused(f"{_NOISE} has too little noise for float32: begin a new series")
     if {name: header[name] for name in _version_1(series)} != _version_1(series):
         raise Refused(f"{_NOISE} has been changed: a field differs from what was written")
     return series
