@@ -6,6 +6,7 @@ laws              noise laws, each with exact probabilities on the integers
 noise_sources     fresh, keyed or seeded noise: which key the random bits have
 random_bits       random bits by position, and draws from them
 key_file          keyed noise with its key in a file, also for workers elsewhere
+sealed_totals     a digest of totals under the key: which totals a name has served
 key_record        what a key file has served: one job under one name
 sampling          compiled loops that turn random bits into draws
 """

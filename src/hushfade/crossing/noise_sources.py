@@ -20,6 +20,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 
 from hushfade import check
 from hushfade.crossing.random_bits import Drawer
+from hushfade.crossing.sealed_totals import TotalsSeal
 from hushfade.errors import InvalidType, InvalidValue
 
 Identity: TypeAlias = dict[str, str | int]
@@ -119,8 +120,16 @@ class KeyedNoise:
         return hmac.digest(self._key, b"hushfade sealed 1" + digest, hashlib.sha256)
 
     def bound(self, plan_digest: bytes) -> Drawer:
-        context = b"hushfade noise 1" + plan_digest + self.epoch.to_bytes(8, "little") + self._name
-        return Drawer(hmac.digest(self._key, context, hashlib.sha256), fresh=False)
+        return Drawer(self._derived(b"hushfade noise 1", plan_digest), fresh=False)
+
+    def seal(self, plan_digest: bytes) -> TotalsSeal:
+        """Digests of this stream's totals that reveal nothing without the key."""
+        return TotalsSeal(self._derived(b"hushfade totals 1", plan_digest))
+
+    def _derived(self, label: bytes, plan_digest: bytes) -> bytes:
+        """A key of its own for each purpose, plan, epoch and name."""
+        context = label + plan_digest + self.epoch.to_bytes(8, "little") + self._name
+        return hmac.digest(self._key, context, hashlib.sha256)
 
     def __repr__(self) -> str:
         return legacy_name(self.identity)
