@@ -223,6 +223,7 @@ def test_what_cannot_be_identified_is_refused_for_a_stream(spark, tmp_path, nois
 
 def frames(session, place):
     """Frames that differ, each in one respect; by name."""
+    place.mkdir(exist_ok=True)
     stream = session.readStream.schema(COLUMNS).option("path", str(place)).format("csv").load()
     stream.createOrReplaceTempView("visits")
     return {

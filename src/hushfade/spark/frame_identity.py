@@ -82,6 +82,8 @@ def _plain(value: Any, numbers: dict[object, int], name: str) -> Any:
         fields = {"class": simple, "output": fields["output"]}  # the rest is for `_source`
     elif kind:
         _check_known(kind, simple, name)
+    if simple == "NamedLambdaVariable":
+        del fields["name"]  # numbered by the session
     for key in ("id", "cteId"):
         if simple.startswith("CTERelation") and key in fields:
             fields[key] = numbers.setdefault(("relation", fields[key]), len(numbers))
