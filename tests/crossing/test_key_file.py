@@ -364,9 +364,9 @@ def test_correlated_noise_claims_its_name(tmp_path):
     noise = KeyFile(key_file(tmp_path), stream="training")
     series = {"guarantee": Guarantee(1, 1e-6), "norm": 1.0, "noise": noise}
     first = CorrelatedNoise(Exponential(half_life=9), 3, **series)
-    with pytest.raises(Refused, match="'training' .* has served another stream"):
+    with pytest.raises(Refused, match=r"'training' .* has served another stream"):
         CorrelatedNoise(Exponential(half_life=9), 3, **series)
-    with pytest.raises(Refused, match="'training' .* has served another plan"):
+    with pytest.raises(Refused, match=r"'training' .* has served another plan"):
         CorrelatedNoise(Exponential(half_life=8), 3, **series)
     assert CorrelatedNoise.load(first.save(), noise=noise).next().shape == (3,)
 
@@ -379,4 +379,6 @@ def test_the_noise_of_a_job_has_a_name_that_no_stream_can_have(tmp_path):
         KeyFile(key_file(tmp_path), stream=reserved)
     context = b"hushfade noise 1" + PLAN.digest + bytes(8) + reserved.encode()
     known = Drawer(hmac.digest(KEY, context, "sha256"), fresh=False)  # as 0.1.0 drew it
-    assert noise.bound(PLAN.digest).draws(law, 0, 9, 1).tolist() == known.draws(law, 0, 9, 1).tolist()
+    assert (
+        noise.bound(PLAN.digest).draws(law, 0, 9, 1).tolist() == known.draws(law, 0, 9, 1).tolist()
+    )

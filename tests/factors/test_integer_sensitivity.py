@@ -154,7 +154,7 @@ def test_taps_of_pieces_are_the_taps_of_their_integers():
         ([0], []), ([1, 2], [3]), ([0, 2, 2], [3, 1]), ([0, 3, 2], [3, 1]), ([0, 1, 2], [3]),
         ([0, 1, 2], [3, 3]), ([0, 1, 2], [3, 0]),
     ):  # fmt: skip
-        with pytest.raises(InvalidValue, match="jumps must rise|values must change"):
+        with pytest.raises(InvalidValue, match=r"jumps must rise|values must change"):
             IntegerTaps.of_pieces(np.array(jumps), np.array(values, dtype=np.int64), 3)
     with pytest.raises(InvalidValue, match="must leave the first tap > 0"):
         IntegerTaps.of_pieces(np.array([0, 1]), np.array([-3]), 3)

@@ -145,7 +145,7 @@ def mu_of_0_1_0(epsilon, delta):
     """As 0.1.0 computed it: the root in float64 for a delta that is smaller by 1e-9."""
     wanted = delta * (1 - 1e-9)
     root = brentq(
-        lambda log_mu: math.log(max(delta_of(math.exp(log_mu), epsilon), 1e-320)) - math.log(wanted),
+        lambda x: math.log(max(delta_of(math.exp(x), epsilon), 1e-320)) - math.log(wanted),
         math.log(1e-9), math.log(1e5), xtol=1e-15,
     )  # fmt: skip
     mu = math.exp(root)

@@ -69,7 +69,9 @@ def test_the_same_table_again_is_released_again_and_any_other_job_is_refused(
     np.testing.assert_array_equal(matrix(first.toPandas()), matrix(again.toPandas()))
     # nor does the place of the same records, or their order
     shuffled = spark.createDataFrame(events().sample(frac=1, random_state=3))
-    np.testing.assert_array_equal(matrix(first.toPandas()), matrix(asked(shuffled, noise).toPandas()))
+    np.testing.assert_array_equal(
+        matrix(first.toPandas()), matrix(asked(shuffled, noise).toPandas())
+    )
     assert recorded(noise) == [line]
 
     other = plan(Exponential(half_life=3), Guarantee(1, 1e-6), low=0, high=3, keys=KEYS)
@@ -118,9 +120,7 @@ def test_a_table_that_changes_before_it_is_released_gets_no_noise(spark, tmp_pat
     events().to_parquet(folder / "a.parquet")
     frame = spark.read.schema(COLUMNS).parquet(str(folder))
     released = asked(frame, noise)
-    np.testing.assert_array_equal(
-        matrix(released.toPandas()), on_one_machine(events(), keyed())
-    )
+    np.testing.assert_array_equal(matrix(released.toPandas()), on_one_machine(events(), keyed()))
     events(seed=5).to_parquet(folder / "a.parquet")
     with pytest.raises(PySparkException, match="must stay as it was when its noise was claimed"):
         released.where("step > 0").collect()  # a plan of its own, which reads the file again
@@ -145,7 +145,9 @@ def test_a_checkpoint_directory_keeps_the_totals_where_machines_are_lost(spark, 
     try:
         released = asked(spark.createDataFrame(events()), noise)
         assert list((tmp_path / "kept").rglob("part-*"))
-        np.testing.assert_array_equal(matrix(released.toPandas()), on_one_machine(events(), keyed()))
+        np.testing.assert_array_equal(
+            matrix(released.toPandas()), on_one_machine(events(), keyed())
+        )
     finally:
         set_to_none = getattr(context._jsc.sc(), "checkpointDir_$eq")
         set_to_none(context._jvm.scala.Option.empty())
@@ -237,7 +239,9 @@ def frames(session, place):
         "cast": stream.withColumn("amount", sql.expr("cast(key as double)")),
         "try_cast": stream.withColumn("amount", sql.expr("try_cast(key as double)")),
         "a view": session.sql("select * from visits where amount > 1"),
-        "a subquery": session.sql("with v as (select * from visits) select * from v where amount > 1"),
+        "a subquery": session.sql(
+            "with v as (select * from visits) select * from v where amount > 1"
+        ),
         "columns in turn": stream.withColumn("person", sql.expr("person + cast(amount as bigint)")),
         "the other way": stream.withColumn("person", sql.expr("cast(amount as bigint) + person")),
         "a union": stream.unionByName(stream.where("amount > 1")),

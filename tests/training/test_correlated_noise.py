@@ -1,6 +1,5 @@
 """w = R⁻¹ z.  Most laws run in float64, where rounding is far below what is compared."""
 
-import base64
 import copy
 import functools
 import hashlib
@@ -12,12 +11,10 @@ import pickle
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
-from pathlib import Path
 from threading import Thread
 
 import hypothesis
 import hypothesis.strategies as st
-import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -28,7 +25,6 @@ from hushfade import (
     Exponential,
     FreshNoise,
     Guarantee,
-    HushfadeError,
     InvalidType,
     InvalidValue,
     KeyedNoise,
@@ -37,19 +33,13 @@ from hushfade import (
     Refused,
     SlidingWindow,
     UnsafeSeededNoise,
-    Unstable,
     plan,
 )
 from hushfade.baselines.banded import banded_root
 from hushfade.crossing.laws import gaussian
 from hushfade.factors import factorization
 from hushfade.factors.compact_taps import compact
-from hushfade.factors.exponentials import CompactTaps, Exponentials
-from hushfade.numerics import power_series
-from hushfade.stream import container
-from hushfade.training import saved_series
 from hushfade.training.correlated_noise import CorrelatedNoise
-from hushfade.training.loop_coefficients import loop_of
 from tests.decays import ALL_DECAYS
 
 ONE = Guarantee(epsilon=1, delta=1e-6)
@@ -296,105 +286,6 @@ def test_keyed_noise_of_another_series_is_independent():
     ]
     for other in others:
         assert abs(np.corrcoef(first.ravel(), other.ravel())[0, 1]) < 0.4  # 80 numbers: 3.5 / √80
-
-
-SLOW = {  # factors whose float32 coefficients differ most from the declared ones
-    "counting, 2^14 steps": (NoDecay(), 1 << 14),
-    "counting, 2^34 steps": (NoDecay(), 1 << 34),
-    "counting, 2^40 steps": (NoDecay(), 1 << 40),
-    "half-life 10^9": (Exponential(half_life=1e9), None),
-    "half-life 10^12": (Exponential(half_life=1e12), 1 << 40),
-    "window": (SlidingWindow(length=64), None),
-}
-
-
-def energy_of_the_loop(loop, n):
-    """Σ r_n² of the taps whose inverse has exactly the loop's coefficients, by 60 digits."""
-    with mpmath.workdps(60):
-        v, nu = ([mpmath.mpf(float(x)) for x in part[: loop.plain]] for part in (loop.weights, loop.fades))
-        # q are the zeros of 1 + Σ v_j / (ν_j - q), v < 0; each lies before one ν
-        lows = [nu[0] + mpmath.fsum(v), *nu[:-1]]
-
-        def excess(q):
-            return 1 + mpmath.fsum(w / (f - q) for w, f in zip(v, nu, strict=True))
-
-        q = []
-        for low, high in zip(lows, nu, strict=True):
-            for _ in range(220):
-                middle = (low + high) / 2
-                low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-            q.append((low + high) / 2)
-        omega = [1 / mpmath.fsum(-w / (f - x) ** 2 for w, f in zip(v, nu, strict=True)) for x in q]
-        total = mpmath.mpf(1)
-        for (a, x), (b, y) in itertools.product(zip(omega, q, strict=True), repeat=2):
-            common = x + y - x * y
-            total += a * b * (1 - (1 - common) ** (n - 1)) / common
-        return total
-
-
-def test_float32_has_the_noise_of_its_own_rounded_coefficients():
-    """2^-12, which 0.1.0 added for all of them, is too little for the slowest."""
-    excesses = {}
-    for name, (decay, horizon) in SLOW.items():
-        if isinstance(decay, SlidingWindow):
-            continue  # its ring is exact in float32
-        pair = compact(decay, horizon=horizon)
-        loop = loop_of(pair.taps, np.dtype(np.float32))
-        steps = horizon if (horizon or 1 << 25) <= 1 << 24 else mpmath.inf  # long ones: from above
-        exact = pair.taps.scale * float(mpmath.sqrt(energy_of_the_loop(loop, steps)))
-        assert_level(start(pair, dtype=np.float32).sensitivity, exact)
-        excesses[name] = exact / pair.sensitivity().value - 1
-    assert max(excesses.values()) > 2.0**-12
-    assert all(abs(excess) < 0.01 for excess in excesses.values())
-
-
-def test_the_loop_in_use_is_the_inverse_of_the_factors_in_use():
-    """In float64, for each dtype's coefficients, by the power series."""
-    n = 400
-    for name, (decay, horizon) in SLOW.items():
-        pair = compact(decay, horizon=horizon)
-        for dtype in (np.float32, np.float64):
-            loop = loop_of(pair.taps, np.dtype(dtype))
-            plain = [part[: loop.plain].astype(float) for part in (loop.weights, loop.fades)]
-            comb = [part[loop.plain :].astype(float) for part in (loop.weights, loop.fades)]
-            inverse = Exponentials(*plain).first(n)
-            teeth = np.zeros(n)
-            teeth[:: loop.period] = Exponentials(*comb).first(-(-n // loop.period))
-            inverse = power_series.multiply(inverse, teeth)
-            one = power_series.multiply(inverse, loop.taps.first(n) / loop.taps.scale)
-            assert_allclose(one, np.eye(1, n)[0], rtol=0, atol=1e-12, err_msg=f"{name} {dtype}")
-
-
-def test_ending_taps_in_float32_have_the_noise_of_their_rounded_ratios():
-    pair = factorization.from_right(NoDecay(), [3.0, 1.0, 0.1], 10)
-    ratios = (np.array([3.0, 1.0, 0.1]) / 3.0).astype(np.float32).astype(float)
-    exact = 3.0 * math.sqrt(math.fsum(ratios**2))
-    assert exact != math.sqrt(math.fsum([9.0, 1.0, 0.1**2]))
-    noise = start(pair, dtype=np.float32)
-    assert_level(noise.sensitivity, exact)
-    assert_allclose(noise.pair.right(3), 3.0 * ratios, rtol=0)
-
-
-def test_coefficients_that_would_grow_are_refused():
-    """1/c(1) = 10^-9 is below what float32 resolves: whether 1/c grows is chance."""
-    outcomes = set()
-    for weight in np.linspace(0.2, 0.3, 20):
-        taps = CompactTaps(1.0, Exponentials([1e-8, weight], [1e-17, 0.5]))
-        pair = factorization.Factorization(NoDecay(), taps, 1000)
-        assert start(pair).steps == 0
-        try:
-            start(pair, dtype=np.float32)
-            outcomes.add("kept")
-        except Unstable as error:
-            outcomes.add("refused")
-            assert "take float64, or a faster decay" in str(error)
-    assert outcomes == {"kept", "refused"}
-    with pytest.raises(InvalidValue, match="at most 64 exponentials"):
-        start(factorization.Factorization(NoDecay(), many_exponentials(65), 1000))
-
-
-def many_exponentials(count):
-    return CompactTaps(1.0, Exponentials(np.full(count, 0.1 / count), np.linspace(0.1, 0.9, count)))
 
 
 # Known values --------------------------------------------------------------------------------
@@ -663,150 +554,3 @@ def test_another_kind_of_noise_is_refused_when_loading():
     for other in (None, SEEDED, *others):
         with pytest.raises(Refused, match=r"noise must be KeyedNoise\(stream='training'"):
             CorrelatedNoise.load(data, noise=other)
-
-
-# Forged states -------------------------------------------------------------------------------
-
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "0.1.0" / "correlated_noise.json"
-
-
-def forged(data, change, magic=saved_series.MAGIC):
-    """A saved series whose header somebody changed, with a checksum of its own."""
-    frame = container.opened(data, (magic,), "a series")
-    header = copy.deepcopy(frame.header)
-    kind = np.dtype(header["series"]["dtype"]).newbyteorder("<").str
-    listed = header.pop("arrays", [[kind, len(frame.body) // np.dtype(kind).itemsize]])
-    arrays = container.split(frame.body, listed, (kind,), "a series")
-    change(header)
-    return container.packed(magic, header, arrays)
-
-
-def test_a_state_with_less_noise_than_its_guarantee_requires_is_refused():
-    def put(path, value):
-        def change(header):
-            for name in path[:-1]:
-                header = header[name]
-            header[path[-1]] = value(header[path[-1]]) if callable(value) else value
-
-        return change
-
-    for dtype in (np.float32, np.float64):
-        data = start(Exponential(half_life=8), 2, horizon=64, dtype=dtype).save()
-        assert CorrelatedNoise.load(forged(data, lambda _: None), noise=SEEDED).steps == 0
-        for path, value in (
-            (("sensitivity",), lambda s: s * 0.5),
-            (("sensitivity",), lambda s: s * (1 - 2e-7)),
-            (("sensitivity",), lambda s: s * 2),
-            (("sensitivity",), "1"),
-            (("sensitivity",), float(np.nextafter(0, 1))),
-            (("norm",), lambda n: n * 2),
-            (("guarantee", "participations"), 2),
-            (("guarantee", "neighbours"), "replace"),
-            (("guarantee", "records_per_step"), 2),
-            (("guarantee", "mu"), 100.0),
-            (("series", "taps", "scale"), lambda s: s * 2),
-            (("series", "taps", "weights"), lambda w: [[2 * x for x in w[0]], []]),
-            (("series", "gain"), [0.5] * 64),
-        ):
-            with pytest.raises(HushfadeError, match=r"the saved noise|must"):
-                CorrelatedNoise.load(forged(data, put(path, value)), noise=SEEDED)
-
-
-def test_a_state_of_0_1_0_with_less_noise_than_its_guarantee_requires_is_refused():
-    """Among them the state of the review: mu = 100 with the guarantee's original text."""
-    for name, case in json.loads(FIXTURE.read_text()).items():
-        data = base64.b64decode(case["state"])
-        if case["noise"] != "seeded":
-            continue
-
-        def attempt(change, data=data):
-            return CorrelatedNoise.load(
-                forged(data, change, saved_series.OLD_MAGIC), noise=SEEDED
-            )
-
-        def louder(mu):
-            def change(header):
-                header["series"]["stddev"] *= header["mu"] / mu(header["mu"])
-                header["mu"] = mu(header["mu"])
-
-            return change
-
-        def softer(factor):
-            def change(header):
-                header["sensitivity"] *= factor
-                header["series"]["stddev"] = header["sensitivity"] * (1 / header["mu"])
-
-            return change
-
-        assert attempt(lambda _: None).stddev == case["stddev"], name
-        for change in (louder(lambda _: 100.0), louder(lambda mu: mu * (1 + 1e-10))):
-            with pytest.raises(InvalidValue, match="epsilon must be at least"):
-                attempt(change)
-        for factor in (0.5, 1 - 9e-10, 1 - 5e-12):
-            with pytest.raises(Refused, match="does not have the level"):
-                attempt(softer(factor))
-
-
-def test_0_1_0_added_too_little_for_the_slowest_float32_series():
-    pair = compact(NoDecay(), horizon=1 << 40)
-    noise = start(pair, dtype=np.float32)
-
-    def of_0_1_0(header):
-        header["sensitivity"] = pair.sensitivity().value * (1 + 2.0**-12)
-        header["mu"] = ONE.mu
-        header["series"]["stddev"] = header["sensitivity"] * ONE.noise_multiplier
-        header["noise"] = "UnsafeSeededNoise(7)"
-
-    frame = container.opened(forged(noise.save(), of_0_1_0), (saved_series.MAGIC,), "it")
-    header = {name: of for name, of in frame.header.items() if name != "arrays"}
-    header["guarantee"]["epsilon"] = 1
-    state = np.zeros(len(frame.body) // 4, dtype=np.float32)
-    with pytest.raises(Refused, match="too little noise for float32"):
-        CorrelatedNoise.load(
-            container.packed(saved_series.OLD_MAGIC, header, [state]), noise=SEEDED
-        )
-
-
-def test_horizons_shapes_and_states_that_do_not_fit_are_refused():
-    data = start(factorization.from_right(NoDecay(), [1.0], 64)).save()  # it keeps no numbers
-    for horizon in (0, -1, -5, 0.5, 1.5, True, False, "64", 64.0, [64]):
-        with pytest.raises(HushfadeError, match="horizon must|the saved noise"):
-            CorrelatedNoise.load(
-                forged(data, lambda h, horizon=horizon: h["series"].update(horizon=horizon)),
-                noise=SEEDED,
-            )
-    for shape in ([2**34 + 1], [2**40], [2**20, 2**20], [0], [], [1.0], "3"):
-        with pytest.raises(HushfadeError, match="width must|the saved noise"):
-            CorrelatedNoise.load(
-                forged(data, lambda h, shape=shape: h["series"].update(shape=shape)), noise=SEEDED
-            )
-    many = start(Exponential(half_life=5)).save()
-
-    def crowded(header):
-        header["series"]["taps"]["weights"] = [[1e-6] * 5000, []]
-        header["series"]["taps"]["fades"] = [np.linspace(0.1, 0.9, 5000).tolist(), []]
-
-    with pytest.raises(InvalidValue, match="at most 64 exponentials"):
-        CorrelatedNoise.load(forged(many, crowded), noise=SEEDED)
-
-
-def test_a_series_that_0_1_0_began_is_saved_as_0_1_0_did():
-    for name, case in json.loads(FIXTURE.read_text()).items():
-        if case["noise"] != "seeded":
-            continue
-        # an identity of its own: other tests in this process continue the stored one
-        data = forged(
-            base64.b64decode(case["state"]),
-            lambda header: header.update(identity=os.urandom(16).hex()),
-            saved_series.OLD_MAGIC,
-        )
-        noise = CorrelatedNoise.load(data, noise=SEEDED)
-        expected = noise.next_many(5)
-        again = CorrelatedNoise.load(noise.save(), noise=SEEDED)
-        assert noise.save().startswith(saved_series.OLD_MAGIC), name
-        assert again.stddev == case["stddev"]
-        assert_allclose(
-            np.concatenate([expected, again.next_many(20)]),
-            np.array(case["values"])[:25],
-            rtol=0, atol=1e-5 * noise.stddev,
-        )  # fmt: skip

@@ -4,8 +4,8 @@
 
 E is AES-256 under a key of its own, so F, the CBC-MAC of two blocks, is a pseudorandom function.
 Where two tables of totals differ, the exclusive-or of their seals is that of independent random
-numbers, so the seals are equal with probability 2^-128.  A table has one seal, in whatever order its
-totals come and however they are cut into pieces.
+numbers, so the seals are equal with probability 2^-128.  A table has one seal, in whatever order
+its totals come and however they are cut into pieces.
 """
 
 from __future__ import annotations

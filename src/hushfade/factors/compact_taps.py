@@ -354,11 +354,13 @@ def _rounded(c: Exponentials, bits: int) -> Exponentials:
     """Weights rounded to `bits` bits, fades rounded up but below 1; equal fades become one."""
     fades = np.minimum(_bits(c.fades, bits, np.ceil), 1.0 - 2.0**-bits)
     fades, groups = np.unique(fades, return_inverse=True)
-    weights = np.bincount(groups, weights=c.weights, minlength=len(fades))
+    weights = np.zeros(len(fades))
+    np.add.at(weights, groups, c.weights)
     return Exponentials(_bits(weights, bits, np.rint), fades)
 
 
 def _bits(x: Column, bits: int, rule: np.ufunc) -> Column:
     """The numbers with `bits` bits each."""
     mantissa, exponent = np.frexp(x)
-    return np.ldexp(rule(np.ldexp(mantissa, bits)), exponent - bits)
+    rounded: Column = np.ldexp(rule(np.ldexp(mantissa, bits)), exponent - bits)
+    return rounded

@@ -1,4 +1,4 @@
-"""What a frame is: the same text in every session and on every machine that builds it in the same way.
+"""What a frame is: the same in every session and on every machine that builds it the same way.
 
     tree       Spark's analyzed plan: operators, expressions, literals, types; its numbers for
                columns are replaced by their order of appearance
@@ -143,7 +143,9 @@ def _table(node: Any) -> list[str]:
     """The catalog and the name of a table, where there is one."""
     catalog, identifier = node.catalog(), node.identifier()
     places = [catalog.get().name()] if catalog.isDefined() else []
-    return [str(place) for place in [*places, *([identifier.get()] if identifier.isDefined() else [])]]
+    return [
+        str(place) for place in [*places, *([identifier.get()] if identifier.isDefined() else [])]
+    ]
 
 
 def _options(options: dict[str, str], df: DataFrame) -> dict[str, str]:

@@ -102,7 +102,7 @@ def job_digest(
 ) -> bytes:
     """SHA-256 of what is asked of which records, for the key's record of its uses; no secret.
 
-    It covers the sources and all that is done to the records, and the clock.  It cannot see what the
+    It covers the sources, all that is done to the records, and the clock.  It cannot see what the
     sources hold, nor how much of it a query has read.
     """
     job = _asked(df, request, limits) | {

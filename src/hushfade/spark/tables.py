@@ -5,8 +5,8 @@ memory is that of a piece, whatever the number of steps.
 
 Under a noise key a table is taken twice.  First each piece is sealed: a digest of its exact totals
 under the key.  The driver claims the key's name for all seals together.  Then each piece is sealed
-again before noise is drawn for it, and must have the seal that was claimed.  So no other totals ever
-get this noise, whatever has changed in files, databases or frames.
+again before noise is drawn for it, and must have the seal that was claimed.  So no other totals
+ever get this noise, whatever has changed in files, databases or frames.
 """
 
 from __future__ import annotations

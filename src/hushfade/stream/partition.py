@@ -150,7 +150,7 @@ class Running:
             frame = container.frame(magic, raw, _PART)
             if any(frame.header.get(name) != value for name, value in self._owner.items()):
                 raise Refused(_OTHER)
-            steps, body = frame.header.get("steps"), frame.body
+            steps, body = check.count(steps=frame.header.get("steps"), least=0), frame.body
         check.count(steps=steps, least=0, most=self._engine.plan.horizon or container.MOST_STEPS)
         lengths = self._engine.lengths(steps)
         listed = [["<i8", lengths[0]], ["<f8", lengths[1]]]

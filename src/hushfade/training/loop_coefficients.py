@@ -1,9 +1,9 @@
 """The coefficients of the loop w = R⁻¹ z in its own dtype, and the taps whose inverse they are.
 
-The loop works with rounded coefficients, so it divides by a slightly different R.  With a slow decay
-the difference matters: 1/c(1) = 1 - Σ_j v_j/ν_j is near 0, and rounding v and ν to float32 moves it
-by about 2^-24.  So the sensitivity is not corrected by a constant.  It is computed for the R that
-has exactly these coefficients.
+The loop works with rounded coefficients, so it divides by a slightly different R.  With a slow
+decay the difference matters: 1/c(1) = 1 - Σ_j v_j/ν_j is near 0, and rounding v and ν to float32
+moves it by about 2^-24.  So the sensitivity is not corrected by a constant.  It is computed for the
+R that has exactly these coefficients.
 
     c(x) = 1 + Σ_i ω_i x / (1 - (1-q_i) x)         1/c = 1 - Σ_j v_j x / (1 - (1-ν_j) x)
 
@@ -14,9 +14,10 @@ machine, and rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -106,14 +107,15 @@ def _solved(
     Weights are > 0 and poles rise, so there is one root after each pole, before the next one.
     Cost: about a dozen Newton steps for each root.
 
-    >>> _solved([Decimal("0.5")], [Decimal("0.5")])
-    ([Decimal('0.5')], [Decimal('1.0')])
+    >>> ((residue,), (root,)) = _solved([Decimal("0.5")], [Decimal("0.5")])
+    >>> float(residue), float(root)
+    (0.5, 1.0)
     """
-    if any(after <= before for before, after in zip(poles, poles[1:], strict=False)):
+    if any(after <= before for before, after in pairwise(poles)):
         raise InvalidValue("factors must have exponentials that differ in their dtype")
-    ends = [*poles[1:], poles[-1] + 2 * sum(weights)] if poles else []
+    ends = [*poles[1:], poles[-1] + 2 * _sum(weights)] if poles else []
     roots = [_root(weights, poles, low, high) for low, high in zip(poles, ends, strict=True)]
-    slopes = [sum(w / (x - p) ** 2 for w, p in zip(weights, poles, strict=True)) for x in roots]
+    slopes = [_sum(w / (x - p) ** 2 for w, p in zip(weights, poles, strict=True)) for x in roots]
     return [1 / slope for slope in slopes], roots
 
 
@@ -125,15 +127,18 @@ def _root(
     x = (low + high) / 2
     while True:
         terms = [(w / (x - p), x - p) for w, p in zip(weights, poles, strict=True)]
-        excess = sum(term for term, _ in terms) - 1
+        excess = _sum(term for term, _ in terms) - 1
         if excess > 0:
             low = x
         else:
             high = x
-        new = x + excess / sum(term / away for term, away in terms)
+        new = x + excess / _sum(term / away for term, away in terms)
         if not low < new < high:
-            # halved in size where the root is near the pole, which it may be by any factor
             new = (low + high) / 2
         if abs(new - x) <= _ENOUGH * (x - pole) or not low < new < high:
             return new
         x = new
+
+
+def _sum(terms: Iterable[Decimal]) -> Decimal:
+    return sum(terms, start=Decimal(0))
