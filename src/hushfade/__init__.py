@@ -47,6 +47,7 @@ from hushfade.public.release import Release
 if TYPE_CHECKING:
     from hushfade import factors, numerics, plots, theory
     from hushfade.baselines import Comparison, compare
+    from hushfade.crossing.key_file import KeyFile
     from hushfade.stream.stream import Stream
     from hushfade.training.correlated_noise import CorrelatedNoise
 
@@ -65,6 +66,7 @@ __all__ = [
     "HushfadeError",
     "InvalidType",
     "InvalidValue",
+    "KeyFile",
     "KeyedNoise",
     "Malformed",
     "Mixture",
@@ -94,6 +96,7 @@ __all__ = [
 _LATER = {
     "Comparison": "hushfade.baselines",
     "CorrelatedNoise": "hushfade.training.correlated_noise",
+    "KeyFile": "hushfade.crossing.key_file",
     "Stream": "hushfade.stream.stream",
     "compare": "hushfade.baselines",
 }
