@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from hushfade.errors import Failed, Malformed
 from hushfade.serve import (
     batches,
+    guard,
     metrics,
     openapi,
     planner,
@@ -27,9 +28,10 @@ from hushfade.serve.guard import Caller
 from hushfade.serve.large_answers import Held
 from hushfade.serve.registry import Facts
 from hushfade.serve.service import Service, budget, guarantee_of, plan_of, step_times
+from hushfade.store import Batch
 from hushfade.store.tokens import SCOPES
 
-_SMALL = 4096  # bytes of a body that are read at once, without a thread
+_SMALL = 4096  # bytes of a body that is parsed at once, without a thread
 _WAITING = 8  # plans that may wait until they are made
 
 
@@ -143,17 +145,28 @@ async def take_records(service: Service, request: Request, caller: Caller) -> Re
     kind = _kind(request, batches.JSON, batches.LINES)
     asked = _query(request, *(("sender", "sequence", "step") if kind == batches.LINES else ()))
     async with service.guard.body(request, caller) as body:
-        if len(body) <= _SMALL:
-            batch = batches.batch(facts, kind, body, asked)
-        else:
-            read = partial(batches.batch, facts, kind, body, asked)
-            batch = await run_sync(read, limiter=service.reading)
-    if caller.token is not None:
-        batch = replace(batch, sender=caller.sending(batch.sender))
-    told: dict[str, Any] = {"status": await service.accept(batch), "records": batch.records}
+        interval = service.order.interval(facts.name)  # the last byte is here
+        with interval.batch():
+            batch = await _batch(service, facts, caller, kind, body, asked)
+            await interval.turn()
+            accepting = service.accept(batch)
+    told: dict[str, Any] = {"status": await accepting, "records": batch.records}
     if told["status"] == "repeated":  # one that has lost count learns where it stands
         told["last"] = await run_sync(service.last_sequence, batch)
     return answer(told)
+
+
+async def _batch(
+    service: Service, facts: Facts, caller: Caller, kind: str, body: bytes, asked: dict[str, str]
+) -> Batch:
+    """The batch of a body, in the name of its caller."""
+    if len(body) <= _SMALL:
+        batch = batches.batch(facts, kind, body, asked)
+    else:
+        limiter = service.reading_small if len(body) <= guard.SMALL else service.reading
+        read = partial(batches.batch, facts, kind, body, asked)
+        batch = await run_sync(read, limiter=limiter)
+    return replace(batch, sender=caller.sending(batch.sender))
 
 
 async def close_step(service: Service, request: Request, caller: Caller) -> Response:
