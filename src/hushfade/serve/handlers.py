@@ -29,10 +29,15 @@ from hushfade.serve.large_answers import Held
 from hushfade.serve.registry import Facts
 from hushfade.serve.service import Service, budget, guarantee_of, plan_of, step_times
 from hushfade.store import Batch
+from hushfade.store.live_streams import WINDOW
 from hushfade.store.tokens import SCOPES
 
 _SMALL = 4096  # bytes of a body that is parsed at once, without a thread
 _WAITING = 8  # plans that may wait until they are made
+_AHEAD = (
+    f"sequence must count the sender's batches: at most {WINDOW} above its last one, and below "
+    f"{WINDOW} for a new sender"
+)
 
 
 # What is in a request -----------------------------------------------------------------------
@@ -120,8 +125,8 @@ async def _described(service: Service, listed: list[Facts], caller: Caller) -> l
     def count() -> None:
         for stream in told:
             live = service.store.live(stream["name"])
-            private = {"late": live.counts.get("late", 0), "open_records": live.records}
-            stream["not_for_publication"] = private
+            dropped = {name: live.counts.get(name, 0) for name in ("late", "repeated")}
+            stream["not_for_publication"] = {**dropped, "open_records": live.records}
 
     if caller.may("admin"):
         with suppress(Failed):  # a store that has stopped is still read
@@ -140,7 +145,10 @@ async def end_stream(service: Service, request: Request, caller: Caller) -> Resp
 
 
 async def take_records(service: Service, request: Request, caller: Caller) -> Response:
-    """What became of the records, when they are on the disk."""
+    """Whether the records count, when they are on the disk.
+
+    The answer is the same for a batch and for its repetition, which changes nothing.
+    """
     facts = _facts(service, request)
     kind = _kind(request, batches.JSON, batches.LINES)
     asked = _query(request, *(("sender", "sequence", "step") if kind == batches.LINES else ()))
@@ -150,10 +158,12 @@ async def take_records(service: Service, request: Request, caller: Caller) -> Re
             batch = await _batch(service, facts, caller, kind, body, asked)
             await interval.turn()
             accepting = service.accept(batch)
-    told: dict[str, Any] = {"status": await accepting, "records": batch.records}
-    if told["status"] == "repeated":  # one that has lost count learns where it stands
-        told["last"] = await run_sync(service.last_sequence, batch)
-    return answer(told)
+    found = await accepting
+    if found == "ahead":
+        raise Refusal(409, "sequence", _AHEAD)
+    # a repeated batch has the answer of the first one: another sender may have used its number
+    status = "late" if found == "late" else "accepted"
+    return answer({"status": status, "records": batch.records})
 
 
 async def _batch(

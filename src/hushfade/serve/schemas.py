@@ -111,7 +111,7 @@ _STREAM: Schema = {
 }  # fmt: skip
 _PRIVATE: Schema = {
     "not_for_publication": an_object(
-        {"late": whole(), "open_records": whole()},
+        {"late": whole(), "repeated": whole(), "open_records": whole()},
         description="Exact counts of records, for tokens with the scope admin.",
     )
 }
@@ -233,8 +233,14 @@ SCHEMAS: dict[str, Schema] = {
         "maxLength": MAX_BODY,
     },
     "Accepted": an_object(
-        {"status": {"enum": ["accepted", "repeated", "late"]}, "records": whole(0, MOST)},
-        {"last": whole() | {"description": "With 'repeated': the sender's last sequence."}},
+        {
+            "status": {
+                "enum": ["accepted", "late"],
+                "description": "'late': the step had closed; the batch counts if it was accepted "
+                "before.",
+            },
+            "records": whole(0, MOST),
+        },
     ),
     "Release": an_object(_RELEASE),
     "StreamRelease": an_object({"stream": PLACE} | _RELEASE),

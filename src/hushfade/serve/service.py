@@ -107,7 +107,7 @@ class Service:
     # Changes --------------------------------------------------------------------------------
 
     def accept(self, batch: Batch) -> asyncio.Future[str]:
-        """Queue a batch now; 'accepted', 'repeated' or 'late', when it is on the disk."""
+        """Queue a batch now; what the store says of it, when that is on the disk."""
         # The store checks this too.  Checked here, a batch at fault breaks up no common commit.
         if self.registry.ended(batch.stream):
             raise Refused(f"stream {batch.stream!r} has ended")
@@ -116,11 +116,6 @@ class Service:
         if batch.step is not None and batch.step > latest:
             raise Refused(f"step must not be beyond the open one, {open_step}")
         return self.writer.accept(batch)
-
-    def last_sequence(self, batch: Batch) -> int:
-        """The last sequence of a sender that has sent before; it may wait for the writer."""
-        senders = self.store.live(batch.stream).senders
-        return senders.get(batch.sender, batch.sequence)  # none, if the stream has just ended
 
     async def close_step(self, name: str, step: int) -> Published:
         """The release of the step; of one that is closed already the same again.

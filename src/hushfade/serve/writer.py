@@ -65,7 +65,7 @@ class Writer:
         self._thread.join()
 
     def accept(self, batch: Batch) -> asyncio.Future[str]:
-        """Queue a batch now; 'accepted', 'repeated' or 'late', when it is on the disk."""
+        """Queue a batch now; what the store says of it, when that is on the disk."""
         return self._put(batch)
 
     def change(self, action: Callable[[Store], Result]) -> asyncio.Future[Result]:

@@ -80,7 +80,9 @@ def service() -> Service:
         "pilot": [release(t, wave(t) / 100, 0.25) for t in range(1, 41)],
     }
     streams = [
-        stream("visits", step=620, not_for_publication={"late": 12, "open_records": 345}),
+        stream(
+            "visits", step=620, not_for_publication={"late": 12, "repeated": 3, "open_records": 345}
+        ),
         stream("by country", step=200, keys=KEYS, decay="SlidingWindow(length=168)"),
         stream("pilot", step=40, dataset="sensors", ended=True, every=None, decay="NoDecay()"),
     ]
