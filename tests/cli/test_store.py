@@ -88,14 +88,14 @@ def test_a_sound_store_is_checked_and_verified_beside_its_writer(place):
 
 
 def test_what_is_left_is_told_with_epsilon_first(place):
-    """sqrt(mu(2)^2 - mu(1)^2) = 0.3807559, which is epsilon 1.673: by mpmath, 30 digits."""
+    """sqrt(mu(2)^2 - mu(1)^2) = 0.3807559, which is epsilon 1.673274: by mpmath, 30 digits."""
     for action in ("verify", "ledger"):
         shown = run(f"store {action}", str(place)).stdout
-        told = "Dataset 'clinics': epsilon = 1.673 of 2 is left at delta = 1e-06 (mu = 0.3808 of"
+        told = "Dataset 'clinics': epsilon = 1.673 of 2 is left at delta = 0.000001 (mu = 0.3807 of"
         assert told in shown
     (account,) = document("store verify", str(place))["budgets"]
     assert account["left"] ** 2 + account["spent"] ** 2 == pytest.approx(account["mu"] ** 2)
-    assert account["left_epsilon"] == pytest.approx(1.673, abs=1e-3)
+    assert account["left_epsilon"] == pytest.approx(1.673274, abs=1e-6)
 
 
 def test_a_budget_that_is_spent_has_nothing_left(tmp_path):

@@ -13,7 +13,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from hushfade.errors import InvalidValue
+from hushfade.privacy.calibration import delta_above, epsilon_of
 
 _DIGITS = 60  # of a fraction or of an exponential, before the last rounding
 _PLAIN = range(-6, 16)  # powers of ten that are written without an exponent
@@ -39,6 +39,19 @@ def rounded_down(value: Number, digits: int = 4) -> str:
     ('0.2367', '99.99')
     """
     return _text(value, digits, ROUND_FLOOR)
+
+
+def epsilon_up(mu: float, delta: float, digits: int = 4) -> str:
+    """The smallest epsilon with that many digits that Gaussian privacy mu has at delta, as text.
+
+    >>> epsilon_up(0.236704381, 1e-6), epsilon_up(0.5, 1e-6)
+    ('1', '2.256')
+    """
+    exact = epsilon_of(mu, delta)  # of a limited number of bits: a shorter decimal may be enough
+    below = rounded_down(exact, digits)
+    if delta_above(float(below), mu) <= Decimal(delta):
+        return below
+    return rounded_up(exact, digits)
 
 
 def exponential_up(exponent: float, digits: int = 3) -> str:
@@ -76,8 +89,8 @@ def root_down(square: Fraction) -> float:
 
 def _text(value: Number, digits: int, rounding: str) -> str:
     exact = _decimal(value, rounding)
-    if not exact:
-        return "0"
+    if not exact or not exact.is_finite():
+        return f"{exact:f}".lower().removesuffix("inity") if exact else "0"
     last = Decimal((0, (1,), exact.adjusted() - digits + 1))
     rounded = exact.quantize(last, rounding, Context(prec=_DIGITS + digits))
     if rounded.adjusted() in _PLAIN:
@@ -91,7 +104,4 @@ def _decimal(value: Number, rounding: str) -> Decimal:
     if isinstance(value, Fraction):
         context = Context(prec=_DIGITS, rounding=rounding)
         return context.divide(Decimal(value.numerator), Decimal(value.denominator))
-    exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
-    if not exact.is_finite():
-        raise InvalidValue("must be finite to be rounded", got=repr(value))
-    return exact
+    return value if isinstance(value, Decimal) else Decimal(repr(float(value)))

@@ -105,9 +105,10 @@ _RELEASE: Schema = {
 }
 _STREAM: Schema = {
     "name": PLACE, "dataset": NAME, "decay": TEXT, "guarantee": TEXT, "epsilon": _ABOVE_0,
-    "delta": _ABOVE_0, "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)),
-    "every": or_null(TEXT), "start": or_null(TIME), "step": whole(), "stddev": _ABOVE_0,
-    "closed": or_null(TIME), "ended": {"type": "boolean"},
+    "delta": _ABOVE_0, "epoch": whole(),
+    "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)), "every": or_null(TEXT),
+    "start": or_null(TIME), "step": whole(), "stddev": _ABOVE_0, "closed": or_null(TIME),
+    "ended": {"type": "boolean"},
 }  # fmt: skip
 _PRIVATE: Schema = {
     "not_for_publication": an_object(

@@ -15,7 +15,7 @@ import anyio
 from hushfade import check
 from hushfade.errors import InvalidValue, Malformed, Refused
 from hushfade.planning.plan import Plan
-from hushfade.privacy.guarantee import Guarantee, epsilon_of
+from hushfade.privacy.guarantee import Guarantee
 from hushfade.records import duration
 from hushfade.serve import metrics
 from hushfade.serve.arrival_order import ArrivalOrder
@@ -204,28 +204,20 @@ def _published(store: Store, name: str, step: int) -> Published:
 
 
 def budget(account: Account) -> dict[str, Any]:
-    """A dataset's account as plain data, its numbers to nine digits.
+    """A dataset's account as plain data; what was spent is rounded up, what is left down.
 
     The budget adds up by the squares of mu: the epsilon that is left is that of one more stream.
     """
-
-    def epsilon(mu: float) -> float:
-        return _nine(epsilon_of(mu, account.delta)) if mu > 0 else 0.0
-
     return {
         "name": account.name,
-        "epsilon": epsilon(account.mu),
+        "epsilon": account.epsilon,
         "delta": account.delta,
-        "spent_epsilon": epsilon(account.spent),
-        "left_epsilon": epsilon(account.left),
-        "mu": _nine(account.mu),
-        "spent": _nine(account.spent),
-        "left": _nine(account.left),
+        "spent_epsilon": account.spent_epsilon,
+        "left_epsilon": account.left_epsilon,
+        "mu": account.mu,
+        "spent": account.spent,
+        "left": account.left,
     }
-
-
-def _nine(number: float) -> float:
-    return float(f"{number:.9g}")
 
 
 def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:
