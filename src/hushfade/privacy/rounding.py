@@ -44,8 +44,8 @@ def rounded_down(value: Number, digits: int = 4) -> str:
 def epsilon_up(mu: float, delta: float, digits: int = 4) -> str:
     """The smallest epsilon with that many digits that Gaussian privacy mu has at delta, as text.
 
-    >>> epsilon_up(0.236704381, 1e-6), epsilon_up(0.5, 1e-6)
-    ('1', '2.256')
+    >>> epsilon_up(0.2367, 1e-6), epsilon_up(0.5, 1e-6)
+    ('1', '2.255')
     """
     exact = epsilon_of(mu, delta)  # of a limited number of bits: a shorter decimal may be enough
     below = rounded_down(exact, digits)
