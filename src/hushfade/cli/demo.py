@@ -121,7 +121,7 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
 def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
     from hushfade import composed_mu
     from hushfade.planning.summary import sentences
-    from hushfade.privacy.rounding import epsilon_up, rounded_up
+    from hushfade.privacy.rounding import epsilon_up
 
     page = console.out()
     page.print("Departures from New York more than 15 minutes late, each hour of 2013.")
@@ -137,7 +137,7 @@ def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
     deviation = cancelled.plan.max_stddev(len(cancelled.truth))
     page.print("Cancelled departures of the last 7 days, each day, all airports together.")
     page.print(
-        f"The error's standard deviation is {rounded_up(deviation, 3)}; {cancelled.inside:.1%} of "
+        f"The error's standard deviation is {deviation:.2f}; {cancelled.inside:.1%} of "
         f"the {cancelled.truth.size} intervals of 95 % hold the truth.",
         end="\n\n",
     )

@@ -178,5 +178,5 @@ def _errors(found: dict[str, Any], every: int | None) -> Table:
     for row in found["stddev"]:
         after = [] if every is None else [duration.shown(row["step"] * every)]
         deviation = row["stddev"]
-        table.add_row(str(row["step"]), *after, rounded_up(deviation), rounded_up(1.96 * deviation))
+        table.add_row(str(row["step"]), *after, f"{deviation:.4g}", rounded_up(1.96 * deviation))
     return table

@@ -116,8 +116,7 @@ def _print(found: dict[str, Any]) -> None:
         lines.append(
             f"Dataset {account['dataset']!r}: epsilon = {rounded_down(account['left_epsilon'])} of "
             f"{rounded_up(account['epsilon'])} is left at delta = "
-            f"{rounded_up(account['delta'], 3)} (mu = {rounded_down(account['left'])} of "
-            f"{rounded_up(account['mu'])})."
+            f"{rounded_up(account['delta'], 3)}."
         )
     for stream in found.get("new_epochs", []):
         lines.append(

@@ -51,15 +51,14 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
     """What was chosen, and the numbers, each with its name."""
     n = plan.horizon or 1000
     deviations = plan.stddevs(n)
-    first, last = rounded_up(deviations[0]), rounded_up(deviations[-1])
     bound = plan.error_bound(n)
     each = "" if plan.grid.lanes == 1 else ", for any one of them"
     cost = plan.cost
     return [
         *facts(plan),
-        ("sensitivity", rounded_up(plan.sensitivity, 6)),
-        ("noise", f"standard deviation {rounded_up(plan.noise_stddev, 6)} at each step"),
-        ("error", f"standard deviation {first} at step 1, {last} at {n}"),
+        ("sensitivity", f"{plan.sensitivity:.6g}"),
+        ("noise", f"standard deviation {plan.noise_stddev:.6g} at each step"),
+        ("error", f"standard deviation {deviations[0]:.4g} at step 1, {deviations[-1]:.4g} at {n}"),
         ("all steps", f"error below {rounded_up(bound)} at all {n} steps at once, 95 %" + each),
         ("rounding", f"costs {rounded_up(100 * max(plan.loss, 0.0), 2)} % of accuracy"),
         ("weights", _weights(plan)),

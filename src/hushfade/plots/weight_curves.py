@@ -8,7 +8,6 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.plots import style, thinning
-from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +67,7 @@ def draw_record(axes: Axes, plan: Plan) -> None:
     grid = plan.grid
     largest = max(grid.low, grid.high, key=abs) if grid.norm is None else grid.norm
     s = plan.stddevs(n)
-    words = f"one standard deviation of the published error, {rounded_up(s[-1], 3)} at the end"
+    words = f"one standard deviation of the published error, {s[-1]:.3g} at the end"
     x, low, high = thinning.envelope(_place(n), -s, s, columns=COLUMNS)
     style.band(axes, np.expm1(x) if n > COLUMNS else x, low, high, colour=style.SKY, label=words)
     of = "record" if grid.norm is None else "vector, along itself"

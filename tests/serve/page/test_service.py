@@ -274,7 +274,7 @@ def test_a_plan_is_told_and_what_is_copied_makes_the_same_plan(
             )
         for name, text in texts.items():
             page.type(f"#{name}", text)
-        said = f"95 of 100 times, at step {last:,}; standard deviation {rounded_up(stddev)}."
+        said = f"95 of 100 times, at step {last:,}; standard deviation {stddev:.4g}."
         told = "document.querySelector('#answer .shown + p').textContent"
         page.until(f"{told} === {json.dumps(said)}")
         page.until(READY)
@@ -296,7 +296,7 @@ def test_a_plan_is_told_and_what_is_copied_makes_the_same_plan(
         page.value("document.querySelector('#answer .plot').focus()")
         page.press("Home")
         first = page.text("#answer .readout")
-        assert first == f"step 1: standard deviation {rounded_up(wanted.stddev(1))}"
+        assert first == f"step 1: standard deviation {wanted.stddev(1):.4g}"
         assert_quiet(page, unguarded)
     code = f"{copied[0]}\nprint(plan.stddev({last}))\n"
     value, shown, late = run([sys.executable, "-c", code], tmp_path).split()

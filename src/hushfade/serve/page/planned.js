@@ -3,7 +3,7 @@
 import { chart } from "./chart.js";
 import { copyable } from "./copy.js";
 import { element } from "./dom.js";
-import { fixed, number, placesOf, up } from "./format.js";
+import { fixed, number, placesOf } from "./format.js";
 import { upTo } from "./rounding.js";
 
 const LONGEST = 4; // times: longer bars are cut, and say so
@@ -52,7 +52,7 @@ function sentences(found) {
     element("p", { class: "shown" }, shown.before, element("strong", {}, shown.numbers)),
     element("p", { class: "quiet-text" },
       `95 of 100 times, at step ${number(found.step, 9)}; `
-      + `standard deviation ${up(found.stddev)}.`),
+      + `standard deviation ${number(found.stddev)}.`),
     element("p", { class: "guarantee" }, found.guarantee),
     element("p", { class: "optimum" }, found.optimum),
   ];
@@ -62,7 +62,7 @@ function curve(plot, { step, stddev }) {
   return chart(plot, {
     label: "Standard deviation by step", lines: [{ rank: 0 }], data: [step, stddev], zero: true,
     log: step.at(-1) / step[0] >= 50,
-    told: (index) => `step ${number(step[index], 9)}: standard deviation ${up(stddev[index])}`,
+    told: (index) => `step ${number(step[index], 9)}: standard deviation ${number(stddev[index])}`,
   });
 }
 
