@@ -65,7 +65,8 @@ _ZONES = {
 class Reader:
     """Reads batches for one plan: which step, which key, how much, of whom.
 
-    `closed` is how many steps have closed: a record of theirs comes too late.
+    `closed` is how many steps have closed: a record of theirs comes too late.  Records without a
+    time belong to the step after these, or to none before the first step has `started`.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Reader:
         self._people = read.People()
         self._rows = 0
         self.closed = 0
+        self.started = True
         self.counts = Counts()
 
     @property
@@ -142,7 +144,7 @@ class Reader:
             return np.asarray(rows // self._order.rows)
         if not isinstance(self._order, Calendar) or self._columns.time is None:
             # a record belongs to the step that is open when it arrives
-            return np.full(batch.rows, self.closed, dtype=np.int64)
+            return np.full(batch.rows, self.closed if self.started else -1, dtype=np.int64)
         times, zoned = read.times(batch, self._columns.time, unit=self._time_unit)
         if zoned != self._order.zoned and batch.rows:
             raise Malformed(f"{batch.place(0)}, column {self._columns.time!r}: {_ZONES[zoned]}")
