@@ -16,7 +16,7 @@ from typing import IO, Any, Protocol
 from hushfade.errors import InvalidValue, Malformed
 from hushfade.records.arrow import Schema, Table, pa, part
 from hushfade.records.batch import Batch, Columns
-from hushfade.records.csv_lines import Commas
+from hushfade.records.csv_lines import CsvLines, shown
 from hushfade.records.json_lines import JsonLines
 from hushfade.records.line_blocks import Block, blocks
 
@@ -26,7 +26,7 @@ _ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
     ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
 _PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 Progress = Callable[[int], object]
@@ -38,8 +38,6 @@ class LineReader(Protocol):
 
     def batch(self, block: Block) -> Batch | None: ...
 
-    def check_lines(self, block: Block) -> None: ...
-
     def check_end(self) -> None: ...
 
 
@@ -48,21 +46,26 @@ def batches(
     columns: Columns,
     *,
     form: str | None = None,
+    delimiter: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Batch]:
-    """The batches of a file, or of standard input if the path is None."""
+    """The batches of a file, or of standard input if the path is None.
+
+    `delimiter` separates the columns of CSV, in place of the comma, or the tab of TSV.
+    """
     name = "standard input" if path is None else path.name
     form = form_of(path) if form is None else form
     if form not in FORMATS:
         raise InvalidValue(f"format must be one of {', '.join(FORMATS)}", got=repr(form))
+    comma = delimiter_of(form, delimiter)
     if form == "parquet":
         if path is None:
             raise InvalidValue("format must be csv, tsv or jsonl on standard input")
         yield from _parquet(path, name, columns, progress)
         return
     with _opened(path, name, progress) as file:
-        lines = line_reader(form, name, columns)
-        for block in blocks(file, name, delimiter=DELIMITERS.get(form)):
+        lines = line_reader(form, name, columns, delimiter=delimiter)
+        for block in blocks(file, name, delimiter=comma):
             batch = lines.batch(block)
             if batch is not None:
                 yield batch
@@ -79,11 +82,29 @@ def tables(source: Any, columns: Columns, name: str = "table") -> Iterator[Batch
     yield from _rowwise([table], name, columns)
 
 
-def line_reader(form: str, name: str, columns: Columns) -> LineReader:
-    """What reads the lines of a format."""
-    if form == "jsonl":
+def line_reader(
+    form: str, name: str, columns: Columns, *, delimiter: str | None = None, live: bool = False
+) -> LineReader:
+    """What reads the lines of a format; `live`: every line is a whole record."""
+    comma = delimiter_of(form, delimiter)
+    if comma is None:
         return JsonLines(name, columns)
-    return Commas(name, columns, DELIMITERS[form])
+    return CsvLines(name, columns, comma, live=live)
+
+
+def delimiter_of(form: str, delimiter: str | None) -> str | None:
+    """What separates the columns of a format; None if it has no delimiter."""
+    if delimiter is None:
+        return _DELIMITERS.get(form)
+    if form not in _DELIMITERS:
+        raise InvalidValue("must be given for CSV or TSV only", argument="delimiter", got=form)
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+        raise InvalidValue(
+            "must be one ASCII character, and no quote or line break",
+            argument="delimiter",
+            got=repr(delimiter),
+        )
+    return delimiter
 
 
 def form_of(path: Path | None) -> str:
@@ -149,7 +170,9 @@ def _check_names(schema: Schema, name: str, columns: Columns) -> None:
         times = names.count(column)
         if times != 1:
             what = "no column" if times == 0 else f"{times} columns"
-            raise Malformed(f"{name}: {what} {column!r} for the {role}")
+            raise Malformed(
+                f"{name}: {what} {column!r} for the {role}; the columns are {shown(names)}"
+            )
 
 
 # Files ------------------------------------------------------------------------------------------
