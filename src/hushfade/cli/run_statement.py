@@ -12,7 +12,7 @@ from hushfade.releases.files import companion
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
-    from hushfade.records import Counts
+    from hushfade.records import Reader
 
 DROPPED = {  # why a record did not count
     "outside": "outside the steps",
@@ -20,6 +20,7 @@ DROPPED = {  # why a record did not count
     "over_limit": "beyond a person's limits",
     "other_keys": "of other keys",
     "empty": "without value",
+    "rejected": "malformed",
 }
 
 
@@ -80,7 +81,7 @@ class Outcome:
 
     plan: Plan
     promise: Promise
-    counts: Counts
+    reader: Reader
     output: Path | None
     plot: Path | None
 
@@ -91,7 +92,7 @@ class Outcome:
 
     def show(self, steps: int, *, as_json: bool) -> None:
         """At the end."""
-        counts = self.counts
+        counts = self.reader.counts
         if as_json:
             console.document(self._document(steps))
         else:
@@ -109,11 +110,13 @@ class Outcome:
                 f"Not for publication: {counts.counted} of {counts.records} records counted"
                 f"{dropped}."
             )
+            if self.reader.first_fault is not None:
+                console.note(f"The first malformed line: {self.reader.first_fault}.")
         if not counts.counted:
             console.note("Warning: no record was counted. The releases are noise alone.")
 
     def _document(self, steps: int) -> dict[str, object]:
-        plan, promise, counts = self.plan, self.promise, self.counts
+        plan, promise, counts = self.plan, self.promise, self.reader.counts
         assert self.output is not None  # --json needs --output
         return {
             "releases": str(self.output),

@@ -84,10 +84,7 @@ def _public_range(every: int, source: Source) -> Calendar:
         if zoned is None:  # the first record decides, and the others must agree
             zoned = first_is_zoned(batch, source.time_unit)
         found, codes = times(batch, name, unit=source.time_unit, zoned=zoned)
-        faults = Faults(batch.rows)
-        for column, given in (*batch.faults, (name, codes)):
-            faults.add(given, column)
-        faults.check(batch.place)
+        Faults(batch.rows, (*batch.faults, (name, codes))).check(batch.place)
         ends += [int(found.min()), int(found.max())]
     if zoned is None:
         raise InvalidValue("--public-range needs a record, but there is none")

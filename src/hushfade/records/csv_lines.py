@@ -105,12 +105,12 @@ def place_of_line(name: str, line: int, lines: Signed) -> Callable[[int], str]:
 
 
 def _fields(text: str, delimiter: str) -> list[str] | None:
-    """The fields of the one record; None if it is not CSV."""
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    """The fields of the one record; None if it is not one record of CSV."""
     try:
-        return next(rows, [])
+        rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)]
     except csv.Error:
         return None
+    return rows[0] if len(rows) == 1 else None
 
 
 def _surely_names(fields: list[str], declared: set[str]) -> bool:

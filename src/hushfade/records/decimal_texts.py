@@ -7,15 +7,13 @@ digits, 'nan' or 'inf'.
 
 from __future__ import annotations
 
-import numpy as np
-
 from hushfade.check import Signed
 from hushfade.compiled import compiled, inlined
 from hushfade.records.faults import EMPTY, NOT_A_NUMBER, Codes
 from hushfade.records.texts import Bytes, Offsets
 
 _PLUS, _MINUS, _POINT, _ZERO, _NINE = 43, 45, 46, 48, 57
-_TEN, _LARGEST = np.uint64(10), np.uint64(2**63 - 1)
+_LARGEST = 2**63 - 1  # of int64
 _FARTHEST = 10**9  # exponents beyond it make any text of less than a gigabyte 0 or too large
 
 
@@ -78,21 +76,22 @@ def _floor(data: Bytes, start: int, stop: int, shift: int, negative: bool) -> in
     while point < stop and data[point] != _POINT:
         point += 1
     left = point - start + shift  # digits of the whole part that are still to come
-    total, rest, large = np.uint64(0), np.uint64(0), False
+    total, rest, large = 0, False, False
     for at in range(start, stop):
         if at == point:
             continue
-        digit = np.uint64(data[at] - _ZERO)
-        if left > 0:
-            large = bool(large or total > (_LARGEST - digit) // _TEN)
-            total = total * _TEN + digit
+        digit = data[at] - _ZERO
+        if left <= 0:
+            rest = rest or digit > 0
+        elif total > (_LARGEST - digit) // 10:
+            large = True
         else:
-            rest = max(rest, digit)
+            total = 10 * total + digit
         left -= 1
     while left > 0 and total > 0 and not large:
-        large = bool(total > _LARGEST // _TEN)
-        total *= _TEN
+        large = total > _LARGEST // 10
+        total *= 10
         left -= 1
     if large:
-        return -(2**63) if negative else 2**63 - 1
-    return -int(total) - int(rest > 0) if negative else int(total)
+        total, rest = _LARGEST, True
+    return -total - rest if negative else total

@@ -7,7 +7,7 @@ them.  No message contains anything of the record.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,15 +58,23 @@ _WORDS = {
 
 
 class Faults:
-    """The first fault of each row, and the column it is in."""
+    """The first fault of each row, and the column it is in.
 
-    def __init__(self, rows: int) -> None:
+    >>> faults = Faults(3, [(None, np.array([0, 0, WRONG_FIELDS], dtype=np.uint8))])
+    >>> faults.add("amount", np.array([0, EMPTY, EMPTY], dtype=np.uint8))
+    >>> faults.codes.tolist(), faults.first("row {}".format)
+    ([0, 1, 20], "row 1, column 'amount': is empty")
+    """
+
+    def __init__(self, rows: int, found: Iterable[tuple[str | None, Codes]] = ()) -> None:
         self.codes: Codes = np.zeros(rows, dtype=np.uint8)
         self._columns: list[str | None] = []
         self._places: Codes = np.zeros(rows, dtype=np.uint8)  # in the list of columns
+        for column, codes in found:
+            self.add(column, codes)
 
-    def add(self, codes: Codes, column: str | None = None) -> None:
-        """Add the faults of a column; without a column, of the rows as such."""
+    def add(self, column: str | None, codes: Codes) -> None:
+        """Add the faults of a column, or of the rows as such if the column is None."""
         if not codes.any():
             return
         new = (codes != 0) & (self.codes == 0)

@@ -18,7 +18,9 @@ from hushfade.records.json_grammar import (
     CLOSE,
     COLON,
     COMMA,
+    INTEGER,
     MISSING,
+    NUMBER,
     OPEN,
     TEXT,
     TOO_NESTED,
@@ -147,7 +149,7 @@ def _gather(
                 codes[row] = NOT_AN_OBJECT
             else:
                 size = new
-        elif codes[row] == 0:
+        elif codes[row] == 0 and kinds[row] in (INTEGER, NUMBER):
             # the key or person -0 is 0
             at += stop - at == 2 and data[at] == _MINUS and data[at + 1] == _ZERO
             for place in range(at, stop):

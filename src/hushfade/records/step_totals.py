@@ -155,19 +155,17 @@ class Reader:
 
     def _rows_of(self, batch: Batch) -> tuple[_Rows, Faults]:
         """The rows, and what is wrong with each.  Nothing is remembered yet."""
-        columns, faults = self._columns, Faults(batch.rows)
-        for column, codes in batch.faults:
-            faults.add(codes, column)
+        columns, faults = self._columns, Faults(batch.rows, batch.faults)
         places = self._places(batch, faults)
         units, present = self._units(batch, faults)
         lanes, found = np.zeros(batch.rows, dtype=np.int64), None
         if self._grid.keys is not None:
             assert columns.key is not None
             lanes, codes = read.keys(batch, columns.key, self._grid.keys)
-            faults.add(codes, columns.key)
+            faults.add(columns.key, codes)
         if columns.user is not None:
             found, codes = read.names(batch, columns.user)
-            faults.add(codes, columns.user)
+            faults.add(columns.user, codes)
         return _Rows(places, lanes, units, present, found), faults
 
     def _counted(self, rows: _Rows) -> tuple[Signed, Signed]:
@@ -208,7 +206,7 @@ class Reader:
             return np.full(batch.rows, self.closed, dtype=np.int64)
         name = self._columns.time
         found, codes = times(batch, name, unit=self._time_unit, zoned=self._order.zoned)
-        faults.add(codes, name)
+        faults.add(name, codes)
         return self._order.places(found)
 
     def _units(self, batch: Batch, faults: Faults) -> tuple[Signed, Mask]:
@@ -220,7 +218,7 @@ class Reader:
         present = codes != EMPTY
         if self._skip_empty:
             codes[~present] = 0
-        faults.add(codes, name)
+        faults.add(name, codes)
         if codes.any():
             values = np.where(codes == 0, values, 0.0)
         return self._grid.units(values), present
