@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hushfade.records import faults
-from hushfade.records.json_grammar import INTEGER, MISSING, NULL, NUMBER, OTHER, TEXT
 from hushfade.records.json_scan import DEEPEST, scan
+from hushfade.records.kinds import INTEGER, MISSING, NULL, NUMBER, OTHER, TEXT
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6)
 VALUES = st.recursive(

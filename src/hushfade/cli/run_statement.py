@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from hushfade.privacy.guarantee import Guarantee
     from hushfade.records import Reader
 
-DROPPED = {  # why a record did not count
-    "outside": "outside the steps",
-    "late": "too late",
-    "over_limit": "beyond a person's limits",
-    "other_keys": "of other keys",
-    "empty": "without value",
-    "rejected": "malformed",
-}
-
 
 @dataclass(frozen=True)
 class Promise:
@@ -100,16 +91,7 @@ class Outcome:
                 console.note(f"Written, with {steps} steps: {', '.join(self.files)}.")
             if self.output is not None:
                 console.note(f"{companion(self.output)} contains the guarantee and the plan.")
-            reasons = [
-                f"{count} {DROPPED[why]}"
-                for why, count in asdict(counts).items()
-                if count and why in DROPPED
-            ]
-            dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
-            console.note(
-                f"Not for publication: {counts.counted} of {counts.records} records counted"
-                f"{dropped}."
-            )
+            console.note(f"Not for publication: {counts.sentence()}.")
             if self.reader.first_fault is not None:
                 console.note(f"The first malformed line: {self.reader.first_fault}.")
         if not counts.counted:
@@ -129,5 +111,9 @@ class Outcome:
             "limits": promise.limits,
             "max_stddev": plan.max_stddev(steps) if steps else None,
             "plan": plan.digest.hex(),
-            "not_for_publication": {**asdict(counts), "counted": counts.counted},
+            "not_for_publication": {
+                **asdict(counts),
+                "counted": counts.counted,
+                "first_malformed": self.reader.first_fault,
+            },
         }

@@ -9,11 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from hushfade.errors import InvalidValue, Malformed
+from hushfade.errors import InvalidType, InvalidValue, Malformed
 from hushfade.records.arrow import Schema, Table, pa, part
 from hushfade.records.batch import Batch, Columns
 from hushfade.records.csv_lines import CsvLines, shown
@@ -72,14 +71,12 @@ def batches(
         lines.check_end()
 
 
-def tables(source: Any, columns: Columns, name: str = "table") -> Iterator[Batch]:
-    """The batches of an Arrow table, or of anything that gives itself as one."""
-    table = None
-    with suppress(pa.ArrowException, TypeError, ValueError):  # their messages show content
-        table = source if isinstance(source, pa.Table) else pa.table(source)
-    if table is None:
-        raise InvalidValue(f"{name} must be an Arrow table, or convertible to one")
-    yield from _rowwise([table], name, columns)
+def tables(table: Table, columns: Columns, name: str = "table") -> Iterator[Batch]:
+    """The batches of an Arrow table.  Its columns have types: nothing is inferred from the rows."""
+    if not isinstance(table, pa.Table):
+        raise InvalidType("must be an Arrow table", argument=name, got=type(table).__name__)
+    pieces = (table.slice(start, _ROWS) for start in range(0, max(table.num_rows, 1), _ROWS))
+    yield from _rowwise(pieces, name, columns)
 
 
 def line_reader(
@@ -127,7 +124,7 @@ def _parquet(path: Path, name: str, columns: Columns, progress: Progress | None)
     wanted = sorted(set(columns.roles().values()))
     try:
         with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
-            _check_names(file.schema_arrow, name, columns)
+            _check_schema(file.schema_arrow, name, columns)
             size, whole, seen = path.stat().st_size, max(file.metadata.num_rows, 1), 0
             read = (
                 pa.Table.from_batches([rows])
@@ -150,22 +147,28 @@ def _parquet(path: Path, name: str, columns: Columns, progress: Progress | None)
 def _rowwise(parts: Iterable[Table], name: str, columns: Columns) -> Iterator[Batch]:
     start = 1
     for table in parts:
-        _check_names(table.schema, name, columns)
+        _check_schema(table.schema, name, columns)
         found = {role: table.column(column) for role, column in columns.roles().items()}
-        yield Batch(found, table.num_rows, partial(_row_place, name, start))
+        yield Batch(found, table.num_rows, place_of_row(name, start))
         start += table.num_rows
 
 
-def _row_place(name: str, start: int, row: int) -> str:
-    return f"{name}, row {start + row}"
+def place_of_row(name: str, first: int = 1) -> Callable[[int], str]:
+    """The place of each row in words; `first` is the number of the first."""
+    return lambda row: f"{name}, row {first + row}"
 
 
-def _check_names(schema: Schema, name: str, columns: Columns) -> None:
+def _check_schema(schema: Schema, name: str, columns: Columns) -> None:
     names = None
     with suppress(UnicodeDecodeError):  # it would carry the name
         names = schema.names
     if names is None:
         raise Malformed(f"{name}: the names of its columns must be UTF-8")
+    check_names(names, name, columns)
+
+
+def check_names(names: list[str], name: str, columns: Columns) -> None:
+    """Raise unless each wanted column is among the names, once."""
     for role, column in columns.roles().items():
         times = names.count(column)
         if times != 1:

@@ -6,10 +6,8 @@ import numpy as np
 
 from hushfade.compiled import compiled, inlined
 from hushfade.records.faults import Codes
+from hushfade.records.kinds import INTEGER, NULL, NUMBER, OTHER, TEXT
 from hushfade.records.texts import Bytes
-
-MISSING, NULL, TEXT, INTEGER, NUMBER, OTHER = 0, 1, 2, 3, 4, 5
-"""What a field is: an integer has neither point nor exponent; others are booleans and nesting."""
 
 QUOTE, BACKSLASH, COMMA, COLON, OPEN, CLOSE = 34, 92, 44, 58, 123, 125
 NO_VALUE, TOO_NESTED = -1, -2

@@ -7,32 +7,23 @@ missing is like null.  A wanted field must not occur twice.
 
 from __future__ import annotations
 
-import numpy as np
-
 from hushfade.errors import Malformed
 from hushfade.records import json_scan, texts
 from hushfade.records.arrow import Values
 from hushfade.records.batch import Batch, Columns
 from hushfade.records.csv_lines import place_of_line
 from hushfade.records.faults import NOT_A_NAME, NOT_A_NUMBER, NOT_A_TIME, Codes
-from hushfade.records.json_grammar import MISSING, NULL, NUMBER, OTHER, TEXT
+from hushfade.records.kinds import MISSING, NULL, NUMBER, OTHER, TEXT, table
 from hushfade.records.line_blocks import Block
 
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin a file
 
 
-def _table(code: int, *kinds: int) -> Codes:
-    """The code of each kind of field: that of the fault for these kinds, 0 for others."""
-    found: Codes = np.zeros(OTHER + 1, dtype=np.uint8)
-    found[list(kinds)] = code
-    return found
-
-
 _FAULTS = {
-    "value": _table(NOT_A_NUMBER, TEXT, OTHER),
-    "time": _table(NOT_A_TIME, OTHER),
-    "key": _table(NOT_A_NAME, NUMBER, OTHER),
-    "user": _table(NOT_A_NAME, NUMBER, OTHER),
+    "value": table(NOT_A_NUMBER, TEXT, OTHER),
+    "time": table(NOT_A_TIME, OTHER),
+    "key": table(NOT_A_NAME, NUMBER, OTHER),
+    "user": table(NOT_A_NAME, NUMBER, OTHER),
 }
 
 

@@ -18,17 +18,14 @@ from hushfade.records.json_grammar import (
     CLOSE,
     COLON,
     COMMA,
-    INTEGER,
-    MISSING,
-    NUMBER,
     OPEN,
-    TEXT,
     TOO_NESTED,
     blanks,
     decoded,
     string_end,
     value_end,
 )
+from hushfade.records.kinds import INTEGER, MISSING, NUMBER, TEXT
 from hushfade.records.texts import Bytes, Offsets, read_only
 
 DEEPEST = 1000  # levels of nesting

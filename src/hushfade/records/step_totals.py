@@ -32,6 +32,16 @@ LARGEST = 1 << 27  # totals of all steps and keys: a gigabyte
 AHEAD = 1 << 10  # steps that may be open at once where their number is not declared
 
 
+_REASONS = {  # why a record did not count
+    "outside": "outside the steps",
+    "late": "too late",
+    "over_limit": "beyond a person's limits",
+    "other_keys": "of other keys",
+    "empty": "without value",
+    "rejected": "malformed",
+}
+
+
 @dataclass
 class Counts:
     """What became of the records.  Private."""
@@ -47,15 +57,23 @@ class Counts:
     @property
     def dropped(self) -> int:
         """Those that entered no total."""
-        return (
-            self.outside + self.late + self.over_limit + self.other_keys + self.empty
-            + self.rejected
-        )  # fmt: skip
+        return sum(getattr(self, why) for why in _REASONS)
 
     @property
     def counted(self) -> int:
         """Those that entered a total."""
         return self.records - self.dropped
+
+    def sentence(self) -> str:
+        """What became of the records, in words; for the operator, not for publication.
+
+        >>> Counts(records=7, outside=2, empty=1).sentence()
+        '4 of 7 records counted; dropped: 2 outside the steps, 1 without value'
+        """
+        reasons = [f"{getattr(self, why)} {words}" for why, words in _REASONS.items()
+                   if getattr(self, why)]  # fmt: skip
+        dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
+        return f"{self.counted} of {self.records} records counted{dropped}"
 
 
 @dataclass(frozen=True, repr=False)
