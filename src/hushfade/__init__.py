@@ -47,7 +47,7 @@ from hushfade.public.release import Release
 from hushfade.stream.stream import Stream
 
 if TYPE_CHECKING:
-    from hushfade import plots, theory
+    from hushfade import audit, frames, plots, serve, spark, store, theory, training  # noqa: F401
     from hushfade.baselines import Comparison, compare
     from hushfade.training.correlated_noise import CorrelatedNoise
 
@@ -91,17 +91,22 @@ __all__ = [
     "theory",
 ]
 
-_LATER = {  # loaded when first asked for: importing the package stays quick
+# Loaded on first use: importing the package stays quick.
+_NAMES = {
     "Comparison": "hushfade.baselines",
     "CorrelatedNoise": "hushfade.training.correlated_noise",
     "compare": "hushfade.baselines",
 }
+_MODULES = {
+    "audit", "baselines", "frames", "plots", "records", "serve", "spark", "store", "theory",
+    "training",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
-    if name in ("plots", "theory"):
+    if name in _NAMES:
+        return getattr(import_module(_NAMES[name]), name)
+    if name in _MODULES:
         return import_module(f"hushfade.{name}")
     raise AttributeError(f"module 'hushfade' has no attribute {name!r}")
 
