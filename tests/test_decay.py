@@ -19,7 +19,7 @@ from hushfade import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.factors.limits import energy
+from hushfade.factors.limit_norms import energy
 from tests.decays import ALL_DECAYS, LOG_CONVEX
 
 NAMES = {name: getattr(hushfade, name) for name in hushfade.__all__}

@@ -182,10 +182,10 @@ MUTANTS: dict[str, Mutant] = {
         "private/declared_totals.py", "float(totals.min()) >= -limit and float", "float"
     ),
     "units by step_units may be of any size": one(
-        "private/units.py", "if not -most <= units <= most:", "if False:"
+        "private/integer_totals.py", "if not -most <= units <= most:", "if False:"
     ),
     "units of a run may be of any size": one(
-        "private/units.py", "if totals.size and not (", "if False and not ("
+        "private/integer_totals.py", "if totals.size and not (", "if False and not ("
     ),
     "sums of records may be of any size": one(
         "private/grid.py",
@@ -353,7 +353,7 @@ MUTANTS: dict[str, Mutant] = {
         "return SavedState(plan, noise, identity, steps, integers, floats.astype('f4'))",
     ),
     "changed bytes of a state are taken": one(
-        "stream/container.py",
+        "stream/binary_container.py",
         "or hashlib.sha256(raw[:-_CHECKSUM]).digest() != raw[-_CHECKSUM:]",
         "",
     ),

@@ -13,7 +13,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hushfade import factors, numerics
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, UnsafeSeededNoise
 from hushfade.decay import (
     CustomDecay,
@@ -33,7 +32,7 @@ from hushfade.errors import (
     Refused,
     Unstable,
 )
-from hushfade.factors import Factorization, Sensitivity
+from hushfade.factors.factorization import Factorization, Sensitivity
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import (
@@ -44,11 +43,22 @@ from hushfade.privacy.guarantee import (
     epsilon_of,
 )
 from hushfade.public.release import Release
-from hushfade.stream.stream import Stream
 
 if TYPE_CHECKING:
-    from hushfade import audit, frames, plots, serve, spark, store, theory, training  # noqa: F401
+    from hushfade import (  # noqa: F401
+        audit,
+        factors,
+        frames,
+        numerics,
+        plots,
+        serve,
+        spark,
+        store,
+        theory,
+        training,
+    )
     from hushfade.baselines import Comparison, compare
+    from hushfade.stream.stream import Stream
     from hushfade.training.correlated_noise import CorrelatedNoise
 
 __version__ = "0.1.0"
@@ -91,21 +101,22 @@ __all__ = [
     "theory",
 ]
 
-# Loaded on first use: importing the package stays quick.
-_NAMES = {
+# Loaded on first use, so that importing hushfade stays fast.
+_LATER = {
     "Comparison": "hushfade.baselines",
     "CorrelatedNoise": "hushfade.training.correlated_noise",
+    "Stream": "hushfade.stream.stream",
     "compare": "hushfade.baselines",
 }
 _MODULES = {
-    "audit", "baselines", "frames", "plots", "records", "serve", "spark", "store", "theory",
-    "training",
+    "audit", "baselines", "factors", "frames", "numerics", "planning", "plots", "privacy", "records",
+    "serve", "spark", "store", "theory", "training",
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(import_module(_NAMES[name]), name)
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     if name in _MODULES:
         return import_module(f"hushfade.{name}")
     raise AttributeError(f"module 'hushfade' has no attribute {name!r}")

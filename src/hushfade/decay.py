@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.numerics import portable, unit_disk
+from hushfade.numerics import portable_exp2, unit_disk
 
 ComplexColumn: TypeAlias = NDArray[np.complex128]
 Kind = TypeVar("Kind")
@@ -141,7 +141,7 @@ class Exponential(Mixable):
             age = np.arange(check.count(n=n), dtype=np.float64)
             whole, part = np.divmod(age, self.half_life)
         whole, part = np.nan_to_num(whole, nan=2000.0), np.nan_to_num(part)
-        weights = portable.exp2(-part / self.half_life)
+        weights = portable_exp2.exp2(-part / self.half_life)
         return np.ldexp(weights, -np.minimum(whole, 2000).astype(np.int64))
 
     def symbol(self, theta: Column) -> ComplexColumn:

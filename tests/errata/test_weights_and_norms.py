@@ -10,7 +10,8 @@ from scipy.special import zeta
 
 from hushfade import Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.numerics import power_series
-from hushfade.theory import bell, certificates
+from hushfade.theory import bell_polynomials as bell
+from hushfade.theory import certificates
 from hushfade.theory.bounds import half_weights, root, two_steps
 from tests.theory import brute
 from tests.theory.brute import powers

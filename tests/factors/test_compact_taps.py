@@ -19,7 +19,7 @@ from hushfade import (
     SlidingWindow,
     Unstable,
 )
-from hushfade.factors import factorization, limits
+from hushfade.factors import factorization, limit_norms
 from hushfade.factors.compact_taps import ENDLESS, compact
 from hushfade.factors.exponentials import CompactTaps, Exponentials, power_sum
 from hushfade.numerics import power_series
@@ -344,7 +344,7 @@ def test_the_sensitivity_for_ever_is_near_the_limit():
     assert ENDLESS == 1 << 30
     found = compact(PowerLaw(power=1)).sensitivity()
     assert found.exact
-    assert_allclose(found.value**2, limits.energy(PowerLaw(power=1)).value, rtol=1e-3)
+    assert_allclose(found.value**2, limit_norms.energy(PowerLaw(power=1)).value, rtol=1e-3)
 
 
 # Refusals ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 from hushfade.paper import formula
 from hushfade.paper.document import QUICK, Figure, Table
-from hushfade.theory import bell
+from hushfade.theory import bell_polynomials as bell
 from tests.paper.reading import claims, table
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade.factors import limits
-from hushfade.factors.limits import Energy
+from hushfade.factors import limit_norms
+from hushfade.factors.limit_norms import Energy
 from hushfade.paper import limit as chapter
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import QUICK, Claim, Figure, Table
@@ -83,11 +83,13 @@ def test_a_wrong_limit_would_be_seen(monkeypatch):
     steps = chapter._steps(QUICK)
     brackets = {name: [chapter.bracket(DECAYS[name], n, 64) for n in steps]
                 for name in chapter.SHOWN}  # fmt: skip
-    honest = limits.energy
+    honest = limit_norms.energy
 
     def verdicts():
         return [x.verdict for x in chapter._limit(QUICK, steps, brackets) if isinstance(x, Claim)]
 
     assert verdicts() == ["holds"] * 3
-    monkeypatch.setattr(limits, "energy", lambda decay: Energy(0.99 * honest(decay).value, 0.0))
+    monkeypatch.setattr(
+        limit_norms, "energy", lambda decay: Energy(0.99 * honest(decay).value, 0.0)
+    )
     assert verdicts() == ["false"] * 3

@@ -8,8 +8,8 @@ import pytest
 
 from hushfade.errors import InvalidValue
 from hushfade.paper import pages
-from hushfade.paper.compose import report
 from hushfade.paper.document import QUICK, Written
+from hushfade.paper.write_report import report
 from tests.paper import toy
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hushfade.paper import pages
-from hushfade.paper.compose import report
 from hushfade.paper.contents import CHAPTERS
 from hushfade.paper.document import QUICK, Figure, Table
+from hushfade.paper.write_report import report
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "paper" / "report"
 

@@ -13,7 +13,7 @@ from hushfade.baselines.bolot_exponential import bolot_exponential
 from hushfade.baselines.square_roots import square_root
 from hushfade.factors import factorization
 from hushfade.numerics import power_series
-from hushfade.theory.bell import partial
+from hushfade.theory.bell_polynomials import partial
 from tests.loops import for_each
 from tests.theory import brute
 

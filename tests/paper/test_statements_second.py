@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 from hushfade.privacy.guarantee import delta_of
 from hushfade.theory import optimum
-from hushfade.theory.bell import root_coefficients
+from hushfade.theory.bell_polynomials import root_coefficients
 from tests.loops import for_each
 from tests.theory import brute
 from tests.theory.brute import powers

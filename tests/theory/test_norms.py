@@ -15,7 +15,7 @@ from hushfade import (
     SlidingWindow,
     theory,
 )
-from hushfade.factors import factorization, limits
+from hushfade.factors import factorization, limit_norms
 from hushfade.numerics import power_series
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each
@@ -56,7 +56,7 @@ def test_the_limit_needs_no_square_root():
     assert 0.999 * exact < near.lower <= near.upper < exact * (1 + 1e-9)
     assert factorization.square_root(decay).error_factor(50) > 1e6
     with pytest.raises(Diverges):
-        limits.energy(decay)
+        limit_norms.energy(decay)
 
 
 # the optimum at 1024 steps, by dense matrices, to its last digit: see test_optimum
@@ -104,7 +104,7 @@ def test_exponentials_have_the_elliptic_integral(half_life):
         squared = mpmath.mpf(2) ** (-2 / mpmath.mpf(half_life))
         exact = float(2 / mpmath.pi * mpmath.ellipk(squared))
     assert_allclose(theory.gamma2_limit(decay).value, exact, rtol=1e-14)
-    assert_allclose(limits.mean_size(decay).value, exact, rtol=1e-11)
+    assert_allclose(limit_norms.mean_size(decay).value, exact, rtol=1e-11)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 9])

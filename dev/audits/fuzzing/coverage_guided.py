@@ -21,7 +21,7 @@ TRACED = (
 )  # fmt: skip
 # Numerical work, which needs no tracing.
 NUMERICAL = (
-    "hushfade.numerics", "hushfade.factors.root_series", "hushfade.factors.limits",
+    "hushfade.numerics", "hushfade.factors.root_series", "hushfade.factors.limit_norms",
     "hushfade.factors.compact_taps", "hushfade.planning.piecewise_taps", "hushfade.crossing.laws",
     "hushfade.public.recursion",
 )  # fmt: skip

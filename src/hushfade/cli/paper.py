@@ -42,9 +42,9 @@ def paper(*, output: PaperOutputOptions = PaperOutputOptions()) -> None:
     `hushfade paper --quick`
     """
     from hushfade.paper import pages
-    from hushfade.paper.compose import report
     from hushfade.paper.contents import CHAPTERS
     from hushfade.paper.document import FULL, QUICK
+    from hushfade.paper.write_report import report
 
     extent, directory = QUICK if output.quick else FULL, output.output
     done = 0

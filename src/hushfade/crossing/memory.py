@@ -15,7 +15,7 @@ import numpy as np
 from hushfade.check import Column, Signed
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.numerics.blocks import BLOCK
-from hushfade.public.constants import constants, lookback
+from hushfade.public.loop_constants import constants, lookback
 from hushfade.public.recursion import recursion
 
 if TYPE_CHECKING:

@@ -48,9 +48,9 @@ from hushfade.crossing.memory import (
 from hushfade.factors.jumps import Jumps
 from hushfade.numerics.blocks import BLOCK
 from hushfade.private.right_product import product_block, product_row
-from hushfade.public.decayed_sum import Sums, decay_row, fade
-from hushfade.public.left_product import Left, left_block
-from hushfade.public.left_quotient import Quotients, level, quotient_row
+from hushfade.public.decayed_sum import Sums, decay_block, decay_row, fade
+from hushfade.public.left_product import Left
+from hushfade.public.left_quotient import Quotients, level, quotient_block, quotient_row
 from hushfade.public.recursion import TOGETHER, Parts
 
 WIDE, NARROW = 1024, 256  # lanes at a time: for one step, and for many, whose past stays in cache
@@ -68,14 +68,14 @@ def advance_single(step: int, x: int, z: int, integers: Signed, floats: Column) 
     N, F = integers, floats
     jumps, lags, period = N[JUMPS], N[LAGS], N[PERIOD]
 
-    past, ring, rises = N[PAST_ROWS], N[PAST], N[RISES]
+    sums, past, ring, rises = N[SUMS], N[PAST_ROWS], N[PAST], N[RISES]
     here = step % past
     N[ring + here] = x
-    v = N[N[SUMS]]
+    v = N[sums]
     for j in range(jumps):
         row = here - N[lags + j]
         v += N[rises + j] * N[ring + (row if row >= 0 else row + past)]
-    N[N[SUMS]] = v
+    N[sums] = v
 
     y = cross(v, z, N[N[GAIN] + step] if N[GAINS] else 1)
 
@@ -128,23 +128,20 @@ def advance_block(
 ) -> None:
     """len(x) steps of one lane: s at each of them into `out`."""
     sums, past, gain = _private(integers)
-    left = _public(integers, floats)
+    jumps, parts, period, quotients, decayed = _public(integers, floats)
     v = np.empty(BLOCK, np.int64)
     y, u, back = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     ring = past.ravel()
     start = 0
     while start < len(x):
         t = step + start
-        n = min(BLOCK, len(x) - start, left.period - t % left.period)
+        n = min(BLOCK, len(x) - start, period - t % period)
         end = start + n
-        sums[0] = product_block(t, x[start:end], left.jumps, ring, sums[0], v)
-        if len(gain):
-            for i in range(n):
-                y[i] = cross(v[i], z[start + i], gain[t + i])
-        else:
-            for i in range(n):
-                y[i] = cross(v[i], z[start + i], 1)
-        left_block(t, y[:n], left, back, u, out[start:end])
+        sums[0] = product_block(t, x[start:end], jumps, ring, sums[0], v)
+        for i in range(n):
+            y[i] = cross(v[i], z[start + i], gain[t + i] if len(gain) else 1)
+        quotient_block(t, y[:n], period, jumps, quotients, back, u)
+        decay_block(t, u[:n], period, parts, quotients.ring, decayed, out[start:end])
         start = end
 
 

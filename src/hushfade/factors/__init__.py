@@ -7,7 +7,11 @@ from_right(decay, right)       any right factor
 compact(decay)                 constant memory: a few exponentials near the square root
 """
 
-from hushfade.factors.compact_taps import compact
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hushfade.factors.factorization import (
     Factorization,
     IntegerFactorization,
@@ -17,6 +21,9 @@ from hushfade.factors.factorization import (
     square_root,
     unbounded_counting,
 )
+
+if TYPE_CHECKING:
+    from hushfade.factors.compact_taps import compact
 
 __all__ = [
     "Factorization",
@@ -28,3 +35,9 @@ __all__ = [
     "square_root",
     "unbounded_counting",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "compact":  # loaded on first use, so that importing hushfade stays fast
+        return import_module("hushfade.factors.compact_taps").compact
+    raise AttributeError(f"module 'hushfade.factors' has no attribute {name!r}")

@@ -330,10 +330,10 @@ def _squared_sensitivity(pair: IntegerFactorization, k: int, b: int) -> int:
 
 @lru_cache(maxsize=16)
 def _left(pair: Factorization, n: int) -> Column:
+    if isinstance(pair.taps, RootTaps):
+        return pair.taps.first(n)
     weights = pair.decay.weights(n)
     match pair.taps:
-        case RootTaps() as taps:
-            return taps.first(n)
         case CountingTaps() as taps:
             left = root_series.counting(-taps.beta, n)
         case CompactTaps() as taps:  # l = g C(x^w) / c

@@ -19,7 +19,7 @@ from hushfade import check
 from hushfade.check import Column, Signed
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue
-from hushfade.factors import limits, root_series
+from hushfade.factors import limit_norms, root_series
 
 Sealed = TypeVar("Sealed", Column, Signed)
 
@@ -49,7 +49,7 @@ class RootTaps:
         return _root(self.decay, n)
 
     def energy(self) -> float:
-        found = limits.energy(self.decay)
+        found = limit_norms.energy(self.decay)
         return found.value + found.error
 
 

@@ -8,7 +8,7 @@ decays     the decays that are examined        samples    streams that two chapt
 One module per chapter.  Each yields prose, tables, figures, and claims with a computed verdict:
 
 bounds, formula               Theorem 2; the coefficients a_n
-membership, power_laws, exponentials, gaps    the class F and the closed forms
+class_f, power_laws, exponentials, gaps    the class F and the closed forms
 prior, bolot, mechanisms      the comparison with prior work
 window, window_stream         the sliding window, as printed and corrected
 coefficients                  the paper's two figures

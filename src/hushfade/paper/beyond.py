@@ -19,7 +19,7 @@ from hushfade.paper.document import Blocks, Cell, Claim, Extent, Prose, Table, h
 from hushfade.paper.limit import QUICK, bracket
 from hushfade.privacy.guarantee import mu_of
 from hushfade.theory import certificates
-from hushfade.theory.membership import enclosed_root, membership
+from hushfade.theory.class_f import enclosed_root, membership
 
 DENSE = 4096  # steps up to which the column-normalized root is tried
 SIGNS = 2048  # coefficients whose signs are decided

@@ -14,7 +14,7 @@ from hushfade.check import Column
 from hushfade.decay import PowerLaw
 from hushfade.numerics import power_series
 from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
-from hushfade.theory.membership import enclosed_root
+from hushfade.theory.class_f import enclosed_root
 
 LAST = 2048  # the paper's last coefficient
 MAGNIFIED = 1024  # where its second figure begins

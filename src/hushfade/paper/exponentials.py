@@ -9,8 +9,8 @@ import numpy as np
 from hushfade.decay import Decay, Exponential, NoDecay
 from hushfade.factors import factorization
 from hushfade.numerics import power_series
+from hushfade.paper.class_f import LAST, never_below_gamma_f
 from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
-from hushfade.paper.membership import LAST, never_below_gamma_f
 from hushfade.theory.bounds import root, two_steps
 from hushfade.theory.families import (
     counting_sum,

@@ -16,8 +16,8 @@ from hushfade.factors import factorization
 from hushfade.numerics import power_series
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
-from hushfade.theory import bell
-from hushfade.theory.membership import enclosed_root
+from hushfade.theory import bell_polynomials as bell
+from hushfade.theory.class_f import enclosed_root
 
 
 def blocks(extent: Extent) -> Blocks:
@@ -38,10 +38,11 @@ def _formula(extent: Extent) -> Blocks:
     equal = sum(bell.root_coefficients(f) == _recurred(f) for f in columns.values())
     yield Prose(
         "Theorem 2 bounds γ2 by Σ a_n², a_n the coefficients of √g.  The formula for a_n by Bell "
-        "polynomials, equation (3), is `theory.bell.root_coefficients`.  In fractions it is held "
-        "against Remark 12's recurrence, in float64 against `power_series.square_root`.  Its terms "
-        "alternate and cancel: 2^-53 t_n / |a_n| predicts what is lost, with t_n, the sum of their "
-        "sizes, from `theory.bell.cancellation`.  What the formula rests on, Definition 1 and "
+        "polynomials, equation (3), is `theory.bell_polynomials.root_coefficients`.  In fractions "
+        "it is held against Remark 12's recurrence, in float64 against "
+        "`power_series.square_root`.  Its terms alternate and cancel: 2^-53 t_n / |a_n| predicts "
+        "what is lost, with t_n, the sum of their sizes, from "
+        "`theory.bell_polynomials.cancellation`.  What the formula rests on, Definition 1 and "
         "Theorems 8, 9 and 13, is tried last, in fractions."
     )
     yield Claim(

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.decay import Decay, Exponential
-from hushfade.factors import factorization, limits
+from hushfade.factors import factorization, limit_norms
 from hushfade.numerics import power_series
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
@@ -65,7 +65,7 @@ def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]])
         decay = DECAYS[name]
         if not decay.horizon_free:
             continue
-        found = limits.energy(decay)
+        found = limit_norms.energy(decay)
         partial, whole = _summed(decay, extent.horizon)
         last = listed[-1]
         rows.append((name, found.value, partial, whole, whole / found.value - 1.0, last.lower))
@@ -126,7 +126,7 @@ def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]])
                 (
                     line("γ2 at most", _floats(steps), _floats([x.upper for x in brackets[name]])),
                     line("γ2 at least", _floats(steps), _floats([x.lower for x in brackets[name]])),
-                    line("limit, Σ a_n²", steps, limits.energy(DECAYS[name]).value),
+                    line("limit, Σ a_n²", steps, limit_norms.energy(DECAYS[name]).value),
                 ),
                 x_log=True,
             )

@@ -8,8 +8,8 @@ import numpy as np
 
 from hushfade.decay import CustomDecay, PowerLaw
 from hushfade.factors import factorization
+from hushfade.paper.class_f import LAST
 from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, holds, line
-from hushfade.paper.membership import LAST
 from hushfade.theory import gamma2, gamma_f
 from hushfade.theory.bounds import for_ever, two_steps
 from hushfade.theory.families import power_closed, power_sum, power_zeta

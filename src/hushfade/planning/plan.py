@@ -22,7 +22,6 @@ from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.numerics.root_finding import root_of
 from hushfade.planning import noise_scale
-from hushfade.planning.certificate import Certificate, certificate
 from hushfade.planning.cost import Cost, cost
 from hushfade.planning.exact_factors import Method
 from hushfade.privacy.guarantee import Guarantee
@@ -30,6 +29,7 @@ from hushfade.private.grid import Grid
 
 if TYPE_CHECKING:
     from hushfade.crossing.noise_sources import NoiseSource
+    from hushfade.planning.certificate import Certificate
     from hushfade.stream.stream import Stream
 
 _ROOM = 1 << 54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
@@ -152,6 +152,8 @@ class Plan:
         else:
             exact = guarantee.vector_change(grid.norm)
             on_grid = guarantee.vector_change(float(grid.norm_unit)) * grid.resolution
+        from hushfade.planning.certificate import certificate
+
         return certificate(
             self.decay,
             steps,

@@ -71,7 +71,8 @@ def _of_floats(totals: NDArray[Any], resolution: float, most: int) -> Signed:
     limit = most * resolution  # compared before the totals are scaled, which may overflow
     if not (float(totals.min()) >= -limit and float(totals.max()) <= limit):  # false for nan
         raise InvalidValue(_TOO_LARGE)
-    scaled = totals / resolution
+    per_one = 1.0 / resolution  # a power of two, so that both ways are exact; multiplying is faster
+    scaled = totals * per_one if math.isfinite(per_one) else totals / resolution
     units = scaled.astype(np.int64, order="C")
     exact = np.array_equal(units, scaled)
     if resolution > 1.0:  # a total too small for its own scale is not 0

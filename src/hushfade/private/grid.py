@@ -20,8 +20,7 @@ from hushfade import check
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.private import declared_totals, real_numbers, unit_sums, vectors
-from hushfade.private import units as unit_totals
+from hushfade.private import declared_totals, integer_totals, real_numbers, unit_sums, vectors
 from hushfade.private.real_numbers import Floats
 
 Number = TypeVar("Number")
@@ -176,7 +175,7 @@ class Grid:
         """The total of a step in units, where a release is one number."""
         units = self._quantised(_column(records))
         total = int(unit_sums.summed(units, largest=self.largest_unit))
-        return unit_totals.single(total, most=self.largest_total)
+        return integer_totals.single(total, most=self.largest_total)
 
     def record_sums(self, records: Any) -> Signed:
         """The totals of a step in units, by key or of vectors."""
@@ -184,7 +183,7 @@ class Grid:
             totals = unit_sums.summed(self.units(records), largest=self.largest_unit)
         else:
             totals = self._summed_by_key({} if real_numbers.nothing(records) else records)
-        return unit_totals.row(totals, lanes=self.lanes, most=self.largest_total)
+        return integer_totals.row(totals, lanes=self.lanes, most=self.largest_total)
 
     def _summed_by_key(self, records: Any) -> Signed:
         sums = unit_sums.UnitSums(self.lanes, largest=self.largest_unit)
@@ -202,15 +201,16 @@ class Grid:
     def total(self, total: Any) -> int:
         """The total of a step in units, where a release is one number: a multiple of the grid."""
         if type(total) is float:  # the common case first: a live step is short
-            units, most = total / self.resolution, self._largest
+            per_one, most = self._scale
+            units = total * per_one
             if -most <= units <= most and units.is_integer() and (units or not total):
                 return int(units)
         return declared_totals.single(total, self.resolution, self.largest_total)
 
     @cached_property
-    def _largest(self) -> float:
-        """`largest_total` as a float, exact below 2^53: floats compare with it quickly."""
-        return float(self.largest_total)
+    def _scale(self) -> tuple[float, float]:
+        """Units per 1, a power of two or infinite, and `largest_total` as a float."""
+        return 1.0 / self.resolution, float(self.largest_total)
 
     def totals(self, totals: Any) -> Signed:
         """The totals of a step in units: multiples of the grid, one per lane or by key."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.numerics.blocks import AHEAD, CHUNK
-from hushfade.public.constants import lookback
+from hushfade.public.loop_constants import lookback
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.compiled import compiled, inlined
+from hushfade.compiled import compiled
 from hushfade.factors.jumps import Jumps
 from hushfade.numerics.blocks import BLOCK
-from hushfade.public.constants import constants, lookback
 from hushfade.public.decayed_sum import Sums, decay_block
 from hushfade.public.left_quotient import Quotients, quotient_block
+from hushfade.public.loop_constants import constants, lookback
 from hushfade.public.recursion import Parts
 
 if TYPE_CHECKING:
@@ -39,23 +39,16 @@ def left_of(plan: Plan) -> Left:
     return Left(jumps, parts, period, quotients, sums)
 
 
-@inlined
-def left_block(step: int, y: Column, left: Left, back: Column, u: Column, out: Column) -> None:
-    """At most BLOCK steps that cross no multiple of the period: (L y)_t into `out`.
-
-    `back` and `u` are working memory of BLOCK numbers.
-    """
-    quotient_block(step, y, left.period, left.jumps, left.quotients, back, u)
-    decay_block(step, u[: len(y)], left.period, left.parts, left.quotients.ring, left.sums, out)
-
-
 @compiled
 def left_product(step: int, y: Column, left: Left, out: Column) -> None:
     """len(y) steps from `step` on: (L y)_t into `out`."""
+    jumps, parts, period, quotients, sums = left
     u, back = np.empty(BLOCK), np.empty(BLOCK)
     start = 0
     while start < len(y):
         t = step + start
-        end = start + min(BLOCK, len(y) - start, left.period - t % left.period)
-        left_block(t, y[start:end], left, back, u, out[start:end])
+        n = min(BLOCK, len(y) - start, period - t % period)
+        end = start + n
+        quotient_block(t, y[start:end], period, jumps, quotients, back, u)
+        decay_block(t, u[:n], period, parts, quotients.ring, sums, out[start:end])
         start = end

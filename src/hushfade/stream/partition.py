@@ -28,9 +28,9 @@ from hushfade.crossing.noise_sources import (
 )
 from hushfade.errors import InvalidType, Refused
 from hushfade.planning.plan import Plan
-from hushfade.private import units
+from hushfade.private import integer_totals
 from hushfade.public.deviations import Deviations
-from hushfade.stream import container
+from hushfade.stream import binary_container as container
 from hushfade.stream.engine import Engine
 
 MAGIC, OLD_MAGIC = b"hushfade part 2\n", b"hushfade part 1\n"
@@ -126,7 +126,7 @@ class Running:
     def run(self, totals: Signed) -> Matrix:
         """The next steps: integer totals (n, lanes) on the grid in, released values out."""
         plan, engine = self._engine.plan, self._engine
-        x = units.block(totals, lanes=self.part.lanes, most=plan.grid.largest_total)
+        x = integer_totals.block(totals, lanes=self.part.lanes, most=plan.grid.largest_total)
         if plan.horizon is not None and self.steps + len(x) > plan.horizon:
             raise Refused(f"steps must stay within the plan's horizon {plan.horizon}")
         out = np.empty(x.shape)

@@ -16,7 +16,7 @@ from hushfade.crossing import memory
 from hushfade.crossing.noise_sources import Identity, NoiseSource, legacy_name
 from hushfade.errors import HushfadeError, Refused
 from hushfade.planning.plan import Plan
-from hushfade.stream import container
+from hushfade.stream import binary_container as container
 
 if TYPE_CHECKING:
     from hushfade.check import Column, Signed

@@ -23,7 +23,7 @@ from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.errors import InvalidType, Refused
 from hushfade.numerics.blocks import AHEAD
 from hushfade.planning.plan import Plan
-from hushfade.private import units as private_units
+from hushfade.private import integer_totals
 from hushfade.public.deviations import Deviations
 from hushfade.public.release import Release
 from hushfade.stream import saved_state
@@ -115,8 +115,8 @@ class Stream:
         """
         most = self._grid.largest_total
         if self._scalar:
-            return self._single(private_units.single(units, most=most))
-        return self._row(private_units.row(units, lanes=self._grid.lanes, most=most))
+            return self._single(integer_totals.single(units, most=most))
+        return self._row(integer_totals.row(units, lanes=self._grid.lanes, most=most))
 
     def run_units(self, units: Any) -> Column:
         """Close many steps: int64 units (n,) or (n, lanes) in, released values out.
@@ -124,7 +124,7 @@ class Stream:
         The same bits as `step_units`, step by step, under the same noise.
         """
         grid = self._grid
-        x = private_units.block(units, lanes=grid.lanes, most=grid.largest_total)
+        x = integer_totals.block(units, lanes=grid.lanes, most=grid.largest_total)
         return self._run(x, np.ndim(units))
 
     def _run(self, x: Signed, dimensions: int) -> Column:

@@ -25,10 +25,10 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow, checked_weights
 from hushfade.errors import Diverges, InvalidValue
-from hushfade.factors import factorization, limits
+from hushfade.factors import factorization, limit_norms
 from hushfade.theory import certificates, families
 from hushfade.theory.bound_values import Bound
-from hushfade.theory.membership import membership
+from hushfade.theory.class_f import membership
 from hushfade.theory.optimum import scaled
 
 _DECIDED = 2048  # coefficients whose signs are decided beyond doubt; 0.02 s
@@ -97,7 +97,7 @@ def for_ever(decay: Decay) -> Bound:
     >>> round(for_ever(SlidingWindow(length=2)).value, 6)  # 4/π
     1.27324
     """
-    found = limits.energy(decay)
+    found = limit_norms.energy(decay)
     value = found.value + found.error
     return Bound(value, "upper", "gamma2", "square root for ever", "Bennett 1977")
 

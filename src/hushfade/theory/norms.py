@@ -10,8 +10,8 @@ import numpy as np
 from hushfade import check
 from hushfade.decay import Decay, Exponential, checked_weights
 from hushfade.errors import InvalidValue
-from hushfade.factors import factorization, limits
-from hushfade.factors.limits import Energy
+from hushfade.factors import factorization, limit_norms
+from hushfade.factors.limit_norms import Energy
 from hushfade.theory import certificates, families, optimum
 from hushfade.theory.bound_values import Bracket
 
@@ -82,4 +82,4 @@ def gamma2_limit(decay: Decay) -> Energy:
     if isinstance(decay, Exponential):
         value = families.exponential_elliptic(decay).value
         return Energy(value, 1e-15 * value)
-    return limits.mean_size(decay)
+    return limit_norms.mean_size(decay)

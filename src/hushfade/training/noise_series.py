@@ -26,7 +26,7 @@ from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps, ListedTaps, Taps
 from hushfade.planning import plan_file
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.stream import container
+from hushfade.stream import binary_container as container
 
 Floats = NDArray[Any]  # float32 or float64
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from hushfade import InvalidType, InvalidValue, NoDecay, PowerLaw, SlidingWindow
 from hushfade.numerics import power_series
-from hushfade.theory import bell
+from hushfade.theory import bell_polynomials as bell
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hushfade.errors import Refused
-from hushfade.stream import container
+from hushfade.stream import binary_container as container
 
 MAGIC = b"hushfade example 1\n"
 KINDS = ("<i8", "<f8", "<f4")

@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import Exponential, PowerLaw
-from hushfade.paper import prior
+from hushfade.paper import earlier_bounds
 from hushfade.paper.document import QUICK, Claim
 
 
 @pytest.fixture(scope="module")
 def found():
-    return list(prior.blocks(QUICK))
+    return list(earlier_bounds.blocks(QUICK))
 
 
 def test_exactly_these_claims_fail(found):
@@ -44,7 +44,7 @@ def test_the_bound_for_a_quarter_power_is_worse_from_step_27_on(found):
 
 @pytest.mark.parametrize("decay", [PowerLaw(1), PowerLaw(3), Exponential(alpha=1.01)], ids=repr)
 def test_the_room_of_the_lemma_is_that_of_the_plain_sums(decay):
-    room = prior._room(decay, 40)
+    room = earlier_bounds._room(decay, 40)
     for T in (2, 3, 40):
         f = decay.weights(T)
         old = math.sqrt(sum(x * x for x in f))
@@ -57,6 +57,6 @@ def test_the_room_of_the_lemma_is_that_of_the_plain_sums(decay):
 
 def test_the_signs_that_the_proof_needs_are_there_and_its_end_is_known_by_hand():
     # T = 2: D(1) = 2 - (1 + 1/π)²
-    right, end = prior._difference(2)
+    right, end = earlier_bounds._difference(2)
     assert right
     assert_allclose(end, 2 - (1 + 1 / math.pi) ** 2, rtol=1e-12)

@@ -17,8 +17,8 @@ from hushfade import (
     SlidingWindow,
 )
 from hushfade.numerics import power_series
-from hushfade.theory import bell
-from hushfade.theory.membership import Membership, enclosed_root, membership
+from hushfade.theory import bell_polynomials as bell
+from hushfade.theory.class_f import Membership, enclosed_root, membership
 from tests.decays import ALL_DECAYS, LOG_CONVEX
 from tests.loops import for_each
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade.paper import membership
+from hushfade.paper import class_f
 from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import QUICK, Figure, Table
 from tests.paper.reading import claims, table
@@ -17,7 +17,7 @@ from tests.theory import brute
 
 @pytest.fixture(scope="module")
 def blocks():
-    return list(membership.blocks(QUICK))
+    return list(class_f.blocks(QUICK))
 
 
 def test_what_is_not_as_printed(blocks):
@@ -35,7 +35,7 @@ def test_names_are_one_each_and_of_the_chapter(blocks):
 
 
 def test_membership_is_that_of_the_recurrence(blocks):
-    decays = DECAYS | membership.OTHERS
+    decays = DECAYS | class_f.OTHERS
     found = table(blocks, "membership-members")
     assert list(found) == list(decays)
     for name in set(decays) - {"window 256", "window 4096"}:  # whose first minus sign is later

@@ -13,7 +13,7 @@ from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Blocks, Claim, Extent, Prose, Table, holds
 from hushfade.theory import gamma_f
 from hushfade.theory.bounds import half_weights, root
-from hushfade.theory.membership import enclosed_root, membership
+from hushfade.theory.class_f import enclosed_root, membership
 
 OTHERS: dict[str, Decay] = {
     "power 0.01": PowerLaw(0.01),
@@ -41,7 +41,7 @@ def _members(extent: Extent) -> Blocks:
     found = {name: membership(decay, n) for name, decay in (DECAYS | OTHERS).items()}
     yield Prose(
         "A weight function is in the class F if √g has no negative coefficient.  "
-        "`theory.membership` proves it for log-convex weights at every n, by Kaluza's theorem "
+        "`theory.class_f` proves it for log-convex weights at every n, by Kaluza's theorem "
         f"(1928), and decides the others up to n = {n}: in integers for the first coefficients, "
         "with a bound on the rounding for the later ones.  The weights (1, 1/2, 1/16, 0, ...) are "
         "those of (1 + x/4)²: in F, and not log-convex."

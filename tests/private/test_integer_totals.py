@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hushfade import Exponential, Guarantee, InvalidType, InvalidValue, UnsafeSeededNoise, plan
-from hushfade.private import units
+from hushfade.private import integer_totals
 
 ONE = Guarantee(1, 1e-6)
 SEEDED = UnsafeSeededNoise(3)
@@ -24,11 +24,11 @@ def test_units_release_what_totals_on_the_grid_release():
 
 
 def test_integers_come_back_as_they_are():
-    assert units.single(np.int64(-7), most=7) == -7
-    assert units.row([1, -2, 3], lanes=3, most=3).tolist() == [1, -2, 3]
-    assert units.block([], lanes=1, most=3).shape == (0, 1)
+    assert integer_totals.single(np.int64(-7), most=7) == -7
+    assert integer_totals.row([1, -2, 3], lanes=3, most=3).tolist() == [1, -2, 3]
+    assert integer_totals.block([], lanes=1, most=3).shape == (0, 1)
     block = np.array([[1, 2], [3, 4]])
-    copy = units.block(block, lanes=2, most=4)
+    copy = integer_totals.block(block, lanes=2, most=4)
     block[0, 0] = 9  # the caller's own array may change later
     assert copy.tolist() == [[1, 2], [3, 4]]
 

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from hushfade.paper import journal
-from hushfade.paper.compose import report
+from hushfade.paper import finished_chapters
 from hushfade.paper.document import FULL, QUICK, Chapter, Prose, Written
-from hushfade.paper.journal import PLACE, Journal
+from hushfade.paper.finished_chapters import PLACE, Journal
+from hushfade.paper.write_report import report
 from tests.paper import toy
 
 CHAPTER = Chapter("one", "The first", lambda extent: iter([Prose(extent.name)]))
@@ -29,7 +29,7 @@ def test_other_code_finds_nothing(tmp_path, monkeypatch):
     package = tmp_path / "hushfade" / "paper"
     package.mkdir(parents=True)
     (package / "new.py").write_text("changed = True\n", encoding="utf-8")
-    monkeypatch.setattr(journal, "__file__", str(package / "journal.py"))
+    monkeypatch.setattr(finished_chapters, "__file__", str(package / "finished_chapters.py"))
     assert Journal(tmp_path, FULL).find(CHAPTER) is None
 
 

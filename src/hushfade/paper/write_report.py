@@ -9,7 +9,7 @@ from pathlib import Path
 from hushfade.errors import InvalidValue
 from hushfade.paper import pages
 from hushfade.paper.document import Chapter, Extent, Figure, Table, Written
-from hushfade.paper.journal import Journal
+from hushfade.paper.finished_chapters import Journal
 
 
 def report(
