@@ -109,8 +109,8 @@ _LATER = {
     "compare": "hushfade.baselines",
 }
 _MODULES = {
-    "audit", "baselines", "factors", "frames", "numerics", "planning", "plots", "privacy", "records",
-    "serve", "spark", "store", "theory", "training",
+    "audit", "baselines", "factors", "frames", "numerics", "planning", "plots", "privacy",
+    "records", "serve", "spark", "store", "theory", "training",
 }  # fmt: skip
 
 
