@@ -110,6 +110,14 @@ def test_rows_in_order_are_steps():
         assert (found.totals[:, 0] * 0.5).tolist() == expected
 
 
+def test_rows_that_enter_no_total_are_steps_all_the_same():
+    plan = hf.plan(DAY, SWAP, resolution=1, keys=["a", "b"])
+    columns = Columns(value="v", key="k")
+    table = pa.table({"v": [1, 1, 1, 1], "k": ["b", "x", "x", "x"]})
+    found = tally(tables(table, columns), Reader(plan, columns, RowOrder()))
+    assert found.totals.tolist() == [[0, 1], [0, 0], [0, 0], [0, 0]]
+
+
 def test_many_rows_in_order_grow_the_table():
     plan = hf.plan(DAY, SWAP, resolution=1)
     reader = Reader(plan, Columns(value="v"), RowOrder())

@@ -286,6 +286,8 @@ def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
             sums.grow(max(top, min(2 * room, LARGEST)))
         sums.add(cells, units)
     steps = reader.steps
+    check_size(steps, lanes)
+    sums.grow(steps * lanes)  # the last rows may have entered no total
     return Tally(sums.totals[: steps * lanes].reshape(steps, lanes), reader.counts)
 
 
