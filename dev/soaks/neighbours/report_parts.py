@@ -52,8 +52,8 @@ def paths_part(size: Size, directory: Path) -> Part:
         f"{cases} random inputs, each with a neighbour: one record added, removed or changed, at "
         "any place. Both are read by the code that users call, up to the units per step and key. "
         "Plain Python computes independently what the units must be. Records have unusual fields, "
-        "and in some cases one is malformed: it must stop the whole job before any noise, or change "
-        "nothing where lines arrive live.",
+        "and in some cases one is malformed. It must stop the whole job before any noise. Where "
+        "lines arrive live it must change nothing.",
         findings,
     )
 

@@ -105,10 +105,13 @@ class People:
         return len(self._known)
 
     def numbers(self, found: Names) -> Signed:
-        """A number for each row's person; those not seen before get the next."""
-        known = self._known
-        people = [known.setdefault(person, len(known)) for person in found.known]
-        return np.array([*people, -1], dtype=np.int64)[found.places]
+        """A number for each row's person; persons not seen before get the next ones."""
+        known, people = self._known, np.full(len(found.known) + 1, -1, dtype=np.int64)
+        named = np.zeros(len(people), dtype=np.bool_)
+        named[found.places] = True
+        for place in np.flatnonzero(named[:-1]).tolist():
+            people[place] = known.setdefault(found.known[place], len(known))
+        return people[found.places]
 
 
 def _text(batch: Batch, role: str, name: str) -> Values:
