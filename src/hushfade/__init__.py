@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         training,
     )
     from hushfade.baselines import Comparison, compare
+    from hushfade.crossing.key_file import KeyFile
     from hushfade.stream.stream import Stream
     from hushfade.training.correlated_noise import CorrelatedNoise
 
@@ -76,6 +77,7 @@ __all__ = [
     "HushfadeError",
     "InvalidType",
     "InvalidValue",
+    "KeyFile",
     "KeyedNoise",
     "Malformed",
     "Mixture",
@@ -105,6 +107,7 @@ __all__ = [
 _LATER = {
     "Comparison": "hushfade.baselines",
     "CorrelatedNoise": "hushfade.training.correlated_noise",
+    "KeyFile": "hushfade.crossing.key_file",
     "Stream": "hushfade.stream.stream",
     "compare": "hushfade.baselines",
 }

@@ -12,7 +12,7 @@ from hushfade.records import Calendar, Columns
 from hushfade.spark import private_decaying_sums
 from hushfade.spark.cells import Request, _person, _units, cells_of
 from hushfade.spark.close_steps import Buckets, add
-from hushfade.spark.tables import Run
+from hushfade.spark.tables import Release
 from hushfade.stream.partition import Mechanism, Running
 from tests.private.adversarial_values import GRIDS, expected, floats, integers
 from tests.private.float_trace import FloatTrace
@@ -99,10 +99,10 @@ def test_no_total_is_a_float_inside_a_worker(monkeypatch):
         {name: pa.array(cells, pa.int64()) for name, cells in columns.items()}
     )
     totals: dict[int, np.ndarray] = {}
-    list(Run(buckets, 2)([batch]))  # before the trace: it would follow the compiler
+    list(Release(buckets, 2, None)([batch]))  # before the trace: it would follow the compiler
     given.clear()
     with trace.watching():
-        list(Run(buckets, 2)([batch]))
+        list(Release(buckets, 2, None)([batch]))
         for _ in range(2):
             add(totals, buckets.part(0), np.array([5]), np.array([0]), units[:1])
     assert trace.seen == set()
