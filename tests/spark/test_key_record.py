@@ -270,7 +270,7 @@ def test_frames_that_differ_have_different_identities_and_no_secret_is_in_one(sp
     assert "hunter2" not in text
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_another_session_gives_a_frame_the_same_identity(spark, tmp_path):
     script = (
         "import sys, json, pathlib; from hushfade.spark import local_session;"
