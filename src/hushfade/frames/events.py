@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from hushfade.crossing import key_file
 from hushfade.errors import InvalidType
 from hushfade.frames.request import declared
 from hushfade.frames.settings import TotalsArguments, planned
@@ -89,7 +90,7 @@ def released_events(
     confidence = 0.95 if own["confidence"] is None else own["confidence"]
     meaning = Meaning(made.keys, hours.zoned, confidence)
     totals = tally(tables(_table(frame, to_arrow, columns), columns, "frame"), reader).totals
-    stream = made.start(given.get("noise"))
+    stream = made.start(key_file.for_totals(given.get("noise"), made.digest, totals))
     pieces = [rows.table(meaning) for rows in released(stream, totals, hours)]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in meaning.columns}
 
