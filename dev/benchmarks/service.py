@@ -165,12 +165,13 @@ def _answers(port: int) -> bool:
 
 
 def _sent(port: int, size: int, batches: int) -> Job:
-    numbers = count(1)
+    numbers = [count() for _ in range(CLIENTS)]
 
     async def client(name: int, waiting: Iterator[int]) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for _ in waiting:
-            batch = {"sender": f"{size} {name}", "sequence": next(numbers), "records": [1] * size}
+            batch = {"sender": f"{size} {name}", "sequence": next(numbers[name])}
+            batch["records"] = [1] * size
             body = json.dumps(batch).encode()
             head = (
                 f"POST /v1/streams/{STREAM}/records HTTP/1.1\r\nHost: 127.0.0.1\r\n"

@@ -42,7 +42,7 @@ def test_a_plan_is_audited_and_the_page_written(plan_file, tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "plan.json, a record more, first step" in text
     assert "Exponential(half_life=3" in text
-    assert "a factor e^1, up to 1e-06" in text
+    assert "a factor of 2.72 (epsilon = 1), plus 0.000001 (delta)" in text
     assert Plan.from_json(Path(plan_file).read_text()).digest.hex() in text
 
 

@@ -48,6 +48,6 @@ def test_the_truth_is_the_decayed_count_of_the_events():
 def test_the_page_says_guarantee_accuracy_and_distance_from_the_best(tmp_path):
     page = invoke("demo", "-o", str(tmp_path)).stdout
     text = " ".join(page.split())
-    assert "changes the probability of any published series by at most a factor e^1" in text
+    assert "changes the probability of any published outcome by at most a factor of 2.72" in text
     assert "no Gaussian factorization mechanism can have less than 99.90 %" in text
     assert "intervals of 95 % hold the truth" in text

@@ -207,7 +207,7 @@ def test_bounds_of_values_must_be_known_beforehand(bounds):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("secret\nb\nsecret\n", "keys must differ from each other, got the key of line 1 again "
+        ("secret\nb\nsecret\n", "keys must differ from each other, got the one of line 1 again "
          "at line 3"),
         ("secret\n\nb\n", "keys must not be empty, got nothing at line 2"),
         ("", "keys must not be empty, got nothing at line 1"),

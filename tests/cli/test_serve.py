@@ -1,5 +1,6 @@
 """The commands of the service, as far as they go without serving."""
 
+import csv
 import os
 import socket
 import stat
@@ -8,7 +9,7 @@ from contextlib import closing
 import pytest
 
 import hushfade as hf
-from hushfade.store import Store
+from hushfade.store import Store, tokens
 from tests.cli.command import document, run
 
 TOKEN = "--name sensors --scope ingest"
@@ -79,7 +80,10 @@ def test_while_the_service_runs_it_is_to_be_asked_itself(place):
     [
         ("--name both", "--scope must be given: ingest, read or admin"),
         ("--name both --scope read,ingest", "got 'read,ingest': repeat the option"),
-        ("--scope read", "--name must be given, or --list"),
+        ("--scope read", "--name or --names-file must be given, or --list"),
+        ("--name a --names-file b --scope read", "--name or --names-file must be given"),
+        ("--names-file none.txt --scope read", "cannot read none.txt"),
+        ("--names-file none.txt --revoke", "--revoke needs --name"),
         ("--list --name both", "--list must be given without"),
         ("--list --revoke", "--list must be given without"),
         ("--name both --revoke --scope read", "--scope must be given for a new token only"),
@@ -92,6 +96,46 @@ def test_a_token_that_cannot_be_is_refused_and_no_store_is_made(place, line, tol
     assert shown.exit_code in (2, 5)
     assert told in shown.stderr
     assert names(place) == []
+
+
+def test_many_tokens_are_made_at_once_for_their_owner_alone(place):
+    (place / "clinics.txt").write_text("north\nsouth, old\nwest\n")
+    line = "token releases.db --names-file clinics.txt --scope ingest"
+    shown = run(f"{line} -o tokens.csv")
+    assert shown.exit_code == 0, shown.stderr
+    assert shown.stdout == ""
+    assert "tokens.csv, and nowhere else" in shown.stderr
+    assert (place / "tokens.csv").stat().st_mode & 0o777 == 0o600
+    with (place / "tokens.csv").open() as file:
+        made = {row["name"]: row["token"] for row in csv.DictReader(file)}
+    with closing(Store.open(place / "releases.db")) as store:
+        kept = tokens.kept(store)
+    assert [token.name for token in kept] == ["north", "south, old", "west"]
+    for name, text in made.items():
+        assert tokens.bearer(kept, text).name == name
+        assert tokens.bearer(kept, text).scopes == ("ingest",)
+    again = run(f"{line} -o more.csv")  # the names are taken: nothing is written
+    assert again.exit_code == 4
+    assert "'north' exists" in again.stderr
+    assert not (place / "more.csv").exists()
+    assert run(f"{line} -o tokens.csv").exit_code == 5
+
+
+def test_many_tokens_are_shown_as_a_table_or_as_a_document(place):
+    (place / "names.txt").write_text("a\nb\n")
+    shown = run("token releases.db --names-file names.txt --scope ingest")
+    header, *rows = shown.stdout.splitlines()
+    assert header == "name,token"
+    assert [row.split(",")[0] for row in rows] == ["a", "b"]
+    assert all(row.split(",")[1].startswith("hushfade_") for row in rows)
+    (place / "names.txt").write_text("c\n")
+    told = document("token releases.db --names-file names.txt --scope read --scope ingest")
+    (made,) = told["tokens"]
+    assert made.keys() == {"name", "scopes", "token"}
+    (place / "names.txt").write_text("d\nd\n")
+    shown = run("token releases.db --names-file names.txt --scope read")
+    assert shown.exit_code == 3
+    assert "names must differ" in shown.stderr
 
 
 # Serving ------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ from unittest.mock import patch
 import pytest
 
 import hushfade as hf
+from hushfade.privacy.rounding import rounded_up
 from hushfade.store import Reader, Store, tokens
 from hushfade.store.sqlite import SQLite
 from tests.cli.command import document, run
@@ -88,14 +90,14 @@ def test_a_sound_store_is_checked_and_verified_beside_its_writer(place):
 
 
 def test_what_is_left_is_told_with_epsilon_first(place):
-    """sqrt(mu(2)^2 - mu(1)^2) = 0.3807559, which is epsilon 1.673: by mpmath, 30 digits."""
+    """sqrt(mu(2)^2 - mu(1)^2) = 0.3807559, which is epsilon 1.673274: by mpmath, 30 digits."""
     for action in ("verify", "ledger"):
         shown = run(f"store {action}", str(place)).stdout
-        told = "Dataset 'clinics': epsilon = 1.673 of 2 is left at delta = 1e-06 (mu = 0.3808 of"
+        told = "Dataset 'clinics': epsilon = 1.673 of 2 is left at delta = 0.000001."
         assert told in shown
     (account,) = document("store verify", str(place))["budgets"]
     assert account["left"] ** 2 + account["spent"] ** 2 == pytest.approx(account["mu"] ** 2)
-    assert account["left_epsilon"] == pytest.approx(1.673, abs=1e-3)
+    assert account["left_epsilon"] == pytest.approx(1.673274, abs=1e-6)
 
 
 def test_a_budget_that_is_spent_has_nothing_left(tmp_path):
@@ -206,6 +208,14 @@ def test_a_restored_store_is_the_backup_and_has_nothing_of_a_stale_log(killed):
         Store.open(path)
     with closing(Store.open(path, new_epoch=True)) as store:
         assert store.settled.charged == ("late",)
+        plan = store.live("late").plan
+    mu = math.sqrt(2) * plan.guarantee.mu  # what was published twice is composed
+    (stream,) = document("store verify", str(path))["new_epochs"]
+    assert (stream["stream"], stream["epoch"], stream["delta"]) == ("late", 1, 1e-6)
+    assert stream["mu"] == pytest.approx(mu, rel=1e-15)
+    assert stream["epsilon"] == pytest.approx(hf.epsilon_of(mu, 1e-6), rel=1e-12)
+    told = f"Stream 'late': epsilon = {rounded_up(stream['epsilon'])} at delta = 0.000001, for all"
+    assert told in run("store ledger", str(path)).stdout
 
 
 def test_a_store_that_is_whole_is_replaced_by_force_only(killed):

@@ -164,7 +164,7 @@ def test_the_digest_changes_with_everything_that_matters():
 @pytest.mark.parametrize("found", PLANS, ids=repr)
 def test_a_plan_prints_for_people(found):
     text = str(found)
-    assert "changes the probability of any published series" in text
+    assert "changes the probability of any published outcome" in text
     assert "95 of 100 are within" in text
     for word in ("decay", "noise", "memory", "work", "grid"):
         assert f"\n  {word} " in text

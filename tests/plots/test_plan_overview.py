@@ -25,7 +25,7 @@ def test_a_page_has_four_labelled_panels_and_both_sentences(made):
     flat = " ".join(words(figure).split())
     assert made.guarantee.sentence() in flat
     assert made.certificate(n).sentence() in flat
-    assert "epsilon = 1, delta = 1e-06" in figure.get_suptitle()
+    assert "epsilon = 1, delta = 0.000001" in figure.get_suptitle()
     assert line(panels[2], "standard deviation")[0][-1] == n
 
 

@@ -43,6 +43,6 @@ def test_words_say_what_is_drawn():
     (axes,) = shown(figure)
     assert axes.get_xlabel().startswith("delta")
     assert axes.get_ylabel().startswith("epsilon")
-    assert "epsilon = 1, delta = 1e-06" in figure.get_suptitle()
+    assert "epsilon = 1, delta = 0.000001" in figure.get_suptitle()
     # two releases: mu √2 = 0.33475
-    assert "2 such releases: mu = 0.335, epsilon = 1.45 at delta = 1e-06" in words(figure)
+    assert "2 such releases: mu = 0.335, epsilon = 1.46 at delta = 0.000001" in words(figure)

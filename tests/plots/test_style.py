@@ -39,7 +39,7 @@ def test_a_long_decay_leaves_room_for_the_promise():
 
     text = style.terms(CustomDecay([1 / (place + 1) for place in range(500)]), ONE)
     assert len(text) < 110
-    assert text.endswith(", epsilon = 1, delta = 1e-06")
+    assert text.endswith(", epsilon = 1, delta = 0.000001")
     assert style.terms(None, None) == ""
 
 

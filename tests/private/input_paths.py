@@ -4,7 +4,6 @@ A path is a function of a plan and its values.  It puts value i into step 1 of k
 that the path reads, and releases that step.  `Doors` watches what streams are given.
 """
 
-import io
 import json
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -22,12 +21,13 @@ import hushfade as hf
 import hushfade.frames
 from hushfade.records import Arrival, Calendar, Columns, Reader, batches, tables, tally
 from hushfade.records.files import line_reader
-from hushfade.records.live_lines import Lines, OpenSteps, by_empty_lines
+from hushfade.records.live_lines import OpenSteps, by_empty_lines
 from hushfade.releases.rows import released, released_live
 from hushfade.serve.batches import JSON, LINES, batch
 from hushfade.serve.registry import Facts
 from hushfade.store import Batch, Store
 from hushfade.stream.stream import Stream
+from tests.records.arrivals import all_at_once
 
 GUARANTEE = hf.Guarantee(epsilon=1, delta=1e-6)
 NOISE = hf.UnsafeSeededNoise(7)
@@ -187,7 +187,7 @@ def live_lines(plan: hf.Plan, values: Values, directory) -> None:
         Reader(plan, columns, Arrival()), line_reader("csv", "input", columns, live=True)
     )
     rows = [f"{key},{value!r}" for key, value in zip(plan.keys, values, strict=True)]
-    feed = Lines(io.BytesIO("\n".join(["k,v", *rows, "", ""]).encode()).read)
+    feed = all_at_once("\n".join(["k,v", *rows, "", ""]).encode())
     assert list(released_live(plan.start(NOISE), by_empty_lines(feed, steps, most=1), None))
 
 
@@ -196,7 +196,7 @@ def live_json_lines(plan: hf.Plan, values: Values, directory) -> None:
     steps = OpenSteps(
         Reader(plan, columns, Arrival()), line_reader("jsonl", "input", columns, live=True)
     )
-    feed = Lines(io.BytesIO("\n".join([*lines_of(plan, values), "", ""]).encode()).read)
+    feed = all_at_once("\n".join([*lines_of(plan, values), "", ""]).encode())
     assert list(released_live(plan.start(NOISE), by_empty_lines(feed, steps, most=1), None))
 
 

@@ -1,57 +1,26 @@
-import io
-import threading
-
 import numpy as np
 import pytest
 
 import hushfade as hf
 from hushfade.errors import InvalidValue, Malformed
 from hushfade.records import Arrival, Calendar, Columns, Reader, step_totals
-from hushfade.records import live_lines as module
 from hushfade.records.files import line_reader
 from hushfade.records.live_lines import (
-    Lines,
     OpenSteps,
     by_clock,
     by_empty_lines,
     check_start,
     current,
-    steady_clock,
 )
+from tests.records.arrivals import Arrivals, all_at_once
 
 SECOND = 10**9
 PLAN = hf.plan(hf.SlidingWindow(1), hf.Guarantee(epsilon=1, delta=1e-6), resolution=1)
 
 
-class Script:
-    """Lines that come at given times, and the clock that goes with them."""
-
-    def __init__(self, *lines):
-        self.coming, self.time = list(lines), 0
-
-    def now(self):
-        return self.time
-
-    def take(self, seconds):
-        until = self.time + round(seconds * SECOND)
-        if not self.coming:
-            return None
-        at, line = self.coming[0]
-        if at >= until:
-            self.time = until
-            return []
-        self.coming.pop(0)
-        self.time = max(self.time, at)
-        return [line]
-
-
 def opened(columns, order, form="csv"):
     reader = Reader(PLAN, columns, order)
     return reader, OpenSteps(reader, line_reader(form, "input", columns, live=True))
-
-
-def feed_of(data):
-    return Lines(io.BytesIO(data).read)
 
 
 def seconds(count=None):
@@ -64,10 +33,10 @@ def stamped(at, moment):
 
 def test_the_clock_closes_steps_whether_or_not_anybody_came():
     _, steps = opened(Columns(value="v"), seconds(4))
-    script = Script(
+    source = Arrivals(
         (0, b"v\n"), (1, b"1\n"), (2, b"1\n"), (2 * SECOND + 5, b"1\n"), (10**12, b"1\n")
     )
-    found = list(by_clock(script, steps, seconds(4), lateness=0, now=script.now))
+    found = list(by_clock(source, steps, seconds(4), lateness=0))
     assert np.concatenate(found).tolist() == [2, 0, 1, 0]
 
 
@@ -75,7 +44,7 @@ def test_a_record_with_a_time_goes_to_its_step_until_that_closes():
     columns = Columns(time="t")
     reader, steps = opened(columns, seconds(3))
     half = SECOND // 2
-    script = Script(
+    source = Arrivals(
         (0, b"t\n"),
         stamped(1, half),  # on time
         stamped(2, 2 * SECOND + 1),  # ahead of time
@@ -84,9 +53,27 @@ def test_a_record_with_a_time_goes_to_its_step_until_that_closes():
         stamped(SECOND + half + 2, SECOND + half),
         (10**12, b""),
     )
-    found = list(by_clock(script, steps, seconds(3), lateness=half, now=script.now))
+    found = list(by_clock(source, steps, seconds(3), lateness=half))
     assert np.concatenate(found).tolist() == [2, 1, 1]
     assert (reader.counts.late, reader.counts.counted) == (1, 4)
+
+
+def test_a_line_without_a_time_counts_from_the_start_on():
+    """Lines that arrive before the declared start belong to no step."""
+    order = Calendar(5 * SECOND, SECOND, True, 2)
+    reader, steps = opened(Columns(value="v"), order)
+    arrived = (0, b"v\n"), (5 * SECOND - 1, b"1\n"), (5 * SECOND, b"1\n"), (7 * SECOND, b"1\n")
+    found = list(by_clock(Arrivals(*arrived), steps, order, lateness=0))
+    assert np.concatenate(found).tolist() == [1, 0]
+    assert (reader.counts.outside, reader.counts.counted) == (1, 1)
+
+
+def test_the_end_of_the_input_closes_no_step():
+    """Steps that were due before the end of the input close; the step that is open does not."""
+    _, steps = opened(Columns(value="v"), seconds())
+    source = Arrivals((0, b"v\n"), (1, b"1\n"), (2 * SECOND + 5, b"1\n"))
+    found = list(by_clock(source, steps, seconds(), lateness=0))
+    assert np.concatenate(found).tolist() == [1, 0]
 
 
 def test_no_record_closes_a_step():
@@ -94,21 +81,21 @@ def test_no_record_closes_a_step():
     columns = Columns(time="t")
     for odd in ([], [stamped(1, 10**17)], [stamped(1, -(10**17))]):
         reader, steps = opened(columns, seconds(2))
-        script = Script((0, b"t\n"), *odd, stamped(2, 7), stamped(3, 8), (10**12, b""))
-        found = list(by_clock(script, steps, seconds(2), lateness=0, now=script.now))
+        source = Arrivals((0, b"t\n"), *odd, stamped(2, 7), stamped(3, 8), (10**12, b""))
+        found = list(by_clock(source, steps, seconds(2), lateness=0))
         assert np.concatenate(found).tolist() == [2, 0]
         assert reader.counts.outside == len(odd)
 
 
 def test_an_empty_line_closes_a_step():
     _, steps = opened(Columns(value="v"), Arrival())
-    feed = feed_of(b"v,w\n1,\n1,\n\n\n1,\n\n1,\n")
+    feed = all_at_once(b"v,w\n1,\n1,\n\n\n1,\n\n1,\n")
     assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [2, 0, 1]
 
 
 def test_a_number_of_steps_ends_it():
     _, steps = opened(Columns(value="v"), Arrival(2), "jsonl")
-    feed = feed_of(b'{"v": 1}\n\n{"v": 1}\n\n{"v": 1}\n\n')
+    feed = all_at_once(b'{"v": 1}\n\n{"v": 1}\n\n{"v": 1}\n\n')
     assert len(list(by_empty_lines(feed, steps, most=2))) == 2
 
 
@@ -120,7 +107,7 @@ def test_a_number_of_steps_ends_it():
 def test_no_line_waits_for_another(lines):
     """A record of several lines, or with a stray quote, would hold back what others sent."""
     reader, steps = opened(Columns(value="v"), Arrival())
-    (total,) = by_empty_lines(feed_of(lines), steps, most=None)
+    (total,) = by_empty_lines(all_at_once(lines), steps, most=None)
     assert total.tolist() == [2]
     assert reader.counts.counted == 2
     assert reader.counts.rejected == reader.counts.records - 2
@@ -128,16 +115,16 @@ def test_no_line_waits_for_another(lines):
 
 def test_only_a_bare_line_break_closes_a_step():
     _, steps = opened(Columns(value="v"), Arrival(), "tsv")
-    feed = feed_of(b"v\tw\r\n1\t\r\n\r\n1\t \r\n\r\n")
+    feed = all_at_once(b"v\tw\r\n1\t\r\n\r\n1\t \r\n\r\n")
     assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [1, 1]
     _, steps = opened(Columns(value="v"), Arrival())
     with pytest.raises(InvalidValue, match="cannot close a step"):
-        list(by_empty_lines(feed_of(b"v\n1\n\n"), steps, most=None))
+        list(by_empty_lines(all_at_once(b"v\n1\n\n"), steps, most=None))
 
 
 def test_a_malformed_line_is_dropped_counted_and_named():
     reader, steps = opened(Columns(value="v"), Arrival())
-    feed = feed_of(b"v,w\n1,\n\n1,\nx,\n1,\ny,\n\n")
+    feed = all_at_once(b"v,w\n1,\n\n1,\nx,\n1,\ny,\n\n")
     assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [1, 2]
     assert reader.counts == step_totals.Counts(records=5, rejected=2)
     assert reader.first_fault == "input, line 5, column 'v': must be a number"
@@ -146,7 +133,7 @@ def test_a_malformed_line_is_dropped_counted_and_named():
 def test_a_header_without_the_column_ends_the_stream():
     _, steps = opened(Columns(value="v"), Arrival())
     with pytest.raises(Malformed, match="line 1: no column 'v'"):
-        list(by_empty_lines(feed_of(b"a,b\n1,2\n\n"), steps, most=None))
+        list(by_empty_lines(all_at_once(b"a,b\n1,2\n\n"), steps, most=None))
 
 
 @pytest.mark.parametrize(
@@ -188,32 +175,6 @@ def test_malformed_lines_change_nothing_for_the_others(form, first, good, bad):
             assert (also.counted, also.rejected) == (counts.counted, 1), line
 
 
-def test_lines_come_while_the_input_is_open():
-    go_on = threading.Event()
-    chunks = iter([b"one\ntw", b"o\nthr"])
-
-    def read(_):
-        chunk = next(chunks, None)
-        if chunk is None:
-            go_on.wait(10)
-        return chunk or b""
-
-    feed, found = Lines(read), []
-    while len(found) < 2:
-        found += feed.take(5)
-    assert found == [b"one\n", b"two\n"]
-    assert feed.take(0.01) == []
-    go_on.set()
-    assert feed.take(5) == [b"thr"]
-    assert feed.take(5) is None
-
-
-def test_an_endless_line_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "LONGEST", 1000)
-    with pytest.raises(Malformed, match="longer than 1000 bytes"):
-        feed_of(b"x" * 5000).take(5)
-
-
 def test_steps_far_ahead_are_dropped(monkeypatch):
     monkeypatch.setattr(step_totals, "AHEAD", 3)
     columns = Columns(time="t")
@@ -238,5 +199,3 @@ def test_the_clock_starts_at_the_step_that_is_open():
     check_start(Calendar(30, 10, True), lambda: 39)
     with pytest.raises(InvalidValue, match="more than a step ago"):
         check_start(Calendar(30, 10, True), lambda: 40)
-    clock = steady_clock()
-    assert clock() <= clock()

@@ -47,10 +47,11 @@ def test_a_service_that_is_started_again_after_each_change_goes_on_with_the_same
 def test_a_batch_that_is_sent_again_counts_once_after_a_restart_too(start):
     client = start()
     keyed = [{"key": "at"}, {"key": "de", "value": 0.5}]
-    assert client.send(keyed, 5, stream="flights").json()["status"] == "accepted"
-    assert client.send(keyed, 5, stream="flights").json()["status"] == "repeated"
+    for _ in range(2):
+        assert client.send(keyed, 5, stream="flights").json()["status"] == "accepted"
     client = start()
-    assert client.send(keyed, 5, stream="flights").json()["status"] == "repeated"
+    assert client.send(keyed, 5, stream="flights").json()["status"] == "accepted"
+    assert client.totals("flights") == [UNIT, 0, UNIT // 2]
     assert client.send(keyed, 5, stream="flights", sender="b").json()["status"] == "accepted"
     assert client.totals("flights") == [2 * UNIT, 0, UNIT]
 
@@ -62,7 +63,7 @@ def test_records_of_a_closed_step_are_late_after_a_restart_too(start):
     assert client.send([1], 2, step=2).json()["status"] == "accepted"
     assert client.send([1], 3, step=3).status_code == 409
     private = start().get("/v1/streams/late").json()["not_for_publication"]
-    assert private == {"late": 2, "open_records": 1}
+    assert private == {"late": 2, "repeated": 0, "open_records": 1}
 
 
 def test_a_step_that_is_closed_again_gives_the_same_bytes_after_a_restart_too(start):

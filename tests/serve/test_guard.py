@@ -125,7 +125,7 @@ def test_a_body_that_is_too_large_is_refused_however_it_is_sent(make):
 
 
 def test_only_a_few_large_bodies_are_read_at_a_time(client, monkeypatch):
-    monkeypatch.setattr("hushfade.serve.guard._LARGE", 1)
+    monkeypatch.setattr("hushfade.serve.guard.LARGE", 1)
     arrived = asyncio.Event()
 
     async def slow():

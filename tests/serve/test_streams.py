@@ -3,9 +3,13 @@
 import copy
 import json
 import math
+import shutil
+from contextlib import closing
 
 import pytest
 
+import hushfade as hf
+from hushfade.store import Store
 from tests.serve.client import KEYED, PLAN
 
 
@@ -95,3 +99,29 @@ def test_every_budget_that_may_be_asked_for_can_be_told(client, epsilon, delta):
     assert found.status_code == 201
     assert math.isclose(found.json()["epsilon"], epsilon, rel_tol=1e-5)
     assert client.get("/v1/datasets").status_code == 200
+
+
+def test_after_a_new_epoch_a_stream_reports_all_its_epochs_composed(tmp_path, monkeypatch, make):
+    """Its steps were drawn twice, so the epsilon of its plan alone no longer holds."""
+    path, old = tmp_path / "releases.db", tmp_path / "old.db"
+    with closing(Store.open(path)) as store:
+        store.add_dataset("clinics", hf.Guarantee(epsilon=5, delta=1e-6))
+        store.add_stream("late", PLAN, dataset="clinics")
+    shutil.copy(path, old)
+    with closing(Store.open(path)) as store:
+        store.close_step("late", 1, closed=0)
+    shutil.copy(old, path)
+    monkeypatch.setattr("hushfade.stream.ownership._turns", {})  # as in a new process
+    with closing(Store.open(path, new_epoch=True)) as store:
+        store.add_stream("new", PLAN, dataset="clinics")
+    client = make(plans={})
+    streams = {stream["name"]: stream for stream in client.get("/v1/streams").json()["streams"]}
+    twice = hf.Guarantee.from_mu(math.sqrt(2) * PLAN.guarantee.mu, delta=1e-6)
+    assert streams["late"]["epoch"] == 1
+    assert streams["late"]["epsilon"] == pytest.approx(twice.epsilon, rel=1e-12)
+    assert streams["late"]["guarantee"] == twice.sentence()
+    assert (streams["new"]["epoch"], streams["new"]["epsilon"]) == (0, 1.0)
+    assert streams["new"]["guarantee"] == PLAN.guarantee.sentence()
+    alone = client.get("/v1/streams/late").json()
+    assert alone["epsilon"] == streams["late"]["epsilon"]
+    assert alone["plan"]["guarantee"]["epsilon"] == 1  # the plan of one epoch is as it was

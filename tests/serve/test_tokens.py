@@ -6,7 +6,7 @@ from hushfade.errors import InvalidValue, Refused
 from hushfade.store import Reader, Store, tokens
 from hushfade.store.live_streams import SENDERS
 from hushfade.store.tokens import SCOPES
-from tests.serve.client import Listener
+from tests.serve.client import UNIT, Listener
 
 
 @pytest.fixture
@@ -108,16 +108,18 @@ def test_a_token_that_is_not_there_cannot_be_revoked(guarded):
 
 def test_no_token_can_use_up_the_sequence_of_anothers_sender(guarded):
     added(guarded, "rival", ["ingest"])
-    assert send(guarded, "rival", 2**63 - 1).json()["status"] == "accepted"
-    assert send(guarded, "ingest", 1).json()["status"] == "accepted"
-    assert send(guarded, "ingest", 1).json()["status"] == "repeated"
+    assert send(guarded, "rival", 500).json()["status"] == "accepted"
+    for _ in range(2):
+        assert send(guarded, "ingest", 1).json()["status"] == "accepted"
+    assert guarded.totals() == [2 * UNIT]
 
 
 def test_a_new_token_of_the_same_name_goes_on_with_its_senders(guarded):
     assert send(guarded, "ingest", 5).json()["status"] == "accepted"
     guarded.request("DELETE", "/v1/tokens/ingest", as_="admin")
     added(guarded, "ingest", ["ingest"])
-    assert send(guarded, "ingest", 5).json()["status"] == "repeated"
+    assert send(guarded, "ingest", 5).json()["status"] == "accepted"
+    assert guarded.totals() == [UNIT]
 
 
 def test_a_token_and_a_sender_cannot_be_joined_to_be_another_pair(guarded):
@@ -125,7 +127,23 @@ def test_a_token_and_a_sender_cannot_be_joined_to_be_another_pair(guarded):
     added(guarded, "ingest b", ["ingest"])
     assert send(guarded, "ingest b", 9, sender="c").json()["status"] == "accepted"
     for sender in ("b c", "bc", "b\nc"):
-        assert send(guarded, "ingest", 1, sender=sender).json().get("status") != "repeated"
+        before = guarded.totals()[0]
+        counted = send(guarded, "ingest", 1, sender=sender).status_code == 200
+        assert guarded.totals() == [before + UNIT * counted]
+
+
+def test_tokens_are_made_together_or_not_at_all(tmp_path):
+    store = Store.open(tmp_path / "releases.db")
+    tokens.add(store, "c", ["read"])
+    texts = {name: tokens.new_text() for name in "abc"}
+    with pytest.raises(Refused, match="'c' exists"):
+        tokens.add_all(store, texts, ["ingest"])
+    assert [token.name for token in tokens.kept(store)] == ["c"]
+    del texts["c"]
+    tokens.add_all(store, texts, ["ingest"])
+    kept = tokens.kept(store)
+    assert [tokens.bearer(kept, text).name for text in texts.values()] == ["a", "b"]
+    store.close()
 
 
 def test_a_stream_has_so_many_senders_and_no_more(client):

@@ -173,6 +173,11 @@ def test_each_new_epoch_of_the_same_copy_is_charged(tmp_path, monkeypatch):
         shutil.copy(tmp_path / "old.db", path)
         store = Store.open(path, new_epoch=True)
         assert store.accounts()["clinics"].spent == pytest.approx(epochs**0.5 * ONE.mu)
+        promised = store.guarantee("late")
+        assert promised.mu == pytest.approx(epochs**0.5 * ONE.mu)
+        assert promised.epsilon == hf.epsilon_of(promised.mu, ONE.delta)
+        assert promised.relation == ONE.relation
+        assert store.live("late").plan.guarantee == ONE
         store.close_step("late", 1, closed=0)
         store.close()
     shutil.copy(tmp_path / "old.db", path)

@@ -23,6 +23,7 @@ from hushfade.audit.sensitivity import norm
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Signed
 from hushfade.planning.plan import Plan
+from hushfade.privacy.rounding import rounded_up
 
 MU, EPSILON = "μ-test", "epsilon from below"
 
@@ -50,7 +51,8 @@ def distinguish(
         b = _statistic(many, change, loud, known)
         d = _direction(many, change, steps)
         expected = norm(d) / math.sqrt(many.sigma**2 + 1.0 / 12.0)
-        claim = f"at most μ = {claimed.guarantee.mu:.4f}; by R̃ Δx {expected:.4f} in {steps} steps"
+        most = rounded_up(claimed.guarantee.mu)
+        claim = f"at most μ = {most}; by R̃ Δx {expected:.4f} in {steps} steps"
         said = f"{name}, {change.name}"
         found.append(_mu(said, claim, shift_of(a, b), expected, claimed.guarantee.mu))
         found.append(_epsilon(said, a, b, claimed))
@@ -146,7 +148,7 @@ def _epsilon(subject: str, a: Column, b: Column, plan: Plan) -> Finding:
     guarantee = plan.guarantee
     sure = epsilon_below(a, b, guarantee.delta, LEVEL)
     shown = epsilon_below(a, b, guarantee.delta, SHOWN)
-    claim = f"at most epsilon = {guarantee.epsilon:.4g}"
+    claim = f"at most epsilon = {rounded_up(guarantee.epsilon)}"
     measured = (
         f"at least {shown:.3f} ({100 * (1 - SHOWN):g} %), {sure:.3f} at the level of the audit"
     )

@@ -139,7 +139,7 @@ def _heaviest(plan: Plan, integers: list[int]) -> int:
 def _mu(plan: Plan, name: str) -> Finding:
     guarantee = plan.guarantee
     subject = f"{name}, mu"
-    claim = f"delta at epsilon = {guarantee.epsilon:.4g} is {guarantee.delta:.4g}, not more"
+    claim = f"delta at epsilon = {guarantee.epsilon!r} is {guarantee.delta!r}, not more"
     try:
         found = delta(guarantee.mu, guarantee.epsilon)
     except InvalidValue as error:

@@ -21,6 +21,7 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.rounding import rounded_down, rounded_up
 from hushfade.theory import certificates
 
 OURS = "hushfade"
@@ -109,9 +110,11 @@ class Comparison:
     def __str__(self) -> str:
         head = (
             f"{self.decay!r}",
-            f"steps: {self.horizon}; epsilon = {self.guarantee.epsilon:g}, "
-            f"delta = {self.guarantee.delta:g}; a record changes a total by up to {self.change:g}",
-            f"No Gaussian factorization mechanism has a largest error below {self.least:.4g}.",
+            f"steps: {self.horizon}; epsilon = {rounded_up(self.guarantee.epsilon)}, "
+            f"delta = {rounded_up(self.guarantee.delta, 3)}; a record changes a total by up to "
+            f"{self.change:g}",
+            "No Gaussian factorization mechanism has a largest error below "
+            f"{rounded_down(self.least)}.",
             "",
         )
         foot = (
@@ -214,7 +217,7 @@ def _shown(row: Row) -> tuple[str, ...]:
         promise,
         f"{largest:.4g}",
         f"{mean:.4g}",
-        f"{ratio:.3f}" if ratio < 100 else f"{ratio:.3g}",
+        rounded_up(ratio),
         f"{memory}",
         f"{work:.3g}",
         notes,

@@ -17,6 +17,7 @@ from hushfade.decay import Decay, PowerLaw
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization
 from hushfade.planning.plan_file import decay_document
+from hushfade.privacy.rounding import rounded_down, rounded_up
 from hushfade.theory.norms import DENSE
 
 if TYPE_CHECKING:
@@ -200,7 +201,10 @@ def _conclusion(row: Row, limit: float | None) -> str:
     over = f"Over {in_time(row.steps, None)}"
     ours = min((v for v in (row.square_root, row.normalized) if v is not None), default=None)
     if ours is None:
-        return f"{over} the least error factor is between {row.lower:.5g} and {row.upper:.5g}."
+        return (
+            f"{over} the least error factor is between {rounded_down(row.lower, 5)} and "
+            f"{rounded_up(row.upper, 5)}."
+        )
     more = math.ceil(1e4 * (ours / row.lower - 1.0)) / 100
     name = "square root" if ours == row.square_root else "normalized square root"
     told = f"{over} the {name} errs at most {max(more, 0.0):.2f} % more than the best factorization"
@@ -273,8 +277,10 @@ def _listed(row: Row) -> Table:
     table.add_column("where")
     table.add_column("printed there instead")
     for bound in row.bounds:
-        side = "at least" if bound.side == "lower" else "at most"
-        table.add_row(side, f"{bound.value:.6g}", bound.name, bound.where, bound.correction)
+        lower = bound.side == "lower"
+        side, rounded = ("at least", rounded_down) if lower else ("at most", rounded_up)
+        value = rounded(bound.value, 6)
+        table.add_row(side, value, bound.name, bound.where, bound.correction)
     return table
 
 

@@ -15,6 +15,7 @@ from hushfade.cli.options import (
 )
 from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
+from hushfade.privacy.rounding import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -65,7 +66,10 @@ def compare(
     if records.counting:
         page.print(plain_words.COUNTED)
     page.print(promised.sentence())
-    page.print(f"No Gaussian factorization mechanism has a largest error below {found.least:.4g}.")
+    page.print(
+        f"No Gaussian factorization mechanism has a largest error below "
+        f"{rounded_down(found.least)}."
+    )
     page.print(_table(found, wide=page.width >= _WIDE))
     page.print(
         "Errors are standard deviations in the unit of the records. Ratio: the largest error over "
@@ -92,7 +96,7 @@ def _table(found: Comparison, *, wide: bool) -> Table:
             row.method,
             f"{row.max_error:.4g}",
             f"{row.rms_error:.4g}",
-            f"{row.ratio:.3f}" if row.ratio < 100 else f"{row.ratio:.3g}",
+            rounded_up(row.ratio),
             *((str(row.memory), f"{row.work:.3g}", ", ".join(notes)) if wide else ()),
             style="bold green" if row.method.startswith(OURS) else None,
         )

@@ -208,10 +208,13 @@ def writable(path: Path | None, *, force: bool, option: str) -> None:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[Path]:
-    """A hidden file that replaces the path if the block succeeds; errors name the path."""
+def written(path: Path, *, new: bool = False, mode: int = 0o666) -> Iterator[Path]:
+    """A hidden file that replaces the path if the block succeeds; errors name the path.
+
+    `new`: there must be no such file before.
+    """
     try:
-        with whole(path) as part:
+        with whole(path, new=new, mode=mode) as part:
             yield part
     except OSError as error:
         raise Failure(f"cannot write {path}: {_reason(error)}", Exit.FILE) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -118,8 +119,9 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
 
 
 def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
-    from hushfade import composed_mu, epsilon_of
+    from hushfade import composed_mu
     from hushfade.planning.summary import sentences
+    from hushfade.privacy.rounding import epsilon_up
 
     page = console.out()
     page.print("Departures from New York more than 15 minutes late, each hour of 2013.")
@@ -135,14 +137,14 @@ def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
     deviation = cancelled.plan.max_stddev(len(cancelled.truth))
     page.print("Cancelled departures of the last 7 days, each day, all airports together.")
     page.print(
-        f"The error's standard deviation is {deviation:.2f}; {cancelled.inside:.1%} of the "
-        f"{cancelled.truth.size} intervals of 95 % hold the truth.",
+        f"The error's standard deviation is {deviation:.2f}; {cancelled.inside:.1%} of "
+        f"the {cancelled.truth.size} intervals of 95 % hold the truth.",
         end="\n\n",
     )
     both = composed_mu([late.plan.guarantee, cancelled.plan.guarantee])
-    epsilon = epsilon_of(both, late.plan.guarantee.delta)
+    epsilon = epsilon_up(both, late.plan.guarantee.delta)
     page.print(
-        f"Two series of the same records would compose to epsilon = {epsilon:.3f}. Here "
+        f"Two series of the same records would compose to epsilon = {epsilon}. Here "
         "epsilon = 1 holds for both together: a departure is late or cancelled, never both."
     )
     page.print("\nWritten: " + ", ".join(str(path) for path in files))
@@ -168,5 +170,7 @@ def _table(late: Series) -> Table:
         margin = 1.959964 * late.rows.stddevs[step - 1]
         pairs = zip(late.truth[step - 1], late.rows.values[step - 1], strict=True)
         cells = [f"{number:.1f}" for pair in pairs for number in pair]
-        table.add_row(f"{late.calendar.end(step):%d %b %H:%M}", f"± {margin:.1f}", *cells)
+        table.add_row(
+            f"{late.calendar.end(step):%d %b %H:%M}", f"± {math.ceil(10 * margin) / 10:.1f}", *cells
+        )
     return table

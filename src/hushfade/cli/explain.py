@@ -14,6 +14,7 @@ from hushfade.cli.options.parameters import option
 from hushfade.errors import InvalidValue, Refused
 from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import composed_mu, epsilon_of
+from hushfade.privacy.rounding import epsilon_up, rounded_up
 
 _LIMIT = 1 << 27  # bytes
 
@@ -150,8 +151,8 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
         "explanation": {
             "Together": [
                 f"If all {len(plans)} files tell of the same people, their privacy costs add up: "
-                f"mu = {mu:.4g}, the root of the sum of squares, which is epsilon = {epsilon:.4g} "
-                f"at delta = {delta:.3g}.",
+                f"mu = {rounded_up(mu)}, the root of the sum of squares, which is epsilon = "
+                f"{epsilon_up(mu, delta)} at delta = {rounded_up(delta, 3)}.",
                 *plain_words.odds(mu, epsilon, neighbours),
                 "This is exact, also if one release was planned after seeing another. If no person "
                 "has records in two of them, each promise stands for itself.",
@@ -198,7 +199,7 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
             table.add_column(head, justify="left" if head in ("file", "decay") else "right")
         for row in found["files"]:
             numbers = (row[name] for name in ("epsilon", "delta", "mu", "max_stddev", "ratio"))
-            table.add_row(row["file"], row["decay"], *(f"{number:.4g}" for number in numbers))
+            table.add_row(row["file"], row["decay"], *map(rounded_up, numbers))
         page.print(table)
         page.print(
             "Error: the largest standard deviation. Ratio: to the least possible, at most.\n"

@@ -8,12 +8,15 @@ prior ½ is right with probability Φ(mu/2); the posterior is above e^ε/(1 + e^
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from hushfade.decay import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.planning.plan import Plan
-from hushfade.privacy.guarantee import Guarantee, Neighbours, epsilon_of
+from hushfade.privacy.guarantee import Guarantee, Neighbours
+from hushfade.privacy.rounding import epsilon_up, root_up, rounded_up
 
 STEPS = 1000  # reported of a plan that runs for ever
+_SAFE = 1.0 + 1e-12  # more than the rounding of scipy's functions
 COUNTED = "Each record counts 1: --low and --high were not given."
 
 DRAWING = """\
@@ -60,12 +63,13 @@ def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
     guarantee = plan.guarantee
     return {
         "What is published": _published(plan),
-        "Who is protected": _protected(guarantee, person),
+        "Who is protected": [*_protected(guarantee, person), *_changes(plan)],
         "What is not protected": _unprotected(plan),
         "How accurate": _accuracy(plan),
         "What epsilon means": [
-            f"epsilon = {guarantee.epsilon:.4g}, delta = {guarantee.delta:.3g} "
-            f"(mu = {guarantee.mu:.4g}).",
+            f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {rounded_up(guarantee.delta, 3)} "
+            f"(mu = {rounded_up(guarantee.mu)}). All numbers of privacy and error here are rounded "
+            "up.",
             *odds(guarantee.mu, guarantee.epsilon, guarantee.neighbours),
         ],
         "How near the optimum": [plan.certificate(reported_steps(plan)).sentence()],
@@ -102,18 +106,19 @@ def posterior(epsilon: float) -> float:
 
 
 def odds(mu: float, epsilon: float, neighbours: Neighbours) -> list[str]:
-    """What somebody who sees everything published may learn of one person."""
+    """What an attacker who sees everything that is published may learn about one person."""
     from scipy.special import ndtr
 
     more, right = float(ndtr(mu / 2 - epsilon / mu)), float(ndtr(mu / 2))
+    sure, more, right = (_SAFE * number for number in (posterior(epsilon), more, right))
     added = neighbours == "add_remove"
     fact = "that a person is in the data" if added else "which of two values a person has"
     return [
-        f"Somebody holds it for even odds, 50 %, {fact}. After seeing all that is ever published "
-        f"they may be {100 * posterior(epsilon):.1f} % sure, and more than that with a probability "
-        f"of {more:.2g} only.",
-        f"Who has to guess is right at most {100 * right:.1f} times in 100; blind guesses are "
-        "right 50 times.",
+        f"Suppose an attacker starts out 50 % sure {fact}. After seeing everything that is ever "
+        f"published, the attacker is at most {rounded_up(100 * sure, 3)} % sure, except with a "
+        f"probability of at most {rounded_up(more, 2)}.",
+        f"An attacker who has to guess is right at most {rounded_up(100 * right, 3)} times in 100. "
+        "Blind guesses are right 50 times.",
     ]
 
 
@@ -162,12 +167,47 @@ def _protected(guarantee: Guarantee, person: bool) -> list[str]:
             "The values are hidden, and the keys. It is not hidden that the person has records, "
             "and in which steps."
         )
-    twice = epsilon_of(2 * guarantee.mu, guarantee.delta)
-    more = (
-        "Somebody with the records of two such people is protected less: by epsilon = "
-        f"{twice:.4g} at the same delta."
-    )
+    more = f"Two such people together are protected less, with {_epsilon(guarantee, 4)}."
     return [who, hidden, more]
+
+
+def _changes(plan: Plan) -> list[str]:
+    """What it costs, where records are added or removed, that a record is changed.
+
+    In units of the grid, a changed value shifts a total by high - low where an added one shifts it
+    by max(|low|, |high|).  A record that moves to another key shifts two totals, so by √2 times as
+    much.  A record that moves to another step is removed and added: by 2 times as much.
+    """
+    guarantee, grid = plan.guarantee, plan.grid
+    if guarantee.neighbours != "add_remove":
+        return []
+    if grid.norm is None:
+        low, high = grid.low_unit, grid.high_unit
+        ratio = Fraction((high - low) ** 2, max(abs(low), abs(high)) ** 2)
+    else:
+        ratio = Fraction(4)
+    lines = [
+        "Records are added or removed. Changing a value is one removal plus one addition: with "
+        f"these bounds it is protected with {_epsilon(guarantee, ratio)}."
+    ]
+    if plan.keys is not None:
+        lines.append(
+            "Moving a record to another key changes two series: it is protected with "
+            f"{_epsilon(guarantee, 2)}."
+        )
+    lines.append(
+        "Moving a record to another step is one removal plus one addition too: it is protected "
+        f"with {_epsilon(guarantee, 4)}."
+    )
+    return lines
+
+
+def _epsilon(guarantee: Guarantee, square: Fraction | int) -> str:
+    """Epsilon in words where the shift is that factor, squared, of the planned one."""
+    if square == 1:
+        return f"epsilon = {rounded_up(guarantee.epsilon)} at the same delta"
+    mu = root_up(square * Fraction(guarantee.mu) ** 2)
+    return f"epsilon = {epsilon_up(mu, guarantee.delta)} at the same delta"
 
 
 def _unprotected(plan: Plan) -> list[str]:
@@ -185,23 +225,23 @@ def _accuracy(plan: Plan) -> list[str]:
     n = reported_steps(plan)
     half = 1.96 * plan.stddev(n)
     true = 10.0 ** max(2, math.ceil(math.log10(5.0 * half)))
-    low, high = true - half, true + half
     digits = max(0, 1 - math.floor(math.log10(half)))
+    scale = 10.0**digits
+    low, high = math.floor(scale * (true - half)) / scale, math.ceil(scale * (true + half)) / scale
     return [
         f"A true {true:.0f} will show as {low:.{digits}f} to {high:.{digits}f}, 95 times in 100 "
         f"(at step {n}). On average the error is zero.",
-        f"All of the first {n} steps at once are within {plan.error_bound(n):.4g} of the truth, "
-        "95 times in 100" + (", for any one series." if plan.grid.lanes > 1 else "."),
+        f"All of the first {n} steps at once are within {rounded_up(plan.error_bound(n))} of the "
+        "truth, 95 times in 100" + (", for any one series." if plan.grid.lanes > 1 else "."),
         "The error does not depend on the data: small sums have the same error as large ones.",
     ]
 
 
 def _forbidden(plan: Plan) -> list[str]:
     guarantee = plan.guarantee
-    twice = epsilon_of(math.sqrt(2.0) * guarantee.mu, guarantee.delta)
     lines = [
         "Publishing the same data twice with new noise, by a second run or from an old saved "
-        f"state: two such releases have epsilon = {twice:.4g} at this delta.",
+        f"state: two such releases together have {_epsilon(guarantee, 2)}.",
         "Choosing the bounds, the keys, the step or the decay by looking at the data: the largest "
         "value is one person's.",
         "Publishing anything else of the same data without adding it to the account, exact totals "

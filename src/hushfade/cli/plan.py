@@ -17,6 +17,7 @@ from hushfade.cli.options import (
 )
 from hushfade.planning.plan_file import decay_document
 from hushfade.planning.summary import rows, sentences
+from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -177,5 +178,5 @@ def _errors(found: dict[str, Any], every: int | None) -> Table:
     for row in found["stddev"]:
         after = [] if every is None else [duration.shown(row["step"] * every)]
         deviation = row["stddev"]
-        table.add_row(str(row["step"]), *after, f"{deviation:.4g}", f"{1.96 * deviation:.4g}")
+        table.add_row(str(row["step"]), *after, f"{deviation:.4g}", rounded_up(1.96 * deviation))
     return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING
 
 from hushfade.cli import console, run_checks
@@ -21,6 +21,7 @@ from hushfade.cli.options.run import (
 if TYPE_CHECKING:
     from hushfade.decay import Decay
     from hushfade.planning.plan import Plan
+    from hushfade.records.stamped_lines import StampedLines
     from hushfade.releases.files import Meaning, Writer
 
 
@@ -52,12 +53,34 @@ def run(
     else:
         run_checks.check_plan_alone(decay, time, guarantee, records, mechanism)
     noise.check(live=time.live)
+    with closing(_standard_input()) if time.live else nullcontext() as lines:
+        _run(files, lines, decay, time, guarantee, records, mechanism, noise, output)
+
+
+def _standard_input() -> StampedLines:
+    """The lines of the standard input; from now on they are stamped when they arrive."""
+    from hushfade.records.stamped_lines import StampedLines, SteadyClock
+
+    return StampedLines(0, SteadyClock.set_now())
+
+
+def _run(
+    files: Files,
+    lines: StampedLines | None,
+    decay: DecayOptions,
+    time: RunTimeOptions,
+    guarantee: RunGuaranteeOptions,
+    records: RunRecordOptions,
+    mechanism: RunMechanismOptions,
+    noise: NoiseOptions,
+    output: RunOutputOptions,
+) -> None:
+    """Plan, read and release; `lines` are those that arrive live."""
     from hushfade.cli.live_chart import SeriesView
     from hushfade.cli.run_source import Source
     from hushfade.cli.run_statement import Outcome, Promise
     from hushfade.cli.run_steps import live_order, order_of, steps_document
     from hushfade.records import Calendar, duration
-    from hushfade.records.live_lines import steady_clock
     from hushfade.releases.files import Meaning, document, form_of
     from hushfade.releases.rows import released, released_live
 
@@ -65,19 +88,18 @@ def run(
         form = form_of(output.output, output.output_format)
     others = (mechanism.plan_file, records.keys_file, noise.noise_key)
     run_checks.check_outputs([*files, *(path for path in others if path is not None)], output)
-    now = steady_clock()
     source = Source.of(files, records, time, guarantee)
-    order = live_order(time, source, now) if time.live else order_of(time, source)
+    order = order_of(time, source) if lines is None else live_order(time, source, lines.clock)
     plan = _plan(decay, time, guarantee, records, mechanism, order.steps)
     calendar = order if isinstance(order, Calendar) else None
     zoned = None if calendar is None else calendar.zoned
     with naming_options(output, guarantee, records):
         meaning = Meaning(plan.keys, zoned, output.confidence, output.changes)
         reader = source.reader(plan, order)
-    if time.live:
+    if lines is not None:
         late = time.lateness
         wait = 0 if late is None else duration.nanoseconds(late, name="--lateness")
-        totals = source.live_totals(reader, order, wait, now)
+        totals = source.live_totals(lines, reader, order, wait)
         stream, count = plan.start(noise.source(b"")), order.steps
         pieces = released_live(stream, totals, calendar)
     else:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +13,14 @@ from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
 from hushfade.records import Batch, Calendar, Columns, Reader, batches, tally
 from hushfade.records.files import delimiter_of, form_of, line_reader
-from hushfade.records.live_lines import Clock, Lines, OpenSteps, by_clock, by_empty_lines
+from hushfade.records.live_lines import OpenSteps, by_clock, by_empty_lines
 
 if TYPE_CHECKING:
     from hushfade.check import Signed
     from hushfade.cli.options.run import RunGuaranteeOptions, RunRecordOptions, RunTimeOptions
     from hushfade.planning.plan import Plan
     from hushfade.records.calendar import Order
+    from hushfade.records.stamped_lines import StampedLines
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Source:
             return tally(self.batches(show), reader).totals
 
     def live_totals(
-        self, reader: Reader, order: Order, lateness: int, now: Clock
+        self, arriving: StampedLines, reader: Reader, order: Order, lateness: int
     ) -> Iterator[Signed]:
         """The totals of one step after the other, as the clock or empty lines close the steps."""
         lines = line_reader(
@@ -95,12 +94,12 @@ class Source:
             delimiter=self.delimiter,
             live=True,
         )
-        steps, feed = OpenSteps(reader, lines), Lines(partial(os.read, 0))
-        if isinstance(order, Calendar):
-            if lateness and self.columns.time is None:
-                raise InvalidValue("--lateness needs --time: without it no record is late")
-            return by_clock(feed, steps, order, lateness=lateness, now=now)
-        return by_empty_lines(feed, steps, most=order.steps)
+        steps = OpenSteps(reader, lines)
+        if not isinstance(order, Calendar):
+            return by_empty_lines(arriving, steps, most=order.steps)
+        if lateness and self.columns.time is None:
+            raise InvalidValue("--lateness needs --time: without it no record is late")
+        return by_clock(arriving, steps, order, lateness=lateness)
 
     def digest(self, order: Order, totals: Signed) -> bytes:
         """SHA-256 of what a run sums and how: columns, steps, totals."""

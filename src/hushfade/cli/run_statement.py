@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushfade.cli import console
+from hushfade.privacy.rounding import rounded_up
 from hushfade.releases.files import companion
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class Promise:
         console.note(self.sentence)
         if self.limits is not None:
             console.note(self.limits)
-        console.note(f"95 of 100 released values are within {margin:.4g} of the true decayed sum.")
+        within = f"within {rounded_up(margin)} of the true decayed sum"
+        console.note(f"95 of 100 released values are {within}.")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from hushfade.cli.options import ReportOptions
 from hushfade.cli.options.parameters import OptionGroup, choice, flag, option, option_group
 from hushfade.cli.store_access import Where, check_exists, reader_of, shown
 from hushfade.errors import HushfadeError, InvalidValue, Malformed, Refused
+from hushfade.privacy.rounding import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from hushfade.privacy.ledger import Account
@@ -113,9 +114,14 @@ def _print(found: dict[str, Any]) -> None:
         lines.append(f"{found['left_out']} entries are not shown: --kind all shows them.")
     for account in found.get("budgets", []):
         lines.append(
-            f"Dataset {account['dataset']!r}: epsilon = {account['left_epsilon']:.4g} of "
-            f"{account['epsilon']:.4g} is left at delta = {account['delta']:.3g} "
-            f"(mu = {account['left']:.4g} of {account['mu']:.4g})."
+            f"Dataset {account['dataset']!r}: epsilon = {rounded_down(account['left_epsilon'])} of "
+            f"{rounded_up(account['epsilon'])} is left at delta = "
+            f"{rounded_up(account['delta'], 3)}."
+        )
+    for stream in found.get("new_epochs", []):
+        lines.append(
+            f"Stream {stream['stream']!r}: epsilon = {rounded_up(stream['epsilon'])} at delta = "
+            f"{rounded_up(stream['delta'], 3)}, for all that it has published in all epochs."
         )
     for line in lines:
         page.print(line, soft_wrap=not page.is_terminal)
@@ -143,6 +149,7 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
     found: dict[str, Any] = {
         "said": f"The ledger is an unbroken chain of {entries} entries. The releases match it.",
         "budgets": [_budget(account) for account in reader.accounts().values()],
+        "new_epochs": [_composed(reader, name) for name in reader.streams() if reader.epoch(name)],
     }
     if action == "ledger":
         found["entries"] = [
@@ -155,16 +162,27 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
 
 
 def _budget(account: Account) -> dict[str, Any]:
-    from hushfade.privacy.guarantee import epsilon_of
-
     return {
         "dataset": account.name,
         "mu": account.mu,
         "delta": account.delta,
-        "epsilon": epsilon_of(account.mu, account.delta),
+        "epsilon": account.epsilon,
         "spent": account.spent,
+        "spent_epsilon": account.spent_epsilon,
         "left": account.left,
-        "left_epsilon": epsilon_of(account.left, account.delta) if account.left > 0 else 0.0,
+        "left_epsilon": account.left_epsilon,
+    }
+
+
+def _composed(reader: Reader, stream: str) -> dict[str, Any]:
+    """What a stream promises after a new epoch: its steps were drawn, and charged, again."""
+    guarantee = reader.guarantee(stream)
+    return {
+        "stream": stream,
+        "epoch": reader.epoch(stream),
+        "mu": guarantee.mu,
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
     }
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from hushfade.cli import console
 from hushfade.cli.options import ReportOptions
+from hushfade.cli.options.name_lists import names_in
 from hushfade.cli.options.parameters import OptionGroup, flag, option, option_group
 from hushfade.cli.store_access import MarkFile, Where, check_exists, opened, reader_of
 from hushfade.errors import InUse, InvalidValue
@@ -23,6 +26,14 @@ class TokenOptions(OptionGroup):
     """The token, and what to do with it."""
 
     name: Annotated[str | None, option("Whose token it is.", "NAME")] = None
+    names_file: Annotated[
+        Path | None,
+        option(
+            "Create a token for each name in this UTF-8 file with one name per line: all of them, "
+            "or none.",
+            "FILE",
+        ),
+    ] = None
     scope: Annotated[
         tuple[str, ...],
         option(
@@ -38,6 +49,20 @@ class TokenOptions(OptionGroup):
     ] = False
 
 
+@option_group("Output")
+class TokenOutputOptions(ReportOptions):
+    """Where new tokens go."""
+
+    output: Annotated[
+        Path | None,
+        option(
+            "Write the new tokens to this new CSV file, which only its owner may read.",
+            "FILE",
+            alias="-o",
+        ),
+    ] = None
+
+
 @option_group("Store")
 class MarkOptions(OptionGroup):
     """The high-water mark of the store."""
@@ -51,28 +76,41 @@ def token(
     *,
     of: TokenOptions = TokenOptions(),
     place: MarkOptions = MarkOptions(),
-    output: ReportOptions = ReportOptions(),
+    output: TokenOutputOptions = TokenOutputOptions(),
 ) -> None:
-    """Create a token for the service of a store, and show it once. Only its digest is stored.
+    """Create tokens for the service of a store, and show them once. Only digests are stored.
+
+    A token is a trust domain: whoever has it can send in the name of each of its senders. Give
+    senders that do not trust each other tokens of their own.
 
     Stop the service first, or let it create and revoke tokens itself, at /v1/tokens. Send a token
     as the header Authorization: Bearer TOKEN.
 
     `hushfade token releases.db --name sensors --scope ingest`
+
+    `hushfade token releases.db --names-file clinics.txt --scope ingest -o tokens.csv`
     """
     if of.list:
-        if of.given("name", "scope", "revoke"):
-            raise InvalidValue("--list must be given without --name, --scope and --revoke")
+        if of.given("name", "names_file", "scope", "revoke"):
+            raise InvalidValue(
+                "--list must be given without --name, --names-file, --scope and --revoke"
+            )
         _list(where, as_json=output.json)
-    elif of.name is None:
-        raise InvalidValue("--name must be given, or --list")
-    elif of.revoke:
+        return
+    if (of.name is None) == (of.names_file is None):
+        raise InvalidValue("--name or --names-file must be given, or --list")
+    if of.revoke:
         if of.scope:
             raise InvalidValue("--scope must be given for a new token only")
+        if of.name is None:
+            raise InvalidValue("--revoke needs --name: revoke one token at a time")
         _revoke(where, of.name, place.mark, as_json=output.json)
-    else:
-        _check_scopes(of.scope)
-        _create(where, of.name, of.scope, place.mark, as_json=output.json)
+        return
+    _check_scopes(of.scope)
+    if of.names_file is not None:
+        _create(where, names_in(of.names_file, "names"), of, place.mark, output)
+    elif of.name is not None:
+        _create(where, (of.name,), of, place.mark, output)
 
 
 def _check_scopes(scopes: Sequence[str]) -> None:
@@ -103,17 +141,43 @@ def _list(where: str, *, as_json: bool) -> None:
 
 
 def _create(
-    where: str, name: str, scopes: Sequence[str], mark: Path | None, *, as_json: bool
+    where: str,
+    names: Sequence[str],
+    of: TokenOptions,
+    mark: Path | None,
+    output: TokenOutputOptions,
 ) -> None:
     from hushfade.store import tokens
 
+    file = output.output
+    if file is not None and file.exists():  # asked before a store is made
+        raise console.Failure(f"{file} exists: choose a new file", console.Exit.FILE)
+    texts = {name: tokens.new_text() for name in names}
     with closing(_opened(where, mark)) as store:
-        made = tokens.add(store, name, scopes)
-    if as_json:
-        console.document({"name": name, "scopes": list(scopes), "token": made})
+        if file is None:
+            tokens.add_all(store, texts, of.scope)
+        else:
+            with console.written(file, new=True, mode=0o600) as part:
+                part.write_text(_table(texts), encoding="utf-8")
+                tokens.add_all(store, texts, of.scope)
+    if output.json:
+        made = [
+            {"name": name, "scopes": list(of.scope), **({} if file else {"token": text})}
+            for name, text in texts.items()
+        ]
+        console.document(made[0] if of.name is not None else {"tokens": made})
+    elif file is not None:
+        console.note(f"The new tokens are in {file}, and nowhere else.")
     else:
-        sys.stdout.write(made + "\n")
-        console.note("It is shown only once.")
+        sys.stdout.write(f"{texts[names[0]]}\n" if of.name is not None else _table(texts))
+        console.note("A token is shown only once.")
+
+
+def _table(texts: Mapping[str, str]) -> str:
+    """The tokens as CSV."""
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows([("name", "token"), *texts.items()])
+    return table.getvalue()
 
 
 def _revoke(where: str, name: str, mark: Path | None, *, as_json: bool) -> None:

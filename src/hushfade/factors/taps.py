@@ -131,7 +131,7 @@ class IntegerTaps(_Pieces):
 
     def __init__(self, integers: Signed, bits: int) -> None:
         column = np.array(integers, dtype=np.int64)
-        column = _sealed(column[: _support(column)])
+        column = _sealed(column[: _support(column) if column.any() else 1])
         inner = np.flatnonzero(column[1:] != column[:-1]) + 1
         jumps = np.concatenate([[0], inner, [len(column)]]).astype(np.int64)
         self._keep(jumps, column[jumps[:-1]], bits)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from hushfade.privacy.rounding import rounded_up
 from hushfade.public.recursion import recursion
 
 if TYPE_CHECKING:
@@ -22,10 +24,11 @@ def table(plan: Plan) -> str:
 def sentences(plan: Plan) -> list[str]:
     """One sentence of guarantee, one of accuracy, one of the distance from the optimum."""
     n = plan.horizon or 1000
-    shown = plan.stddev(n) * 1.96
+    margin = plan.stddev(n) * 1.96
     accuracy = (
-        f"A released value is unbiased; 95 of 100 are within {shown:.4g} of the true decayed "
-        f"sum (a true 1000 shows as {1000 - shown:.0f} to {1000 + shown:.0f})."
+        f"A released value is unbiased; 95 of 100 are within {rounded_up(margin)} of the true "
+        f"decayed sum (a true 1000 shows as {math.floor(1000 - margin)} to "
+        f"{math.ceil(1000 + margin)})."
     )
     return [plan.guarantee.sentence(), accuracy, plan.certificate(n).sentence()]
 
@@ -56,8 +59,8 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
         ("sensitivity", f"{plan.sensitivity:.6g}"),
         ("noise", f"standard deviation {plan.noise_stddev:.6g} at each step"),
         ("error", f"standard deviation {deviations[0]:.4g} at step 1, {deviations[-1]:.4g} at {n}"),
-        ("all steps", f"error below {bound:.4g} at all {n} steps at once, 95 %" + each),
-        ("rounding", f"costs {100 * max(plan.loss, 0.0):.3f} % of accuracy"),
+        ("all steps", f"error below {rounded_up(bound)} at all {n} steps at once, 95 %" + each),
+        ("rounding", f"costs {rounded_up(100 * max(plan.loss, 0.0), 2)} % of accuracy"),
         ("weights", _weights(plan)),
         ("memory", f"{_bytes(cost.memory)} at most; {cost.totals} past totals a key"),
         ("work", f"{cost.work} multiply-adds a step and key, and a draw"),

@@ -10,6 +10,7 @@ import numpy as np
 from hushfade import check
 from hushfade.errors import InvalidValue
 from hushfade.plots import style, thinning
+from hushfade.privacy.rounding import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +72,7 @@ def draw_errors(axes: Axes, plans: Mapping[str, Plan], n: int) -> None:
             color=style.BLACK,
             linestyle="--",
             linewidth=1.2,
-            label=f"proven least of the largest error, {low:.4g}",
+            label=f"proven least of the largest error, {rounded_down(low)}",
         )
         style.legend(axes)
         bottom = min(bottom, low)
@@ -117,7 +118,7 @@ def _draw_rows(axes: Axes, plans: Mapping[str, Plan], n: int, *, told: bool) -> 
         axes.plot([high], [row], color=colour, marker="o", markersize=7)
         axes.plot([low], [row], color=style.BLACK, marker="|", markersize=14, markeredgewidth=1.8)
         axes.annotate(
-            f"{high:.4g} / {low:.4g} = {high / low:.3f}",
+            f"{rounded_up(high)} / {rounded_down(low)} = {rounded_up(high / low)}",
             (high, row),
             xytext=(9, 0),
             textcoords="offset points",

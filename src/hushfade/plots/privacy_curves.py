@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushfade.plots import style
 from hushfade.privacy.guarantee import epsilon_of
+from hushfade.privacy.rounding import epsilon_up, root_up, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +30,7 @@ def privacy(guarantee: Guarantee) -> Figure:
     """
     figure = style.figure(8.5, 5.8)
     draw_curves(figure.add_subplot(), guarantee)
-    title = f"What mu = {guarantee.mu:.4g} promises, once and composed"
+    title = f"What mu = {rounded_up(guarantee.mu)} promises, once and composed"
     style.headline(figure, title, style.terms(None, guarantee))
     return figure
 
@@ -39,10 +41,11 @@ def draw_curves(axes: Axes, guarantee: Guarantee) -> None:
     exponent = math.log10(delta)
     deltas = 10.0 ** np.linspace(min(-12.0, exponent - 3), min(max(-2.0, exponent + 2), -0.1), 40)
     for rank, m in enumerate(RELEASES):
-        mu = guarantee.mu * math.sqrt(m)
+        mu = root_up(m * Fraction(guarantee.mu) ** 2)
         colour, dashes = style.line(rank)
         # the guarantee's own number where it was given: mu is rounded to the safe side
         epsilon = guarantee.epsilon if m == 1 else epsilon_of(mu, delta)
+        shown = rounded_up(epsilon, 3) if m == 1 else epsilon_up(mu, delta, 3)
         curve = [epsilon_of(mu, float(d)) for d in deltas]
         words = "this release" if m == 1 else f"{m} such releases"
         axes.plot(
@@ -51,7 +54,8 @@ def draw_curves(axes: Axes, guarantee: Guarantee) -> None:
             color=colour,
             linestyle=dashes,
             linewidth=2.2 if m == 1 else 1.5,
-            label=f"{words}: mu = {mu:.3g}, epsilon = {epsilon:.3g} at delta = {delta:.3g}",
+            label=f"{words}: mu = {rounded_up(mu, 3)}, epsilon = {shown} at delta "
+            f"= {rounded_up(delta, 3)}",
         )
         axes.plot([delta], [epsilon], marker="o", color=colour, markersize=8 if m == 1 else 5)
     axes.axvline(delta, color=style.GREY, linewidth=0.8, linestyle=":")

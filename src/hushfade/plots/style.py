@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.check import Column
+from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,11 +59,12 @@ def terms(decay: Decay | None, guarantee: Guarantee | None) -> str:
     >>> from hushfade.decay import SlidingWindow
     >>> from hushfade.privacy.guarantee import Guarantee
     >>> terms(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6))
-    'SlidingWindow(length=7), epsilon = 1, delta = 1e-06'
+    'SlidingWindow(length=7), epsilon = 1, delta = 0.000001'
     """
     words = [] if decay is None else [short(repr(decay), 70)]
     if guarantee is not None:
-        words.append(f"epsilon = {guarantee.epsilon:.4g}, delta = {guarantee.delta:.3g}")
+        delta = rounded_up(guarantee.delta, 3)
+        words.append(f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {delta}")
     return ", ".join(words)
 
 

@@ -21,6 +21,13 @@ from typing import Literal, get_args
 from hushfade import check
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.privacy.calibration import checked_delta, delta_of, epsilon_of, mu_of
+from hushfade.privacy.rounding import (
+    exponential_up,
+    root_down,
+    root_up,
+    rounded_down,
+    rounded_up,
+)
 
 __all__ = [
     "Guarantee",
@@ -99,7 +106,7 @@ class Guarantee:
         if self.declared_mu is not None:
             return check.positive(mu=self.declared_mu)
         if self.declared_rho is not None:
-            return _twice_root(check.positive(rho=self.declared_rho))
+            return root_down(2 * Fraction(check.positive(rho=self.declared_rho)))
         return mu_of(float(self.epsilon), float(self.delta))
 
     @classmethod
@@ -136,7 +143,7 @@ class Guarantee:
         records_per_step: int = 1,
     ) -> Guarantee:
         """The guarantee of zero-concentrated privacy `rho` by Gaussian noise: mu = √(2 rho)."""
-        mu = _twice_root(check.positive(rho=rho))
+        mu = root_down(2 * Fraction(check.positive(rho=rho)))
         return cls(
             _translated(mu, delta),
             delta,
@@ -203,13 +210,17 @@ class Guarantee:
         return (most * norm * (1 if self.neighbours == "add_remove" else 2)) ** 2
 
     def sentence(self, who: str | None = None) -> str:
-        """The guarantee in plain words; `who` it is for, if somebody keeps the limits."""
+        """The guarantee in plain words; `who` it is for, if somebody keeps the limits.
+
+        Every number is rounded up, so that the sentence holds as it is printed.
+        """
         who = self._who() if who is None else who
         deed = "adding or removing" if self.neighbours == "add_remove" else "replacing"
         return (
-            f"{deed.capitalize()} {who} changes the probability of any published series by at "
-            f"most a factor e^{self.epsilon:.4g}, up to {self.delta:.3g} "
-            f"(mu = {self.mu:.4g}, rho = {self.rho:.3g})."
+            f"{deed.capitalize()} {who} changes the probability of any published outcome by at "
+            f"most a factor of {exponential_up(self.epsilon)} (epsilon = "
+            f"{rounded_up(self.epsilon)}), plus {rounded_up(self.delta, 3)} (delta); mu = "
+            f"{rounded_up(self.mu)}, rho = {rounded_up(Fraction(self.mu) ** 2 / 2, 3)}."
         )
 
     def _who(self) -> str:
@@ -244,7 +255,7 @@ def classical_noise_multiplier(epsilon: float, delta: float) -> float:
 
 
 def composed_mu(parts: Iterable[Guarantee | float]) -> float:
-    """μ of several mechanisms on one dataset, also adaptively chosen: √(Σ μ_i²), exact.
+    """μ of several mechanisms on one dataset, also adaptively chosen: √(Σ μ_i²), rounded up.
 
     The parts must protect the same unit: neighbours, participations, separation and records per
     step.
@@ -259,23 +270,15 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
             "must have one relation of neighbours", argument="parts", got=sorted(relations)
         )
     mus = [part.mu if isinstance(part, Guarantee) else check.positive(mu=part) for part in several]
-    return math.hypot(*mus) if mus else 0.0
+    return root_up(sum((Fraction(mu) ** 2 for mu in mus), Fraction(0)))
 
 
 def _translated(mu: float, delta: float) -> float:
     epsilon = epsilon_of(mu, delta)
     if not epsilon > 0:
         raise InvalidValue(
-            f"must be below {delta_of(mu, 0.0):.3g} for this mu", argument="delta", got=delta
+            f"must be below {rounded_down(delta_of(mu, 0.0), 3)} for this mu",
+            argument="delta",
+            got=delta,
         )
     return epsilon
-
-
-def _twice_root(rho: float) -> float:
-    """√(2 rho), rounded down: the largest float64 whose square is at most 2 rho."""
-    square, root = 2 * Fraction(rho), math.sqrt(2.0) * math.sqrt(rho)
-    while Fraction(root) ** 2 > square:
-        root = math.nextafter(root, 0.0)
-    while Fraction(above := math.nextafter(root, math.inf)) ** 2 <= square:
-        root = above
-    return root

@@ -20,10 +20,14 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
-from hushfade.errors import Malformed, Refused
+from hushfade.errors import InvalidValue, Malformed, Refused
+from hushfade.privacy.calibration import epsilon_of, mu_of
+from hushfade.privacy.rounding import epsilon_up, root_down, root_up, rounded_down, rounded_up
 
 Kind = Literal["dataset", "charge", "lost", "step", "end"]
 Relation = tuple[str, int, int, int]  # neighbours, participations, separation, records a step
@@ -96,7 +100,35 @@ class Account:
     @property
     def left(self) -> float:
         """The largest mu that may still be charged."""
-        return math.sqrt(max(0.0, self.mu**2 - self.spent**2))
+        return root_down(Fraction(self.mu) ** 2 - Fraction(self.spent) ** 2)
+
+    @property
+    def epsilon(self) -> float:
+        """The whole budget as an epsilon of nine digits at delta, rounded up."""
+        return self._epsilon(self.mu)
+
+    @property
+    def spent_epsilon(self) -> float:
+        """What was spent as an epsilon of nine digits at delta, rounded up."""
+        return self._epsilon(self.spent)
+
+    @property
+    def left_epsilon(self) -> float:
+        """The largest epsilon of nine digits that one more stream may have.
+
+        >>> whole = Account("clinics", mu_of(2.0, 1e-6), 1e-6)
+        >>> whole.left_epsilon, whole.charged(mu_of(1.0, 1e-6)).left_epsilon
+        (2.0, 1.67327427)
+        """
+        whole = epsilon_of(self.left, self.delta) if self.left > 0 else 0.0
+        for text in (rounded_up(whole, 9), rounded_down(whole, 9)):
+            with suppress(InvalidValue):  # too little for any stream
+                if self.affords(mu_of(float(text), self.delta)):
+                    return float(text)
+        return 0.0
+
+    def _epsilon(self, mu: float) -> float:
+        return float(epsilon_up(mu, self.delta, 9)) if mu > 0 else 0.0
 
     def affords(self, mu: float) -> bool:
         """May this mu be charged?"""
@@ -111,20 +143,20 @@ class Account:
         """
         if not self.affords(mu):
             raise Refused(
-                f"the budget of dataset {self.name!r} must not be overspent: mu = {self.left:.6g} "
-                f"is left, {mu:.6g} is needed"
+                f"the budget of dataset {self.name!r} must not be overspent: mu = "
+                f"{rounded_down(self.left, 6)} is left, {rounded_up(mu, 6)} is needed"
             )
         if None not in (relation, self.relation) and relation != self.relation:
             raise Refused(
                 f"the streams of dataset {self.name!r} must promise to the same neighbours, else "
                 f"they do not add up: {_words(self.relation)}, not {_words(relation)}"
             )
-        spent = math.hypot(self.spent, mu)
+        spent = root_up(Fraction(self.spent) ** 2 + Fraction(mu) ** 2)
         return replace(self, spent=spent, relation=self.relation or relation)
 
     def lacking(self, known: Account) -> float:
         """The mu that this account lacks of one that is known to have spent more."""
-        return math.sqrt(max(0.0, known.spent**2 - self.spent**2))
+        return root_up(max(Fraction(0), Fraction(known.spent) ** 2 - Fraction(self.spent) ** 2))
 
 
 def accounts(entries: Iterable[Entry]) -> Mapping[str, Account]:
@@ -145,6 +177,23 @@ def accounts(entries: Iterable[Entry]) -> Mapping[str, Account]:
                 relation = None if said is None else (said[0], said[1], said[2], said[3])
                 found[name] = found[name].charged(content["mu"], relation)
     return found
+
+
+def published_mu(entries: Iterable[Entry], stream: str) -> float:
+    """The mu of all that a stream has published: its charges, one for each epoch, composed.
+
+    What was lost of its dataset before a new epoch counts too, since it may have been the stream's.
+    So this is an upper bound.
+    """
+    square, lost, dataset = Fraction(0), Fraction(0), None
+    for entry in entries:
+        content = entry.content
+        if entry.kind == "charge" and content["stream"] == stream:
+            square += lost + Fraction(content["mu"]) ** 2
+            lost, dataset = Fraction(0), content["dataset"]
+        elif entry.kind == "lost" and content["dataset"] == dataset:
+            lost += Fraction(content["mu"]) ** 2
+    return root_up(square)
 
 
 def _words(relation: Relation | None) -> str:

@@ -7,6 +7,7 @@
     calendar        the step that a time belongs to
     limits          limits on the records and steps of one person
     step_totals     the totals of all steps
+    stamped_lines, stamping_process     lines, each with the time at which it arrived
     live_lines      lines as they arrive, with a release when a step closes
 
 Everything here is private until a stream has released it, counts of dropped records included.

@@ -1,17 +1,16 @@
-"""Lines as they come, and a release when a step closes.
+"""Lines as they arrive, and a release when a step closes.
 
-A step is closed by the clock, some lateness after its end, or by an empty line from whoever feeds
-the lines.  Never by the records: if a record's time could close a step, one odd record would make
-all others late, and the moment of a release would tell that somebody came.
+The clock closes a step, some lateness after its end, or an empty line from whoever feeds the lines.
+Records never close a step: if a record's time could, one odd record would make all others late, and
+the moment of a release would reveal that somebody came.
+
+A line belongs to the step in which it arrived, or to the step of its own time if it arrived before
+that step closed.  When it is parsed makes no difference, so a slow record displaces no other.
 """
 
 from __future__ import annotations
 
-import queue
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import groupby
 from typing import Protocol
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Signed
-from hushfade.errors import InvalidValue, Malformed
+from hushfade.errors import InvalidValue
 from hushfade.private.unit_sums import UnitSums
 from hushfade.records.calendar import Calendar
 from hushfade.records.csv_lines import CsvLines
@@ -27,70 +26,20 @@ from hushfade.records.files import LineReader
 from hushfade.records.line_blocks import Block
 from hushfade.records.step_totals import Reader
 
-_MOST = 1 << 16  # lines read at once
-_CHUNK = 1 << 16  # bytes
-_WAITING = 1 << 18  # lines that may wait: beyond it the feeder has to
-LONGEST = 1 << 20  # bytes of a line
-
 Clock = Callable[[], int]
 """Nanoseconds since 1970."""
 
 
-def steady_clock() -> Clock:
-    """The clock's time now, going on evenly: setting the clock later changes nothing."""
-    wall, ticks = time.time_ns(), time.monotonic_ns()
-    return lambda: wall + time.monotonic_ns() - ticks
-
-
 class Source(Protocol):
-    """Where lines come from."""
+    """Where lines come from, with the time at which each arrived."""
 
-    def take(self, seconds: float | None) -> list[bytes] | None:
-        """The lines that wait, after at most so many seconds; None when there are no more."""
+    ended: bool
 
+    def before(self, due: int | None) -> Iterator[list[bytes]]:
+        """The lines that arrived before the time `due`; without a time, all until the end.
 
-class Lines:
-    """Lines, read in the background, so that waiting for one can end.
-
-    `read` gives some bytes as soon as there are any, and none at the end: os.read of a descriptor.
-    (A file object's own lock would be held while it waits, also when the process ends.)
-    """
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self._queue: queue.Queue[bytes | None] = queue.Queue(_WAITING)
-        self._ended = False
-        threading.Thread(target=self._fill, args=(read,), daemon=True).start()
-
-    def _fill(self, read: Callable[[int], bytes]) -> None:
-        rest = b""
-        try:
-            while len(rest) <= LONGEST and (chunk := read(_CHUNK)):
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    self._queue.put(line + b"\n")
-        finally:
-            if rest:
-                self._queue.put(rest)
-            self._queue.put(None)
-
-    def take(self, seconds: float | None) -> list[bytes] | None:
-        """The lines that wait, after at most so many seconds; None when there are no more."""
-        if self._ended:
-            return None
-        found: list[bytes] = []
-        with suppress(queue.Empty):
-            line = self._queue.get(timeout=seconds)
-            while line is not None and len(found) < _MOST:
-                if len(line) > LONGEST:
-                    raise Malformed(f"standard input: a line is longer than {LONGEST} bytes")
-                found.append(line)
-                line = self._queue.get_nowait()
-            self._ended = line is None
-            if line is not None:
-                found.append(line)
-            elif not found:
-                return None
-        return found
+        The iterator ends when no such line can come any more, or when the input has ended.
+        """
 
 
 class OpenSteps:
@@ -101,10 +50,14 @@ class OpenSteps:
         self._sums: dict[int, UnitSums] = {}  # of the open steps that have records
         self._line = 1
 
-    def add(self, lines: list[bytes]) -> None:
-        """Add each line, a whole record, to its step.  Malformed lines are dropped and counted."""
+    def add(self, lines: list[bytes], *, started: bool = True) -> None:
+        """Add each line, a whole record, to its step.  Malformed lines are dropped and counted.
+
+        Before the first step has `started`, records without a time belong to no step.
+        """
         if not lines:
             return
+        self._reader.started = started
         batch = self._lines.batch(Block(b"".join(lines), self._line))
         self._line += len(lines)
         if batch is None:
@@ -135,30 +88,30 @@ class OpenSteps:
 
 
 def by_clock(
-    source: Source, steps: OpenSteps, calendar: Calendar, *, lateness: int, now: Clock
+    source: Source, steps: OpenSteps, calendar: Calendar, *, lateness: int
 ) -> Iterator[Signed]:
-    """The totals of one step after the other, each when its end and the lateness are over."""
+    """The totals of one step after the other, each when its end and the lateness are over.
+
+    Every line that arrived before that moment is parsed before the step closes, however long that
+    takes.  Without a column of times, a line belongs to the step in which it arrived, and a line
+    that arrived before the start to none.
+    """
+    for lines in source.before(calendar.start):
+        steps.add(lines, started=False)
     closed = 0
-    while calendar.steps is None or closed < calendar.steps:
+    while not source.ended and (calendar.steps is None or closed < calendar.steps):
         due = calendar.start + (closed + 1) * calendar.every + lateness
-        wait = due - now()
-        if wait <= 0:
+        for lines in source.before(due):
+            steps.add(lines)
+        if not source.ended:
             closed += 1
             yield steps.close()
-            continue
-        lines = source.take(wait / 1e9)
-        if lines is None:
-            return
-        steps.add(lines)
 
 
 def by_empty_lines(source: Source, steps: OpenSteps, *, most: int | None) -> Iterator[Signed]:
     """The totals of one step after the other, each at its empty line."""
     closed = 0
-    while most is None or closed < most:
-        lines = source.take(None)
-        if lines is None:
-            return
+    for lines in source.before(None):
         for filled, run in groupby(lines, key=_filled):
             if filled:
                 steps.add(list(run))

@@ -104,7 +104,8 @@ class _Rows:
 class Reader:
     """Reads batches for one plan: which step, which key, how much, of whom.
 
-    `closed` is how many steps have closed: a record of theirs comes too late.
+    `closed` is how many steps have closed: a record of theirs comes too late.  Records without a
+    time belong to the step after these, or to none before the first step has `started`.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class Reader:
         self._people = read.People()
         self._rows = 0
         self.closed = 0
+        self.started = True
         self.counts = Counts()
         self.first_fault: str | None = None  # of lines that arrive live
 
@@ -221,7 +223,7 @@ class Reader:
             return np.asarray(rows // self._order.rows)
         if not isinstance(self._order, Calendar) or self._columns.time is None:
             # a record belongs to the step that is open when it arrives
-            return np.full(batch.rows, self.closed, dtype=np.int64)
+            return np.full(batch.rows, self.closed if self.started else -1, dtype=np.int64)
         name = self._columns.time
         found, codes = times(batch, name, unit=self._time_unit, zoned=self._order.zoned)
         faults.add(name, codes)

@@ -29,8 +29,8 @@ MAX_BODY = 8 << 20  # bytes
 RATE = 1000.0  # requests a second, for each token or address
 PATIENCE = 30.0  # seconds for a body to arrive
 
-_SMALL = 1 << 16  # bytes of a small body
-_EACH, _LARGE = 8, 64  # large bodies and answers at a time: of one caller, and of all
+SMALL = 1 << 16  # bytes of a small body
+_EACH, LARGE = 8, 64  # large bodies and answers at a time: of one caller, and of all
 _ALWAYS = ("/health", "/ready")  # whoever watches the service is told, however often others ask
 _CALLERS = 10_000  # whose rates are remembered
 
@@ -159,7 +159,7 @@ class Guard:
     async def body(self, request: Request, caller: Caller) -> AsyncIterator[bytes]:
         """The body, as long as it is used; of those that are not small only a few at a time."""
         length = request.headers.get("content-length", "")
-        large = not length.isdecimal() or len(length) > 15 or int(length) > _SMALL
+        large = not length.isdecimal() or len(length) > 15 or int(length) > SMALL
         with self.room(caller) if large else nullcontext():
             body = await self._read(request)
             if not self.knows(caller):  # revoked while it was sent
@@ -169,7 +169,7 @@ class Guard:
     @contextmanager
     def room(self, caller: Caller) -> Iterator[None]:
         """Room for something large of the caller; refused if they have no more, or nobody has."""
-        if self._large[caller.name] >= _EACH or self._large.total() >= _LARGE:
+        if self._large[caller.name] >= _EACH or self._large.total() >= LARGE:
             raise busy()
         self._large[caller.name] += 1
         try:

@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from hushfade.errors import Failed, Malformed
 from hushfade.serve import (
     batches,
+    guard,
     metrics,
     openapi,
     planner,
@@ -27,10 +28,16 @@ from hushfade.serve.guard import Caller
 from hushfade.serve.large_answers import Held
 from hushfade.serve.registry import Facts
 from hushfade.serve.service import Service, budget, guarantee_of, plan_of, step_times
+from hushfade.store import Batch
+from hushfade.store.live_streams import WINDOW
 from hushfade.store.tokens import SCOPES
 
-_SMALL = 4096  # bytes of a body that are read at once, without a thread
+_SMALL = 4096  # bytes of a body that is parsed at once, without a thread
 _WAITING = 8  # plans that may wait until they are made
+_AHEAD = (
+    f"sequence must count the sender's batches: at most {WINDOW} above its last one, and below "
+    f"{WINDOW} for a new sender"
+)
 
 
 # What is in a request -----------------------------------------------------------------------
@@ -118,8 +125,8 @@ async def _described(service: Service, listed: list[Facts], caller: Caller) -> l
     def count() -> None:
         for stream in told:
             live = service.store.live(stream["name"])
-            private = {"late": live.counts.get("late", 0), "open_records": live.records}
-            stream["not_for_publication"] = private
+            dropped = {name: live.counts.get(name, 0) for name in ("late", "repeated")}
+            stream["not_for_publication"] = {**dropped, "open_records": live.records}
 
     if caller.may("admin"):
         with suppress(Failed):  # a store that has stopped is still read
@@ -138,22 +145,38 @@ async def end_stream(service: Service, request: Request, caller: Caller) -> Resp
 
 
 async def take_records(service: Service, request: Request, caller: Caller) -> Response:
-    """What became of the records, when they are on the disk."""
+    """Whether the records count, when they are on the disk.
+
+    The answer is the same for a batch and for its repetition, which changes nothing.
+    """
     facts = _facts(service, request)
     kind = _kind(request, batches.JSON, batches.LINES)
     asked = _query(request, *(("sender", "sequence", "step") if kind == batches.LINES else ()))
     async with service.guard.body(request, caller) as body:
-        if len(body) <= _SMALL:
-            batch = batches.batch(facts, kind, body, asked)
-        else:
-            read = partial(batches.batch, facts, kind, body, asked)
-            batch = await run_sync(read, limiter=service.reading)
-    if caller.token is not None:
-        batch = replace(batch, sender=caller.sending(batch.sender))
-    told: dict[str, Any] = {"status": await service.accept(batch), "records": batch.records}
-    if told["status"] == "repeated":  # one that has lost count learns where it stands
-        told["last"] = await run_sync(service.last_sequence, batch)
-    return answer(told)
+        interval = service.order.interval(facts.name)  # the last byte is here
+        with interval.batch():
+            batch = await _batch(service, facts, caller, kind, body, asked)
+            await interval.turn()
+            accepting = service.accept(batch)
+    found = await accepting
+    if found == "ahead":
+        raise Refusal(409, "sequence", _AHEAD)
+    # a repeated batch has the answer of the first one: another sender may have used its number
+    status = "late" if found == "late" else "accepted"
+    return answer({"status": status, "records": batch.records})
+
+
+async def _batch(
+    service: Service, facts: Facts, caller: Caller, kind: str, body: bytes, asked: dict[str, str]
+) -> Batch:
+    """The batch of a body, in the name of its caller."""
+    if len(body) <= _SMALL:
+        batch = batches.batch(facts, kind, body, asked)
+    else:
+        limiter = service.reading_small if len(body) <= guard.SMALL else service.reading
+        read = partial(batches.batch, facts, kind, body, asked)
+        batch = await run_sync(read, limiter=limiter)
+    return replace(batch, sender=caller.sending(batch.sender))
 
 
 async def close_step(service: Service, request: Request, caller: Caller) -> Response:

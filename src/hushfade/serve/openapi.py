@@ -31,7 +31,7 @@ _REFUSALS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
     404: ("NotFound", "There is no such thing.", ("not_found",), ()),
     406: ("Kinds", "None of the kinds that Accept lists.", ("not_acceptable",), ()),
     408: ("Timeout", "The body took too long.", ("timeout",), ()),
-    409: ("Refused", "It would break a promise.", ("refused",), ()),
+    409: ("Refused", "It would break a promise.", ("refused", "sequence"), ()),
     413: ("TooLarge", "The body is too large.", ("too_large",), ()),
     415: ("MediaType", "Another kind of body is needed.", ("media_type",), ()),
     422: ("Invalid", "A value breaks its rule.", ("invalid",), ()),

@@ -13,6 +13,7 @@ from hushfade.serve.error_responses import absent
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
+    from hushfade.privacy.guarantee import Guarantee
     from hushfade.store import Published, Store
 
 
@@ -25,11 +26,18 @@ class Facts:
     plan: Plan
     every: int | None = None  # nanoseconds
     start: int | None = None  # nanoseconds since 1970: step t closes at start + t every
+    epoch: int = 0
+    composed: Guarantee | None = None  # of all epochs; None: that of the plan
 
     @cached_property
     def first_stddev(self) -> float:
         """The error's standard deviation at step 1."""
         return self.plan.stddev(1)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of all that the stream has published, over all its epochs."""
+        return self.plan.guarantee if self.composed is None else self.composed
 
     @property
     def scalar(self) -> bool:
@@ -57,7 +65,15 @@ class Registry:
                 if entry.kind == "charge":
                     datasets[entry.content["stream"]] = entry.content["dataset"]
         found = cls(
-            Facts(name, datasets[name], store.live(name).plan, told.get("every"), told.get("start"))
+            Facts(
+                name,
+                datasets[name],
+                store.live(name).plan,
+                told.get("every"),
+                told.get("start"),
+                store.epoch(name),
+                store.guarantee(name),
+            )
             for name, told in settings.items()
         )
         for name in names:
@@ -109,7 +125,7 @@ class Registry:
 
     def described(self, facts: Facts) -> dict[str, Any]:
         """The stream as plain data, all of it public."""
-        release, guarantee = self.newest(facts.name), facts.plan.guarantee
+        release, guarantee = self.newest(facts.name), facts.guarantee
         return {
             "name": facts.name,
             "dataset": facts.dataset,
@@ -117,6 +133,7 @@ class Registry:
             "guarantee": guarantee.sentence(),
             "epsilon": guarantee.epsilon,
             "delta": guarantee.delta,
+            "epoch": facts.epoch,
             "keys": None if facts.plan.keys is None else list(facts.plan.keys),
             "every": None if facts.every is None else duration.shown(facts.every),
             "start": None if facts.start is None else shown(facts.start),

@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from hushfade.errors import Refused
+from hushfade.serve import guard
 from hushfade.serve.error_responses import LOG
 
 if TYPE_CHECKING:
@@ -18,33 +19,54 @@ if TYPE_CHECKING:
 
 TICK = 0.5  # seconds
 MOST = 50  # steps of a stream that a tick closes
+AT_ONCE = 2 * guard.LARGE  # closings
 
 
 class Schedule:
-    """Closes what is due, never two steps of a stream at a time."""
+    """Closes what is due: never two steps of a stream at a time, and no stream waits for another.
+
+    A closing waits until the batches that arrived before it are parsed.  The guard admits half as
+    many large bodies at a time as there may be closings, so other streams always have their turn.
+    """
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._over: set[str] = set()  # beyond their horizon
+        self._closing: set[str] = set()  # streams whose steps are being closed
+        self._turn = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> None:
         """Look at the clock, again and again."""
-        while True:
-            try:
-                await self.tick()
-            except (
-                Exception
-            ) as error:  # a full queue, or a stopped store: the next tick tries again
-                LOG.warning("steps are not closed: %s", type(error).__name__)
-            await asyncio.sleep(TICK)
+        ticks: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                task = asyncio.create_task(self.tick())
+                ticks.add(task)
+                task.add_done_callback(ticks.discard)
+                await asyncio.sleep(TICK)
+        finally:
+            for task in ticks:
+                task.cancel()
+            await asyncio.gather(*ticks, return_exceptions=True)
 
     async def tick(self) -> None:
-        """Close what is due now, stream by stream, at most MOST steps of each."""
-        for facts in self._service.registry.all():
+        """Close what is due now, at most MOST steps of each stream."""
+        streams = self._service.registry.all()
+        due = [x for x in streams if x.name not in self._closing and self._due(x)]
+        await asyncio.gather(*map(self._catch_up, due))
+
+    async def _catch_up(self, facts: Facts) -> None:
+        self._closing.add(facts.name)
+        try:
             for _ in range(MOST):
                 if not self._due(facts):
                     break
-                await self._close(facts.name)
+                async with self._turn:
+                    await self._close(facts.name)
+        except Exception as error:  # a full queue, or a stopped store: the next tick tries again
+            LOG.warning("steps are not closed: %s", type(error).__name__)
+        finally:
+            self._closing.discard(facts.name)
 
     def _due(self, facts: Facts) -> bool:
         registry = self._service.registry

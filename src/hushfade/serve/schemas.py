@@ -105,13 +105,14 @@ _RELEASE: Schema = {
 }
 _STREAM: Schema = {
     "name": PLACE, "dataset": NAME, "decay": TEXT, "guarantee": TEXT, "epsilon": _ABOVE_0,
-    "delta": _ABOVE_0, "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)),
-    "every": or_null(TEXT), "start": or_null(TIME), "step": whole(), "stddev": _ABOVE_0,
-    "closed": or_null(TIME), "ended": {"type": "boolean"},
+    "delta": _ABOVE_0, "epoch": whole(),
+    "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)), "every": or_null(TEXT),
+    "start": or_null(TIME), "step": whole(), "stddev": _ABOVE_0, "closed": or_null(TIME),
+    "ended": {"type": "boolean"},
 }  # fmt: skip
 _PRIVATE: Schema = {
     "not_for_publication": an_object(
-        {"late": whole(), "open_records": whole()},
+        {"late": whole(), "repeated": whole(), "open_records": whole()},
         description="Exact counts of records, for tokens with the scope admin.",
     )
 }
@@ -233,8 +234,14 @@ SCHEMAS: dict[str, Schema] = {
         "maxLength": MAX_BODY,
     },
     "Accepted": an_object(
-        {"status": {"enum": ["accepted", "repeated", "late"]}, "records": whole(0, MOST)},
-        {"last": whole() | {"description": "With 'repeated': the sender's last sequence."}},
+        {
+            "status": {
+                "enum": ["accepted", "late"],
+                "description": "'late': the step had closed; the batch counts if it was accepted "
+                "before.",
+            },
+            "records": whole(0, MOST),
+        },
     ),
     "Release": an_object(_RELEASE),
     "StreamRelease": an_object({"stream": PLACE} | _RELEASE),

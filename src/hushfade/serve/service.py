@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,10 @@ import anyio
 from hushfade import check
 from hushfade.errors import InvalidValue, Malformed, Refused
 from hushfade.planning.plan import Plan
-from hushfade.privacy.guarantee import Guarantee, epsilon_of
+from hushfade.privacy.guarantee import Guarantee
 from hushfade.records import duration
 from hushfade.serve import metrics
+from hushfade.serve.arrival_order import ArrivalOrder
 from hushfade.serve.error_responses import LOG, absent
 from hushfade.serve.guard import Guard
 from hushfade.serve.page_files import Pages
@@ -50,8 +52,11 @@ class Service:
         self.hub = Hub()
         self.pages = Pages()
         self.schedule = Schedule(self)
+        self.order = ArrivalOrder()
         self.reading = anyio.CapacityLimiter(2)  # large bodies that are parsed at a time
+        self.reading_small = anyio.CapacityLimiter(2)  # no small body waits for a large one
         self.planning = anyio.CapacityLimiter(2)  # plans that are made at a time
+        self._closing: Counter[str] = Counter()  # closings of each stream under way
         self._scraped = -1, ""
         self._ticking: asyncio.Task[None] | None = None
 
@@ -101,31 +106,39 @@ class Service:
 
     # Changes --------------------------------------------------------------------------------
 
-    async def accept(self, batch: Batch) -> str:
-        """'accepted', 'repeated' or 'late', when it is on the disk."""
-        # asked here too, so that one at fault does not break up a common commit
+    def accept(self, batch: Batch) -> asyncio.Future[str]:
+        """Queue a batch now; what the store says of it, when that is on the disk."""
+        # The store checks this too.  Checked here, a batch at fault breaks up no common commit.
         if self.registry.ended(batch.stream):
             raise Refused(f"stream {batch.stream!r} has ended")
-        last = self.registry.step(batch.stream)
-        if batch.step is not None and batch.step > last + 1:
-            raise Refused(f"step must not be beyond the open one, {last + 1}")
-        return await self.writer.accept(batch)
-
-    def last_sequence(self, batch: Batch) -> int:
-        """The last sequence of a sender that has sent before; it may wait for the writer."""
-        senders = self.store.live(batch.stream).senders
-        return senders.get(batch.sender, batch.sequence)  # none, if the stream has just ended
+        open_step = self.registry.step(batch.stream) + 1
+        latest = open_step + self._closing[batch.stream]  # closings may be queued before it
+        if batch.step is not None and batch.step > latest:
+            raise Refused(f"step must not be beyond the open one, {open_step}")
+        return self.writer.accept(batch)
 
     async def close_step(self, name: str, step: int) -> Published:
-        """The release of the step; of one that is closed already the same again."""
+        """The release of the step; of one that is closed already the same again.
+
+        Batches that have arrived by now belong to the step, later ones do not.
+        """
+        if 1 <= step <= self.registry.step(name):  # nothing to wait for
+            return await self.writer.change(lambda store: _published(store, name, step))
+        now = self.clock()
 
         def close(store: Store) -> tuple[Published, bool]:
             if 1 <= step < store.live(name).steps:
-                return store.releases(name, after=step - 1, most=1)[0], store.live(name).ended
-            release = store.close_step(name, step, closed=self.clock())
+                return _published(store, name, step), store.live(name).ended
+            release = store.close_step(name, step, closed=now)
             return release, store.live(name).ended  # the last of a horizon ends it
 
-        release, ended = await self.writer.change(close)
+        self._closing[name] += 1
+        try:
+            async with self.order.closing(name):
+                closing = self.writer.change(close)
+            release, ended = await closing
+        finally:
+            self._closing[name] -= 1
         if release.step > self.registry.step(name):
             LOG.info("step %d of stream %r closed", release.step, name)
         self.registry.published(release)
@@ -186,29 +199,25 @@ class Service:
         self.hub.tell_all()
 
 
+def _published(store: Store, name: str, step: int) -> Published:
+    return store.releases(name, after=step - 1, most=1)[0]
+
+
 def budget(account: Account) -> dict[str, Any]:
-    """A dataset's account as plain data, its numbers to nine digits.
+    """A dataset's account as plain data; what was spent is rounded up, what is left down.
 
     The budget adds up by the squares of mu: the epsilon that is left is that of one more stream.
     """
-
-    def epsilon(mu: float) -> float:
-        return _nine(epsilon_of(mu, account.delta)) if mu > 0 else 0.0
-
     return {
         "name": account.name,
-        "epsilon": epsilon(account.mu),
+        "epsilon": account.epsilon,
         "delta": account.delta,
-        "spent_epsilon": epsilon(account.spent),
-        "left_epsilon": epsilon(account.left),
-        "mu": _nine(account.mu),
-        "spent": _nine(account.spent),
-        "left": _nine(account.left),
+        "spent_epsilon": account.spent_epsilon,
+        "left_epsilon": account.left_epsilon,
+        "mu": account.mu,
+        "spent": account.spent,
+        "left": account.left,
     }
-
-
-def _nine(number: float) -> float:
-    return float(f"{number:.9g}")
 
 
 def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:

@@ -22,7 +22,7 @@ from hushfade.store import Batch, Store
 MOST = 1024  # changes that may wait
 WEIGHT = 1 << 22  # numbers that they may hold, all together
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +64,13 @@ class Writer:
             self._turn.notify()
         self._thread.join()
 
-    async def accept(self, batch: Batch) -> str:
-        """'accepted', 'repeated' or 'late', when it is on the disk."""
-        return str(await self._put(batch))
+    def accept(self, batch: Batch) -> asyncio.Future[str]:
+        """Queue a batch now; what the store says of it, when that is on the disk."""
+        return self._put(batch)
 
-    async def change(self, action: Callable[[Store], Found]) -> Found:
-        """What the action returns, done in the writer's thread."""
-        found: Found = await self._put(action)
-        return found
+    def change(self, action: Callable[[Store], Result]) -> asyncio.Future[Result]:
+        """Queue an action now; what it returns, done in the writer's thread."""
+        return self._put(action)
 
     def _put(self, change: Batch | Callable[[Store], Any]) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()

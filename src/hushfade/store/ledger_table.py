@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hushfade.errors import Failed, Refused
 from hushfade.privacy import ledger
-from hushfade.privacy.guarantee import epsilon_of
 from hushfade.privacy.ledger import Account, Entry, Kind
+from hushfade.privacy.rounding import epsilon_up, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
@@ -43,13 +43,11 @@ class Book:
         """Charge a stream to its dataset; Refused if that would overspend, or not add up."""
         account, guarantee = self.accounts()[dataset], plan.guarantee
         if not account.affords(guarantee.mu):
-            whole, left, needed = (
-                epsilon_of(mu, account.delta) if mu > 0 else 0.0
-                for mu in (account.mu, account.left, guarantee.mu)
-            )
+            left, whole = rounded_down(account.left_epsilon), rounded_up(account.epsilon)
+            needed = epsilon_up(guarantee.mu, account.delta)
             raise Refused(
-                f"the budget of dataset {dataset!r} must not be overspent: epsilon = {left:.4g} of "
-                f"{whole:.4g} is left at delta = {account.delta:g}, {needed:.4g} is needed"
+                f"the budget of dataset {dataset!r} must not be overspent: epsilon = {left} of "
+                f"{whole} is left at delta = {rounded_up(account.delta, 3)}, {needed} is needed"
             )
         account.charged(guarantee.mu, guarantee.relation)
         self.enter(
@@ -65,6 +63,11 @@ class Book:
             mu = self.accounts()[name].lacking(account)
             if mu > 0:
                 self.enter("lost", dataset=name, mu=mu, relation=account.relation)
+
+    def published_mu(self, stream: str) -> float:
+        """The mu of all that a stream has published, over all its epochs."""
+        rows = self._database.read(f"{_ROWS} WHERE kind IN ('charge', 'lost') ORDER BY number")
+        return ledger.published_mu((Entry(*row) for row in rows), stream)
 
     def accounts(self) -> Mapping[str, Account]:
         """The budget of each dataset, and what was spent of it."""

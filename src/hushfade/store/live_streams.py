@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 SENDERS = 100_000  # of a stream and token: each is remembered until the stream ends
+WINDOW = 1000  # by which a sender's next sequence may exceed its last one
 
 
 class Live:
@@ -124,9 +125,14 @@ class Live:
             raise Refused(f"steps must stay within the plan's horizon {horizon}")
 
     def accept(self, database: Database, batch: Batch) -> str:
-        """'accepted', 'repeated' or 'late', with the rows that belong to it."""
-        if batch.sequence <= self.senders.get(batch.sender, -1):
-            return "repeated"
+        """'accepted', 'repeated', 'late' or 'ahead', with the rows that belong to it."""
+        last = self.senders.get(batch.sender, -1)
+        late = batch.step is not None and batch.step <= self.steps
+        if batch.sequence > last + WINDOW:
+            return "ahead"
+        if batch.sequence <= last:
+            self.count(database, "repeated", batch.records)
+            return "late" if late else "repeated"
         database.write(
             "INSERT INTO senders (stream, sender, sequence) VALUES (?, ?, ?)"
             " ON CONFLICT (stream, sender) DO UPDATE SET sequence = excluded.sequence",
@@ -134,7 +140,7 @@ class Live:
         )  # fmt: skip
         self._owners[_owner(batch.sender)] += batch.sender not in self.senders
         self.senders[batch.sender] = batch.sequence
-        if batch.step is not None and batch.step <= self.steps:
+        if late:
             self.count(database, "late", batch.records)
             return "late"
         self._batches += 1
@@ -146,7 +152,7 @@ class Live:
         return "accepted"
 
     def count(self, database: Database, name: str, number: int) -> None:
-        """So many records more were late or refused."""
+        """Add records that were late or repeated."""
         self.counts[name] = self.counts.get(name, 0) + number
         database.write(
             "INSERT INTO counts (stream, name, number) VALUES (?, ?, ?)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -13,7 +13,9 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.errors import Failed, Refused
+from hushfade.planning.plan import Plan
 from hushfade.privacy import ledger
+from hushfade.privacy.guarantee import Guarantee, epsilon_of
 from hushfade.privacy.ledger import Account, Entry
 from hushfade.store import schema
 from hushfade.store.database import Database
@@ -76,6 +78,23 @@ class Reader:
         with self._turn:
             rows = self._database.read("SELECT name FROM streams ORDER BY stream")
             return [name for (name,) in rows]
+
+    def epoch(self, name: str) -> int:
+        """How often the stream was opened as a new epoch."""
+        with self._turn:
+            rows = self._database.read("SELECT epoch FROM streams WHERE name = ?", name)
+        return int(rows[0][0])
+
+    def guarantee(self, name: str) -> Guarantee:
+        """The guarantee of all that a stream has published: after a new epoch, all composed."""
+        with self._turn:
+            ((text,),) = self._database.read("SELECT plan FROM streams WHERE name = ?", name)
+            planned = Plan.from_json(text).guarantee
+            if not self.epoch(name):
+                return planned
+            mu = self._book.published_mu(name)
+        epsilon = epsilon_of(mu, planned.delta)
+        return replace(planned, epsilon=epsilon, declared_mu=mu, declared_rho=None)
 
     def releases(self, name: str, *, after: int = 0, most: int | None = None) -> list[Published]:
         """The releases after a step, in order."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Batch:
-    """Records of one stream, on the grid and summed by lane; a sender's sequence only rises."""
+    """Records of one stream, on the grid and summed by lane.  A sender counts its batches."""
 
     stream: str
     sender: str
@@ -133,11 +133,17 @@ class Store(Reader):
     # Records and steps ----------------------------------------------------------------------
 
     def accept(self, batches: Sequence[Batch]) -> list[str]:
-        """For each batch 'accepted', 'repeated' or 'late', all in one transaction.
+        """For each batch 'accepted', 'repeated', 'late' or 'ahead', all in one transaction.
 
-        A batch whose sequence is not above its sender's last one was accepted before: it changes
-        nothing.  A batch for a step that is closed is late, is counted, and changes nothing else.
-        One that is refused leaves the others out too: the caller sends them again, apart.
+        accepted  its records are in the sums of the open step
+        repeated  its sequence is not above its sender's last one: it was accepted before
+        late      the step that it is for has closed; it counts if it was accepted before
+        ahead     its sequence exceeds its sender's last one by more than the window (a new sender's
+                  last one is -1), and nothing is changed: one odd number must not make all later
+                  batches of its sender look repeated
+
+        The store counts late and repeated records.  If one batch is refused, none is accepted: the
+        caller sends them again, one by one.
         """
         with self._turn:
             for stream in {batch.stream for batch in batches}:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,24 +38,37 @@ class Token:
 
 def add(store: Store, name: str, scopes: Iterable[str]) -> str:
     """A new token of that name, to be shown once: only its digest is kept."""
-    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
-        raise InvalidValue("name must be 1 to 200 printable characters")
-    if "/" in name or name in (".", ".."):
-        raise InvalidValue(
-            "name must be without '/', and not '.' or '..': it is part of an address"
-        )
+    text = new_text()
+    add_all(store, {name: text}, scopes)
+    return text
+
+
+def new_text() -> str:
+    """The text of a new token: 256 random bits."""
+    return _PREFIX + secrets.token_urlsafe(32)
+
+
+def add_all(store: Store, texts: Mapping[str, str], scopes: Iterable[str]) -> None:
+    """Add the token of each name with the same scopes: all of them, or none."""
+    for name in texts:
+        if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
+            raise InvalidValue("name must be 1 to 200 printable characters")
+        if "/" in name or name in (".", ".."):
+            raise InvalidValue(
+                "name must be without '/', and not '.' or '..': it is part of an address"
+            )
     wanted = set(scopes)
     if not wanted or not wanted <= set(SCOPES):
         raise InvalidValue(f"scope must be {', '.join(SCOPES[:-1])} or {SCOPES[-1]}")
-    text = _PREFIX + secrets.token_urlsafe(32)
-    listed = " ".join(scope for scope in SCOPES if scope in wanted)
+    allowed = " ".join(scope for scope in SCOPES if scope in wanted)
     with store._changing():
-        if store._database.read("SELECT 1 FROM tokens WHERE name = ?", name):
-            raise Refused(f"a token of the name {name!r} exists: revoke it first")
-        store._database.write(
-            "INSERT INTO tokens (name, scopes, digest) VALUES (?, ?, ?)", name, listed, digest(text)
-        )
-    return text
+        for name, text in texts.items():
+            if store._database.read("SELECT 1 FROM tokens WHERE name = ?", name):
+                raise Refused(f"a token of the name {name!r} exists: revoke it first")
+            store._database.write(
+                "INSERT INTO tokens (name, scopes, digest) VALUES (?, ?, ?)",
+                name, allowed, digest(text),
+            )  # fmt: skip
 
 
 def revoke(store: Store, name: str) -> None:

@@ -21,7 +21,7 @@ def test_a_plan_is_shown_in_words(browser: Browser, service: Service) -> None:
     with browser.page(service.address + "#planner") as page:
         page.until(SHOWN)
         assert questions(service) == [ASKED]
-        assert page.text(".shown") == "A true 100 will show as 85 to 115"  # 1.96 · 7.68 = 15.05
+        assert page.text(".shown") == "A true 100 will show as 84 to 116"  # 1.96 · 7.68 = 15.05
         assert page.text("#answer .guarantee").startswith("Adding or removing any one record")
         assert "99.85 %" in page.text(".optimum")
         bars = page.value("[...document.querySelectorAll('.bars li')].map((b) => b.textContent)")

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.privacy.guarantee import epsilon_of
+from hushfade.privacy.rounding import rounded_down, rounded_up
 from tests.serve.page.browser import Browser, Page
 from tests.serve.page.served import Served
 
@@ -69,12 +70,13 @@ def wait_for_step(page: Page, stream: str, step: int) -> None:
 
 
 def with_band(value: float, stddev: float) -> str:
-    """A value and its 95 % band as the page is to write them: two digits of the band."""
+    """A value and its 95 % band as the page is to write them: two digits of the band, upwards."""
     band = NormalDist().inv_cdf(0.975) * stddev
     places = max(0, 1 - math.floor(math.log10(band)))
     # releases are on a grid: halves happen, and a browser rounds them away from zero
     unit = Decimal(1).scaleb(-places)
-    rounded = (Decimal(x).quantize(unit, ROUND_HALF_UP) for x in (value, band))
+    ways = ((value, ROUND_HALF_UP), (band, ROUND_CEILING))
+    rounded = (Decimal(x).quantize(unit, way) for x, way in ways)
     return " ± ".join(f"{x:,.{places}f}".replace("-", "\u2212") for x in rounded)
 
 
@@ -142,11 +144,11 @@ def test_the_budget_shows_what_the_streams_have_spent(browser: Browser, guarded:
         enter(page, guarded.tokens["read"])
         words = page.text(".budget-words")
         assert words == (
-            f"epsilon {spent:.3g} of 2 spent · epsilon {left:.3g} left for one more stream · "
-            "delta 1e-6"
+            f"epsilon {rounded_up(spent, 3)} of 2 spent · epsilon {rounded_down(left, 3)} left for "
+            "one more stream · delta 1e-6"
         )
         meter = "document.querySelector('[role=meter]').ariaValueNow"
-        assert page.value(meter) == str(round(100 * spent / 2))
+        assert page.value(meter) == str(math.ceil(100 * spent / 2))
         assert_quiet(page, guarded)
 
 
@@ -161,7 +163,9 @@ def test_late_records_are_told_to_a_keeper_and_never_to_a_reader(
     with browser.page(guarded.address) as page:
         enter(page, guarded.tokens["admin"])
         wait_for_step(page, "doses", last)
-        assert page.text(secret) == "Not for publication: 2 late records, 3 in the open step."
+        assert page.text(secret) == (
+            "Not for publication: 2 late records, 0 repeated records, 3 in the open step."
+        )
         assert_quiet(page, guarded)
     with browser.page(guarded.address) as page:
         enter(page, guarded.tokens["read"])
@@ -276,9 +280,9 @@ def test_a_plan_is_told_and_what_is_copied_makes_the_same_plan(
         page.until(READY)
         margin = NormalDist().inv_cdf(0.975) * stddev
         places = max(0, 1 - math.floor(math.log10(margin)))
-        low, high = (
-            f"{x:,.{places}f}".replace("-", "\u2212") for x in (100 - margin, 100 + margin)
-        )
+        scale = 10**places
+        ends = math.floor(scale * (100 - margin)) / scale, math.ceil(scale * (100 + margin)) / scale
+        low, high = (f"{x:,.{places}f}".replace("-", "\u2212") for x in ends)
         assert page.text("#answer .shown") == f"A true 100 will show as {low} to {high}"
         assert page.text("#answer .guarantee") == wanted.guarantee.sentence()
         assert page.text("#answer .optimum") == wanted.certificate(last).sentence()

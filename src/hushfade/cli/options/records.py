@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from hushfade.cli import console
+from hushfade.cli.options.name_lists import distinct, names_in
 from hushfade.cli.options.parameters import OptionGroup, number, option, option_group
 from hushfade.errors import InvalidValue
 
@@ -79,33 +79,7 @@ class RecordOptions(BoundsOptions):
         if self.keys is not None and self.keys_file is not None:
             raise InvalidValue("--keys and --keys-file exclude each other")
         if self.keys is not None:
-            return _distinct(self.keys.split(","), "--keys", "place")
+            return distinct(self.keys.split(","), "--keys", "place")
         if self.keys_file is None:
             return None
-        with console.reading(self.keys_file):
-            try:
-                text = self.keys_file.read_bytes().decode("utf-8-sig")
-            except UnicodeDecodeError:
-                raise InvalidValue("the file must be UTF-8") from None
-            # only line feeds end a line: splitlines would also cut at characters that keys may have
-            lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-            return _distinct(lines, "keys", "line")
-
-
-def _distinct(names: list[str], what: str, place: str) -> tuple[str, ...]:
-    first: dict[str, int] = {}
-    for at, name in enumerate(names, 1):
-        if not name.strip():
-            raise InvalidValue("must not be empty", argument=what, got=f"nothing at {place} {at}")
-        if name != name.strip():
-            raise InvalidValue(
-                "must have no space around them", argument=what, got=f"one at {place} {at}"
-            )
-        if name in first:
-            raise InvalidValue(
-                "must differ from each other",
-                argument=what,
-                got=f"the key of {place} {first[name]} again at {place} {at}",
-            )
-        first[name] = at
-    return tuple(names)
+        return names_in(self.keys_file, "keys")

@@ -82,12 +82,16 @@ class RunTimeOptions(TimeOptions):
         bool,
         flag(
             "Read lines from the standard input as they arrive, and release when a step closes: "
-            "at the end of the time --every, or at an empty line if --every is not given."
+            "at the end of the time --every, or at an empty line if --every is not given. Without "
+            "--time, a line belongs to the step in which it arrives."
         ),
     ] = False
     lateness: Annotated[
         str | None,
-        option("With --live: how long a step waits for late records after its end.", "DURATION"),
+        option(
+            "With --live and --time: how long after its end a step accepts the lines that arrive.",
+            "DURATION",
+        ),
     ] = None
 
 

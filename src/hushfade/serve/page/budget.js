@@ -1,7 +1,7 @@
 // A dataset's budget as a bar and in words.
 
 import { element } from "./dom.js";
-import { number, plain } from "./format.js";
+import { down, plain, up } from "./format.js";
 
 const ADDED = "Budgets add up by the squares of mu: what is left is more than the difference.";
 
@@ -12,12 +12,12 @@ export function used(account) {
 
 /** The bar and its words. */
 export function budget(account) {
-  const share = Math.round(100 * used(account));
-  const text = `epsilon ${number(account.spent_epsilon, 3)} of ${plain(account.epsilon)} spent`;
+  const share = Math.ceil(Number((100 * used(account)).toPrecision(12)));
+  const text = `epsilon ${up(account.spent_epsilon, 3)} of ${plain(account.epsilon)} spent`;
   const fill = element("span", { class: "fill" });
   fill.style.width = `${share}%`;
   const left = account.left_epsilon > 0
-    ? `epsilon ${number(account.left_epsilon, 3)} left for one more stream` : "none left";
+    ? `epsilon ${down(account.left_epsilon, 3)} left for one more stream` : "none left";
   return element(
     "div", { class: "budget" },
     element("p", { class: "budget-words" },
@@ -26,7 +26,7 @@ export function budget(account) {
       class: share >= 90 ? "bar nearly" : "bar", role: "meter",
       "aria-label": `Budget of dataset ${account.name}`, "aria-valuemin": 0, "aria-valuemax": 100,
       "aria-valuenow": share, "aria-valuetext": `${share} % spent: ${text}`,
-      title: `mu ${number(account.spent, 3)} of ${number(account.mu, 3)} spent. ${ADDED}`,
+      title: `mu ${up(account.spent, 3)} of ${up(account.mu, 3)} spent. ${ADDED}`,
     }, fill),
     element("p", { class: "share", "aria-hidden": "true" }, `${share} % spent`),
   );

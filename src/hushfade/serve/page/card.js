@@ -70,7 +70,7 @@ export class Card {
     this.secret.hidden = !secret;
     if (secret) {
       this.secret.replaceChildren(element("strong", {}, "Not for publication: "),
-        `${counted(secret.late, "late record")}, `
+        `${counted(secret.late, "late record")}, ${counted(secret.repeated, "repeated record")}, `
         + `${number(secret.open_records, 9)} in the open step.`);
     }
     this.toggle.hidden = !this.series.last;

@@ -1,5 +1,7 @@
 // Numbers and decays in words.
 
+import { roundedUp, upTo } from "./rounding.js";
+
 const MINUS = "\u2212";
 
 /** The width of a 95 % band on each side, in standard deviations: the normal 0.975 quantile. */
@@ -15,6 +17,16 @@ export function number(x, digits = 4) {
   }
   const places = size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
   return fixed(x, Math.min(places, 12), true);
+}
+
+/** The same, rounded up: for epsilon, delta, mu and errors. */
+export function up(x, digits = 4) {
+  return number(roundedUp(x, digits), digits);
+}
+
+/** The same, rounded down: for what is left of a budget. */
+export function down(x, digits = 4) {
+  return number(-roundedUp(-x, digits), digits);
 }
 
 /** A number with so many places after the point; `short` leaves out zeros at the end. */
@@ -34,7 +46,7 @@ export function placesOf(band) {
 export function withBand(value, stddev) {
   const band = BAND * stddev;
   const places = placesOf(band);
-  return { value: fixed(value, places), band: fixed(band, places) };
+  return { value: fixed(value, places), band: fixed(upTo(band, places), places) };
 }
 
 /** "102 ± 15" */
@@ -43,9 +55,10 @@ export function released(value, stddev) {
   return `${text.value} ± ${text.band}`;
 }
 
-/** Epsilon and delta as people write them: 1, 0.5, 1e-6. */
+/** Epsilon and delta as people write them, rounded up: 1, 0.5, 1e-6. */
 export function plain(x) {
-  return x !== 0 && Math.abs(x) < 1e-3 ? x.toExponential().replace("+", "") : number(x, 4);
+  if (x === 0 || Math.abs(x) >= 1e-3) return up(x, 4);
+  return roundedUp(x, 3).toExponential().replace("+", "");
 }
 
 /** When a step was closed, in the reader's own time zone. */

@@ -4,6 +4,7 @@ import { chart } from "./chart.js";
 import { copyable } from "./copy.js";
 import { element } from "./dom.js";
 import { fixed, number, placesOf } from "./format.js";
+import { upTo } from "./rounding.js";
 
 const LONGEST = 4; // times: longer bars are cut, and say so
 
@@ -39,7 +40,8 @@ export function shownText(shown) {
   const places = placesOf((shown.high - shown.low) / 2);
   return {
     before: `A true ${number(shown.true)} will show as `,
-    numbers: `${fixed(shown.low, places)} to ${fixed(shown.high, places)}`,
+    numbers: `${fixed(-upTo(-shown.low, places), places)} to `
+      + `${fixed(upTo(shown.high, places), places)}`,
   };
 }
 

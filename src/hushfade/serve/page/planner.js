@@ -3,6 +3,7 @@
 import { answer, Refusal } from "./api.js";
 import { refused, show } from "./connection.js";
 import { alarm, byId, element, say } from "./dom.js";
+import { number } from "./format.js";
 import { planned } from "./planned.js";
 import { question } from "./question.js";
 
@@ -45,7 +46,7 @@ export async function plan() {
     view ??= planned(place);
     view(found);
     place.classList.remove("old");
-    say(byId("planner-status"), `${found.guarantee} Error ${found.stddev.toPrecision(3)}.`);
+    say(byId("planner-status"), `${found.guarantee} Error ${number(found.stddev, 3)}.`);
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof Refusal)) throw error;

@@ -1,0 +1,48 @@
+"""Names that differ, from an option or from a file with one name per line.
+
+Errors state the place of a name, never the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hushfade.cli import console
+from hushfade.errors import InvalidValue
+
+
+def names_in(path: Path, what: str) -> tuple[str, ...]:
+    """The names in a UTF-8 file with one name per line; errors call them `what`."""
+    with console.reading(path):
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InvalidValue("the file must be UTF-8") from None
+        # only line feeds end a line: splitlines would also cut at characters that names may have
+        lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+        return distinct(lines, what, "line")
+
+
+def distinct(names: Sequence[str], what: str, place: str) -> tuple[str, ...]:
+    """The names, if none is empty, has space around it or occurs twice.
+
+    >>> distinct(["at", "ch"], "keys", "line")
+    ('at', 'ch')
+    """
+    first: dict[str, int] = {}
+    for at, name in enumerate(names, 1):
+        if not name.strip():
+            raise InvalidValue("must not be empty", argument=what, got=f"nothing at {place} {at}")
+        if name != name.strip():
+            raise InvalidValue(
+                "must have no space around them", argument=what, got=f"one at {place} {at}"
+            )
+        if name in first:
+            raise InvalidValue(
+                "must differ from each other",
+                argument=what,
+                got=f"the one of {place} {first[name]} again at {place} {at}",
+            )
+        first[name] = at
+    return tuple(names)
