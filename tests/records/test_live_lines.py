@@ -130,6 +130,16 @@ def test_a_malformed_line_is_dropped_counted_and_named():
     assert reader.first_fault == "input, line 5, column 'v': must be a number"
 
 
+def test_a_byte_order_mark_in_a_line_is_malformed_wherever_it_comes():
+    """In a file a mark at the start belongs to the file."""
+    marked, good = '\ufeff{"v": 1}\n'.encode(), b'{"v": 1}\n'
+    for lines in ([marked, good], [good, marked]):
+        reader, steps = opened(Columns(value="v"), Arrival(), "jsonl")
+        steps.add(lines)
+        assert steps.close().tolist() == [1]
+        assert reader.counts.rejected == 1
+
+
 def test_a_line_that_is_too_long_is_dropped_and_counted(monkeypatch):
     monkeypatch.setattr(live_lines, "LONGEST", 20)
     for form, first, line in (("csv", [b"v,w\n"], "1,{}\n"), ("jsonl", [], '{{"v":1,"w":"{}"}}\n')):
