@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 import hushfade as hf
 import hushfade.frames
 from hushfade.errors import DroppedRecords, InvalidType, InvalidValue, Malformed
+from hushfade.frames import events
 from tests.cli.command import invoke
 from tests.loops import for_each
 
@@ -317,6 +318,20 @@ def test_a_person_is_the_same_as_text_and_as_number_and_is_never_blank():
         bad = frame.assign(u=pd.Series(["a", "b", nobody, "c"]))
         with pytest.raises(Malformed, match="row 3, column 'u': is empty: whose record is it"):
             totals_of(bad, **said)
+
+
+def test_long_frames_are_read_in_pieces_and_rows_keep_their_numbers(monkeypatch):
+    said = noisy(value="v", low=0, high=9, user="u", participations=2)
+    for frame in frames():
+        expected = frame.hushfade.release_events(**said)["value"]
+        with monkeypatch.context() as patched:
+            patched.setattr(events, "_ROWS", 1)
+            assert list(frame.hushfade.release_events(**said)["value"]) == list(expected)
+    bad = pd.DataFrame(EVENTS).assign(u=["a", "b", "c", " "]).set_axis([3, 2, 1, 0])
+    for rows in (1, 2, 4):
+        monkeypatch.setattr(events, "_ROWS", rows)
+        with pytest.raises(Malformed, match="frame, row 4, column 'u'"):
+            bad.hushfade.release_events(**said)
 
 
 def test_dropped_records_are_reported():

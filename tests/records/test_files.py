@@ -100,6 +100,9 @@ def test_a_byte_order_mark_and_windows_lines_are_read(tmp_path):
     path.write_bytes("\ufeffk,v\r\na,1\r\n\r\nb,2\r\n".encode())
     assert read(path) == [["1", "2"], ["a", "b"]]
     assert next(iter(batches(path, ROLES))).place(1) == "f.csv, line 4"
+    lines = tmp_path / "f.jsonl"
+    lines.write_bytes('\ufeff{"k": "a", "v": 1}\r\n{"k": "b", "v": 2}\r\n'.encode())
+    assert read(lines) == [["1", "2"], ["a", "b"]]
 
 
 def test_a_header_may_have_odd_names_and_line_breaks(tmp_path):

@@ -3,7 +3,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import InvalidValue, Malformed
-from hushfade.records import Arrival, Calendar, Columns, Reader, step_totals
+from hushfade.records import Arrival, Calendar, Columns, Reader, live_lines, step_totals
 from hushfade.records.files import line_reader
 from hushfade.records.live_lines import (
     OpenSteps,
@@ -128,6 +128,32 @@ def test_a_malformed_line_is_dropped_counted_and_named():
     assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [1, 2]
     assert reader.counts == step_totals.Counts(records=5, rejected=2)
     assert reader.first_fault == "input, line 5, column 'v': must be a number"
+
+
+def test_a_byte_order_mark_in_a_line_is_malformed_wherever_it_comes():
+    """In a file a mark at the start belongs to the file."""
+    marked, good = '\ufeff{"v": 1}\n'.encode(), b'{"v": 1}\n'
+    for lines in ([marked, good], [good, marked]):
+        reader, steps = opened(Columns(value="v"), Arrival(), "jsonl")
+        steps.add(lines)
+        assert steps.close().tolist() == [1]
+        assert reader.counts.rejected == 1
+
+
+def test_a_line_that_is_too_long_is_dropped_and_counted(monkeypatch):
+    monkeypatch.setattr(live_lines, "LONGEST", 20)
+    for form, first, line in (("csv", [b"v,w\n"], "1,{}\n"), ("jsonl", [], '{{"v":1,"w":"{}"}}\n')):
+        reader, steps = opened(Columns(value="v"), Arrival(), form)
+        good, long = line.format("").encode(), line.format("x" * 20).encode()
+        steps.add([*first, good, long, long, good])
+        steps.add([b"x\n"])
+        assert steps.close().tolist() == [2]
+        assert reader.counts == step_totals.Counts(records=5, rejected=3)
+        place = f"standard input, line {len(first) + 2}"
+        assert reader.first_fault == f"{place}: must have at most 20 bytes"
+    _, steps = opened(Columns(value="v"), Arrival())
+    with pytest.raises(Malformed, match="line 1: must have at most 20 bytes"):
+        steps.add([b"v," + b"w" * 20 + b"\n", b"1,\n"])
 
 
 def test_a_header_without_the_column_ends_the_stream():

@@ -165,7 +165,9 @@ def test_a_table_on_spark_and_the_same_totals_here_are_one_job(spark, noise):
     asked(spark.createDataFrame(events()), noise)
     x = totals(events())
     source = for_totals(noise, PLAN.digest, x)
-    np.testing.assert_array_equal(PLAN.start(source).run_units(x), on_one_machine(events(), keyed()))
+    np.testing.assert_array_equal(
+        PLAN.start(source).run_units(x), on_one_machine(events(), keyed())
+    )
     assert len(recorded(noise)) == 1
     x[3, 2] += 1
     with pytest.raises(Refused, match="has served other records or options"):

@@ -44,8 +44,9 @@ def json_row(random: Random, setting: Setting, end: bytes, bad: float) -> tuple[
     if random.random() < bad:
         broken = True
         split = b"{" + end + line[1:]  # over two lines
-        line = random.choice((line + line, split, line + line + end + split, line[:-1], line + b",",
-                              b"[" + line + b"]", line[:-1] + b",}", b"x"))  # fmt: skip
+        wrong = [line + line, split, line + line + end + split, line[:-1], line + b","]
+        wrong += [b"[" + line + b"]", line[:-1] + b",}", b"\xef\xbb\xbf" + line]
+        line = random.choice(wrong)
     before = end * random.choice((0, 0, 0, 1)) + b" " * random.choice((0, 0, 2))
     return before + line + end, meaning_of(setting, means, broken=broken)
 

@@ -150,6 +150,17 @@ def _marks_are_dropped(right: Any) -> Any:
     return scan
 
 
+def _first_line_may_have_a_mark(right: Any) -> Any:
+    """A byte order mark is dropped if the record comes first, and malformed elsewhere."""
+
+    def batch(self: Any, block: Any) -> Any:
+        if block.line == 1:
+            block = replace(block, data=block.data.removeprefix(b"\xef\xbb\xbf"))
+        return right(self, block)
+
+    return batch
+
+
 def _one_spoils_all(right: Any) -> Any:
     """A malformed live line takes along all that came with it."""
 
@@ -297,6 +308,8 @@ BUGS = (
     SeededBug("a malformed live line takes others along", "live lines, jsonl",
               step_totals.Reader, "read_live", _one_spoils_all),
     SeededBug("a missing zone is guessed", "CSV", step_totals, "times", _zones_are_ignored),
+    SeededBug("a byte order mark is dropped from the first live line", "live lines, jsonl",
+              json_lines.JsonLines, "batch", _first_line_may_have_a_mark),
     SeededBug("stray quotes are text", "CSV", csv_scan, "scan", _quotes_are_lenient),
     SeededBug("short records are filled up", "TSV", csv_scan, "scan", _short_records_are_filled),
     SeededBug("a repeated field has its last value", "JSON lines", json_scan, "scan",

@@ -8,7 +8,7 @@ first and the last record would show.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from typing import Any, cast
@@ -28,6 +28,7 @@ from hushfade.records.files import check_names, place_of_row
 from hushfade.releases.files import Meaning
 from hushfade.releases.rows import released
 
+_ROWS = 1 << 17  # read at a time
 _RANGE = (
     "start, and end or steps, must be given: if they came from the data, the first and the last "
     "record would show in what is released"
@@ -98,7 +99,7 @@ def released_events(
     reader = Reader(made, columns, hours, time_unit=own["time_unit"], skip_empty=skip_empty)
     confidence = 0.95 if own["confidence"] is None else own["confidence"]
     meaning = Meaning(made.keys, hours.zoned, confidence)
-    totals = tally([_batch(frame, to_arrow, columns, own["time_unit"])], reader).totals
+    totals = tally(_batches(frame, to_arrow, columns, own["time_unit"]), reader).totals
     if reader.counts.dropped:
         # from here through the accessor's method to its caller
         warnings.warn(
@@ -119,21 +120,25 @@ def _check_declared(own: dict[str, Any], given: dict[str, Any]) -> None:
         )
 
 
-def _batch(
+def _batches(
     frame: Iterable[tuple[object, Any]], to_arrow: ToArrow, columns: Columns, unit: str | None
-) -> Batch:
-    """The columns that are asked for, each read by its own type."""
+) -> Iterator[Batch]:
+    """The columns that are asked for, each read by its own type, some rows at a time."""
     named = [(str(label), series) for label, series in frame]
     check_names([name for name, _ in named], "frame", columns)
     by_name = {name: series for name, series in named if name in columns.roles().values()}
-    found: dict[str, Values] = {}
-    faults: list[tuple[str | None, Codes]] = []
-    for role, name in columns.roles().items():
-        found[role], codes = _arrow(by_name[name], to_arrow, role, name, unit)
-        if codes is not None:
-            faults.append((name, codes))
-    rows = len(next(iter(found.values())))
-    return Batch(found, rows, place_of_row("frame"), tuple(faults))
+    rows = len(next(iter(by_name.values())))
+    for start in range(0, max(rows, 1), _ROWS):
+        found: dict[str, Values] = {}
+        faults: list[tuple[str | None, Codes]] = []
+        for role, name in columns.roles().items():
+            series = by_name[name]
+            piece = getattr(series, "iloc", series)[start : start + _ROWS]
+            found[role], codes = _arrow(piece, to_arrow, role, name, unit)
+            if codes is not None:
+                faults.append((name, codes))
+        count = min(_ROWS, rows - start)
+        yield Batch(found, count, place_of_row("frame", start + 1), tuple(faults))
 
 
 def _arrow(

@@ -13,6 +13,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from hushfade.errors import InvalidValue
 from hushfade.records.arrow import Values
 from hushfade.records.faults import (
     FLOAT_NANOSECONDS,
@@ -49,11 +50,13 @@ def text_column(objects: Iterable[object], role: str, unit: str | None) -> tuple
         kinds.append(kind)
         texts.append(text)
     found: Codes = np.array(kinds, dtype=np.uint8)
-    offsets = np.cumsum([0, *map(len, texts)], dtype=np.int32)
+    offsets = np.cumsum([0, *map(len, texts)])
+    if not offsets[-1] < 2**31:
+        raise InvalidValue("texts of a column must be shorter than 2^31 bytes together")
     faults = _FAULTS[role]
     if role == "time" and unit is not None:
         faults = _NANOSECONDS if unit == "ns" else _NUMBERS
-    column = column_of(read_only(b"".join(texts)), offsets, found != NULL)
+    column = column_of(read_only(b"".join(texts)), offsets.astype(np.int32), found != NULL)
     return column, faults[found]
 
 

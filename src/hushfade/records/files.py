@@ -85,7 +85,7 @@ def line_reader(
     """What reads the lines of a format; `live`: every line is a whole record."""
     comma = delimiter_of(form, delimiter)
     if comma is None:
-        return JsonLines(name, columns)
+        return JsonLines(name, columns, live=live)
     return CsvLines(name, columns, comma, live=live)
 
 

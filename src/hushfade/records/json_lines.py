@@ -28,17 +28,21 @@ _FAULTS = {
 
 
 class JsonLines:
-    """Reads blocks of one file of JSON lines.  Empty lines are skipped."""
+    """Reads blocks of one file of JSON lines.  Empty lines are skipped.
 
-    def __init__(self, name: str, columns: Columns) -> None:
-        self._name, self._columns = name, columns
+    A byte order mark at the start belongs to the file.  `live`: there is no file, and a mark would
+    belong to a record, which must not be read otherwise because it comes first.
+    """
+
+    def __init__(self, name: str, columns: Columns, *, live: bool = False) -> None:
+        self._name, self._columns, self._mark = name, columns, b"" if live else _MARK
         self._fields = sorted(set(columns.roles().values()))
         self._unseen = set(self._fields)
         self._begun = False
 
     def batch(self, block: Block) -> Batch | None:
         """The block's records; None where there are none."""
-        data = block.data if self._begun else block.data.removeprefix(_MARK)
+        data = block.data if self._begun else block.data.removeprefix(self._mark)
         self._begun = True
         found = json_scan.scan(data, self._fields)
         if not len(found.codes):

@@ -18,12 +18,13 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Signed
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidValue, Malformed
 from hushfade.private.unit_sums import UnitSums
 from hushfade.records.calendar import Calendar
 from hushfade.records.csv_lines import CsvLines
 from hushfade.records.files import LineReader
 from hushfade.records.line_blocks import Block
+from hushfade.records.stamped_lines import LONGEST
 from hushfade.records.step_totals import Reader
 
 Clock = Callable[[], int]
@@ -55,9 +56,22 @@ class OpenSteps:
 
         Before the first step has `started`, records without a time belong to no step.
         """
-        if not lines:
-            return
         self._reader.started = started
+        for long, run in groupby(lines, key=_too_long):
+            if long:
+                self._drop(list(run))
+            else:
+                self._add(list(run))
+
+    def _drop(self, lines: list[bytes]) -> None:
+        """Count lines that are too long to be read."""
+        words = f"standard input, line {self._line}: must have at most {LONGEST} bytes"
+        if isinstance(self._lines, CsvLines) and not self._lines.width:
+            raise Malformed(words)  # the header
+        self._reader.reject(len(lines), words)
+        self._line += len(lines)
+
+    def _add(self, lines: list[bytes]) -> None:
         batch = self._lines.batch(Block(b"".join(lines), self._line))
         self._line += len(lines)
         if batch is None:
@@ -136,6 +150,10 @@ def check_start(calendar: Calendar, now: Clock) -> None:
         raise InvalidValue(
             "must not be more than a step ago when lines are read live", argument="start"
         )
+
+
+def _too_long(line: bytes) -> bool:
+    return len(line) > LONGEST
 
 
 def _filled(line: bytes) -> bool:

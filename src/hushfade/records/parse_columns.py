@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,9 @@ class People:
         known, people = self._known, np.full(len(found.known) + 1, -1, dtype=np.int64)
         named = np.zeros(len(people), dtype=np.bool_)
         named[found.places] = True
-        for place in np.flatnonzero(named[:-1]).tolist():
-            people[place] = known.setdefault(found.known[place], len(known))
+        named[-1] = False  # of rows at fault
+        names = compress(found.known, named.tolist())
+        people[named] = [known.setdefault(person, len(known)) for person in names]
         return people[found.places]
 
 

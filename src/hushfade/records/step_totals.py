@@ -165,13 +165,16 @@ class Reader:
         """The same; malformed rows are left out and counted, and change nothing for the others."""
         rows, faults = self._rows_of(batch)
         if faults:
-            if self.first_fault is None:
-                self.first_fault = faults.first(batch.place)
             good = faults.codes == 0
-            self.counts.records += int(np.sum(~good))
-            self.counts.rejected += int(np.sum(~good))
+            self.reject(int(np.sum(~good)), faults.first(batch.place))
             rows = rows[good]
         return self._counted(rows)
+
+    def reject(self, records: int, fault: str) -> None:
+        """Count malformed records; `fault` is the first of them in words."""
+        self.first_fault = self.first_fault or fault
+        self.counts.records += records
+        self.counts.rejected += records
 
     def _rows_of(self, batch: Batch) -> tuple[_Rows, Faults]:
         """The rows, and what is wrong with each.  Nothing is remembered yet."""
