@@ -138,11 +138,10 @@ class Store(Reader):
         accepted  its records are in the sums of the open step
         repeated  its sequence is not above its sender's last one: it was accepted before
         late      the step that it is for has closed; it counts if it was accepted before
-        ahead     its sequence exceeds its sender's last one by more than the window (a new sender's
-                  last one is -1), and nothing is changed: one odd number must not make all later
-                  batches of its sender look repeated
+        ahead     its sequence exceeds its sender's last one by more than the window
 
-        The store counts late and repeated records.  If one batch is refused, none is accepted: the
+        A new sender's last sequence is -1.  A batch that is ahead changes nothing: one odd number
+        must not make all later batches of its sender look repeated.  The store counts late and repeated records.  If one batch is refused, none is accepted: the
         caller sends them again, one by one.
         """
         with self._turn:
