@@ -50,6 +50,7 @@ audit: setup     ## the promise at length, with seeded bugs, other auditors and 
 
 soak: setup programs ## the longest tests; the store and its service killed, damaged and fuzzed at length, written to docs/results
 	$(PYTEST) -m long $(TESTS)
+	$(BIN)/python -m dev.soaks.neighbours
 	$(BIN)/python -m dev.soaks
 
 tables: setup    ## the computed tables and pictures of the documentation

@@ -36,6 +36,7 @@ LONG = "hushfade paper"  # draws every figure; tests/paper/test_report.py does t
 # files that share one worker, because they share what takes long to start
 TOGETHER = {
     "tests/spark": "spark", "docs/spark.md": "spark",  # a session of Spark
+    "dev/tests/soaks/test_neighbours_spark.py": "spark",
     "tests/serve/page": "page",  # a browser
 }  # fmt: skip
 

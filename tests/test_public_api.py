@@ -1,9 +1,11 @@
 """The names that `import hushfade` gives."""
 
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -33,13 +35,36 @@ def test_no_function_shares_its_name_with_a_module():
             )
 
 
-def test_every_module_of_a_public_package_needs_no_import_of_its_own():
-    script = "import hushfade as hf; hf.theory.bounds; hf.theory.bell_polynomials; hf.plots.series"
-    subprocess.run([sys.executable, "-c", script], check=True)
+def documented():
+    """The names of docs/api.md, from the package on."""
+    text = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
+    return re.findall(r"^   ([A-Za-z_][A-Za-z0-9_.]*)$", text, re.MULTILINE)
+
+
+def test_every_documented_name_needs_no_import_of_its_own():
+    """In another process, where nothing else has imported a module."""
+    names = documented()
+    assert {"plan", "theory.bounds", "frames.release", "theory.gamma2"} <= set(names)
+    script = (
+        "import sys, operator, hushfade as hf; [operator.attrgetter(n)(hf) for n in sys.argv[1:]]"
+    )
+    subprocess.run([sys.executable, "-c", script, *names], check=True)
+
+
+def test_importing_the_package_loads_no_optional_library_and_no_reader():
+    script = (
+        "import sys, hushfade; "
+        "print(*{'pandas', 'polars', 'pyspark', 'pyarrow', 'matplotlib', 'apsw', 'starlette'}"
+        " & set(sys.modules))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert found.stdout.strip() == ""
 
 
 def test_an_unknown_name_is_an_attribute_error():
     name = "no_such_name"
-    for package in (hushfade, hushfade.theory):
+    for package in (hushfade, hushfade.theory, hushfade.privacy):
         with pytest.raises(AttributeError, match=name):
             getattr(package, name)

@@ -282,10 +282,10 @@ MUTANTS: dict[str, Mutant] = {
     ),
     # The plan --------------------------------------------------------------------------------
     "the taps' energy is halved": one(
-        "factors/taps.py", "total / (1 << 2 * self.bits)", "total / (2 << 2 * self.bits)"
+        "factors/taps.py", "() / (1 << 2 * self.bits)", "() / (2 << 2 * self.bits)"
     ),
     "the taps change a step too early": one(
-        "factors/taps.py", "!= self.integers[:-1]) + 1", "!= self.integers[:-1])"
+        "factors/taps.py", "!= column[:-1]) + 1", "!= column[:-1])"
     ),
     "appearances are thought a step farther apart": one(
         "planning/noise_scale.py",
@@ -331,18 +331,18 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a saved stream does not know its epoch": one(
         "crossing/noise_sources.py",
-        '"epoch": self.epoch, ',
-        "",
+        '"epoch": epoch, "fingerprint": fingerprint[:16]',
+        '"fingerprint": fingerprint[:16]',
     ),
     # Copies, children and saved states -------------------------------------------------------
     "copies of a stream do not share their turn": one(
-        "stream/ownership.py", "_turns.setdefault(identity, Turn())", "Turn()"
+        "stream/ownership.py", "_turns.setdefault(identity, Turn(identity))", "Turn(identity)"
     ),
     "a forked child keeps its parent's lock": one(
         "stream/ownership.py", "        inherited.lock = Elsewhere()\n", ""
     ),
     "a forked child forgets what its parent released": one(
-        "stream/ownership.py", "Turn(inherited.taken)", "Turn()"
+        "stream/ownership.py", "Turn(identity, inherited.taken)", "Turn(identity)"
     ),
     "the mark of a process stays in its child": one(
         "stream/ownership.py", "_WIPE_ON_FORK = 18", "_WIPE_ON_FORK = 19"

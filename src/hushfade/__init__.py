@@ -45,8 +45,20 @@ from hushfade.privacy.guarantee import (
 from hushfade.public.release import Release
 
 if TYPE_CHECKING:
-    from hushfade import factors, numerics, plots, theory
+    from hushfade import (  # noqa: F401
+        audit,
+        factors,
+        frames,
+        numerics,
+        plots,
+        serve,
+        spark,
+        store,
+        theory,
+        training,
+    )
     from hushfade.baselines import Comparison, compare
+    from hushfade.crossing.key_file import KeyFile
     from hushfade.stream.stream import Stream
     from hushfade.training.correlated_noise import CorrelatedNoise
 
@@ -65,6 +77,7 @@ __all__ = [
     "HushfadeError",
     "InvalidType",
     "InvalidValue",
+    "KeyFile",
     "KeyedNoise",
     "Malformed",
     "Mixture",
@@ -94,10 +107,14 @@ __all__ = [
 _LATER = {
     "Comparison": "hushfade.baselines",
     "CorrelatedNoise": "hushfade.training.correlated_noise",
+    "KeyFile": "hushfade.crossing.key_file",
     "Stream": "hushfade.stream.stream",
     "compare": "hushfade.baselines",
 }
-_MODULES = {"factors", "numerics", "plots", "theory"}
+_MODULES = {
+    "audit", "baselines", "factors", "frames", "numerics", "planning", "plots", "privacy",
+    "records", "serve", "spark", "store", "theory", "training",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

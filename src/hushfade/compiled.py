@@ -47,8 +47,8 @@ def _named(function: Callable[..., Any]) -> Callable[..., Any]:
     name, digest = function.__name__, sources_digest(function.__module__)
     function.__qualname__ = f"{name}-{digest}"
     with suppress(OSError):  # a read-only installation keeps what it has
-        folder = Path(function.__code__.co_filename).parent / "__pycache__"
-        for cached in folder.glob(f"*.{name}-*.nb[ic]"):
+        source = Path(function.__code__.co_filename)
+        for cached in (source.parent / "__pycache__").glob(f"{source.stem}.{name}-*.nb[ic]"):
             if digest not in cached.name:
                 cached.unlink(missing_ok=True)
     return function

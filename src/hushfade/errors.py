@@ -10,6 +10,8 @@
     │   └── InUse                      another process holds what this one needs
     └── Failed (RuntimeError)          a store's database cannot be read or written
 
+    DroppedRecords (UserWarning)       records that entered no total
+
 A message names the argument, the rule and the value: 'half_life must be > 0, got nan'.  An error
 keeps the three apart.  The command line names an option in place of the argument, and the service
 leaves out the value.  No message ever contains a record's value, a noise draw or a key.
@@ -83,3 +85,7 @@ class InUse(Refused):
 
 class Failed(HushfadeError, RuntimeError):
     """A store's database cannot be read or written.  What was not committed was not published."""
+
+
+class DroppedRecords(UserWarning):
+    """Records entered no total.  The message counts them exactly: it is not for publication."""

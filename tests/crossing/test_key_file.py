@@ -1,14 +1,26 @@
+import hmac
 import json
 import os
 import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from hushfade import FreshNoise, KeyedNoise, UnsafeSeededNoise
-from hushfade.crossing.key_file import KeyFile, checked, opened
+from hushfade import (
+    CorrelatedNoise,
+    Exponential,
+    FreshNoise,
+    Guarantee,
+    KeyedNoise,
+    Stream,
+    UnsafeSeededNoise,
+    plan,
+)
+from hushfade.crossing.key_file import KeyFile, for_totals, opened, travelling
 from hushfade.crossing.laws import gaussian
+from hushfade.crossing.random_bits import Drawer
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue, Malformed, Refused
 from tests.spark.cases import KEY, PLAN, key_file, keyed
 
@@ -51,23 +63,58 @@ def test_a_declared_fingerprint_needs_no_file_here(tmp_path):
     assert sent.opened().fingerprint.hex() == mark
 
 
-def test_a_file_that_others_can_read_is_refused(tmp_path):
+def test_a_key_file_must_be_its_owners_alone(tmp_path):
     path = key_file(tmp_path)
-    path.chmod(0o644)
-    with pytest.raises(InvalidValue, match="0600"):
-        KeyFile(path, stream="visits")
+    path.chmod(0o400)
+    sent = KeyFile(path, stream="visits")
+    path.chmod(0o640)
+    for read in (lambda: KeyFile(path, stream="visits"), sent.opened):
+        with pytest.raises(InvalidValue, match="mode 0600, got 0640"):
+            read()
+    path.chmod(0o600)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with pytest.raises(InvalidValue, match="got a link"):
+        KeyFile(link, stream="visits")
+
+
+def test_a_key_file_with_a_second_name_is_refused(tmp_path):
+    """Each name would have a record of its own."""
+    path, second = key_file(tmp_path), tmp_path / "second"
+    sent = KeyFile(path, stream="visits")
+    second.hardlink_to(path)
+    for read in (
+        lambda: KeyFile(path, stream="visits"),
+        lambda: KeyFile(second, stream="visits"),
+        sent.opened,
+        lambda: PLAN.start(sent),
+    ):
+        with pytest.raises(InvalidValue, match="must have one name, got 2 hard links: remove"):
+            read()
+    second.unlink()
+    assert KeyFile(path, stream="visits").opened().fingerprint == keyed().fingerprint
+
+
+def test_what_is_no_key_file_is_refused_and_nothing_stays_open(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    before = os.listdir("/dev/fd")
+    for name in ("folder", "pipe"):
+        with pytest.raises(InvalidValue, match="must be a regular file"):
+            KeyFile(tmp_path / name, stream="visits")
+    assert os.listdir("/dev/fd") == before
 
 
 def test_noise_that_cannot_be_drawn_again_or_would_carry_its_key_is_refused():
-    assert checked(UnsafeSeededNoise(1)).seed == 1
+    assert travelling(UnsafeSeededNoise(1)).seed == 1
     with pytest.raises(InvalidType, match="drawn twice"):
-        checked(FreshNoise())
+        travelling(FreshNoise())
     with pytest.raises(InvalidType, match="carry its key"):
-        checked(keyed())
+        travelling(keyed())
     with pytest.raises(InvalidType, match="got NoneType"):
-        checked(None)
+        travelling(None)
     with pytest.raises(InvalidType, match=r"KeyFile\(path, stream=\.\.\.\)"):
-        checked("key")
+        travelling("key")
 
 
 @pytest.mark.parametrize(
@@ -92,8 +139,8 @@ def test_what_is_no_fingerprint_epoch_or_stream_is_refused_before_anything_is_se
 PLANNED, JOB = b"p" * 32, b"j" * 32
 
 
-def claims(path, plan=PLANNED, job=JOB, **changed):
-    KeyFile(path, **({"stream": "visits"} | changed)).claim(plan, job)
+def claims(path, plan=PLANNED, job=JOB, kind="run", **changed):
+    KeyFile(path, **({"stream": "visits"} | changed)).claim(plan, kind, job)
 
 
 def lines(path):
@@ -115,8 +162,9 @@ def test_another_plan_or_job_under_the_name_is_refused_and_changes_nothing(tmp_p
     before = lines(path)
     with pytest.raises(Refused, match=r"stream 'visits' \(epoch 0\) .* has served another plan"):
         claims(path, plan=b"q" * 32)
-    with pytest.raises(Refused, match="other records or options: give this job another stream"):
-        claims(path, job=b"k" * 32)
+    for changed in ({"job": b"k" * 32}, {"kind": "table"}):
+        with pytest.raises(Refused, match="other records or options: give this job another stream"):
+            claims(path, **changed)
     assert lines(path) == before
 
 
@@ -124,10 +172,11 @@ def test_another_stream_epoch_or_key_is_another_name(tmp_path):
     path = key_file(tmp_path)
     claims(path)
     claims(path, job=b"k" * 32, stream="visits ")
-    claims(path, job=b"k" * 32, epoch=1)
+    claims(path, job=b"k" * 32, epoch=np.int64(1))
     path.write_bytes(bytes(range(32)))  # a new key in the place of the old
     claims(path, job=b"k" * 32)
     assert len(lines(path)) == 4
+    assert json.loads(lines(path)[2])["epoch"] == 1
     with pytest.raises(Refused, match="epoch 1"):
         claims(key_file(tmp_path), epoch=1)
 
@@ -172,7 +221,7 @@ key = KeyFile(sys.argv[1], stream="visits")
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    key.claim(b"p" * 32, bytes([int(sys.argv[2])]) * 32)
+    key.claim(b"p" * 32, "run", bytes([int(sys.argv[2])]) * 32)
     print("first")
 except Refused:
     print("refused")
@@ -262,7 +311,7 @@ def test_without_a_record_the_key_cannot_be_used(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", read_only)
         with pytest.raises(Refused, match=r"cannot be written \(Read-only file system\)"):
-            sent.claim(PLANNED, JOB)
+            sent.claim(PLANNED, "run", JOB)
     elsewhere = tmp_path / "writable.uses"
     claims(path, record=elsewhere)
     assert elsewhere.exists()
@@ -278,3 +327,91 @@ def test_a_directory_without_permission_is_refused(tmp_path):
             claims(path)
     finally:
         tmp_path.chmod(0o700)
+
+
+# Streams -------------------------------------------------------------------------------------
+
+
+def test_a_key_file_serves_one_stream_under_one_name(tmp_path):
+    """A second stream under the name would have the same noise, perhaps for other records."""
+    noise, totals = KeyFile(key_file(tmp_path), stream="visits"), np.ones((6, len(PLAN.keys)))
+    stream = PLAN.start(noise)
+    first, data = stream.run(totals[:4]), stream.save()
+    assert [json.loads(line)["kind"] for line in lines(tmp_path / "key")] == ["stream"]
+    for other in (PLAN, plan(Exponential(half_life=9), Guarantee(1, 1e-6))):
+        served = "another stream" if other is PLAN else "another plan"
+        with pytest.raises(Refused, match=f"'visits' .* has served {served}: give this job"):
+            other.start(noise)
+    with pytest.raises(Refused, match="has served"):
+        claims(tmp_path / "key", plan=PLAN.digest)
+    continued = Stream.load(data, noise=noise).run(totals[4:])
+    expected = PLAN.start(keyed()).run(totals)
+    assert np.array_equal(np.concatenate([first, continued]), expected)
+    PLAN.start(KeyFile(tmp_path / "key", stream="visits", epoch=1))
+
+
+def test_a_saved_stream_is_not_continued_under_the_name_of_another(tmp_path):
+    noise = KeyFile(key_file(tmp_path), stream="visits")
+    copy = PLAN.start(keyed()).save()  # by somebody who passed the key itself
+    PLAN.start(noise)
+    with pytest.raises(Refused, match="load the saved state of the earlier stream"):
+        Stream.load(copy, noise=noise)
+    with pytest.raises(Refused, match="noise must be KeyedNoise"):
+        Stream.load(copy, noise=KeyFile(tmp_path / "key", stream="others"))
+
+
+def test_a_table_of_totals_has_its_noise_again_and_any_other_is_refused(tmp_path):
+    noise = KeyFile(key_file(tmp_path), stream="visits")
+    x = np.random.default_rng(1).integers(-9, 9, size=(20, len(PLAN.keys)))
+    for _ in range(2):
+        released = PLAN.start(for_totals(noise, PLAN.digest, x)).run_units(x)
+        assert np.array_equal(released, PLAN.start(keyed()).run_units(x))
+    (line,) = lines(tmp_path / "key")
+    others = [x[:-1], np.concatenate([x, x[:1] * 0]), x[::-1]]
+    for place in ((0, 0), (19, 6)):
+        others.append(x.copy())
+        others[-1][place] += 1
+    for other in others:
+        with pytest.raises(Refused, match="has served other records or options"):
+            for_totals(noise, PLAN.digest, other)
+    with pytest.raises(Refused, match="has served other records or options"):
+        PLAN.start(noise)  # a stream under the name of a table
+    assert lines(tmp_path / "key") == [line]
+    assert for_totals(None, PLAN.digest, x) is None
+    fresh = FreshNoise()
+    assert for_totals(fresh, PLAN.digest, x) is fresh
+
+
+def test_the_record_of_a_table_tells_nothing_without_the_key(tmp_path):
+    """Whoever guesses all totals cannot confirm the guess: another key has another digest."""
+    x, jobs = np.ones((5, len(PLAN.keys)), dtype=np.int64), set()
+    for key in (KEY, bytes(range(32)), KEY):
+        path = key_file(tmp_path)
+        path.write_bytes(key)
+        for_totals(KeyFile(path, stream="visits"), PLAN.digest, x)
+        jobs |= {json.loads(line)["job"] for line in lines(path)}
+    assert len(jobs) == 2
+
+
+def test_correlated_noise_claims_its_name(tmp_path):
+    noise = KeyFile(key_file(tmp_path), stream="training")
+    series = {"guarantee": Guarantee(1, 1e-6), "norm": 1.0, "noise": noise}
+    first = CorrelatedNoise(Exponential(half_life=9), 3, **series)
+    with pytest.raises(Refused, match=r"'training' .* has served another stream"):
+        CorrelatedNoise(Exponential(half_life=9), 3, **series)
+    with pytest.raises(Refused, match=r"'training' .* has served another plan"):
+        CorrelatedNoise(Exponential(half_life=8), 3, **series)
+    assert CorrelatedNoise.load(first.save(), noise=noise).next().shape == (3,)
+
+
+def test_the_noise_of_a_job_has_a_name_that_no_stream_can_have(tmp_path):
+    job = bytes(range(32))
+    noise, law = keyed().of_job(job), gaussian.table(100.0)
+    reserved = f"visits {job.hex()}"
+    with pytest.raises(InvalidValue, match="must not end in a space and 64 hexadecimal digits"):
+        KeyFile(key_file(tmp_path), stream=reserved)
+    context = b"hushfade noise 1" + PLAN.digest + bytes(8) + reserved.encode()
+    known = Drawer(hmac.digest(KEY, context, "sha256"), fresh=False)  # as 0.1.0 drew it
+    assert (
+        noise.bound(PLAN.digest).draws(law, 0, 9, 1).tolist() == known.draws(law, 0, 9, 1).tolist()
+    )

@@ -164,32 +164,6 @@ def test_a_refused_key_is_not_echoed():
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_key_file_must_be_its_owners_alone(tmp_path):
-    path = tmp_path / "key"
-    path.write_bytes(KEY)
-    path.chmod(0o600)
-    source = KeyedNoise.from_file(path, stream="s")
-    assert np.array_equal(draws(source), draws(KeyedNoise(KEY, stream="s")))
-    path.chmod(0o640)
-    with pytest.raises(InvalidValue, match="mode 0600, got 0640"):
-        KeyedNoise.from_file(path, stream="s")
-    path.chmod(0o600)
-    link = tmp_path / "link"
-    link.symlink_to(path)
-    with pytest.raises(InvalidValue, match="got a link"):
-        KeyedNoise.from_file(link, stream="s")
-
-
-def test_what_is_no_key_file_is_refused_and_nothing_stays_open(tmp_path):
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe", 0o600)
-    before = os.listdir("/dev/fd")
-    for name in ("folder", "pipe"):
-        with pytest.raises(InvalidValue, match="must be a regular file"):
-            KeyedNoise.from_file(tmp_path / name, stream="s")
-    assert os.listdir("/dev/fd") == before
-
-
 def test_bad_sources_are_refused():
     with pytest.raises(InvalidType, match="key must be bytes, got str"):
         KeyedNoise("k" * 32, stream="s")
@@ -203,6 +177,8 @@ def test_bad_sources_are_refused():
         KeyedNoise(KEY, stream="\ud800")
     with pytest.raises(InvalidType, match="stream must be a str"):
         KeyedNoise(KEY, stream=3)
+    with pytest.raises(InvalidValue, match="such names belong to the jobs of `hushfade run`"):
+        KeyedNoise(KEY, stream=f"visits {bytes(32).hex()}")
     with pytest.raises(InvalidValue, match="epoch must be an integer >= 0"):
         KeyedNoise(KEY, stream="s", epoch=-1)
     with pytest.raises(InvalidValue, match="seed must be an integer >= 0"):

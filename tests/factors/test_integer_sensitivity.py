@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import CustomDecay, Exponential, InvalidValue, NoDecay, SlidingWindow
-from hushfade.factors import factorization, sensitivity
+from hushfade.factors import factorization, integer_sensitivity, sensitivity
 from hushfade.factors.integer_sensitivity import largest_column, squared, sum_of_squares
 from hushfade.factors.taps import IntegerTaps
 
@@ -107,6 +107,16 @@ def test_integers_beyond_64_bits_are_exact_or_rounded_up():
     assert true <= found <= true + (true * 20 >> 52)
 
 
+def test_the_largest_taps_are_exact_and_larger_ones_are_refused():
+    """Differences of taps near 2^62 would wrap around and make rising taps look like falling."""
+    largest = 2**53
+    for taps in ([1, -largest, largest, 1], [largest, largest, -largest], [largest, 1]):
+        assert asked(taps, 4, 2, 1) >= brute(taps, 4, 2, 1)
+    for size in (largest + 1, 2**62, -(2**62), -(2**63)):
+        with pytest.raises(InvalidValue, match=r"integers must be at most 2\^53 in size"):
+            IntegerTaps(np.array([1, size, 1]), 0)
+
+
 def test_sums_of_squares_are_exact():
     rng = np.random.default_rng(0)
     for size in (1, 10**3, 2**30, 2**61):
@@ -127,3 +137,31 @@ def test_a_gain_with_more_places_than_the_taps_is_refused():
     factorization.IntegerFactorization(pair.decay, pair.taps, 2, np.array([1.0, 0.125]))
     with pytest.raises(InvalidValue, match="gain must have at most the taps' 3 binary places"):
         factorization.IntegerFactorization(pair.decay, pair.taps, 2, np.array([1.0, 0.0625]))
+
+
+def test_taps_of_pieces_are_the_taps_of_their_integers():
+    for r in (*FALLING, *OTHERS):
+        whole = IntegerTaps(np.array(r), 3)
+        pieces = IntegerTaps.of_pieces(whole.jumps, whole.values, 3)
+        assert pieces.support == whole.support
+        for steps in (None, 1, 2, 5, 9):
+            head = whole.integers[:steps].tolist()
+            assert pieces.sum_of_squares(steps) == sum(value**2 for value in head)
+        assert "integers" not in vars(pieces)  # nothing was expanded
+        assert np.array_equal(pieces.integers, whole.integers)
+        assert np.array_equal(pieces.heights, whole.heights)
+    for jumps, values in (
+        ([0], []), ([1, 2], [3]), ([0, 2, 2], [3, 1]), ([0, 3, 2], [3, 1]), ([0, 1, 2], [3]),
+        ([0, 1, 2], [3, 3]), ([0, 1, 2], [3, 0]),
+    ):  # fmt: skip
+        with pytest.raises(InvalidValue, match=r"jumps must rise|values must change"):
+            IntegerTaps.of_pieces(np.array(jumps), np.array(values, dtype=np.int64), 3)
+    with pytest.raises(InvalidValue, match="must leave the first tap > 0"):
+        IntegerTaps.of_pieces(np.array([0, 1]), np.array([-3]), 3)
+
+
+def test_many_overlapping_columns_are_summed_in_pieces(monkeypatch):
+    for size in (3, 4, 1000):
+        monkeypatch.setattr(integer_sensitivity, "_AT_ONCE", size)
+        for r, (k, b) in itertools.product(FALLING, [(2, 1), (3, 2), (4, 3), (3, 7)]):
+            assert asked(r, 9, k, b) == brute(r, 9, k, b)

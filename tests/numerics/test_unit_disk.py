@@ -125,3 +125,4 @@ def test_falls():
     assert not falls(np.array([2.0, 1.0, 1.5]))
     assert not falls(np.array([2.0, 1.0, -0.5]))
     assert falls(PowerLaw(power=1).weights(9))
+    assert not falls(np.array([1, -(2**62), 2**62, 1]))  # whose differences int64 cannot hold

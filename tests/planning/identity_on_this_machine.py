@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from hushfade import (
+    CorrelatedNoise,
     CustomDecay,
     Exponential,
     Guarantee,
@@ -120,6 +121,29 @@ def streams(folder):
         )
 
 
+def series():
+    """Correlated noise: its digest, its level and 300 steps, to the last bit."""
+    factors = {
+        "counting": (NoDecay(), 10_000),
+        "counting, long": (NoDecay(), 1 << 36),
+        "day": (Exponential(half_life=24), None),
+        "slow": (Exponential(half_life=1e9), None),
+        "power": (PowerLaw(power=0.5), None),
+        "window": (SlidingWindow(length=64), None),
+        "ending": (factorization.square_root(PowerLaw(power=1)).rounded(12), None),
+    }
+    for name, (factor, horizon) in factors.items():
+        for dtype in ("float32", "float64"):
+            noise = CorrelatedNoise(
+                factor, 3, guarantee=ONE, norm=0.7, horizon=horizon, dtype=dtype, noise=NOISE
+            )
+            values = hashed(noise.next_many(300))
+            yield f"{name}, {dtype}", [noise._correlation.digest.hex(), noise.stddev.hex(), values]
+    person = Guarantee(1, 1e-6, **PERSON)
+    noise = CorrelatedNoise(NoDecay(), 3, guarantee=person, norm=1.0, horizon=5000, noise=NOISE)
+    yield "a person", [noise._correlation.digest.hex(), noise.stddev.hex()]
+
+
 def hashed(array):
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
@@ -148,6 +172,7 @@ def main(folder, *bugs):
             for epsilon in (0.01, 0.3, 1, 5, 40)
             for delta in (1e-15, 1e-6, 0.1)
         }
+        found["series"] = dict(series())
         found["streams"] = dict(streams(Path(folder)))
     print(json.dumps(found))
 

@@ -2,12 +2,14 @@
 
 import json
 import math
+import random
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from hushfade import (
     Exponential,
@@ -17,9 +19,10 @@ from hushfade import (
     NoDecay,
     Plan,
     SlidingWindow,
+    delta_of,
     plan,
 )
-from hushfade.planning import plan_file
+from hushfade.planning import plan_file, plan_version_1
 from hushfade.planning.noise_scale import check_version_1, required_variance, root_above
 from tests.planning.test_plan import PLANS
 
@@ -126,6 +129,9 @@ def test_plans_of_version_1_with_another_mu_or_sigma_are_refused():
         {"sigma": sigma * 0.999}, {"sigma": sigma * (1 - 1e-11)}, {"sigma": sigma * 1.001},
         {"guarantee": promised | {"mu": 0.31}}, {"guarantee": promised | {"mu": 0.29}},
         {"guarantee": promised | {"mu": 0.3 * (1 + 3e-9)}},
+        {"guarantee": promised | {"mu": 0.3 * (1 + 9e-10)}, "sigma": sigma * (1 - 9e-10)},
+        {"guarantee": promised | {"mu": 0.3 * (1 + 1e-10)}, "sigma": sigma * (1 - 1e-10)},
+        {"guarantee": promised | {"epsilon": promised["epsilon"] * (1 - 5e-10)}},
         {"guarantee": promised | {"mu": 0.31}, "sigma": sigma * 0.3 / 0.31},
         {"guarantee": promised | {"epsilon": promised["epsilon"] * 1.001}},
         {"guarantee": promised | {"participations": 2}},
@@ -133,3 +139,73 @@ def test_plans_of_version_1_with_another_mu_or_sigma_are_refused():
     ):  # fmt: skip
         with pytest.raises((InvalidValue, InvalidType)):
             Plan.from_json(forged(**changed))
+
+
+def mu_of_0_1_0(epsilon, delta):
+    """As 0.1.0 computed it: the root in float64 for a delta that is smaller by 1e-9."""
+    wanted = delta * (1 - 1e-9)
+    root = brentq(
+        lambda x: math.log(max(delta_of(math.exp(x), epsilon), 1e-320)) - math.log(wanted),
+        math.log(1e-9), math.log(1e5), xtol=1e-15,
+    )  # fmt: skip
+    mu = math.exp(root)
+    while delta_of(mu, epsilon) > wanted:
+        mu *= 1 - 1e-13
+    return mu
+
+
+def epsilon_of_0_1_0(mu, delta):
+    wanted = delta * (1 - 1e-9)
+    high = 1.0
+    while delta_of(mu, high) > wanted:
+        high *= 2.0
+    root = brentq(
+        lambda e: math.log(max(delta_of(mu, e), 1e-320)) - math.log(wanted), 0.0, high, xtol=1e-14
+    )
+    while delta_of(mu, root) > wanted:
+        root += 1e-13 * max(root, 1e-3)
+    return root
+
+
+def test_every_guarantee_that_0_1_0_computed_is_accepted_without_a_tolerance():
+    rng = random.Random(11)
+    for _ in range(60):
+        epsilon, delta = 10 ** rng.uniform(-2.5, 2), 10 ** rng.uniform(-30, -1.5)
+        mu = mu_of_0_1_0(epsilon, delta)
+        fields = {"epsilon": epsilon, "delta": delta, "mu": mu}
+        assert plan_version_1.guarantee(fields).mu == mu, fields
+        mu = 10 ** rng.uniform(-2, 1)
+        if delta_of(mu, 0.0) > delta:
+            fields = {"epsilon": epsilon_of_0_1_0(mu, delta), "delta": delta, "mu": mu}
+            assert plan_version_1.guarantee(fields).mu == mu, fields
+
+
+# Documents that ask for much -----------------------------------------------------------------
+
+
+def test_a_short_document_with_many_taps_expands_none_of_them(monkeypatch):
+    """A plan of 2^26 equal taps, forged with the right noise: read in milliseconds."""
+    document = json.loads(plan(SlidingWindow(length=8), ONE).to_json())
+    support, grid = 1 << 26, plan(SlidingWindow(length=8), ONE).grid
+    variance = Fraction(grid.high_unit**2 * support) / Fraction(ONE.mu) ** 2
+    scale, denominator = root_above(variance).as_integer_ratio()
+    document |= {
+        "taps": {"bits": 0, "from": [0], "value": [1], "support": support},
+        "noise": {"bits": denominator.bit_length() - 1, "scale": scale},
+    }
+    read = Plan.from_json(redigested(document))
+    assert read.taps.support == support
+    assert "integers" not in vars(read.taps)
+    document["noise"]["scale"] -= 1
+    with pytest.raises(InvalidValue, match="its digest or a field differs"):
+        Plan.from_json(redigested(document))
+    document["taps"]["support"] += 1
+    with pytest.raises(InvalidValue, match=f"support must be an integer <= {support}"):
+        Plan.from_json(redigested(document))
+    with pytest.raises(InvalidValue, match=f"must need at most {support} taps"):
+        plan(NoDecay(), ONE, horizon=support + 1)
+
+
+def redigested(document):
+    covered = {name: of for name, of in document.items() if name not in ("digest", "reported")}
+    return json.dumps(document | {"digest": plan_file._hashed(covered).hex()})

@@ -7,7 +7,7 @@ from decimal import Decimal
 import mpmath
 import pytest
 
-from hushfade import InvalidType, InvalidValue, delta_of
+from hushfade import Guarantee, InvalidType, InvalidValue, classical_noise_multiplier, delta_of
 from hushfade.privacy.calibration import _edge, delta_above, epsilon_of, mu_of
 
 
@@ -31,7 +31,7 @@ def cases():
         yield 10 ** rng.uniform(-4, 2), 10 ** rng.uniform(-30, -0.01)
     for _ in range(10):
         yield 10 ** rng.uniform(-2, 1), 1 - 10 ** rng.uniform(-12, -1)
-    yield from [(1.0, 1e-6), (0.5, 0.5), (700.0, 1e-300), (3.0, 5e-324), (1e4, 1e-9), (1e-9, 0.3)]
+    yield from [(1.0, 1e-6), (0.5, 0.5), (700.0, 1e-300), (3.0, 1e-300), (1e4, 1e-9), (1e-9, 0.3)]
 
 
 def test_mu_is_the_largest_of_51_bits_that_keeps_delta():
@@ -101,6 +101,24 @@ def test_a_delta_outside_0_and_1_is_refused(delta):
     for work in (mu_of, epsilon_of):
         with pytest.raises(InvalidValue, match="delta must be"):
             work(1.0, delta)
+
+
+def test_a_delta_below_1e_300_is_refused():
+    """Where float64 loses digits nothing can be checked; 0 has a message of its own."""
+    for make in (
+        lambda d: mu_of(1.0, d),
+        lambda d: epsilon_of(1.0, d),
+        lambda d: Guarantee(1.0, d),
+        lambda d: Guarantee.from_mu(0.3, delta=d),
+        lambda d: Guarantee.from_rho(0.3, delta=d),
+        lambda d: classical_noise_multiplier(0.5, d),
+    ):
+        make(1e-300)
+        for delta in (math.nextafter(1e-300, 0.0), 1e-310, 5e-324):
+            with pytest.raises(InvalidValue, match="delta must be at least 1e-300"):
+                make(delta)
+        with pytest.raises(InvalidValue, match=r"delta must be in \(0, 1\), got 0"):
+            make(0.0)
 
 
 def test_what_is_no_number_is_refused():

@@ -127,8 +127,11 @@ def test_a_declared_mu_must_give_its_epsilon():
     exact = Guarantee.from_mu(0.3)
     weaker = replace(exact, epsilon=exact.epsilon * 1.5)  # says less than it keeps
     assert weaker.mu == 0.3
-    with pytest.raises(InvalidValue, match=r"epsilon must be at least 1\.2.* for this mu"):
-        replace(exact, epsilon=exact.epsilon * 0.999)
+    for short in (1e-3, 5e-10, 1e-12, 2e-15):  # no rounding is granted
+        with pytest.raises(InvalidValue, match=r"epsilon must be at least 1\.2.* for this mu"):
+            replace(exact, epsilon=exact.epsilon * (1 - short))
+        with pytest.raises(InvalidValue, match="epsilon must be at least"):
+            replace(exact, declared_mu=0.3 * (1 + short))
     with pytest.raises(InvalidValue, match="epsilon must be at least"):
         Guarantee(1, 1e-6, declared_mu=0.5)
     with pytest.raises(InvalidType, match="mu or rho, not both"):

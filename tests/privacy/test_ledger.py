@@ -119,3 +119,25 @@ def test_a_budget_of_0_1_0_affords_a_plan_with_the_same_epsilon():
     assert before < today
     assert Account("clinics", mu=before, delta=1e-6).affords(today)
     assert not Account("clinics", mu=before, delta=1e-6).affords(today * (1 + 2e-9))
+
+
+def test_a_budget_of_today_lends_nothing_but_the_rounding_of_sums():
+    whole = Account("clinics", mu=0.3, delta=1e-6, exact=True)
+    assert whole.affords(0.3)
+    assert not whole.affords(0.3 * (1 + 2e-12))
+    for parts in (2, 3, 7, 1000):
+        account = whole
+        for _ in range(parts):
+            account = account.charged(0.3 / math.sqrt(parts))
+        assert not account.affords(1e-6)
+    entries = [following(None, "dataset", dataset="clinics", mu=0.3, delta=1e-6, exact=True)]
+    assert ledger.accounts(entries)["clinics"] == whole
+
+
+def test_a_charge_of_nothing_is_refused():
+    first = following(None, "dataset", dataset="clinics", mu=0.3, delta=1e-6)
+    for mu in (0.0, -0.1, "0.1", None, True):
+        forged = [first, following(first, "charge", dataset="clinics", stream="late", mu=mu)]
+        assert verified(forged) == forged[1]
+        with pytest.raises(Malformed, match="entry 2 of the ledger must charge a mu > 0"):
+            ledger.accounts(forged)

@@ -134,7 +134,7 @@ def column_of(values: Values) -> pa.Array:
 
 def pandas_events(plan: hf.Plan, values: Values, directory) -> None:
     frame = pd.DataFrame({"t": pd.Timestamp(MIDDAY), "k": list(plan.keys)})
-    frame["v"] = numpy_column(values)
+    frame["v"] = np.array(values)  # of objects, if an integer exceeds 64 bits
     _events(frame, plan)
 
 
@@ -183,7 +183,9 @@ def a_list(plan: hf.Plan, values: Values, directory) -> None:
 
 def live_lines(plan: hf.Plan, values: Values, directory) -> None:
     columns = Columns(value="v", key="k")
-    steps = OpenSteps(Reader(plan, columns, Arrival()), line_reader("csv", "input", columns))
+    steps = OpenSteps(
+        Reader(plan, columns, Arrival()), line_reader("csv", "input", columns, live=True)
+    )
     rows = [f"{key},{value!r}" for key, value in zip(plan.keys, values, strict=True)]
     feed = all_at_once("\n".join(["k,v", *rows, "", ""]).encode())
     assert list(released_live(plan.start(NOISE), by_empty_lines(feed, steps, most=1), None))
@@ -191,7 +193,9 @@ def live_lines(plan: hf.Plan, values: Values, directory) -> None:
 
 def live_json_lines(plan: hf.Plan, values: Values, directory) -> None:
     columns = Columns(value="v", key="k")
-    steps = OpenSteps(Reader(plan, columns, Arrival()), line_reader("jsonl", "input", columns))
+    steps = OpenSteps(
+        Reader(plan, columns, Arrival()), line_reader("jsonl", "input", columns, live=True)
+    )
     feed = all_at_once("\n".join([*lines_of(plan, values), "", ""]).encode())
     assert list(released_live(plan.start(NOISE), by_empty_lines(feed, steps, most=1), None))
 
@@ -246,7 +250,7 @@ PATHS = {
     "JSON lines": Path(json_lines),
     "Parquet": Path(parquet, INTEGERS["decimal"]),
     "Arrow table": Path(arrow_table, INTEGERS["decimal"]),
-    "pandas, events": Path(pandas_events, IN_64_BITS),
+    "pandas, events": Path(pandas_events),
     "pandas, by key": Path(pandas_by_key, IN_64_BITS),
     "Polars, events": Path(polars_events, INTEGERS["decimal"]),
     "Polars, by key": Path(polars_by_key, IN_64_BITS),

@@ -47,8 +47,13 @@ def test_a_number_beyond_float64_is_rejected_by_every_path(tmp_path, monkeypatch
         for path, found in PATHS.items():
             if found.integers[1] < 10**300:
                 continue
-            with doors(monkeypatch) as given, pytest.raises(HushfadeError) as caught:
-                found.work(plan, [1, value], tmp_path)
+            with doors(monkeypatch) as given:
+                if path.startswith("live"):  # others are not stopped: the record counts nowhere
+                    found.work(plan, [1, value], tmp_path)
+                    assert [units.tolist() for _, units in given] == [[1024, 0]]
+                    continue
+                with pytest.raises(HushfadeError) as caught:
+                    found.work(plan, [1, value], tmp_path)
             assert given == [], path
             assert "0000" not in str(caught.value)
 
@@ -62,5 +67,5 @@ def test_decimals_become_the_nearest_float64():
         values = [Decimal(number).scaleb(-places) for number in whole]
         table = pa.table({"v": pa.array(values, pa.decimal128(digits, places))})
         (batch,) = tables(table, column)
-        found, _ = parse.numbers(batch, "v", skip_empty=False)
+        found, _ = parse.numbers(batch, "v")
         assert found.tolist() == [float(str(value)) for value in values]

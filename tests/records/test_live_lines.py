@@ -3,7 +3,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import InvalidValue, Malformed
-from hushfade.records import Arrival, Calendar, Columns, Reader, step_totals
+from hushfade.records import Arrival, Calendar, Columns, Reader, live_lines, step_totals
 from hushfade.records.files import line_reader
 from hushfade.records.live_lines import (
     OpenSteps,
@@ -20,7 +20,7 @@ PLAN = hf.plan(hf.SlidingWindow(1), hf.Guarantee(epsilon=1, delta=1e-6), resolut
 
 def opened(columns, order, form="csv"):
     reader = Reader(PLAN, columns, order)
-    return reader, OpenSteps(reader, line_reader(form, "input", columns))
+    return reader, OpenSteps(reader, line_reader(form, "input", columns, live=True))
 
 
 def seconds(count=None):
@@ -100,17 +100,17 @@ def test_a_number_of_steps_ends_it():
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
-    [(b'k,v\n"a\nb",1\n\n', "line 2: a quote that is never closed|line break"),
-     (b'k,v\nx,1\n"a\n\nb",1\n\n', "line 3: a quote that is never closed"),
-     (b'k,v\n5"in,1\ny,1\n\n', "line 2: a quote in the middle"),
-     (b'k,v\n"5""in",1\nx,1\n7"', "line 4: a quote in the middle")],
+    "lines",
+    [b'k,v\nx,1\n"a\nb",1\ny,1\n\n', b'k,v\nx,1\n5"in,1\ny,1\n\n',
+     b'k,v\n"5""in",1\nx,1\n7"\n\n', b"k,v\nx,1\ny,1\nz,1_0\nw\n\n"],
 )  # fmt: skip
-def test_no_line_waits_for_another(lines, message):
+def test_no_line_waits_for_another(lines):
     """A record of several lines, or with a stray quote, would hold back what others sent."""
-    _, steps = opened(Columns(value="v"), Arrival())
-    with pytest.raises(Malformed, match=message):
-        list(by_empty_lines(all_at_once(lines), steps, most=None))
+    reader, steps = opened(Columns(value="v"), Arrival())
+    (total,) = by_empty_lines(all_at_once(lines), steps, most=None)
+    assert total.tolist() == [2]
+    assert reader.counts.counted == 2
+    assert reader.counts.rejected == reader.counts.records - 2
 
 
 def test_only_a_bare_line_break_closes_a_step():
@@ -122,35 +122,83 @@ def test_only_a_bare_line_break_closes_a_step():
         list(by_empty_lines(all_at_once(b"v\n1\n\n"), steps, most=None))
 
 
-def test_an_error_names_the_line():
+def test_a_malformed_line_is_dropped_counted_and_named():
+    reader, steps = opened(Columns(value="v"), Arrival())
+    feed = all_at_once(b"v,w\n1,\n\n1,\nx,\n1,\ny,\n\n")
+    assert np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist() == [1, 2]
+    assert reader.counts == step_totals.Counts(records=5, rejected=2)
+    assert reader.first_fault == "input, line 5, column 'v': must be a number"
+
+
+def test_a_byte_order_mark_in_a_line_is_malformed_wherever_it_comes():
+    """In a file a mark at the start belongs to the file."""
+    marked, good = '\ufeff{"v": 1}\n'.encode(), b'{"v": 1}\n'
+    for lines in ([marked, good], [good, marked]):
+        reader, steps = opened(Columns(value="v"), Arrival(), "jsonl")
+        steps.add(lines)
+        assert steps.close().tolist() == [1]
+        assert reader.counts.rejected == 1
+
+
+def test_a_line_that_is_too_long_is_dropped_and_counted(monkeypatch):
+    monkeypatch.setattr(live_lines, "LONGEST", 20)
+    for form, first, line in (("csv", [b"v,w\n"], "1,{}\n"), ("jsonl", [], '{{"v":1,"w":"{}"}}\n')):
+        reader, steps = opened(Columns(value="v"), Arrival(), form)
+        good, long = line.format("").encode(), line.format("x" * 20).encode()
+        steps.add([*first, good, long, long, good])
+        steps.add([b"x\n"])
+        assert steps.close().tolist() == [2]
+        assert reader.counts == step_totals.Counts(records=5, rejected=3)
+        place = f"standard input, line {len(first) + 2}"
+        assert reader.first_fault == f"{place}: must have at most 20 bytes"
     _, steps = opened(Columns(value="v"), Arrival())
-    found = by_empty_lines(all_at_once(b"v,w\n1,\n\n1,\nx,\n"), steps, most=None)
-    next(found)
-    with pytest.raises(Malformed, match=r"^input, line 5, column 'v': must be a number$"):
-        next(found)
+    with pytest.raises(Malformed, match="line 1: must have at most 20 bytes"):
+        steps.add([b"v," + b"w" * 20 + b"\n", b"1,\n"])
+
+
+def test_a_header_without_the_column_ends_the_stream():
+    _, steps = opened(Columns(value="v"), Arrival())
+    with pytest.raises(Malformed, match="line 1: no column 'v'"):
+        list(by_empty_lines(all_at_once(b"a,b\n1,2\n\n"), steps, most=None))
 
 
 @pytest.mark.parametrize(
     ("form", "first", "good", "bad"),
     [
-        ("csv", b"v,u\n", b"1,ann\n", b"x,bob\n"),
-        ("csv", b"v,u\n", b"1,ann\n", b"1,\n"),
-        ("jsonl", b"", b'{"v": 1, "u": "ann"}\n', b'{"v": null, "u": "bob"}\n'),
+        (
+            "csv",
+            b"v,u,k\n",
+            b"1,ann,a\n",
+            [b"x,bob,a\n", b"1,,a\n", b"1, ,a\n", b'"1,bob,a\n', b"1\n", b"1,\xff,a\n",
+             b"1,bob,\xff\n", b"nan,bob,a\n"],
+        ),
+        (
+            "jsonl",
+            b"",
+            b'{"v": 1, "u": "ann", "k": "a"}\n',
+            [b'{"v": null, "u": "bob"}\n', b'{"v": 1, "u": "bob"} {}\n', b'{"v": 1,\n', b"2}\n",
+             b'{"v": 1, "u": " "}\n', b'{"v": 1, "v": 1, "u": "bob"}\n', b'{"v": "1", "u": "b"}\n'],
+        ),
     ],
-)
-def test_lines_that_are_refused_leave_everything_as_it_was(form, first, good, bad):
-    reader, steps = opened(Columns(value="v", user="u"), Arrival(), form)
-    for _ in range(2):  # also before the header is known
-        with pytest.raises(Malformed, match=f"line {1 + len(first.splitlines()) + 1}, column"):
-            steps.add([*filter(None, [first]), good, bad])
-        assert reader.counts == step_totals.Counts()
-        assert len(reader._people) == 0
-    steps.add([*filter(None, [first]), good])
-    assert reader.counts == step_totals.Counts(records=1)
-    with pytest.raises(Malformed, match=f"line {len(first.splitlines()) + 2}, column"):
-        steps.add([bad])
-    assert reader.counts == step_totals.Counts(records=1)
-    assert steps.close().tolist() == [1]
+)  # fmt: skip
+def test_malformed_lines_change_nothing_for_the_others(form, first, good, bad):
+    """With each of them before, between and after good lines, the totals are those without it."""
+    plan = hf.plan(hf.SlidingWindow(1), hf.Guarantee(1, 1e-6), resolution=1, keys=["a"])
+    columns = Columns(value="v", user="u", key="k")
+
+    def total(lines):
+        reader = Reader(plan, columns, Arrival())
+        steps = OpenSteps(reader, line_reader(form, "input", columns, live=True))
+        steps.add([*filter(None, [first]), *lines])
+        return steps.close().tolist(), reader.counts
+
+    other = good.replace(b"ann", b"cy")
+    expected, counts = total([good, other])
+    for line in bad:
+        for lines in ([line, good, other], [good, line, other], [good, other, line]):
+            found, also = total(lines)
+            assert found == expected == [2]
+            assert (also.counted, also.rejected) == (counts.counted, 1), line
 
 
 def test_steps_far_ahead_are_dropped(monkeypatch):

@@ -110,6 +110,14 @@ def test_rows_in_order_are_steps():
         assert (found.totals[:, 0] * 0.5).tolist() == expected
 
 
+def test_rows_that_enter_no_total_are_steps_all_the_same():
+    plan = hf.plan(DAY, SWAP, resolution=1, keys=["a", "b"])
+    columns = Columns(value="v", key="k")
+    table = pa.table({"v": [1, 1, 1, 1], "k": ["b", "x", "x", "x"]})
+    found = tally(tables(table, columns), Reader(plan, columns, RowOrder()))
+    assert found.totals.tolist() == [[0, 1], [0, 0], [0, 0], [0, 0]]
+
+
 def test_many_rows_in_order_grow_the_table():
     plan = hf.plan(DAY, SWAP, resolution=1)
     reader = Reader(plan, Columns(value="v"), RowOrder())
@@ -147,8 +155,27 @@ def test_times_and_start_must_agree_about_the_zone():
     plan = hf.plan(DAY, ONE)
     columns = Columns(time="t")
     reader = Reader(plan, columns, Calendar(0, 10, True, 2))
-    with pytest.raises(Malformed, match="times have no zone, but the start has one"):
+    with pytest.raises(Malformed, match=r"column 't': must have a zone, .* because the start has"):
         tally(tables(frame([(1.0, 1, "a", 0)]), columns), reader)
+    with pytest.raises(InvalidValue, match="start must have a zone, because times in numbers"):
+        Reader(plan, columns, Calendar(0, 10, False, 2), time_unit="s")
+    with pytest.raises(InvalidValue, match="time_unit must be one of s, ms, us, ns, got 'h'"):
+        Reader(plan, columns, Calendar(0, 10, True, 2), time_unit="h")
+
+
+def test_a_malformed_row_changes_nothing_that_is_remembered():
+    plan = hf.plan(DAY, ONE)
+    columns = Columns(value="v", user="u")
+    reader = Reader(plan, columns, Arrival())
+    (good,) = tables(pa.table({"v": ["1", "1"], "u": ["ann", "bob"]}), columns)
+    for bad in ({"v": ["1", "x"], "u": ["cy", "dee"]}, {"v": ["1", "1"], "u": ["cy", "  "]}):
+        (batch,) = tables(pa.table(bad), columns)
+        with pytest.raises(Malformed, match="row 2, column"):
+            reader.read(batch)
+        assert (reader.counts, len(reader._people)) == (module.Counts(), 0)
+    cells, _ = reader.read(good)
+    assert cells.tolist() == [0, 0]
+    assert reader.counts == module.Counts(records=2)
 
 
 def test_what_does_not_fit_together_is_refused(monkeypatch):

@@ -10,9 +10,9 @@ from hushfade import UnsafeSeededNoise
 from hushfade.private.grid import Grid
 from hushfade.records import Calendar, Columns
 from hushfade.spark import private_decaying_sums
-from hushfade.spark.cells import Request, _units, cells_of
+from hushfade.spark.cells import Request, _person, _units, cells_of
 from hushfade.spark.close_steps import Buckets, add
-from hushfade.spark.tables import Run
+from hushfade.spark.tables import Release
 from hushfade.stream.partition import Mechanism, Running
 from tests.private.adversarial_values import GRIDS, expected, floats, integers
 from tests.private.float_trace import FloatTrace
@@ -46,6 +46,19 @@ def test_the_expression_gives_the_units_of_the_grid(spark):
     for ((name, grid), (kind, values)), units in zip(tried, by_column, strict=True):
         assert list(units[: len(values)]) == expected(grid, values), (name, kind)
         assert list(units[: len(values)]) == grid.units(values).tolist(), (name, kind)
+
+
+def test_a_blank_name_is_nobodys(spark):
+    """The same names as in files: see tests/records/test_parse_columns.py."""
+    nobody = ["", " ", "   ", "\t\n", "\u00a0", "\u2003\u3000", "\u200b", "\ufeff", None]
+    people = ["ann", " ann", "ann ", "7", ".", "\u00e9", "a\nb", "\n."]
+    frame = spark.createDataFrame([(name,) for name in nobody + people], "u string")
+    columns = Columns(time="t", user="u")
+    request = Request(PLAN.grid, columns, Calendar(0, 10**9, True), 1, True, "counts")
+    found = [row["high"] for row in frame.select(*_person(request)).collect()]
+    assert found[: len(nobody)] == [None] * len(nobody)
+    assert None not in found[len(nobody) :]
+    assert len(set(found)) == len(people) + 1
 
 
 def test_units_are_integers_in_every_frame_up_to_the_mechanism(spark, monkeypatch):
@@ -86,10 +99,10 @@ def test_no_total_is_a_float_inside_a_worker(monkeypatch):
         {name: pa.array(cells, pa.int64()) for name, cells in columns.items()}
     )
     totals: dict[int, np.ndarray] = {}
-    list(Run(buckets, 2)([batch]))  # before the trace: it would follow the compiler
+    list(Release(buckets, 2, None)([batch]))  # before the trace: it would follow the compiler
     given.clear()
     with trace.watching():
-        list(Run(buckets, 2)([batch]))
+        list(Release(buckets, 2, None)([batch]))
         for _ in range(2):
             add(totals, buckets.part(0), np.array([5]), np.array([0]), units[:1])
     assert trace.seen == set()

@@ -1,5 +1,6 @@
 """What was tried against a store, and must not work."""
 
+import json
 import os
 import shutil
 from contextlib import closing
@@ -10,8 +11,11 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import Failed, HushfadeError, Refused
+from hushfade.privacy import ledger
 from hushfade.store import Batch, Store
+from hushfade.store.high_water_mark import Mark, MarkFile
 from hushfade.store.live_streams import Live
+from tests.planning.test_noise_scale import redigested
 from tests.store.test_store import ONE, PLAN, TWO, batch, started
 
 
@@ -134,3 +138,71 @@ def test_after_a_crash_the_ledger_tells_which_steps_are_missing(tmp_path, monkey
         each.write_bytes(content)
     monkeypatch.setattr(Store, "verify", lambda store: 0)
     Store.open(path).close()  # nothing else would have noticed here
+
+
+def forged_store(path, *statements):
+    """A store of one stream, closed, then changed by somebody who can write the database."""
+    store = Store.open(path)
+    store.add_dataset("clinics", TWO)
+    store.add_stream("late", PLAN, dataset="clinics")
+    store.close_step("late", 1, closed=0)
+    store.close()
+    with closing(apsw.Connection(str(path))) as connection:
+        for statement, *given in statements:
+            connection.execute(statement, given)
+    return path
+
+
+def test_a_store_with_a_plan_that_was_not_charged_is_refused(tmp_path):
+    """Less noise than the ledger's entry pays for: another plan, with a state that fits it."""
+    weak = hf.plan(PLAN.decay, hf.Guarantee(epsilon=20, delta=1e-6))
+    assert weak.sigma < PLAN.sigma / 5
+    stream = weak.start()
+    stream.step(0)
+    path = forged_store(
+        tmp_path / "releases.db",
+        ("UPDATE streams SET plan = ?", weak.to_json()),
+        ("UPDATE states SET state = ?, steps = 1", stream.save()),
+        ("DELETE FROM traces",),
+    )
+    with (
+        closing(Store.open(path)) as store,
+        pytest.raises(Failed, match="must be the one that the ledger charged for it"),
+    ):
+        store.live("late")
+
+
+def test_a_store_whose_plan_claims_less_noise_is_refused(tmp_path):
+    document = json.loads(PLAN.to_json())
+    document["noise"]["scale"] //= 2
+    path = forged_store(
+        tmp_path / "releases.db", ("UPDATE streams SET plan = ?", redigested(document))
+    )
+    with (
+        closing(Store.open(path)) as store,
+        pytest.raises(hf.InvalidValue, match="digest or a field differs"),
+    ):
+        store.live("late")
+
+
+def test_a_ledger_that_charges_less_than_the_plan_needs_is_refused(tmp_path):
+    """The chain is written again from the changed entry on, and so is the mark."""
+    path = forged_store(tmp_path / "releases.db")
+    with closing(apsw.Connection(str(path))) as connection:
+        rows = list(connection.execute("SELECT number, kind, body FROM ledger ORDER BY number"))
+        last = None
+        for _, kind, body in rows:
+            content = json.loads(body)
+            if kind == "charge":
+                content["mu"] *= 0.9
+            last = ledger.following(last, kind, **content)
+            connection.execute(
+                "UPDATE ledger SET body = ?, digest = ? WHERE number = ?",
+                (last.body, last.digest, last.number),
+            )
+    mark = MarkFile(path.with_name("releases.db.mark"))
+    mark.replace(Mark(mark.read().store, last.number, last.digest), mark.accounts())
+    with closing(Store.open(path)) as store:
+        store.verify()  # a chain shows changes to whoever kept a digest, and nobody did
+        with pytest.raises(Failed, match="must be the one that the ledger charged for it"):
+            store.live("late")

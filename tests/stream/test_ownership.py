@@ -1,4 +1,5 @@
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 from hushfade import CorrelatedNoise, Exponential, Refused, Stream, plan
-from hushfade.stream import ownership
+from hushfade.stream import binary_container as container
+from hushfade.stream import ownership, saved_state
 from tests.planning.test_plan import ONE
 
 
@@ -96,3 +98,52 @@ def test_no_interrupt_leaves_the_lock_held():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def forged(data, identity):
+    """A saved stream with another identity."""
+    frame = container.opened(data, (saved_state.MAGIC,), "a stream")
+    header = {name: of for name, of in frame.header.items() if name != "arrays"}
+    arrays = container.split(frame.body, frame.header["arrays"], ("<i8", "<f8"), "a stream")
+    return container.packed(saved_state.MAGIC, header | {"identity": identity.hex()}, arrays)
+
+
+def test_what_nobody_can_load_is_forgotten():
+    """A process that starts streams for ever, or reads forged states, must not grow by them."""
+    made = plan(Exponential(half_life=5), ONE)
+    began = made.start().save()  # one that is kept, so that it is there before and after
+    before, in_use = len(ownership._kept), len(ownership._turns)
+    for number in range(50):
+        stream = made.start()
+        stream.step(1)
+        del stream
+        Stream.load(forged(began, number.to_bytes(16, "big")))
+    gc.collect()
+    assert len(ownership._kept) == before
+    assert len(ownership._turns) <= in_use
+
+
+@pytest.mark.parametrize("make", [stream_and_step, noise_and_step])
+def test_what_was_saved_is_remembered_when_all_copies_are_gone(make):
+    kept, step = make()
+    data, load = kept.save(), type(kept).load
+    step()
+    del kept, step
+    gc.collect()
+    with pytest.raises(Refused, match="must not be older"):
+        load(data)
+
+
+@pytest.mark.parametrize("make", [stream_and_step, noise_and_step])
+def test_a_loaded_copy_that_took_a_step_is_remembered(make):
+    kept, _ = make()
+    data, load = kept.save(), type(kept).load
+    ownership._kept.clear()  # as in a new process
+    del kept, _
+    gc.collect()
+    copy = load(data)
+    copy.step(1) if isinstance(copy, Stream) else copy.next()
+    del copy
+    gc.collect()
+    with pytest.raises(Refused, match="must not be older"):
+        load(data)

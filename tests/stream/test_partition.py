@@ -15,6 +15,8 @@ from hushfade import (
     plan,
 )
 from hushfade.errors import InvalidType, InvalidValue, Refused
+from hushfade.stream import binary_container as container
+from hushfade.stream import partition
 from hushfade.stream.partition import Mechanism, Part
 from tests.spark.cases import KEY, PLAN, keyed
 
@@ -146,3 +148,17 @@ def test_steps_beyond_the_horizon_are_refused():
 def test_lanes_that_the_plan_has_not_are_refused(first, lanes):
     with pytest.raises(InvalidValue, match="must be an integer"):
         Part(Mechanism.of(PLAN), first, lanes)
+
+
+def test_a_saved_part_has_no_more_steps_than_there_can_be():
+    made = plan(NoDecay(), Guarantee(1, 1e-6), horizon=9)
+    for mechanism, most in ((Mechanism.of(made), 9), (Mechanism.of(PLAN), 2**61)):
+        part = Part(mechanism, 0, 1)
+        data = part.resumed(keyed()).save()
+        frame = container.opened(data, (partition.MAGIC,), "a part")
+        arrays = container.split(frame.body, frame.header["arrays"], ("<i8", "<f8"), "a part")
+        header = {name: of for name, of in frame.header.items() if name != "arrays"}
+        for steps in (most + 1, 2**200, -1, 1.0, True, None):
+            forged = container.packed(partition.MAGIC, header | {"steps": steps}, arrays)
+            with pytest.raises((InvalidValue, InvalidType), match="steps must be an integer"):
+                part.resumed(keyed(), forged)

@@ -1,3 +1,4 @@
+import json
 import os
 import pickle
 from fractions import Fraction
@@ -26,7 +27,9 @@ from hushfade import (
 )
 from hushfade.crossing.laws import gaussian
 from hushfade.numerics.blocks import PERIOD as RENEW
+from hushfade.stream import binary_container as container
 from hushfade.stream import saved_state
+from tests.planning.test_noise_scale import redigested
 from tests.planning.test_plan import ONE, PLANS
 
 SEEDED = UnsafeSeededNoise(11)
@@ -500,6 +503,47 @@ def test_two_copies_of_one_state_may_not_both_go_on():
         with pytest.raises(Refused, match="another copy of this stream"):
             late.step(1)
     assert first.step(1).step == 3
+
+
+def repacked(data, magic, kinds, change):
+    """A saved container whose header or arrays somebody changed."""
+    frame = container.opened(data, (magic,), "it")
+    header = {name: of for name, of in frame.header.items() if name != "arrays"}
+    arrays = container.split(frame.body, frame.header["arrays"], kinds, "it")
+    change(header, arrays)
+    return container.packed(magic, header, arrays)
+
+
+def test_a_saved_stream_whose_plan_claims_less_noise_is_refused():
+    def halved(header, _):
+        document = json.loads(header["plan"])
+        document["noise"]["scale"] //= 2
+        header["plan"] = redigested(document)
+
+    data = plan(Exponential(half_life=5), ONE).start(SEEDED).save()
+    same = repacked(data, saved_state.MAGIC, ("<i8", "<f8"), lambda *_: None)
+    assert Stream.load(same, noise=SEEDED).steps == 0
+    forged = repacked(data, saved_state.MAGIC, ("<i8", "<f8"), halved)
+    with pytest.raises(InvalidValue, match="its digest or a field differs"):
+        Stream.load(forged, noise=SEEDED)
+
+
+def test_a_trace_with_less_noise_than_its_step_had_is_refused():
+    """Where the noise can be drawn again, it is compared."""
+
+    def silent(_, arrays):
+        arrays[1][:] = 0
+
+    keyed = KeyedNoise(bytes(range(32)), stream="visits")
+    for noise in (SEEDED, keyed):
+        stream = plan(Exponential(half_life=5), ONE).start(noise)
+        data = stream.save()
+        stream.step(1)
+        trace = stream.trace()
+        forged = repacked(trace, saved_state.TRACE, ("<i8", "<i8"), silent)
+        with pytest.raises(Refused, match="a trace must have the noise that its step was given"):
+            Stream.load(data, noise=noise, traces=[forged])
+        assert Stream.load(data, noise=noise, traces=[trace]).steps == 1
 
 
 def test_threads_take_turns():

@@ -39,8 +39,6 @@ from hushfade.baselines.banded import banded_root
 from hushfade.crossing.laws import gaussian
 from hushfade.factors import factorization
 from hushfade.factors.compact_taps import compact
-from hushfade.factors.exponentials import Exponentials
-from hushfade.numerics import power_series
 from hushfade.training.correlated_noise import CorrelatedNoise
 from tests.decays import ALL_DECAYS
 
@@ -77,6 +75,11 @@ def pair_named(name):
 def start(factors, width=1, noise=SEEDED, **changed):
     arguments = {"guarantee": ONE, "norm": 1.0, "dtype": np.float64} | changed
     return CorrelatedNoise(factors, width, noise=noise, **arguments)
+
+
+def assert_level(found, exact):
+    """A sensitivity is rounded up: by 2^-30 for its own error, then to 24 bits."""
+    assert exact * (1 + 2.0**-31) < found <= exact * (1 + 2.0**-30) * (1 + 2.0**-23) * (1 + 1e-12)
 
 
 def innovations(noise, n):
@@ -233,7 +236,7 @@ def test_the_sensitivity_is_that_of_the_worst_steps(name, k, b, neighbours):
     if "Window" in name and k > 1:  # taps with signs have a bound
         assert change * worst <= noise.sensitivity < 1.5 * change * worst
     else:
-        assert_allclose(noise.sensitivity, change * worst, rtol=1e-12)
+        assert_level(noise.sensitivity, change * worst)
     assert_allclose(noise.stddev, noise.sensitivity / guarantee.mu, rtol=1e-15)
 
 
@@ -258,7 +261,7 @@ def test_jax_privacy_computes_the_same_sensitivity():
             noise = start(decay, guarantee=guarantee, horizon=steps)
             right = noise.pair.right(steps)
             theirs = pool.submit(their_sensitivity, right, k, b).result()
-            assert_allclose(noise.sensitivity, theirs, rtol=1e-12)
+            assert_level(noise.sensitivity, theirs)
 
 
 def test_keyed_noise_of_another_series_is_independent():
@@ -285,18 +288,6 @@ def test_keyed_noise_of_another_series_is_independent():
         assert abs(np.corrcoef(first.ravel(), other.ravel())[0, 1]) < 0.4  # 80 numbers: 3.5 / √80
 
 
-def test_float32_has_noise_for_its_own_rounded_coefficients():
-    n = 1 << 14
-    pair = compact(NoDecay(), horizon=n)
-    inverse = pair.taps.fading.inverse()
-    rounded = [part.astype(np.float32).astype(float) for part in (inverse.weights, inverse.fades)]
-    right = pair.taps.scale * power_series.inverse(Exponentials(*rounded).first(n))
-    used, ideal = np.linalg.norm(right), pair.sensitivity().value
-    assert used != ideal
-    assert ideal == start(pair).sensitivity
-    assert used <= start(pair, dtype=np.float32).sensitivity < 1.001 * used
-
-
 # Known values --------------------------------------------------------------------------------
 
 
@@ -309,11 +300,10 @@ def test_a_series_by_hand():
     assert_allclose(w[0], z[0] / 2, rtol=1e-14)
     assert_allclose(w[1], z[1] / 2 - z[0] / 4, rtol=1e-12)
     assert_allclose(w[2], z[2] / 2 - z[1] / 4 + z[0] / 8, rtol=1e-12)
-    assert_allclose(noise.stddev, math.sqrt(5) / ONE.mu, rtol=1e-14)
+    assert_level(noise.stddev * ONE.mu, math.sqrt(5))
     thrice = Guarantee.from_mu(0.5, neighbours="replace", participations=3)
-    assert_allclose(  # 2, 3, 3, 1 in a replaced gradient of norm 10: 20 √23 over μ
-        start(pair, guarantee=thrice, norm=10.0).stddev, 20 * math.sqrt(23) / 0.5, rtol=1e-14
-    )
+    # 2, 3, 3, 1 in a replaced gradient of norm 10: 20 √23
+    assert_level(start(pair, guarantee=thrice, norm=10.0).sensitivity, 20 * math.sqrt(23))
 
 
 def test_the_memory_is_that_of_the_state():
@@ -456,7 +446,7 @@ def test_an_interrupted_step_ends_the_series_but_not_what_was_saved():
         (InvalidValue, {"width": 0}, "width must be an integer >= 1"),
         (InvalidValue, {"width": (3, -1)}, "width must be an integer >= 1"),
         (InvalidValue, {"width": ()}, "width must be an integer >= 1 or several"),
-        (InvalidValue, {"width": 2**41}, "width must be an integer <="),
+        (InvalidValue, {"width": 2**34 + 1}, "width must be an integer <="),
         (InvalidType, {"width": 3.0}, "width must be an integer"),
         (InvalidType, {"width": True}, "width must be an integer"),
         (InvalidType, {"width": "3"}, "width must be an integer"),

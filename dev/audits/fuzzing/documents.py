@@ -17,7 +17,7 @@ from hushfade.releases import files
 from hushfade.store.high_water_mark import Mark, MarkFile
 from hushfade.stream.saved_state import MAGIC
 from hushfade.training.correlated_noise import CorrelatedNoise
-from hushfade.training.noise_series import MAGIC as SERIES
+from hushfade.training.saved_series import MAGIC as SERIES
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWICE = hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace", participations=2, separation=3)

@@ -6,6 +6,7 @@ import gzip
 import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ CSV = (
 LINES = (
     b'{"at": "2026-01-01T00:10", "amount": 0.5, "country": "at", "person": "zq0001ed"}\n'
     b'{"at": "2026-01-01T03:00", "amount": 73000137, "country": "ch", "person": "zq0002ed"}\n'
-    b'\n{"at": "2026-01-01T04:00", "amount": 1, "country": "zq0003ed", "person": "", "x": [1]}\n'
+    b'\n{"at": "2026-01-01T04:00", "amount": 1, "country": "zq0003ed", "person": 73, "x": [1]}\n'
 )
 ZONED = CSV.replace(b":10,", b":10Z,").replace(b".5,", b".5Z,").replace(b":59", b":59+01:00")
 SECONDS = b"at,amount,country,person\n1767225700,1,at,7\n1767225701.5,0.25,ch,73000137\n"
@@ -184,7 +185,7 @@ def samples() -> list[Any]:
 
 @contextmanager
 def lines(directory: Path) -> Iterator[Target]:
-    """Lines that come live, CSV and JSON: a refusal leaves the open steps as they were."""
+    """Lines that arrive live, CSV and JSON: a malformed line leaves the open steps as they were."""
     live = [
         _Live("csv", CSV[: CSV.index(b"\n") + 1]),
         _Live("jsonl", LINES[: LINES.index(b"\n") + 1]),
@@ -212,22 +213,28 @@ class _Live:
 
     def _begin(self) -> None:
         self._reader = Reader(KEYED, ALL, DAY)
-        self._steps = OpenSteps(self._reader, line_reader(self._form, "standard input", ALL))
+        lines = line_reader(self._form, "standard input", ALL, live=True)
+        self._steps = OpenSteps(self._reader, lines)
         self._steps.add([self._first])
 
     def add(self, given: list[bytes]) -> None:
+        """Raises what is wrong with the first line if no line is right."""
+        counts = self._reader.counts
+        before, self._reader.first_fault = replace(counts), None
         self._steps.add(given)
+        wrong = counts.rejected - before.rejected
+        if wrong and wrong == counts.records - before.records:
+            raise hf.Malformed(str(self._reader.first_fault))
         if len(self._reader._people) > PEOPLE:
             self._begin()
 
     def state(self) -> tuple[object, ...]:
-        """What is known: totals, counts, people and what they have used up, the next line."""
+        """What is known of lines that are right: totals, counts, people, what they have used up."""
         reader, steps = self._reader, self._steps
         bounding = reader._bounding
         assert bounding is not None
         totals = {step: sums.totals.tolist() for step, sums in steps._sums.items()}
         return (
-            totals, reader.counts, len(reader._people),
+            totals, replace(reader.counts, records=0, rejected=0), len(reader._people),
             bounding._used, bounding._counts[: bounding._used].tobytes(), reader.closed,
-            steps._line,
         )  # fmt: skip

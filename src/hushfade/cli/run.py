@@ -125,7 +125,7 @@ def _run(
     )
     if not output.json:
         promise.show(plan, count)
-    outcome = Outcome(plan, promise, reader.counts, output.output, output.plot)
+    outcome = Outcome(plan, promise, reader, output.output, output.plot)
     view = SeriesView(plan, meaning, shown=output.watch, kept=output.plot is not None)
     try:
         with _writer(output, meaning, form, companion, live=time.live) as writer, view:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushfade.cli import console
+from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
 from hushfade.records import Batch, Calendar, Columns, Reader, batches, tally
-from hushfade.records.files import line_reader
+from hushfade.records.files import delimiter_of, form_of, line_reader
 from hushfade.records.live_lines import OpenSteps, by_clock, by_empty_lines
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Source:
     form: str | None = None
     time_unit: str | None = None
     skip_empty: bool = False
+    delimiter: str | None = None
 
     @classmethod
     def of(
@@ -41,18 +43,26 @@ class Source:
         guarantee: RunGuaranteeOptions,
     ) -> Source:
         """The source that the options describe."""
+        paths = tuple(None if str(path) == "-" else path for path in files)
+        delimiter = "\t" if records.delimiter == "\\t" else records.delimiter
+        with naming_options(records):
+            for path in paths:
+                delimiter_of(records.input_format or form_of(path), delimiter)
         return cls(
-            tuple(None if str(path) == "-" else path for path in files),
+            paths,
             Columns(value=records.value, time=time.time, key=records.key, user=guarantee.user),
             records.input_format,
             time.time_unit,
             records.skip_empty,
+            delimiter,
         )
 
     def batches(self, progress: Callable[[int], object] | None = None) -> Iterator[Batch]:
         """The batches of all files, one file after the other."""
         for path in self.paths:
-            yield from batches(path, self.columns, form=self.form, progress=progress)
+            yield from batches(
+                path, self.columns, form=self.form, delimiter=self.delimiter, progress=progress
+            )
 
     def reader(self, plan: Plan, order: Order) -> Reader:
         """The reader of batches; with a column of persons it keeps the limits of the guarantee."""
@@ -77,7 +87,14 @@ class Source:
         self, arriving: StampedLines, reader: Reader, order: Order, lateness: int
     ) -> Iterator[Signed]:
         """The totals of one step after the other, as the clock or empty lines close the steps."""
-        steps = OpenSteps(reader, line_reader(self.form or "csv", "standard input", self.columns))
+        lines = line_reader(
+            self.form or "csv",
+            "standard input",
+            self.columns,
+            delimiter=self.delimiter,
+            live=True,
+        )
+        steps = OpenSteps(reader, lines)
         if not isinstance(order, Calendar):
             return by_empty_lines(arriving, steps, most=order.steps)
         if lateness and self.columns.time is None:

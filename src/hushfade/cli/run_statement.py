@@ -13,15 +13,7 @@ from hushfade.releases.files import companion
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
-    from hushfade.records import Counts
-
-DROPPED = {  # why a record did not count
-    "outside": "outside the steps",
-    "late": "too late",
-    "over_limit": "beyond a person's limits",
-    "other_keys": "of other keys",
-    "empty": "without value",
-}
+    from hushfade.records import Reader
 
 
 @dataclass(frozen=True)
@@ -82,7 +74,7 @@ class Outcome:
 
     plan: Plan
     promise: Promise
-    counts: Counts
+    reader: Reader
     output: Path | None
     plot: Path | None
 
@@ -93,7 +85,7 @@ class Outcome:
 
     def show(self, steps: int, *, as_json: bool) -> None:
         """At the end."""
-        counts = self.counts
+        counts = self.reader.counts
         if as_json:
             console.document(self._document(steps))
         else:
@@ -101,21 +93,14 @@ class Outcome:
                 console.note(f"Written, with {steps} steps: {', '.join(self.files)}.")
             if self.output is not None:
                 console.note(f"{companion(self.output)} contains the guarantee and the plan.")
-            reasons = [
-                f"{count} {DROPPED[why]}"
-                for why, count in asdict(counts).items()
-                if count and why in DROPPED
-            ]
-            dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
-            console.note(
-                f"Not for publication: {counts.counted} of {counts.records} records counted"
-                f"{dropped}."
-            )
+            console.note(f"Not for publication: {counts.sentence()}.")
+            if self.reader.first_fault is not None:
+                console.note(f"The first malformed line: {self.reader.first_fault}.")
         if not counts.counted:
             console.note("Warning: no record was counted. The releases are noise alone.")
 
     def _document(self, steps: int) -> dict[str, object]:
-        plan, promise, counts = self.plan, self.promise, self.counts
+        plan, promise, counts = self.plan, self.promise, self.reader.counts
         assert self.output is not None  # --json needs --output
         return {
             "releases": str(self.output),
@@ -128,5 +113,9 @@ class Outcome:
             "limits": promise.limits,
             "max_stddev": plan.max_stddev(steps) if steps else None,
             "plan": plan.digest.hex(),
-            "not_for_publication": {**asdict(counts), "counted": counts.counted},
+            "not_for_publication": {
+                **asdict(counts),
+                "counted": counts.counted,
+                "first_malformed": self.reader.first_fault,
+            },
         }

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
-from hushfade.records import Arrival, Calendar, Columns, RowOrder, duration, parse_columns
+from hushfade.records import Arrival, Calendar, Columns, RowOrder, duration
 from hushfade.records.calendar import Order, calendar
+from hushfade.records.faults import Faults
 from hushfade.records.live_lines import Clock, check_start, current
+from hushfade.records.time_columns import first_is_zoned, times
 from hushfade.releases.files import times_written
 
 if TYPE_CHECKING:
@@ -75,17 +77,19 @@ def _public_range(every: int, source: Source) -> Calendar:
     name = source.columns.time
     assert name is not None
     ends: list[int] = []
-    zones: set[bool] = set()
+    zoned: bool | None = None
     for batch in replace(source, columns=Columns(time=name)).batches():
-        times, zoned = parse_columns.times(batch, name, unit=source.time_unit)
-        ends += [int(times.min()), int(times.max())] if len(times) else []
-        zones.add(zoned)
-    if not ends:
+        if not batch.rows:
+            continue
+        if zoned is None:  # the first record decides, and the others must agree
+            zoned = first_is_zoned(batch, source.time_unit)
+        found, codes = times(batch, name, unit=source.time_unit, zoned=zoned)
+        Faults(batch.rows, (*batch.faults, (name, codes))).check(batch.place)
+        ends += [int(found.min()), int(found.max())]
+    if zoned is None:
         raise InvalidValue("--public-range needs a record, but there is none")
-    if len(zones) > 1:
-        raise InvalidValue("times must have a zone in all files, or in none")
     start = min(ends) // every * every
-    return Calendar(start, every, zones.pop(), (max(ends) - start) // every + 1)
+    return Calendar(start, every, zoned, (max(ends) - start) // every + 1)
 
 
 def steps_document(order: Order, steps: int | None) -> dict[str, Any]:

@@ -1,31 +1,27 @@
-"""A noise key in a file: where workers find it, and the record of what it has been used for.
+"""Keyed noise whose key is in a file: for streams here, and for workers elsewhere.
 
 The key stays in its file on each machine.  Plans, logs and checkpoints hold only the file's path,
 the stream, the epoch and the key's fingerprint, by which a worker checks that its file holds the
-same key.
-
-Keyed noise is safe as long as a name (stream and epoch) serves one job: two jobs under one name may
-get the same noise for different records, or two draws of noise for the same records.  So each job
-claims its name in a record beside the key, on the disk before any noise is drawn.  The same job may
-claim its name again; another plan or other data may not.  The record holds no secret.
+same key.  Whoever starts a stream or a job claims its name in the key's record: see `key_record`.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import hmac
-import json
 import os
 import re
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from hushfade import atomic_files
-from hushfade.crossing.noise_sources import KeyedNoise, UnsafeSeededNoise
-from hushfade.errors import InvalidType, InvalidValue, Malformed, Refused
+from hushfade.check import Signed
+from hushfade.crossing import key_record, noise_sources
+from hushfade.crossing.key_record import JobKind, Use
+from hushfade.crossing.noise_sources import Identity, KeyedNoise, NoiseSource, UnsafeSeededNoise
+from hushfade.crossing.random_bits import Drawer
+from hushfade.crossing.sealed_totals import table_digest
+from hushfade.errors import InvalidType, InvalidValue, Refused
 
 _FINGERPRINT = re.compile("[0-9a-f]{32}")
 
@@ -44,8 +40,11 @@ class KeyFile(_Place):
 
     `fingerprint` is read from the file unless it is given; then only the workers need the file.
     `record` is the file that records what the key is used for, on the machine that starts the job:
-    PATH.uses unless given.  The same key, stream, epoch and plan must never serve two different
-    inputs.
+    PATH.uses unless given.
+
+    `plan.start(KeyFile(...))` claims the stream name and epoch for the new stream.  A second start
+    under the same name is refused, in this process and in others: it could add the same noise to
+    other records.  `Stream.load` continues the stream from its saved state.
     """
 
     def __init__(
@@ -58,17 +57,22 @@ class KeyFile(_Place):
         record: str | os.PathLike[str] | None = None,
     ) -> None:
         place = str(Path(path).absolute())  # a worker's own directory is another
-        KeyedNoise(bytes(range(32)), stream=stream, epoch=epoch)  # are these a stream and an epoch?
+        name = KeyedNoise(bytes(range(32)), stream=stream, epoch=epoch)  # checks both
         if fingerprint is None:
-            fingerprint = KeyedNoise.from_file(place, stream=stream).fingerprint.hex()
+            fingerprint = KeyedNoise(_key(place), stream=stream).fingerprint.hex()
         if not isinstance(fingerprint, str) or not _FINGERPRINT.fullmatch(fingerprint):
             raise InvalidValue("fingerprint must be 32 digits in hexadecimal, as KeyFile shows it")
         beside = f"{place}.uses" if record is None else str(Path(record).absolute())
-        super().__init__(place, stream, epoch, fingerprint, beside)
+        super().__init__(place, name.stream, name.epoch, fingerprint, beside)
+
+    @property
+    def identity(self) -> Identity:
+        """What saved states record of the noise."""
+        return noise_sources.keyed_identity(self.stream, self.epoch, self.fingerprint)
 
     def opened(self) -> KeyedNoise:
-        """The noise, read from this machine's file."""
-        noise = KeyedNoise.from_file(self.path, stream=self.stream, epoch=self.epoch)
+        """The noise, read from this machine's file: for workers, whose driver has claimed it."""
+        noise = KeyedNoise(_key(self.path), stream=self.stream, epoch=self.epoch)
         if not hmac.compare_digest(noise.fingerprint.hex(), self.fingerprint):
             raise Refused(
                 "the key file must hold the key with the fingerprint that was declared: this "
@@ -76,121 +80,83 @@ class KeyFile(_Place):
             )
         return noise
 
-    def claim(self, plan: bytes, job: bytes) -> None:
+    def claim(self, plan: bytes, kind: JobKind, job: bytes) -> None:
         """Record that this stream and epoch serve the job: digests of 32 bytes, no secrets.
 
         Returns when the record is on the disk.  Refused if another plan or job has the name, and
         where no record can be kept.
         """
-        claim(
-            Path(self.record),
-            Use(self.fingerprint, self.stream, self.epoch, plan.hex(), job.hex()),
-        )
+        use = Use(self.fingerprint, self.stream, self.epoch, plan.hex(), kind, job.hex())
+        key_record.claim(Path(self.record), use)
 
 
-@dataclass(frozen=True)
-class Use:
-    """What a key has been used for."""
-
-    key: str  # its fingerprint
-    stream: str
-    epoch: int
-    plan: str
-    job: str
-
-    @property
-    def name(self) -> tuple[str, str, int]:
-        """What may serve one job only."""
-        return self.key, self.stream, self.epoch
-
-    def line(self) -> bytes:
-        """The use as a line of the record, with a checksum."""
-        fields = asdict(self)
-        return json.dumps({**fields, "check": _check(fields)}).encode() + b"\n"
+Noise: TypeAlias = NoiseSource | KeyFile
+"""What a stream's noise may come from."""
 
 
-def claim(record: Path, use: Use) -> None:
-    """Add the use to the record, unless it is there; Refused if its name serves another job.
+def checked(noise: Noise | None) -> Noise:
+    """The noise, if a stream can draw from it; fresh noise for None."""
+    return noise if isinstance(noise, KeyFile) else noise_sources.checked(noise)
 
-    Of processes that claim one name at once exactly one is first.
+
+def drawer(noise: Noise, plan: bytes, owner: bytes) -> Drawer:
+    """The noise for a plan; a key file's name is claimed for the stream with the identity `owner`.
+
+    So a key file serves one stream under one name, and continues it from its saved states.
     """
-    try:
-        descriptor = os.open(
-            record, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600
-        )
-    except OSError as error:
-        raise Refused(
-            f"the key's record {record} cannot be written ({error.strerror}), and without a record "
-            "the key cannot be used: keep the key in a directory that this job may write to"
-        ) from None
-    with os.fdopen(descriptor, "r+b", buffering=0) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode) or stat.S_IMODE(mode) & 0o077:
-            raise Refused(
-                f"the key's record must be a regular file with mode 0600: chmod 600 {record}"
+    if not isinstance(noise, KeyFile):
+        return noise.bound(plan)
+    source = noise.opened()
+    noise.claim(plan, "stream", owner)
+    return source.bound(plan)
+
+
+def for_totals(noise: Noise | None, plan: bytes, totals: Signed) -> Noise | None:
+    """The noise for a whole table of totals, (steps,) or (steps, lanes), and for no other.
+
+    A key file's name is claimed for these totals: the same table may have its noise again.
+    """
+    if not isinstance(noise, KeyFile):
+        return noise
+    source, table = noise.opened(), totals.reshape(len(totals), -1)
+    noise.claim(plan, "table", table_digest(source.seal(plan).of(table), *table.shape))
+    return source
+
+
+def _key(path: str) -> bytes:
+    """The content of a file with one name that only its owner can read (mode 0600 or 0400)."""
+    if Path(path).is_symlink():
+        raise InvalidValue("the key file must be a regular file", got="a link")
+    # nor one that takes the file's place now; and a pipe must not wait
+    plainly = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, os.O_RDONLY | plainly)
+    try:  # not as a file object, which a directory refuses to be and stays open
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise InvalidValue("the key file must be a regular file")
+        mode = stat.S_IMODE(status.st_mode)
+        if mode & 0o077:
+            raise InvalidValue(
+                "the key file must have mode 0600", got=f"{mode:04o}", remedy=f"chmod 600 {path}"
             )
-        earlier = [each for each in _uses(file.read(), record) if each.name == use.name]
-        for each in earlier:
-            _check_same(each, use)
-        if not earlier:
-            line = use.line()
-            if file.write(line) != len(line):
-                raise Refused(
-                    f"the key's record {record} could not be written whole: free some space, and "
-                    "remove its last, incomplete line"
-                )
-        # also for an earlier line: whoever wrote it may have died before it was on the disk
-        os.fsync(descriptor)
-        atomic_files.synced(record.parent)
+        if status.st_nlink > 1:  # each name would have a record of its own
+            raise InvalidValue(
+                "the key file must have one name",
+                got=f"{status.st_nlink} hard links",
+                remedy="remove the others",
+            )
+        return os.read(descriptor, 64)
+    finally:
+        os.close(descriptor)
 
 
-def _check_same(earlier: Use, use: Use) -> None:
-    """Raise Refused unless both are the same job."""
-    if earlier != use:
-        other = "another plan" if earlier.plan != use.plan else "other records or options"
-        raise Refused(
-            f"stream {use.stream!r} (epoch {use.epoch}) of this noise key has served {other}: "
-            "give this job another stream name or epoch, or repeat the earlier job as it was"
-        )
-
-
-def _uses(content: bytes, record: Path) -> list[Use]:
-    """The uses of a record; each line must be whole."""
-    lines = content.split(b"\n")
-    if lines.pop():
-        raise _damaged(record, len(lines) + 1)
-    uses = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            fields: dict[str, Any] = json.loads(line)
-            check = fields.pop("check")
-            use = Use(**fields)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise _damaged(record, number) from None
-        if check != _check(fields):
-            raise _damaged(record, number)
-        uses.append(use)
-    return uses
-
-
-def _damaged(record: Path, number: int) -> Malformed:
-    return Malformed(
-        f"line {number} of the key's record {record} is damaged: restore the record from a copy, "
-        "or make a new key"
-    )
-
-
-def _check(fields: dict[str, Any]) -> str:
-    text = json.dumps(fields, sort_keys=True)
-    return hashlib.sha256(b"hushfade key use 1" + text.encode()).hexdigest()[:16]
-
+# Workers -------------------------------------------------------------------------------------
 
 Travelling: TypeAlias = KeyFile | UnsafeSeededNoise
 """Noise that may be sent to a worker."""
 
 
-def checked(noise: object) -> Travelling:
+def travelling(noise: object) -> Travelling:
     """The noise, if a task that runs again draws it again, and it carries no key."""
     if isinstance(noise, KeyFile | UnsafeSeededNoise):
         return noise

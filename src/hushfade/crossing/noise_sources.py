@@ -5,6 +5,8 @@ KeyedNoise            a pure function of (key, plan, stream, epoch, step, lane):
                       that run a task again and must get the same bytes
 UnsafeSeededNoise     repeatable, for tests and pictures; anyone who knows the seed can
                       subtract the noise
+
+`key_file.KeyFile` is keyed noise whose key is in a file, with a record of what the key has served.
 """
 
 from __future__ import annotations
@@ -12,17 +14,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import stat
+import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 from hushfade import check
 from hushfade.crossing.random_bits import Drawer
+from hushfade.crossing.sealed_totals import TotalsSeal
 from hushfade.errors import InvalidType, InvalidValue
 
 Identity: TypeAlias = dict[str, str | int]
 """Public facts by which a saved state recognises its noise source; no secret."""
+
+_JOB = re.compile(r" [0-9a-f]{64}\Z")  # how `hushfade run` names the noise of a job
 
 
 class NoiseSource(Protocol):
@@ -55,11 +59,12 @@ class KeyedNoise:
     """Noise that the key's holder can draw again, byte for byte, in any process.
 
     The same key, stream, epoch and plan must never serve two different inputs: the difference of
-    the two releases would be the difference of the inputs, without noise.  Whoever has the key can
-    subtract the noise; keep it as you keep the data.
+    the two releases would be the difference of the inputs, without noise.  A KeyedNoise keeps no
+    record of its uses, so the caller must give every input a name of its own; `KeyFile` keeps one.
+    Whoever has the key can subtract the noise; keep it as you keep the data.
     """
 
-    __slots__ = ("_key", "epoch", "stream")
+    __slots__ = ("_key", "_name", "epoch", "stream")
 
     def __init__(self, key: bytes, *, stream: str, epoch: int = 0) -> None:
         if not isinstance(key, bytes | bytearray):
@@ -72,8 +77,13 @@ class KeyedNoise:
             raise InvalidType("stream must be a str", got=type(stream).__name__)
         if not stream:
             raise InvalidValue("stream must have a name", got="''")
+        if _JOB.search(stream):
+            raise InvalidValue(
+                "stream must not end in a space and 64 hexadecimal digits: such names belong to "
+                "the jobs of `hushfade run`"
+            )
         try:
-            stream.encode()
+            self._name = stream.encode()
         except UnicodeEncodeError:
             raise InvalidValue("stream must be text that UTF-8 can hold") from None
         self._key = bytes(key)
@@ -85,28 +95,14 @@ class KeyedNoise:
         """32 random bytes from the operating system."""
         return os.urandom(32)
 
-    @classmethod
-    def from_file(cls, path: str | os.PathLike[str], *, stream: str, epoch: int = 0) -> KeyedNoise:
-        """The key in a file of 32 bytes that only its owner can read (mode 0600 or 0400)."""
-        if Path(path).is_symlink():
-            raise InvalidValue("the key file must be a regular file", got="a link")
-        # nor one that takes the file's place now; and a pipe must not wait
-        plainly = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(Path(path), os.O_RDONLY | plainly)
-        try:  # not as a file object, which a directory refuses to be and stays open
-            status = os.fstat(descriptor).st_mode
-            if not stat.S_ISREG(status):
-                raise InvalidValue("the key file must be a regular file")
-            mode = stat.S_IMODE(status)
-            if mode & 0o077:
-                raise InvalidValue(
-                    "the key file must have mode 0600",
-                    got=f"{mode:04o}",
-                    remedy=f"chmod 600 {path}",
-                )
-            return cls(os.read(descriptor, 64), stream=stream, epoch=epoch)
-        finally:
-            os.close(descriptor)
+    def of_job(self, job: bytes) -> KeyedNoise:
+        """The noise of one job of the stream, known by a digest of all that the job reads.
+
+        Jobs with different digests have independent noise.  No stream has such a name.
+        """
+        noise = KeyedNoise(self._key, stream=self.stream, epoch=self.epoch)
+        noise._name = f"{self.stream} {job.hex()}".encode()
+        return noise
 
     @property
     def fingerprint(self) -> bytes:
@@ -116,10 +112,7 @@ class KeyedNoise:
 
     @property
     def identity(self) -> Identity:
-        fingerprint = self.fingerprint.hex()[:16]
-        return {
-            "kind": "keyed", "stream": self.stream, "epoch": self.epoch, "fingerprint": fingerprint,
-        }  # fmt: skip
+        return keyed_identity(self.stream, self.epoch, self.fingerprint.hex())
 
     def sealed(self, digest: bytes) -> bytes:
         """32 bytes that stand for a digest of private data, and reveal nothing without the key: a
@@ -127,9 +120,16 @@ class KeyedNoise:
         return hmac.digest(self._key, b"hushfade sealed 1" + digest, hashlib.sha256)
 
     def bound(self, plan_digest: bytes) -> Drawer:
-        name = self.stream.encode()
-        context = b"hushfade noise 1" + plan_digest + self.epoch.to_bytes(8, "little") + name
-        return Drawer(hmac.digest(self._key, context, hashlib.sha256), fresh=False)
+        return Drawer(self._derived(b"hushfade noise 1", plan_digest), fresh=False)
+
+    def seal(self, plan_digest: bytes) -> TotalsSeal:
+        """Digests of this stream's totals that reveal nothing without the key."""
+        return TotalsSeal(self._derived(b"hushfade totals 1", plan_digest))
+
+    def _derived(self, label: bytes, plan_digest: bytes) -> bytes:
+        """A key of its own for each purpose, plan, epoch and name."""
+        context = label + plan_digest + self.epoch.to_bytes(8, "little") + self._name
+        return hmac.digest(self._key, context, hashlib.sha256)
 
     def __repr__(self) -> str:
         return legacy_name(self.identity)
@@ -168,6 +168,11 @@ def checked(noise: NoiseSource | None) -> NoiseSource:
     if not (hasattr(noise, "bound") and hasattr(noise, "identity")):
         raise InvalidType("must be a noise source", argument="noise", got=type(noise).__name__)
     return noise
+
+
+def keyed_identity(stream: str, epoch: int, fingerprint: str) -> Identity:
+    """What saved states record of keyed noise; 16 digits of the fingerprint are enough."""
+    return {"kind": "keyed", "stream": stream, "epoch": epoch, "fingerprint": fingerprint[:16]}
 
 
 def legacy_name(identity: Identity) -> str:

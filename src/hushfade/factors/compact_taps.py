@@ -12,6 +12,10 @@ The fit.  On the circle let e(θ) = ln|r/√g|.  Under the weights |g| dθ the e
 that of √g is √(mean(e^2e) · mean(e^-2e)) = 1 + 2 var(e) + ...: so var(e) is minimised, over rates
 and weights at once, by the method of Levenberg and Marquardt.  A horizon of n steps is told to the
 circle by its radius e^(-1/n).  What the fit is worth over n steps is then summed in closed form.
+
+The last digits of a fit depend on the machine, and its loss hardly depends on them: near the least
+variance a change δ of ln r costs 2 δ².  So weights and fades are rounded to few bits, and machines
+agree unless a number lies within its error of the middle between two neighbours.
 """
 
 from __future__ import annotations
@@ -51,6 +55,7 @@ ENDLESS = 1 << 30  # a pair without a horizon is held to its loss over this many
 MOST = 16  # exponentials that `compact` tries
 RINGS = 3  # ring buffers that it tries for a window
 
+_COARSE, _FINEST = 16.0, 16  # rounding by √loss / 16 costs less than 1 % of the loss; at most bits
 _FASTEST = 25.0  # a rate at which nothing is left after one step
 _ROWS = 1024  # lengths of a window that are summed; what follows is below 1e-7
 
@@ -82,8 +87,9 @@ def compact(
     if order is not None:
         order = check.count(order=order, least=0, most=MOST)
     goal = _goal(decay, steps)
+    bits = _FINEST if order is not None else math.ceil(math.log2(_COARSE / math.sqrt(loss)))
     first, best = None, math.inf
-    for taps in _candidates(goal, order, loss):
+    for taps in _candidates(goal, order, loss, min(max(bits, 1), _FINEST)):
         price = _error_factor(goal, taps) / goal.root - 1.0
         if price <= loss:
             return Factorization(decay, taps, horizon)
@@ -201,7 +207,7 @@ class _Circle(NamedTuple):
     slowest: float  # the rate below which there is nothing
 
 
-def _candidates(goal: _Goal, order: int | None, loss: float) -> Iterator[CompactTaps]:
+def _candidates(goal: _Goal, order: int | None, loss: float, bits: int) -> Iterator[CompactTaps]:
     """Taps of growing state.  A comb that no c makes fine enough is passed over."""
     circle = _lobes(goal.period) if goal.period else _circle(goal.decay, goal.steps)
     for rings in range(1, RINGS + 1) if goal.period else (0,):
@@ -211,7 +217,7 @@ def _candidates(goal: _Goal, order: int | None, loss: float) -> Iterator[Compact
                 continue
         for d in range(MOST + 1) if order is None else (order,):
             _, c, comb = _best(circle, d, rings)
-            yield CompactTaps(goal.scale, c, comb, goal.period or 1)
+            yield CompactTaps(goal.scale, _rounded(c, bits), _rounded(comb, bits), goal.period or 1)
 
 
 def _best(circle: _Circle, d: int, rings: int) -> tuple[float, Exponentials, Exponentials]:
@@ -342,3 +348,19 @@ def _merged(rates: Column, t: Column) -> Exponentials:
     weights, fades = (t * (1.0 + np.exp(-rates)))[order], -np.expm1(-rates[order])
     groups = np.flatnonzero(np.diff(fades, prepend=-1.0) > 1e-6 * fades)
     return Exponentials(np.add.reduceat(weights, groups) if len(groups) else weights, fades[groups])
+
+
+def _rounded(c: Exponentials, bits: int) -> Exponentials:
+    """Weights rounded to `bits` bits, fades rounded up but below 1; equal fades become one."""
+    fades = np.minimum(_bits(c.fades, bits, np.ceil), 1.0 - 2.0**-bits)
+    fades, groups = np.unique(fades, return_inverse=True)
+    weights = np.zeros(len(fades))
+    np.add.at(weights, groups, c.weights)
+    return Exponentials(_bits(weights, bits, np.rint), fades)
+
+
+def _bits(x: Column, bits: int, rule: np.ufunc) -> Column:
+    """The numbers with `bits` bits each."""
+    mantissa, exponent = np.frexp(x)
+    rounded: Column = np.ldexp(rule(np.ldexp(mantissa, bits)), exponent - bits)
+    return rounded

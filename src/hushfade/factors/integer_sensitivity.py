@@ -17,6 +17,7 @@ from hushfade.numerics import unit_disk
 
 _MOST_PIECES = 4096  # whose pairs are correlated one by one
 _INT64 = 1 << 62  # what stays below it is safe in int64
+_AT_ONCE = 1 << 20  # numbers in temporary arrays
 
 
 def squared(
@@ -41,12 +42,12 @@ def squared(
         k = min(k, 1 + (steps - 1) // b)
     if gain is not None:
         return k * k * largest_column(taps, gain)
-    r = taps.integers[:steps]
     if k == 1:
-        return sum_of_squares(r)
-    if unit_disk.falls(r):
-        return _overlapping(r, k, b, steps)
-    return _correlated(np.abs(r), k, b)
+        return taps.sum_of_squares(steps)
+    used = taps.values[taps.jumps[:-1] < (steps or taps.support)]
+    if unit_disk.falls(used):
+        return _overlapping(taps, k, b, steps)
+    return _correlated(np.abs(taps.integers[:steps]), k, b)
 
 
 def largest_column(taps: IntegerTaps, gain: Signed) -> int:
@@ -81,6 +82,8 @@ def sum_of_squares(x: Signed) -> int:
     >>> sum_of_squares(np.array([2**40, -1]))
     1208925819614629174706177
     """
+    if len(x) > _AT_ONCE:
+        return sum(sum_of_squares(part) for part in np.array_split(x, 1 + len(x) // _AT_ONCE))
     size = max(int(np.max(x)), -int(np.min(x)))
     if size * size * len(x) < _INT64:
         return int(np.sum(x * x))
@@ -89,21 +92,25 @@ def sum_of_squares(x: Signed) -> int:
     return sum(value * value for value in x.tolist())
 
 
-def _overlapping(r: Signed, k: int, b: int, steps: int | None) -> int:
+def _overlapping(taps: IntegerTaps, k: int, b: int, steps: int | None) -> int:
     """‖Σ_{i<k} r shifted by ib‖² within `steps` steps, for r ≥ 0 that never rises.
 
     That is the largest (Kalinin & Lampert 2024).  With E = Σ_{i≥0} r shifted by ib, which has
-    period b from `steady` on, the sum is E_t - E_{t-kb}.
+    period b from `steady` on, the sum is E_t - E_{t-kb}.  Memory: 8 bytes per tap.
     """
-    n = len(r)
+    n = min(taps.support, steps or taps.support)
     if b >= n:  # the columns do not meet; the last one may be cut off
         last = n if steps is None else min(n, steps - (k - 1) * b)
-        return (k - 1) * sum_of_squares(r) + sum_of_squares(r[:last])
+        return (k - 1) * taps.sum_of_squares(n) + taps.sum_of_squares(last)
     rows = -(-n // b)
-    small = int(r[0]) * rows < _INT64
+    small = int(taps.values[0]) * rows < _INT64
     padded = np.zeros((rows, b), dtype=np.int64 if small else object)
-    padded.ravel()[:n] = r
-    endless = np.cumsum(padded, axis=0).ravel()
+    flat = padded.ravel()
+    start = 0
+    for value, length in zip(*taps.pieces, strict=True):
+        flat[start : min(start + length, n)] = value
+        start += length
+    endless = np.cumsum(padded, axis=0, out=padded).ravel()
     steady = (rows - 1) * b
     period = endless[steady:]
     end = k * b if steps is None else min(k * b, steps)
@@ -114,9 +121,11 @@ def _overlapping(r: Signed, k: int, b: int, steps: int | None) -> int:
     after = steady if steps is None else min(steady, steps - k * b)
     if after > 0:
         start = k * b if k * b < steady else steady  # beyond, one multiple of b is like another
-        at = np.arange(start, start + after)
-        at = np.where(at < steady, at, steady + (at - steady) % b)
-        total += sum_of_squares(endless[at] - endless[:after])
+        for low in range(0, after, _AT_ONCE):
+            high = min(low + _AT_ONCE, after)
+            at = np.arange(start + low, start + high)
+            at = np.where(at < steady, at, steady + (at - steady) % b)
+            total += sum_of_squares(endless[at] - endless[low:high])
     return total
 
 

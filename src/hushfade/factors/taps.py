@@ -23,6 +23,9 @@ from hushfade.factors import limit_norms, root_series
 
 Sealed = TypeVar("Sealed", Column, Signed)
 
+MOST_TAPS = 1 << 26  # of a plan: each lane of its stream remembers as many totals
+LARGEST = 1 << 53  # of an integer tap: float64 holds it, and int64 the difference of any two
+
 
 class Taps(Protocol):
     """A right series r(x)."""
@@ -113,26 +116,60 @@ class ListedTaps(_Listed):
 
 
 @dataclass(frozen=True, eq=False)
-class _Integers:
-    integers: Signed
+class _Pieces:
+    jumps: Signed
+    values: Signed
     bits: int
 
 
-class IntegerTaps(_Integers):
-    """r_n = integers_n / 2^bits, then zeros; R x is then exact in integers."""
+class IntegerTaps(_Pieces):
+    """r_n = integers_n / 2^bits, then zeros; R x is then exact in integers.
+
+    What is kept are the constant pieces: `values`, and the lags `jumps` at which they begin, with
+    the end of the support as the last.  The integers themselves are made when they are asked for.
+    """
 
     def __init__(self, integers: Signed, bits: int) -> None:
-        bits = check.count(bits=bits, least=0, most=40)
         column = np.array(integers, dtype=np.int64)
-        if not column[0] > 0:
+        column = _sealed(column[: _support(column) if column.any() else 1])
+        inner = np.flatnonzero(column[1:] != column[:-1]) + 1
+        jumps = np.concatenate([[0], inner, [len(column)]]).astype(np.int64)
+        self._keep(jumps, column[jumps[:-1]], bits)
+        self.__dict__["integers"] = column  # a cached property, which is known already
+
+    @classmethod
+    def of_pieces(cls, jumps: Signed, values: Signed, bits: int) -> IntegerTaps:
+        """The taps with these constant pieces, in the form of `jumps` and `values`.
+
+        >>> IntegerTaps.of_pieces(np.array([0, 1, 4]), np.array([8, 5]), bits=3).integers
+        array([8, 5, 5, 5])
+        """
+        if not (len(jumps) == len(values) + 1 > 1 and jumps[0] == 0 and np.all(np.diff(jumps) > 0)):
+            raise InvalidValue("jumps must rise from 0, one more of them than values")
+        if np.any(values[1:] == values[:-1]) or values[-1] == 0:
+            raise InvalidValue("values must change at each jump")
+        taps = cls.__new__(cls)
+        taps._keep(jumps, values, bits)
+        return taps
+
+    def _keep(self, jumps: Signed, values: Signed, bits: int) -> None:
+        bits = check.count(bits=bits, least=0, most=40)
+        if not values[0] > 0:
             raise InvalidValue(
                 "must leave the first tap > 0", argument="bits", got=f"bits = {bits}"
             )
-        super().__init__(_sealed(column[: _support(column)]), bits)
+        if not -LARGEST <= int(np.min(values)) <= int(np.max(values)) <= LARGEST:
+            raise InvalidValue("must be at most 2^53 in size", argument="integers")
+        super().__init__(_sealed(jumps), _sealed(values), bits)
 
     @property
     def support(self) -> int:
-        return len(self.integers)
+        return int(self.jumps[-1])
+
+    @cached_property
+    def integers(self) -> Signed:
+        """The taps times 2^bits, up to the end of the support."""
+        return _sealed(np.repeat(self.values, np.diff(self.jumps)))
 
     @cached_property
     def pieces(self) -> tuple[list[int], list[int]]:
@@ -141,11 +178,11 @@ class IntegerTaps(_Integers):
         >>> IntegerTaps(np.array([8, 5, 5, 5, 2]), bits=3).pieces
         ([8, 5, 2], [1, 3, 1])
         """
-        return self.integers[self.jumps[:-1]].tolist(), np.diff(self.jumps).tolist()
+        return self.values.tolist(), np.diff(self.jumps).tolist()
 
     @cached_property
-    def jumps(self) -> Signed:
-        """The lags n with r_n ≠ r_{n-1}, counting r_{-1} = 0 and the end of the support.
+    def heights(self) -> Signed:
+        """By how much the integers change at the jumps; they add up to 0.
 
         v_t = v_{t-1} + Σ_jumps (r_n - r_{n-1}) x_{t-n}: one addition per jump and step.
 
@@ -153,21 +190,26 @@ class IntegerTaps(_Integers):
         >>> taps.jumps, taps.heights
         (array([0, 1, 4, 5]), array([ 8, -3, -3, -2]))
         """
-        inner = np.flatnonzero(self.integers[1:] != self.integers[:-1]) + 1
-        return _sealed(np.concatenate([[0], inner, [self.support]]).astype(np.int64))
-
-    @cached_property
-    def heights(self) -> Signed:
-        """By how much the integers change at the jumps; they add up to 0."""
-        return _sealed(np.diff(self.integers[self.jumps[:-1]], prepend=0, append=0))
+        return _sealed(np.diff(self.values, prepend=0, append=0))
 
     def first(self, n: int) -> Column:
         return _fitted(np.ldexp(self.integers.astype(np.float64), -self.bits), n)
 
     def energy(self) -> float:
         """Exact: the sum of squared integers, piece by piece, over 4^bits."""
-        total: int = sum(v * v * length for v, length in zip(*self.pieces, strict=True))
-        return total / (1 << 2 * self.bits)
+        return self.sum_of_squares() / (1 << 2 * self.bits)
+
+    def sum_of_squares(self, steps: int | None = None) -> int:
+        """Σ integers_n², over n < steps if given; exact.  Cost: one product per piece.
+
+        >>> IntegerTaps(np.array([8, 5, 5, 5, 2]), bits=3).sum_of_squares(3)
+        114
+        """
+        total, left = 0, self.support if steps is None else steps
+        for value, length in zip(*self.pieces, strict=True):
+            total += value * value * max(0, min(length, left))
+            left -= length
+        return total
 
 
 @lru_cache(maxsize=16)

@@ -14,6 +14,7 @@ import polars as pl
 from hushfade.crossing.noise_sources import FreshNoise
 from hushfade.errors import InvalidType, Refused
 from hushfade.frames.events import EventsArguments, released_events
+from hushfade.frames.object_columns import text_column
 from hushfade.frames.request import (
     Column,
     ColumnReleases,
@@ -22,6 +23,8 @@ from hushfade.frames.request import (
     Request,
     check_kind,
 )
+from hushfade.records.arrow import Values
+from hushfade.records.faults import Codes
 
 _NUMBERS = frozenset(
     f"{kind}{bits}" for kind in ("Int", "UInt", "Float") for bits in (8, 16, 32, 64)
@@ -101,7 +104,7 @@ class FrameReleases(KeyedReleases[pl.DataFrame]):
         """Columns step, time, key, value, stddev, lower, upper, for rows that are events; see
         hushfade.frames.events."""
         named = ((series.name, series) for series in self._frame.iter_columns())
-        return pl.DataFrame(released_events(named, pl.Series.to_arrow, time, arguments))
+        return pl.DataFrame(released_events(named, _to_arrow, time, arguments))
 
 
 class LazyReleases(KeyedReleases[pl.LazyFrame]):
@@ -123,6 +126,14 @@ class LazyReleases(KeyedReleases[pl.LazyFrame]):
             slice_pushdown=False,
             schema=_schema(key),
         )
+
+
+def _to_arrow(series: pl.Series, role: str, unit: str | None) -> tuple[Values, Codes | None]:
+    """The Series as its type says; objects one by one, and integers of 128 bits as text."""
+    if series.dtype == pl.Object:
+        return text_column(series.to_list(), role, unit)
+    wide = series.dtype.is_integer() and str(series.dtype) not in _NUMBERS
+    return (series.cast(pl.String) if wide else series).to_arrow(), None
 
 
 def _of_frame(frame: pl.DataFrame, request: Request, value: str, key: str | None) -> pl.DataFrame:

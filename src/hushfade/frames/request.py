@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from hushfade import check
 from hushfade.check import Matrix, Signed
-from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing import key_file
+from hushfade.crossing.key_file import Noise
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.settings import Arguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
 from hushfade.private import declared_totals, real_numbers
+from hushfade.records.duration import step_length
 
 Made = TypeVar("Made")
 
@@ -64,8 +66,9 @@ class Request:
     """A plan, the noise, and how rows become units on the plan's grid."""
 
     plan: Plan
-    noise: NoiseSource | None
+    noise: Noise | None
     units: Callable[[Column], Signed]
+    every: int | None = None  # the length of a step in nanoseconds, if it is declared
 
     def run(self, column: Column) -> Published:
         """The release of a column: row t is step t.  Each call is a release of its own."""
@@ -78,7 +81,8 @@ class Request:
     def _published(self, units: Signed) -> Published:
         if len(units) == 0:  # no step is taken, no noise drawn
             return Published(np.empty(units.shape), np.empty(0), self.plan.keys)
-        value = self.plan.start(self.noise).run_units(units)
+        noise = key_file.for_totals(self.noise, self.plan.digest, units)
+        value = self.plan.start(noise).run_units(units)
         return Published(value, self.plan.stddevs(len(units)), self.plan.keys)
 
 
@@ -119,7 +123,8 @@ class KeyedReleases(ABC, Generic[Made]):
         **arguments: Unpack[Arguments],
     ) -> Made:
         """Columns step, the key, value and stddev, for rows that hold one record each."""
-        return self._released(of_records(arguments, declared(key, keys)), value, key)
+        names = declared(key, keys, arguments.get("plan"))
+        return self._released(of_records(arguments, names), value, key)
 
     def release_totals(
         self,
@@ -130,7 +135,8 @@ class KeyedReleases(ABC, Generic[Made]):
         **arguments: Unpack[TotalsArguments],
     ) -> Made:
         """Columns step, the key, value and stddev, for rows that hold the total of a step."""
-        return self._released(of_totals(arguments, declared(key, keys)), value, key)
+        names = declared(key, keys, arguments.get("plan"))
+        return self._released(of_totals(arguments, names), value, key)
 
     @abstractmethod
     def _released(self, request: Request, value: str, key: str | None) -> Made:
@@ -159,7 +165,7 @@ def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Req
         totals[~nulls] = plan.grid.units(column.values[~nulls])
         return totals
 
-    return Request(plan, noise, units)
+    return Request(plan, noise, units, _every(arguments))
 
 
 def of_totals(arguments: TotalsArguments, keys: tuple[str, ...] | None = None) -> Request:
@@ -176,22 +182,31 @@ def of_totals(arguments: TotalsArguments, keys: tuple[str, ...] | None = None) -
         totals = declared_totals.block(column.values, 1, grid.resolution, grid.largest_total)
         return np.asarray(totals[:, 0])
 
-    return Request(plan, arguments.get("noise"), units)
+    return Request(plan, arguments.get("noise"), units, _every(arguments))
 
 
-def declared(key: str | None, keys: Iterable[str] | None) -> tuple[str, ...] | None:
-    """The keys of a frame's release, or None where it has no key."""
+def declared(
+    key: str | None, keys: Iterable[str] | None, plan: Plan | None = None
+) -> tuple[str, ...] | None:
+    """The keys of a frame's release, by default those of the plan; None where it has no key."""
     if key is None:
         if keys is not None:
             raise InvalidType("keys need a key: the name of the column that holds them")
         return None
+    if key in _BESIDE:
+        raise InvalidValue(f"key must not be named {', '.join(_BESIDE)}", got=repr(key))
+    if keys is None and isinstance(plan, Plan) and plan.keys is not None:
+        return plan.keys
     if keys is None or isinstance(keys, str):
         raise InvalidType(
             "keys must be declared, as a list: which keys occur in the data may itself be secret"
         )
-    if key in _BESIDE:
-        raise InvalidValue(f"key must not be named {', '.join(_BESIDE)}", got=repr(key))
     return tuple(keys)
+
+
+def _every(arguments: TotalsArguments) -> int | None:
+    given = arguments.get("every")
+    return None if given is None else step_length(given)
 
 
 def record_column(data: object) -> Column:

@@ -28,7 +28,7 @@ def falls(column: Column | Signed) -> bool:
     >>> falls(np.array([1.0, 0.5, 0.5, 0.0])), falls(np.array([1.0, 0.5, 0.6]))
     (True, False)
     """
-    return bool(column[-1] >= 0.0 and np.all(np.diff(column) <= 0.0))
+    return bool(column[-1] >= 0.0 and np.all(column[1:] <= column[:-1]))  # no difference can wrap
 
 
 def zeros_inside(column: Column) -> int | None:

@@ -28,7 +28,7 @@ from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import Grid
 
 if TYPE_CHECKING:
-    from hushfade.crossing.noise_sources import NoiseSource
+    from hushfade.crossing.key_file import Noise
     from hushfade.planning.certificate import Certificate
     from hushfade.stream.stream import Stream
 
@@ -164,8 +164,11 @@ class Plan:
 
     # Use -------------------------------------------------------------------------------------
 
-    def start(self, noise: NoiseSource | None = None) -> Stream:
-        """A stream at step 0.  `noise` is fresh unless given."""
+    def start(self, noise: Noise | None = None) -> Stream:
+        """A stream at step 0.  `noise` is fresh unless given.
+
+        A `KeyFile` records the new stream under its name and refuses a second one there.
+        """
         from hushfade.stream.stream import Stream
 
         return Stream.begin(self, noise)

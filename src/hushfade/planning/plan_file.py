@@ -29,7 +29,7 @@ from hushfade.decay import (
 )
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.factors.factorization import IntegerFactorization
-from hushfade.factors.taps import IntegerTaps
+from hushfade.factors.taps import MOST_TAPS, IntegerTaps
 from hushfade.planning import plan_version_1
 from hushfade.planning.exact_factors import check_method
 from hushfade.planning.plan import Plan, sized
@@ -38,7 +38,6 @@ from hushfade.private.grid import grid_of
 
 FORMAT = "hushfade plan 2"
 _LIMIT = 1 << 26  # characters
-_LONGEST = 1 << 28  # taps
 _DIFFERS = "the plan must be as it was written, but its digest or a field differs"
 _REAL = {
     "epsilon", "delta", "mu", "rho", "low", "high", "resolution", "norm", "loss", "half_life",
@@ -134,14 +133,14 @@ def _covered(plan: Plan) -> dict[str, Any]:
     gain = plan.pair.integer_gain
     return {
         "format": FORMAT,
-        "guarantee": _guarantee(plan.guarantee),
+        "guarantee": guarantee_document(plan.guarantee),
         **common,
         "gain": None if gain is None else {"bits": plan.taps.bits, "value": gain.tolist()},
         "noise": {"bits": denominator.bit_length() - 1, "scale": scale},
     }
 
 
-def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
+def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
     """The guarantee as it was declared: by epsilon, mu or rho."""
     if guarantee.declared_rho is not None:
         declared = {"rho": float(guarantee.declared_rho)}
@@ -160,6 +159,16 @@ def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
     }
 
 
+def guarantee_from(document: dict[str, Any]) -> Guarantee:
+    """The guarantee of plain data."""
+    declared = dict(document)
+    if "rho" in declared:
+        return Guarantee.from_rho(declared.pop("rho"), **declared)
+    if "mu" in declared:
+        return Guarantee.from_mu(declared.pop("mu"), **declared)
+    return Guarantee(**declared)
+
+
 def _records(plan: Plan) -> dict[str, Any]:
     grid = plan.grid
     return {
@@ -173,24 +182,25 @@ def _records(plan: Plan) -> dict[str, Any]:
 
 
 def _taps(taps: IntegerTaps) -> dict[str, Any]:
-    starts = np.flatnonzero(np.diff(taps.integers, prepend=0))
     return {
         "bits": taps.bits,
-        "from": starts.tolist(),
-        "value": taps.integers[starts].tolist(),
+        "from": taps.jumps[:-1].tolist(),
+        "value": taps.values.tolist(),
         "support": taps.support,
     }
 
 
+def _taps_from(document: dict[str, Any]) -> IntegerTaps:
+    """The taps of plain data; as many as a stream can hold, and none is made before it is used."""
+    support = check.count(support=document["support"], most=MOST_TAPS)
+    jumps = np.array([*document["from"], support], dtype=np.int64)
+    values = np.array(document["value"], dtype=np.int64)
+    return IntegerTaps.of_pieces(jumps, values, document["bits"])
+
+
 def _plan(document: dict[str, Any]) -> Plan:
     _check_fields(document, plan_version_1.COMMON | {"gain", "noise", "reported"})
-    declared = dict(document["guarantee"])
-    if "rho" in declared:
-        guarantee = Guarantee.from_rho(declared.pop("rho"), **declared)
-    elif "mu" in declared:
-        guarantee = Guarantee.from_mu(declared.pop("mu"), **declared)
-    else:
-        guarantee = Guarantee(**declared)
+    guarantee = guarantee_from(document["guarantee"])
     gain = document["gain"]
     if gain is not None and gain["bits"] != document["taps"]["bits"]:
         raise InvalidValue(_DIFFERS)
@@ -224,18 +234,14 @@ def _made(
         norm=records["norm"],
         resolution=records["resolution"],
     )
-    taps, horizon = document["taps"], document["horizon"]
-    check.count(support=taps["support"], most=_LONGEST)
-    lengths = np.diff([*taps["from"], taps["support"]])
-    integers = np.repeat(np.array(taps["value"], dtype=np.int64), lengths)
-    bits = taps["bits"]
+    taps, horizon = _taps_from(document["taps"]), document["horizon"]
     if horizon is not None:
         check.count(horizon=horizon)
     pair = IntegerFactorization(
         decay_from(document["decay"]),
-        IntegerTaps(integers, bits),
+        taps,
         horizon,
-        None if gain is None else np.ldexp(np.array(gain, dtype=np.float64), -bits),
+        None if gain is None else np.ldexp(np.array(gain, dtype=np.float64), -taps.bits),
     )
     method = document["method"]
     check_method(method)

@@ -22,6 +22,7 @@ from hushfade.decay import (
 )
 from hushfade.errors import InvalidValue, Unstable
 from hushfade.factors.factorization import Factorization, IntegerFactorization
+from hushfade.factors.taps import MOST_TAPS
 from hushfade.planning import piecewise_taps
 
 MAX_LOSS = 0.001  # of the integer taps over the exact factors
@@ -100,10 +101,10 @@ def _wanted(exact: Factorization) -> tuple[Column, float]:
     """
     support, horizon = exact.taps.support, exact.horizon
     if support is not None:
-        return exact.taps.first(min(support, horizon or support)), 0.0
+        return exact.taps.first(_checked(min(support, horizon or support))), 0.0
     span = _span(exact.decay)
     if span == math.inf or not exact.decay.horizon_free:
-        return exact.taps.first(horizon or _FARTHEST), 0.0
+        return exact.taps.first(_checked(horizon or _FARTHEST)), 0.0
     most = max(_FARTHEST, min(1 << int(2.0 * span).bit_length(), _LONGEST))
     energy, n = exact.taps.energy(), _REFERENCE
     scale = math.ldexp(1.0, math.frexp(energy)[1])
@@ -117,6 +118,18 @@ def _wanted(exact: Factorization) -> tuple[Column, float]:
         if n >= most:  # what cannot be met is not aimed at
             return r, beyond if beyond <= 0.5 * MAX_LOSS * energy else 0.0
         n *= 2
+
+
+def _checked(taps: int) -> int:
+    """The number of taps, if a stream can hold them and a plan file may have them."""
+    if taps > MOST_TAPS:
+        raise InvalidValue(
+            f"must need at most {MOST_TAPS} taps",
+            argument="horizon",
+            got=f"{taps} taps",
+            remedy="take longer steps, a shorter horizon, or a decay that forgets",
+        )
+    return taps
 
 
 def _loss(pair: IntegerFactorization, exact: Factorization) -> float:

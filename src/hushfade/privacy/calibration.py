@@ -21,6 +21,7 @@ from hushfade import check
 from hushfade.errors import InvalidValue
 
 _LEAST = 1e-5  # mu
+_LEAST_DELTA = 1e-300  # below it float64 loses digits, and delta_of all of them
 _BITS = 51  # of a result
 _DIGITS, _LEFT_OUT = 42, Decimal("1e-30")  # of a Mills ratio, relatively, by truncation
 _ROUGH_DIGITS, _ROUGHLY = 30, Decimal("1e-9")  # for a first guess
@@ -32,6 +33,19 @@ _SERIES = Decimal("3.5")  # up to here the series is quicker than the fraction
 _ROOT = Decimal("2.50662827463100050241576528481104525300698674060993831662992357634229")  # √(2π)
 
 
+def checked_delta(delta: float) -> float:
+    """The delta of a guarantee: from 1e-300 up to, not including, 1.
+
+    >>> checked_delta(1e-301)
+    Traceback (most recent call last):
+    hushfade.errors.InvalidValue: delta must be at least 1e-300, got 1e-301
+    """
+    number = check.probability(delta=delta)
+    if not number >= _LEAST_DELTA:
+        raise InvalidValue(f"must be at least {_LEAST_DELTA:g}", argument="delta", got=repr(number))
+    return number
+
+
 @lru_cache(maxsize=1024)
 def mu_of(epsilon: float, delta: float) -> float:
     """The largest mu of 51 bits with δ(epsilon; mu) ≤ delta: the tight calibration of the noise.
@@ -41,7 +55,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     >>> round(mu_of(1.0, 1e-6), 9)
     0.236704381
     """
-    epsilon, delta = check.positive(epsilon=epsilon), check.probability(delta=delta)
+    epsilon, delta = check.positive(epsilon=epsilon), checked_delta(delta)
     e, budget = Decimal(epsilon), Decimal(delta)
     with localcontext() as context:
         context.prec = _ROUGH_DIGITS + _whole_digits(epsilon)
@@ -76,7 +90,7 @@ def epsilon_of(mu: float, delta: float) -> float:
     >>> round(epsilon_of(0.236704381, 1e-6), 6)
     1.0
     """
-    mu, delta = check.positive(mu=mu), check.probability(delta=delta)
+    mu, delta = check.positive(mu=mu), checked_delta(delta)
     m, budget = Decimal(mu), Decimal(delta)
     with localcontext() as context:
         context.prec = _DIGITS + _whole_digits(mu * mu)

@@ -20,7 +20,7 @@ from typing import Literal, get_args
 
 from hushfade import check
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.privacy.calibration import delta_above, delta_of, epsilon_of, mu_of
+from hushfade.privacy.calibration import checked_delta, delta_of, epsilon_of, mu_of
 from hushfade.privacy.rounding import (
     exponential_up,
     root_down,
@@ -40,7 +40,6 @@ __all__ = [
 ]
 
 Neighbours = Literal["add_remove", "replace"]
-_ROUNDING = 1e-9  # of mu: 0.1.0 computed mu and epsilon from each other with float64
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         check.positive(epsilon=self.epsilon)
-        check.probability(delta=self.delta)
+        checked_delta(self.delta)
         if not isinstance(self.neighbours, str):
             raise InvalidType(
                 "must be a str", argument="neighbours", got=type(self.neighbours).__name__
@@ -89,13 +88,14 @@ class Guarantee:
         if self.declared_mu is not None and self.declared_rho is not None:
             raise InvalidType("declare mu or rho, not both")
         mu = self.mu  # raises where there is none
-        declared = self.declared_mu is not None or self.declared_rho is not None
-        if declared and delta_above(self.epsilon, mu * (1.0 - _ROUNDING)) > self.delta:
-            raise InvalidValue(
-                f"must be at least {epsilon_of(mu, self.delta)!r} for this mu and delta",
-                argument="epsilon",
-                got=repr(self.epsilon),
-            )
+        if self.declared_mu is not None or self.declared_rho is not None:
+            least = epsilon_of(mu, float(self.delta))
+            if not self.epsilon >= least:
+                raise InvalidValue(
+                    f"must be at least {least!r} for this mu and delta",
+                    argument="epsilon",
+                    got=repr(self.epsilon),
+                )
 
     @cached_property
     def mu(self) -> float:
@@ -246,7 +246,7 @@ def classical_noise_multiplier(epsilon: float, delta: float) -> float:
     >>> round(classical_noise_multiplier(0.5, 1e-6), 4)
     10.5976
     """
-    epsilon, delta = check.positive(epsilon=epsilon), check.probability(delta=delta)
+    epsilon, delta = check.positive(epsilon=epsilon), checked_delta(delta)
     if not epsilon < 1:
         raise InvalidValue(
             "must be < 1 for the classical formula", argument="epsilon", got=repr(epsilon)

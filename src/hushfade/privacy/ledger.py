@@ -33,9 +33,8 @@ Kind = Literal["dataset", "charge", "lost", "step", "end"]
 Relation = tuple[str, int, int, int]  # neighbours, participations, separation, records a step
 ORIGIN = "0" * 64  # the digest before the first entry
 
-# of the budget, by which rounding may overspend it: two halves are the whole.  0.1.0 rounded the mu
-# of an epsilon down by up to 1e-9, and its budgets serve plans of today.
-_ROUNDING = 1e-9
+_ROUNDING = 1e-12  # of a budget, by which sums of charges may exceed it: two halves are the whole
+_ROUNDING_0_1_0 = 1e-9  # 0.1.0 rounded budgets down by up to 1e-9; plans of today spend them whole
 
 
 @dataclass(frozen=True)
@@ -96,6 +95,7 @@ class Account:
     delta: float
     spent: float = 0.0
     relation: Relation | None = None  # none before the first charge
+    exact: bool = False  # is the budget all that its epsilon allows?  0.1.0 rounded it down
 
     @property
     def left(self) -> float:
@@ -131,8 +131,9 @@ class Account:
         return float(epsilon_up(mu, self.delta, 9)) if mu > 0 else 0.0
 
     def affords(self, mu: float) -> bool:
-        """May so much be charged?"""
-        return math.hypot(self.spent, mu) <= self.mu * (1.0 + _ROUNDING)
+        """May this mu be charged?"""
+        rounding = _ROUNDING if self.exact else _ROUNDING_0_1_0
+        return math.hypot(self.spent, mu) <= self.mu * (1.0 + rounding)
 
     def charged(self, mu: float, relation: Relation | None = None) -> Account:
         """The account after a charge; Refused if it overspends, or promises to other neighbours.
@@ -166,9 +167,12 @@ def accounts(entries: Iterable[Entry]) -> Mapping[str, Account]:
             case "dataset":
                 content = entry.content
                 name = content["dataset"]
-                found[name] = Account(name, content["mu"], content["delta"])
+                exact = content.get("exact") is True
+                found[name] = Account(name, content["mu"], content["delta"], exact=exact)
             case "charge" | "lost":
                 content = entry.content
+                if not (isinstance(content["mu"], float) and content["mu"] > 0):
+                    raise Malformed(f"entry {entry.number} of the ledger must charge a mu > 0")
                 name, said = content["dataset"], content.get("relation")
                 relation = None if said is None else (said[0], said[1], said[2], said[3])
                 found[name] = found[name].charged(content["mu"], relation)

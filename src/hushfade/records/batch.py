@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from hushfade.records.arrow import Values
+from hushfade.records.faults import Codes
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column says what; None where nothing does."""
+    """The name of the column for each role; None if no column has it."""
 
     value: str | None = None
     time: str | None = None
@@ -25,8 +26,13 @@ class Columns:
 
 @dataclass(frozen=True, repr=False)
 class Batch:
-    """Some rows: a column for each role, and the place of a row in words."""
+    """Some rows: a column for each role, the place of a row in words, and what is wrong with rows.
+
+    Columns from text formats are text.  `faults` has a code per row, for the rows as such (None) or
+    for a column.
+    """
 
     columns: dict[str, Values]
     rows: int
     place: Callable[[int], str]
+    faults: tuple[tuple[str | None, Codes], ...] = ()

@@ -7,12 +7,12 @@ would show in them, and one record with an odd time would move everybody else's 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hushfade import check
 from hushfade.check import Signed
@@ -86,18 +86,21 @@ def instant(text: str, *, name: str) -> tuple[int, bool]:
     >>> instant("1970-01-01T01:00", name="start"), instant("1970-01-01T01:00Z", name="start")
     ((3600000000000, False), (3600000000000, True))
     """
-    from hushfade.records.arrow import pa
+    from hushfade.records import time_texts
+    from hushfade.records.texts import read_only
 
-    written = re.sub(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})Z$", r"\1T00:00Z", text.strip())
-    for zone in (None, "UTC"):
-        try:
-            found = pa.array([written]).cast(pa.timestamp("ns", zone)).cast(pa.int64())
-        except (pa.ArrowInvalid, UnicodeEncodeError):  # half a letter is no time either
-            continue
-        return int(found[0].as_py()), zone is not None
-    raise InvalidValue(
-        "must be a time like 2026-01-31T12:00 or 2026-01-31", argument=name, got=repr(text)
-    )
+    data = read_only(text.strip().encode("utf-8", "replace"))
+    zoned = bool(time_texts.has_zone(data))
+    offsets: NDArray[np.int32] = np.array([0, len(data)], dtype=np.int32)
+    found, codes = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.uint8)
+    time_texts.nanoseconds(data, offsets, zoned, found, codes)
+    if codes[0] or not -(2**63) < found[0] < 2**63 - 1:
+        raise InvalidValue(
+            "must be a time like 2026-01-31T12:00 or 2026-01-31, from 1678 to 2261",
+            argument=name,
+            got=repr(text),
+        )
+    return int(found[0]), zoned
 
 
 def written(time: object, name: str) -> str:

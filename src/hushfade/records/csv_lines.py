@@ -1,33 +1,35 @@
-"""CSV as batches of columns: strict, in blocks, with the line of every record.
+"""CSV as batches of text columns, block by block, with the line of every record.
 
-A record with a field too few or too many is refused.  Messages name the line, never the content;
-the header's own names are not shown either, since a file without header begins with a record.
-Empty lines are no records, but in a file of one column they are empty values.
+A record with a field too few or too many is malformed.  Empty lines are no records, except in a
+file of one column, where they are empty values.  Messages name the line, never the content.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from contextlib import suppress
-from functools import partial
-from typing import NoReturn
+from collections.abc import Callable
 
-import numpy as np
-
+from hushfade.check import Signed
 from hushfade.errors import Malformed
-from hushfade.records.arrow import pa, part
+from hushfade.records import csv_scan, texts
 from hushfade.records.batch import Batch, Columns
-from hushfade.records.line_blocks import Block, closed, scan
+from hushfade.records.line_blocks import Block
 
-_SMALL = 1 << 20  # bytes that one thread reads
+_OTHERS = ",;\t|"  # delimiters that files have; each is tried for a message only
 
 
-class Commas:
-    """Reads blocks of one CSV file: the header first, then records."""
+class CsvLines:
+    """Reads blocks of one CSV file: the header first, then records.
 
-    def __init__(self, name: str, columns: Columns, delimiter: str = ",") -> None:
-        self._name, self._columns, self._delimiter = name, columns, delimiter
+    `live`: every line is a whole record, so that none waits for another.
+    """
+
+    def __init__(
+        self, name: str, columns: Columns, delimiter: str = ",", *, live: bool = False
+    ) -> None:
+        self._name, self._columns = name, columns
+        self._delimiter, self._live = delimiter, live
         self._header: list[str] = []
 
     @property
@@ -39,113 +41,91 @@ class Commas:
         """The block's records; None where there are none."""
         if not self._header:
             block = self._headed(block)
-        filled = block.data if self.width == 1 else block.data.strip(b"\r\n")
-        return self._records(block) if filled else None
+        roles = self._columns.roles()
+        wanted = sorted({self._header.index(column) for column in roles.values()})
+        found = csv_scan.scan(block.data, self._delimiter, wanted, self.width, live=self._live)
+        if not len(found.codes):
+            return None
+        pairs = zip(found.texts, found.offsets, strict=True)
+        made = dict(zip(wanted, (texts.column_of(*pair) for pair in pairs), strict=True))
+        columns = {role: made[self._header.index(column)] for role, column in roles.items()}
+        place = place_of_line(self._name, block.line, found.lines)
+        return Batch(columns, len(found.codes), place, ((None, found.codes),))
+
+    def check_end(self) -> None:
+        """Raise if there was no header."""
+        if not self._header:
+            raise Malformed(f"{self._name}: empty, where a header with column names must be")
 
     def _headed(self, block: Block) -> Block:
-        """Takes the header off the block."""
-        name, data = self._name, block.data
-        starts = scan(data, self._delimiter, records=2).starts
-        end = int(starts[1]) if len(starts) > 1 else len(data)
-        text = _decoded(data[:end], name, block.line).removeprefix("\ufeff")
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, strict=True)
+        """The block after its header."""
+        data = block.data
+        end = csv_scan.record_end(data, self._delimiter, first=True)
+        end = (data.find(b"\n") + 1 if self._live else end) or len(data)
         try:
-            header = next(rows, [])
-        except csv.Error:
-            raise Malformed(f"{name}, line 1: the header cannot be read as CSV") from None
+            text = data[:end].decode("utf-8").removeprefix("\ufeff")
+        except UnicodeDecodeError:
+            text = None  # not raised from here: the error would carry the text
+        if text is None:
+            raise Malformed(f"{self._name}, line {block.line}: the header must be UTF-8")
+        header = _fields(text, self._delimiter)
+        if header is None:
+            raise Malformed(f"{self._name}, line {block.line}: the header cannot be read as CSV")
         for role, column in self._columns.roles().items():
-            times = header.count(column)
-            # the header is not shown: in a file without one, it is the first record
-            if times > 1:
-                raise Malformed(f"{name}, line 1: {times} columns {column!r} for the {role}")
-            if times == 0:
-                raise Malformed(
-                    f"{name}, line 1: no column {column!r} for the {role} among its {len(header)} "
-                    f"columns with {self._delimiter!r} between them; the first line must be a "
-                    "header with column names"
-                )
+            if header.count(column) != 1:
+                raise Malformed(self._missing(text, header, role, column, block.line))
         self._header = header
         return Block(data[end:], block.line + data.count(b"\n", 0, end))
 
-    def _records(self, block: Block) -> Batch:
-        arrow_csv = part("csv")
-        # any names will do for the columns that are not read: a header may have double ones
-        names = [f"{place} {column}" for place, column in enumerate(self._header)]
-        roles = {
-            role: names[self._header.index(column)]
-            for role, column in self._columns.roles().items()
-        }
-        wanted = sorted(set(roles.values()))
-        table = None
-        with suppress(pa.ArrowInvalid):  # its message shows the record
-            table = arrow_csv.read_csv(
-                pa.BufferReader(block.data),
-                read_options=arrow_csv.ReadOptions(
-                    column_names=names, use_threads=len(block.data) > _SMALL
-                ),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=self._delimiter,
-                    newlines_in_values=b'"' in block.data,
-                    ignore_empty_lines=self.width > 1,
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    include_columns=wanted,
-                    column_types=dict.fromkeys(wanted, pa.string()),
-                    strings_can_be_null=False,
-                ),
-            )
-        if table is None:
-            self._refuse(block)
-        found = {role: table.column(column) for role, column in roles.items()}
-        return Batch(found, table.num_rows, partial(self._place, block))
-
-    def _refuse(self, block: Block) -> NoReturn:
-        """The first record of the block that is not as it must be."""
-        _decoded(block.data, self._name, block.line)
-        for line, fields in self._lines(block):
-            if fields != self.width:
-                what = f"{fields} fields, the header has {self.width}"
-                raise Malformed(f"{self._name}, line {line}: {what}")
-        raise Malformed(f"{self._name}, line {block.line}: cannot be read as CSV from here")
-
-    def _place(self, block: Block, row: int) -> str:
-        line, _ = self._lines(block)[row]
-        return f"{self._name}, line {line}"
-
-    def _lines(self, block: Block) -> list[tuple[int, int]]:
-        """The first line and the number of fields of each record, by the slow way."""
-        data = block.data
-        found = scan(data, self._delimiter, records=data.count(b"\n") + 1)
-        starts, fields = found.starts, found.fields
-        if self.width > 1:  # empty lines are no records
-            first = np.frombuffer(data, dtype=np.uint8)[starts]
-            kept = (first != ord("\n")) & (first != ord("\r"))
-            starts, fields = starts[kept], fields[kept]
-        breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
-        lines = block.line + np.searchsorted(breaks, starts)
-        return list(zip(lines.tolist(), fields.tolist(), strict=True))
-
-    def check_lines(self, block: Block) -> None:
-        """Refuse a record of several lines, where lines come live: none waits for another."""
-        closed(block.data, self._name, block.line, self._delimiter)
-        starts = scan(block.data, self._delimiter, records=block.data.count(b"\n") + 1).starts
-        breaks = np.flatnonzero(np.frombuffer(block.data, dtype=np.uint8) == ord("\n"))
-        lines = np.searchsorted(breaks, starts)
-        several = np.flatnonzero(lines != np.arange(len(starts)))
-        if len(several) or len(starts) < len(breaks):
-            line = block.line + int(several[0] if len(several) else len(starts)) - 1
-            what = "a field must not contain a line break where lines come live"
-            raise Malformed(f"{self._name}, line {line}: {what}")
-
-    def check_end(self) -> None:
-        """Refuse a file that had no header."""
-        if not self._header:
-            raise Malformed(f"{self._name}: empty, where a header with column names is needed")
+    def _missing(self, text: str, header: list[str], role: str, column: str, line: int) -> str:
+        """The message about a column that is not there once."""
+        where, times = f"{self._name}, line {line}", header.count(column)
+        if times > 1:
+            return f"{where}: {times} columns {column!r} for the {role}"
+        missing = f"{where}: no column {column!r} for the {role}"
+        declared = set(self._columns.roles().values())
+        if _surely_names(header, declared):
+            return f"{missing}; the columns are {shown(header)}"
+        for other in _OTHERS:
+            split = _fields(text, other) or []
+            if other != self._delimiter and _surely_names(split, declared):
+                return (
+                    f"{missing}, if {self._delimiter!r} separates the columns; {other!r} gives the "
+                    f"columns {shown(split)}: set the delimiter to {other!r} (--delimiter)"
+                )
+        return (
+            f"{missing} among its {len(header)} columns, separated by {self._delimiter!r}; the "
+            "first line must be a header with column names"
+        )
 
 
-def _decoded(data: bytes, name: str, line: int) -> str:
+def place_of_line(name: str, line: int, lines: Signed) -> Callable[[int], str]:
+    """The place of each row in words; `lines` counts from 0, the block's first line is `line`."""
+    return lambda row: f"{name}, line {line + int(lines[row])}"
+
+
+def _fields(text: str, delimiter: str) -> list[str] | None:
+    """The fields of the one record; None if it is not one record of CSV."""
     try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line += data.count(b"\n", 0, error.start)
-    raise Malformed(f"{name}, line {line}: not UTF-8")
+        rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)]
+    except csv.Error:
+        return None
+    return rows[0] if len(rows) == 1 else None
+
+
+def _surely_names(fields: list[str], declared: set[str]) -> bool:
+    """Are these the names of columns?  Otherwise a message must not show them.
+
+    A file without header begins with a record.  A record has a number or a time, and names of
+    columns include a declared one.
+    """
+    return bool(declared & set(fields)) and not any(
+        not field.strip() or any(letter.isdecimal() for letter in field.lstrip("+-. ")[:1])
+        for field in fields
+    )
+
+
+def shown(names: list[str]) -> str:
+    """The names of columns in a message: the first twenty."""
+    shown = ", ".join(repr(name) for name in names[:20])
+    return shown if len(names) <= 20 else f"{shown} and {len(names) - 20} more"

@@ -9,14 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from hushfade.errors import InvalidValue, Malformed
+from hushfade.errors import InvalidType, InvalidValue, Malformed
 from hushfade.records.arrow import Schema, Table, pa, part
 from hushfade.records.batch import Batch, Columns
-from hushfade.records.csv_lines import Commas
+from hushfade.records.csv_lines import CsvLines, shown
 from hushfade.records.json_lines import JsonLines
 from hushfade.records.line_blocks import Block, blocks
 
@@ -26,7 +25,7 @@ _ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
     ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
 _PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 Progress = Callable[[int], object]
@@ -38,8 +37,6 @@ class LineReader(Protocol):
 
     def batch(self, block: Block) -> Batch | None: ...
 
-    def check_lines(self, block: Block) -> None: ...
-
     def check_end(self) -> None: ...
 
 
@@ -48,42 +45,63 @@ def batches(
     columns: Columns,
     *,
     form: str | None = None,
+    delimiter: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Batch]:
-    """The batches of a file, or of standard input if the path is None."""
+    """The batches of a file, or of standard input if the path is None.
+
+    `delimiter` separates the columns of CSV, in place of the comma, or the tab of TSV.
+    """
     name = "standard input" if path is None else path.name
     form = form_of(path) if form is None else form
     if form not in FORMATS:
         raise InvalidValue(f"format must be one of {', '.join(FORMATS)}", got=repr(form))
+    comma = delimiter_of(form, delimiter)
     if form == "parquet":
         if path is None:
             raise InvalidValue("format must be csv, tsv or jsonl on standard input")
         yield from _parquet(path, name, columns, progress)
         return
     with _opened(path, name, progress) as file:
-        lines = line_reader(form, name, columns)
-        for block in blocks(file, name, delimiter=DELIMITERS.get(form)):
+        lines = line_reader(form, name, columns, delimiter=delimiter)
+        for block in blocks(file, name, delimiter=comma):
             batch = lines.batch(block)
             if batch is not None:
                 yield batch
         lines.check_end()
 
 
-def tables(source: Any, columns: Columns, name: str = "table") -> Iterator[Batch]:
-    """The batches of an Arrow table, or of anything that gives itself as one."""
-    table = None
-    with suppress(pa.ArrowException, TypeError, ValueError):  # their messages show content
-        table = source if isinstance(source, pa.Table) else pa.table(source)
-    if table is None:
-        raise InvalidValue(f"{name} must be an Arrow table, or convertible to one")
-    yield from _rowwise([table], name, columns)
+def tables(table: Table, columns: Columns, name: str = "table") -> Iterator[Batch]:
+    """The batches of an Arrow table.  Its columns have types: nothing is inferred from the rows."""
+    if not isinstance(table, pa.Table):
+        raise InvalidType("must be an Arrow table", argument=name, got=type(table).__name__)
+    pieces = (table.slice(start, _ROWS) for start in range(0, max(table.num_rows, 1), _ROWS))
+    yield from _rowwise(pieces, name, columns)
 
 
-def line_reader(form: str, name: str, columns: Columns) -> LineReader:
-    """What reads the lines of a format."""
-    if form == "jsonl":
-        return JsonLines(name, columns)
-    return Commas(name, columns, DELIMITERS[form])
+def line_reader(
+    form: str, name: str, columns: Columns, *, delimiter: str | None = None, live: bool = False
+) -> LineReader:
+    """What reads the lines of a format; `live`: every line is a whole record."""
+    comma = delimiter_of(form, delimiter)
+    if comma is None:
+        return JsonLines(name, columns, live=live)
+    return CsvLines(name, columns, comma, live=live)
+
+
+def delimiter_of(form: str, delimiter: str | None) -> str | None:
+    """What separates the columns of a format; None if it has no delimiter."""
+    if delimiter is None:
+        return _DELIMITERS.get(form)
+    if form not in _DELIMITERS:
+        raise InvalidValue("must be given for CSV or TSV only", argument="delimiter", got=form)
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+        raise InvalidValue(
+            "must be one ASCII character, and no quote or line break",
+            argument="delimiter",
+            got=repr(delimiter),
+        )
+    return delimiter
 
 
 def form_of(path: Path | None) -> str:
@@ -106,7 +124,7 @@ def _parquet(path: Path, name: str, columns: Columns, progress: Progress | None)
     wanted = sorted(set(columns.roles().values()))
     try:
         with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
-            _check_names(file.schema_arrow, name, columns)
+            _check_schema(file.schema_arrow, name, columns)
             size, whole, seen = path.stat().st_size, max(file.metadata.num_rows, 1), 0
             read = (
                 pa.Table.from_batches([rows])
@@ -129,27 +147,35 @@ def _parquet(path: Path, name: str, columns: Columns, progress: Progress | None)
 def _rowwise(parts: Iterable[Table], name: str, columns: Columns) -> Iterator[Batch]:
     start = 1
     for table in parts:
-        _check_names(table.schema, name, columns)
+        _check_schema(table.schema, name, columns)
         found = {role: table.column(column) for role, column in columns.roles().items()}
-        yield Batch(found, table.num_rows, partial(_row_place, name, start))
+        yield Batch(found, table.num_rows, place_of_row(name, start))
         start += table.num_rows
 
 
-def _row_place(name: str, start: int, row: int) -> str:
-    return f"{name}, row {start + row}"
+def place_of_row(name: str, first: int = 1) -> Callable[[int], str]:
+    """The place of each row in words; `first` is the number of the first."""
+    return lambda row: f"{name}, row {first + row}"
 
 
-def _check_names(schema: Schema, name: str, columns: Columns) -> None:
+def _check_schema(schema: Schema, name: str, columns: Columns) -> None:
     names = None
     with suppress(UnicodeDecodeError):  # it would carry the name
         names = schema.names
     if names is None:
         raise Malformed(f"{name}: the names of its columns must be UTF-8")
+    check_names(names, name, columns)
+
+
+def check_names(names: list[str], name: str, columns: Columns) -> None:
+    """Raise unless each wanted column is among the names, once."""
     for role, column in columns.roles().items():
         times = names.count(column)
         if times != 1:
             what = "no column" if times == 0 else f"{times} columns"
-            raise Malformed(f"{name}: {what} {column!r} for the {role}")
+            raise Malformed(
+                f"{name}: {what} {column!r} for the {role}; the columns are {shown(names)}"
+            )
 
 
 # Files ------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ that step closed.  When it is parsed makes no difference, so a slow record displ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from itertools import groupby
 from typing import Protocol
 
@@ -19,12 +18,13 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Signed
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidValue, Malformed
 from hushfade.private.unit_sums import UnitSums
 from hushfade.records.calendar import Calendar
-from hushfade.records.csv_lines import Commas
+from hushfade.records.csv_lines import CsvLines
 from hushfade.records.files import LineReader
 from hushfade.records.line_blocks import Block
+from hushfade.records.stamped_lines import LONGEST
 from hushfade.records.step_totals import Reader
 
 Clock = Callable[[], int]
@@ -52,22 +52,31 @@ class OpenSteps:
         self._line = 1
 
     def add(self, lines: list[bytes], *, started: bool = True) -> None:
-        """Lines, each a whole record: added to their steps, or refused with the line's number.
+        """Add each line, a whole record, to its step.  Malformed lines are dropped and counted.
 
-        If one is refused, all are, and nothing has changed.  Before the first step has `started`,
-        records without a time belong to no step.
+        Before the first step has `started`, records without a time belong to no step.
         """
-        if not lines:
-            return
         self._reader.started = started
-        block = Block(b"".join(lines), self._line)
-        reader = copy(self._lines)  # which may learn a header from the lines
-        reader.check_lines(block)
-        batch = reader.batch(block)
-        none = np.zeros(0, dtype=np.int64)
-        cells, units = (none, none) if batch is None else self._reader.read(batch)
-        self._lines = reader
+        for long, run in groupby(lines, key=_too_long):
+            if long:
+                self._drop(list(run))
+            else:
+                self._add(list(run))
+
+    def _drop(self, lines: list[bytes]) -> None:
+        """Count lines that are too long to be read."""
+        words = f"standard input, line {self._line}: must have at most {LONGEST} bytes"
+        if isinstance(self._lines, CsvLines) and not self._lines.width:
+            raise Malformed(words)  # the header
+        self._reader.reject(len(lines), words)
         self._line += len(lines)
+
+    def _add(self, lines: list[bytes]) -> None:
+        batch = self._lines.batch(Block(b"".join(lines), self._line))
+        self._line += len(lines)
+        if batch is None:
+            return
+        cells, units = self._reader.read_live(batch)
         steps, lanes = np.divmod(cells, self._reader.lanes)
         for step in np.unique(steps).tolist():
             if step not in self._sums:
@@ -77,7 +86,7 @@ class OpenSteps:
 
     def skip(self) -> None:
         """An empty line that closes a step."""
-        if isinstance(self._lines, Commas) and self._lines.width == 1:
+        if isinstance(self._lines, CsvLines) and self._lines.width == 1:
             raise InvalidValue(
                 "in CSV of one column an empty line is an empty value, and cannot close a step: "
                 "give a second column, or JSON lines"
@@ -141,6 +150,10 @@ def check_start(calendar: Calendar, now: Clock) -> None:
         raise InvalidValue(
             "must not be more than a step ago when lines are read live", argument="start"
         )
+
+
+def _too_long(line: bytes) -> bool:
+    return len(line) > LONGEST
 
 
 def _filled(line: bytes) -> bool:

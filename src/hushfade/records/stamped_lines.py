@@ -17,11 +17,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hushfade.errors import Failed, Malformed
+from hushfade.errors import Failed
 from hushfade.records import stamping_process
 from hushfade.records.stamping_process import HEADER
 
-LONGEST = 1 << 20  # bytes of a line
+LONGEST = 1 << 20  # bytes of a line, the line feed included; a longer one is malformed
 BOUND = 1 << 26  # bytes that wait to be parsed; beyond it, whoever feeds the lines has to wait
 
 _RECEIVED = 1 << 20  # bytes at a time
@@ -118,16 +118,18 @@ class StampedLines:
         return lines
 
     def _split(self, data: bytes) -> list[bytes]:
-        """The lines that end in the data; the rest waits for its end."""
+        """The lines that end in the data; the rest waits for its end.
+
+        A line of more than LONGEST bytes is cut off after them, so that it takes no more memory.
+        """
         *ended, rest = data.split(b"\n")
         lines = [line + b"\n" for line in ended]
         if lines:
             lines[0] = bytes(self._line) + lines[0]
             self._line.clear()
         self._line += rest
-        if len(self._line) > LONGEST or any(len(line) > LONGEST for line in lines):
-            raise Malformed(f"standard input: a line is longer than {LONGEST} bytes")
-        return lines
+        del self._line[LONGEST + 1 :]
+        return [line if len(line) <= LONGEST else line[:LONGEST] + b"\n" for line in lines]
 
     def _readable(self, due: int) -> bool:
         """Does the other process send something before `due`?"""

@@ -2,8 +2,8 @@
 
 The order of the records does not matter, except to the limits per person.  hushfade drops and
 counts records outside the declared steps, records with an undeclared key, records beyond a person's
-limits, and records without a value.  The counts are as private as the data: they are for the
-operator, not for publication.
+limits, records without a value, and malformed lines that arrive live.  The counts are as private as
+the data: they are for the operator, not for publication.
 """
 
 from __future__ import annotations
@@ -15,19 +15,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.check import Signed
-from hushfade.errors import InvalidValue, Malformed
+from hushfade.errors import InvalidValue
 from hushfade.private.unit_sums import UnitSums
 from hushfade.records import parse_columns as read
 from hushfade.records.batch import Batch, Columns
 from hushfade.records.calendar import Calendar, Order, RowOrder
+from hushfade.records.faults import EMPTY, Faults
 from hushfade.records.limits import Bounding, Limits
-from hushfade.records.parse_columns import Mask
+from hushfade.records.parse_columns import Mask, Names
+from hushfade.records.time_columns import check_unit, times
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
 
 LARGEST = 1 << 27  # totals of all steps and keys: a gigabyte
 AHEAD = 1 << 10  # steps that may be open at once where their number is not declared
+
+
+_REASONS = {  # why a record did not count
+    "outside": "outside the steps",
+    "late": "too late",
+    "over_limit": "beyond a person's limits",
+    "other_keys": "of other keys",
+    "empty": "without value",
+    "rejected": "malformed",
+}
 
 
 @dataclass
@@ -40,12 +52,28 @@ class Counts:
     over_limit: int = 0  # beyond a person's limits
     other_keys: int = 0  # of no declared key
     empty: int = 0  # without a value
+    rejected: int = 0  # malformed, where lines arrive live
+
+    @property
+    def dropped(self) -> int:
+        """Those that entered no total."""
+        return sum(getattr(self, why) for why in _REASONS)
 
     @property
     def counted(self) -> int:
         """Those that entered a total."""
-        dropped = self.outside + self.late + self.over_limit + self.other_keys + self.empty
-        return self.records - dropped
+        return self.records - self.dropped
+
+    def sentence(self) -> str:
+        """What became of the records, in words; for the operator, not for publication.
+
+        >>> Counts(records=7, outside=2, empty=1).sentence()
+        '4 of 7 records counted; dropped: 2 outside the steps, 1 without value'
+        """
+        reasons = [f"{getattr(self, why)} {words}" for why, words in _REASONS.items()
+                   if getattr(self, why)]  # fmt: skip
+        dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
+        return f"{self.counted} of {self.records} records counted{dropped}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,10 +84,21 @@ class Tally:
     counts: Counts
 
 
-_ZONES = {
-    True: "times with a zone, or in numbers, are UTC: the start must have a zone, as 2026-01-31Z",
-    False: "times have no zone, but the start has one, and the clock is UTC where lines come live",
-}
+@dataclass(frozen=True, repr=False)
+class _Rows:
+    """Rows without fault, read: step, lane, units and whose they are.  Private."""
+
+    places: Signed
+    lanes: Signed
+    units: Signed
+    present: Mask  # which rows have a value
+    names: Names | None
+
+    def __getitem__(self, chosen: Mask) -> _Rows:
+        names = self.names and Names(self.names.known, self.names.places[chosen])
+        return _Rows(
+            self.places[chosen], self.lanes[chosen], self.units[chosen], self.present[chosen], names
+        )
 
 
 class Reader:
@@ -79,6 +118,12 @@ class Reader:
         skip_empty: bool = False,
     ) -> None:
         check_fit(plan, columns, order, skip_empty=skip_empty)
+        check_unit(time_unit)
+        if time_unit is not None and isinstance(order, Calendar) and not order.zoned:
+            raise InvalidValue(
+                "must have a zone, because times in numbers are UTC, as 2026-01-31Z",
+                argument="start",
+            )
         self._grid, self._columns, self._order = plan.grid, columns, order
         self._time_unit, self._skip_empty = time_unit, skip_empty
         said = plan.guarantee
@@ -89,6 +134,7 @@ class Reader:
         self.closed = 0
         self.started = True
         self.counts = Counts()
+        self.first_fault: str | None = None  # of lines that arrive live
 
     @property
     def lanes(self) -> int:
@@ -109,64 +155,96 @@ class Reader:
     def read(self, batch: Batch) -> tuple[Signed, Signed]:
         """The cell, step · lanes + lane, and the units of each record that counts.
 
+        Raises Malformed, and changes nothing, if a row is malformed.
+        """
+        rows, faults = self._rows_of(batch)
+        faults.check(batch.place)
+        return self._counted(rows)
+
+    def read_live(self, batch: Batch) -> tuple[Signed, Signed]:
+        """The same; malformed rows are left out and counted, and change nothing for the others."""
+        rows, faults = self._rows_of(batch)
+        if faults:
+            good = faults.codes == 0
+            self.reject(int(np.sum(~good)), faults.first(batch.place))
+            rows = rows[good]
+        return self._counted(rows)
+
+    def reject(self, records: int, fault: str) -> None:
+        """Count malformed records; `fault` is the first of them in words."""
+        self.first_fault = self.first_fault or fault
+        self.counts.records += records
+        self.counts.rejected += records
+
+    def _rows_of(self, batch: Batch) -> tuple[_Rows, Faults]:
+        """The rows, and what is wrong with each.  Nothing is remembered yet."""
+        columns, faults = self._columns, Faults(batch.rows, batch.faults)
+        places = self._places(batch, faults)
+        units, present = self._units(batch, faults)
+        lanes, found = np.zeros(batch.rows, dtype=np.int64), None
+        if self._grid.keys is not None:
+            assert columns.key is not None
+            lanes, codes = read.keys(batch, columns.key, self._grid.keys)
+            faults.add(columns.key, codes)
+        if columns.user is not None:
+            found, codes = read.names(batch, columns.user)
+            faults.add(columns.user, codes)
+        return _Rows(places, lanes, units, present, found), faults
+
+    def _counted(self, rows: _Rows) -> tuple[Signed, Signed]:
+        """The cells and units of the rows that count.
+
         A record outside the steps is dropped first.  The limits of one person come next: they look
         at times only, so that another value or key never lets another record in.
         """
-        places = self._places(batch)
-        units, there = self._units(batch)
-        lanes = self._lanes(batch)
-        users = self._users(batch)
-        # nothing is refused any more: what is counted and remembered changes from here on
-        self._rows += batch.rows
+        places, lanes, count = rows.places, rows.lanes, len(rows.places)
+        self._rows += count
         inside = places >= 0
         if self._order.steps is not None:
             inside &= places < self._order.steps
         elif isinstance(self._order, Calendar):
             inside &= places < self.closed + AHEAD
         kept = inside & (places >= self.closed)
-        self.counts.records += batch.rows
+        self.counts.records += count
         self.counts.outside += int(np.sum(~inside))
         self.counts.late += int(np.sum(inside & ~kept))
         if self._bounding is not None:
-            rows = np.flatnonzero(kept)
-            within = self._bounding.kept(users[rows], places[rows])
+            assert rows.names is not None
+            users, chosen = self._people.numbers(rows.names), np.flatnonzero(kept)
+            within = self._bounding.kept(users[chosen], places[chosen])
             self.counts.over_limit += int(np.sum(~within))
-            kept[rows[~within]] = False
+            kept[chosen[~within]] = False
         self.counts.other_keys += int(np.sum(kept & (lanes < 0)))
         kept &= lanes >= 0
-        self.counts.empty += int(np.sum(kept & ~there))
-        kept &= there
-        return (places * self._grid.lanes + lanes)[kept], units[kept]
+        self.counts.empty += int(np.sum(kept & ~rows.present))
+        kept &= rows.present
+        return (places * self._grid.lanes + lanes)[kept], rows.units[kept]
 
-    def _places(self, batch: Batch) -> Signed:
+    def _places(self, batch: Batch, faults: Faults) -> Signed:
         if isinstance(self._order, RowOrder):
             rows = self._rows + np.arange(batch.rows, dtype=np.int64)
             return np.asarray(rows // self._order.rows)
         if not isinstance(self._order, Calendar) or self._columns.time is None:
             # a record belongs to the step that is open when it arrives
             return np.full(batch.rows, self.closed if self.started else -1, dtype=np.int64)
-        times, zoned = read.times(batch, self._columns.time, unit=self._time_unit)
-        if zoned != self._order.zoned and batch.rows:
-            raise Malformed(f"{batch.place(0)}, column {self._columns.time!r}: {_ZONES[zoned]}")
-        return self._order.places(times)
+        name = self._columns.time
+        found, codes = times(batch, name, unit=self._time_unit, zoned=self._order.zoned)
+        faults.add(name, codes)
+        return self._order.places(found)
 
-    def _units(self, batch: Batch) -> tuple[Signed, Mask]:
-        if self._columns.value is None:
+    def _units(self, batch: Batch, faults: Faults) -> tuple[Signed, Mask]:
+        name = self._columns.value
+        if name is None:
             unit = int(self._grid.units(1.0))
             return np.full(batch.rows, unit, dtype=np.int64), np.ones(batch.rows, dtype=np.bool_)
-        values, there = read.numbers(batch, self._columns.value, skip_empty=self._skip_empty)
-        return self._grid.units(values), there
-
-    def _users(self, batch: Batch) -> Signed:
-        if self._columns.user is None:
-            return np.zeros(batch.rows, dtype=np.int64)
-        return self._people.numbers(batch, self._columns.user)
-
-    def _lanes(self, batch: Batch) -> Signed:
-        if self._grid.keys is None:
-            return np.zeros(batch.rows, dtype=np.int64)
-        assert self._columns.key is not None
-        return read.keys(batch, self._columns.key, self._grid.keys)
+        values, codes = read.numbers(batch, name)
+        present = codes != EMPTY
+        if self._skip_empty:
+            codes[~present] = 0
+        faults.add(name, codes)
+        if codes.any():
+            values = np.where(codes == 0, values, 0.0)
+        return self._grid.units(values), present
 
 
 def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -> None:
@@ -213,6 +291,8 @@ def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
             sums.grow(max(top, min(2 * room, LARGEST)))
         sums.add(cells, units)
     steps = reader.steps
+    check_size(steps, lanes)
+    sums.grow(steps * lanes)  # the last rows may have entered no total
     return Tally(sums.totals[: steps * lanes].reshape(steps, lanes), reader.counts)
 
 

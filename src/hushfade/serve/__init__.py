@@ -15,7 +15,16 @@ openapi, schemas the interface, for machines         process            the serv
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from hushfade.serve.app import application
 from hushfade.serve.service import Service
 
 __all__ = ["Service", "application"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "process":  # loaded on first use: it loads the HTTP server
+        return import_module("hushfade.serve.process")
+    raise AttributeError(f"module 'hushfade.serve' has no attribute {name!r}")

@@ -9,13 +9,14 @@ A streaming frame gives a streaming frame, a table a table, with the same bits f
 and key, whatever the order, the number of machines, and what was run twice; and the bits of
 `plan.start(noise).run(totals)` on one machine.
 
-    lineage       rejects frames that could differ when they are computed again
-    cells         events become cells: step, lane, units
-    limits        limits on the records and steps of one person
-    streams       records and a clock, which alone closes steps
-    bucket_steps  the open and closed steps of a bucket of lanes, in Spark's state
-    close_steps   releases the steps that the watermark has passed
-    tables        all steps of a table
+    lineage         rejects frames that could differ when they are computed again
+    frame_identity  what a frame is, in every session and on every machine
+    cells           events become cells: step, lane, units
+    limits          limits on the records and steps of one person
+    streams         records and a clock, which alone closes steps
+    bucket_steps    the open and closed steps of a bucket of lanes, in Spark's state
+    close_steps     releases the steps that the watermark has passed
+    tables          all steps of a table, sealed before noise is drawn
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sql
 
 from hushfade import check
-from hushfade.crossing.key_file import KeyFile, checked
+from hushfade.crossing.key_file import KeyFile, travelling
 from hushfade.crossing.noise_sources import UnsafeSeededNoise
 from hushfade.errors import Failed, InvalidType, InvalidValue
 from hushfade.planning.plan import Plan
@@ -72,8 +73,12 @@ def private_decaying_sums(
 
     Step t has the records from start + (t - 1)·every up to, not including, start + t·every; `time`
     is its end.  A table needs `end` or `steps`.  A stream needs `lateness`: a step closes when the
-    clock is so far past its end.  The clock is the driver's, or a streaming frame with a column
+    clock is that far past its end.  The clock is the driver's, or a streaming frame with a column
     `timestamp`, which must not depend on the records.
+
+    A `KeyFile` serves one job under one name.  For a table the totals are computed at once, and a
+    digest of them under the key is recorded: other totals are refused under the same name.  For a
+    stream the record has its sources and all that is done to the records.
 
     Guarantee: that of the plan: adding or removing one record, or replacing its value and key; with
     `user`, one person with all their records.  In a stream, of the records that came in time.
@@ -88,25 +93,25 @@ def private_decaying_sums(
     days = _calendar(start, every, end, steps, plan)
     check_fit(plan, columns, days, skip_empty=skip_empty)
     request = Request(plan.grid, columns, days, check.count(buckets=buckets), skip_empty, counts)
-    shared = Buckets(Mechanism.of(plan), checked(noise), request.size)
-    said = plan.guarantee
+    shared = Buckets(Mechanism.of(plan), travelling(noise), request.size)
     limits = None
     if user is not None:
-        limits = Limits(said.records_per_step, said.participations, said.separation)
+        unit = plan.guarantee
+        limits = Limits(unit.records_per_step, unit.participations, unit.separation)
     if df.isStreaming:
-        found = streams.releases(df, request, shared, lateness, clock, limits)
-    else:
-        if days.steps is None:
-            raise InvalidType("end or steps must be given for a table: it has no clock to end it")
-        if lateness is not None or clock is not None:
-            raise InvalidType("lateness and clock are for streams: a table is all there")
-        found = cells_of(df, request)
-        if limits is not None:
-            found = of_table(found, limits).where("lane >= 0")
-        found = tables.releases(found, shared, request.filled, days.steps)
-    if isinstance(noise, KeyFile):  # when nothing else is refused, and before any noise is drawn
-        noise.claim(plan.digest, streams.job_digest(df, request, limits))
-    return _told(found, plan, days)
+        released = streams.releases(df, request, shared, lateness, clock, limits)
+        if isinstance(noise, KeyFile):  # when nothing else is refused, and before noise is drawn
+            job = streams.job_digest(df, clock, request, limits)
+            noise.claim(plan.digest, "spark stream", job)
+        return _named(released, plan, days)
+    if days.steps is None:
+        raise InvalidType("end or steps must be given for a table: it has no clock to end it")
+    if lateness is not None or clock is not None:
+        raise InvalidType("lateness and clock are for streams: a table is all there")
+    cells = cells_of(df, request)
+    if limits is not None:
+        cells = of_table(cells, limits).where("lane >= 0")
+    return _named(tables.releases(cells, shared, request.filled, days.steps), plan, days)
 
 
 def local_session(cores: int = 2, **settings: str) -> SparkSession:
@@ -152,10 +157,10 @@ def _calendar(
     return found
 
 
-def _told(found: DataFrame, plan: Plan, days: Calendar) -> DataFrame:
-    """With the time at which a step closed, and the key's name."""
+def _named(released: DataFrame, plan: Plan, days: Calendar) -> DataFrame:
+    """The releases with the time at which each step closed, and the key's name."""
     closed = sql.timestamp_micros(sql.expr(f"{days.start // 1000} + step * {days.every // 1000}"))
     if plan.keys is None:
-        return found.select("step", closed.alias("time"), "value", "stddev")
-    named = found.join(universe(found.sparkSession, plan.keys), "lane")
+        return released.select("step", closed.alias("time"), "value", "stddev")
+    named = released.join(universe(released.sparkSession, plan.keys), "lane")
     return named.select("step", closed.alias("time"), "key", "value", "stddev")

@@ -18,6 +18,7 @@ from hushfade.private.grid import Grid
 from hushfade.records.arrow import pa
 from hushfade.records.batch import Columns
 from hushfade.records.calendar import Calendar
+from hushfade.records.parse_columns import BLANK
 from hushfade.records.step_totals import AHEAD
 
 _BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
@@ -25,7 +26,7 @@ _FARTHEST = 1 << 62  # microseconds since 1970, where the number of steps is not
 _EMPTY = "the column of values must have finite numbers: clean it, or leave them out by skip_empty"
 _NO_TIME = "the column of times must not have nulls: clean it, or leave them out by skip_empty"
 _NO_USER = (
-    "the column of persons must not have nulls or empty names: whose records are they? clean it, "
+    "the column of persons must not have nulls or blank names: whose records are they? clean it, "
     "or leave them out by skip_empty"
 )
 _LATEST = 9_183_110_400_000_000  # the year 2261, where pandas' nanoseconds end
@@ -176,7 +177,8 @@ def _person(request: Request) -> list[Column]:
     """Whose record it is, in 128 bits from SHA-256: nobody can make two persons one."""
     if request.columns.user is None:
         return []
-    name = sql.nullif(sql.col(_quoted(request.columns.user)).cast("string"), sql.lit(""))
+    name = sql.col(_quoted(request.columns.user)).cast("string")
+    name = sql.when(~name.rlike(rf"\A{BLANK}\z"), name)  # null for a blank name
     if not request.skip_empty:
         name = sql.coalesce(name, _refused(_NO_USER, "string"))
     digest = sql.sha2(name, 256)

@@ -17,6 +17,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hushfade.check import Signed
 from hushfade.crossing.key_file import Travelling, opened
+from hushfade.crossing.noise_sources import KeyedNoise
+from hushfade.crossing.sealed_totals import TotalsSeal
 from hushfade.private.unit_sums import UnitSums, merged
 from hushfade.records.calendar import Calendar
 from hushfade.spark.bucket_steps import Clock, Steps
@@ -40,6 +42,12 @@ class Buckets:
         """The lanes of a bucket."""
         first = bucket * self.size
         return Part(self.mechanism, first, min(self.size, self.mechanism.lanes - first))
+
+    def seal(self) -> TotalsSeal:
+        """Digests of totals under the key of this machine's file."""
+        source = opened(self.noise)
+        assert isinstance(source, KeyedNoise)
+        return source.seal(self.mechanism.digest)
 
     def running(self, bucket: int, saved: bytes | None = None) -> Running:
         """A bucket on this machine."""

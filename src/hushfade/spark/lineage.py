@@ -26,13 +26,13 @@ def check_repeatable(df: DataFrame, name: str) -> None:
 
     A stream may ask for the current time: it is that of the batch, which Spark writes down.
     """
-    plan = _analyzed(df, name)
+    plan = analyzed(df, name)
     if not df.isStreaming and plan.containsPattern(_current(df)):
         raise InvalidValue(
             f"{name} must be the same each time it is computed, without current_timestamp(), now() "
             "and the like: what runs later has the same noise. Write the time as a literal"
         )
-    found = next((node.nodeName() for node in _nodes(plan) if _picks(node)), None)
+    found = next((node.nodeName() for node in nodes(plan) if _picks(node)), None)
     if found is not None or not plan.deterministic():
         raise InvalidValue(
             f"{name} must be the same each time it is computed, without rand(), limit, sample, "
@@ -46,7 +46,7 @@ def check_unmarked(df: DataFrame, name: str) -> None:
     """Refuse a frame whose watermark would have a say in when steps close."""
     if not (isinstance(df, DataFrame) and df.isStreaming):
         raise InvalidType(f"{name} must be a streaming frame")
-    if any(node.nodeName() == "EventTimeWatermark" for node in _nodes(_analyzed(df, name))):
+    if any(node.nodeName() == "EventTimeWatermark" for node in nodes(analyzed(df, name))):
         raise InvalidValue(
             f"{name} must have no watermark of its own: steps would close by its records, and one "
             "of them decide whether others count"
@@ -56,7 +56,7 @@ def check_unmarked(df: DataFrame, name: str) -> None:
 def check_apart(clock: DataFrame, df: DataFrame) -> None:
     """Refuse a clock that reads what the records are read from, in whatever way."""
     sources, others = (
-        [node for node in _nodes(_analyzed(frame, name)) if _is_leaf(node)]
+        [node for node in nodes(analyzed(frame, name)) if _is_leaf(node)]
         for frame, name in ((df, "df"), (clock, "clock"))
     )
     read = {place for source in sources for place in _places(source, df)}
@@ -68,23 +68,24 @@ def check_apart(clock: DataFrame, df: DataFrame) -> None:
             )
 
 
-def _analyzed(df: DataFrame, name: str) -> Any:
+def analyzed(df: DataFrame, name: str) -> Any:
+    """The logical plan of a frame, with its relations and columns resolved."""
     found = getattr(df, "_jdf", None)
     if found is None:
         raise InvalidType(f"{name} must be of a session in this process, not of Spark Connect")
     return found.queryExecution().analyzed()
 
 
-def _nodes(plan: Any) -> Iterator[Any]:
+def nodes(plan: Any) -> Iterator[Any]:
     """The plan, all below it, and subqueries.  Not looked for in its text, which Spark may cut."""
     yield plan
-    for below in (*_each(plan.children()), *_each(plan.subqueries())):
-        yield from _nodes(below)
+    for below in (*each(plan.children()), *each(plan.subqueries())):
+        yield from nodes(below)
 
 
-def _each(found: Any) -> Iterator[Any]:
-    """The items of a sequence of Scala's."""
-    return (found.apply(place) for place in range(found.size()))
+def each(items: Any) -> Iterator[Any]:
+    """The items of one of Scala's sequences."""
+    return (items.apply(place) for place in range(items.size()))
 
 
 def _is_leaf(plan: Any) -> bool:
@@ -102,12 +103,12 @@ def _picks(node: Any) -> bool:
     name = node.nodeName()
     if name.startswith("Deduplicate"):
         return bool(node.keys().size() < node.output().size())
-    return name in _CHOSEN or any(map(_by_order, _each(node.expressions())))
+    return name in _CHOSEN or any(map(_by_order, each(node.expressions())))
 
 
 def _by_order(expression: Any) -> bool:
     name = expression.getClass().getSimpleName()
-    return name in _BY_ORDER or any(map(_by_order, _each(expression.children())))
+    return name in _BY_ORDER or any(map(_by_order, each(expression.children())))
 
 
 def _places(node: Any, df: DataFrame) -> Iterator[tuple[str, str]]:
@@ -130,12 +131,17 @@ def _places(node: Any, df: DataFrame) -> Iterator[tuple[str, str]]:
             yield from (("topic", each.strip()) for each in text.split(","))
 
 
-def _directory(text: str, df: DataFrame) -> str:
-    """The whole path, up to the first pattern in it, with a slash at its end."""
+def whole_path(text: str, df: DataFrame) -> str:
+    """A path with its file system."""
     session: Any = df.sparkSession
     path = session._jvm.org.apache.hadoop.fs.Path(text)
     qualified = path.getFileSystem(session._jsc.hadoopConfiguration()).makeQualified(path)
-    parts = qualified.toString().split("/")
+    return str(qualified.toString())
+
+
+def _directory(text: str, df: DataFrame) -> str:
+    """The whole path, up to the first pattern in it, with a slash at its end."""
+    parts = whole_path(text, df).split("/")
     plain = next((at for at, part in enumerate(parts) if _PATTERN & set(part)), len(parts))
     return "/".join(parts[:plain]) + "/"
 

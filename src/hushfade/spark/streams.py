@@ -25,6 +25,7 @@ from hushfade.records.limits import Limits
 from hushfade.spark import lineage
 from hushfade.spark.cells import Request, cells_of
 from hushfade.spark.close_steps import RELEASED, Buckets, Closing
+from hushfade.spark.frame_identity import identity
 from hushfade.spark.limits import LIMITED, Limiting
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -96,16 +97,19 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | No
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def job_digest(df: DataFrame, request: Request, limits: Limits | None) -> bytes:
-    """SHA-256 of what is asked of the records, for the key's record of its uses; no secret.
+def job_digest(
+    df: DataFrame, clock: DataFrame | None, request: Request, limits: Limits | None
+) -> bytes:
+    """SHA-256 of what is asked of which records, for the key's record of its uses; no secret.
 
-    A table and a stream are two jobs: a stream drops late records.  Of a table that is read from
-    files the digest covers their names, so that a table with another file is another job.  Changes
-    within the files or within a database it cannot see.
+    It covers the sources, all that is done to the records, and the clock.  It cannot see what the
+    sources hold, nor how much of it a query has read.
     """
-    files = "stream" if df.isStreaming else sorted(df.inputFiles())
-    said = _asked(df, request, limits) | {"files": files}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).digest()
+    job = _asked(df, request, limits) | {
+        "frame": identity(df, "the frame of events"),
+        "clock": None if clock is None else identity(clock, "clock"),
+    }
+    return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).digest()
 
 
 def _asked(df: DataFrame, request: Request, limits: Limits | None) -> dict[str, object]:

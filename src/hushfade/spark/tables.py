@@ -1,30 +1,63 @@
 """A table of events, released at once: all declared steps of all declared keys.
 
-Spark sums the cells, sorts each bucket's by step, and hands them to the mechanism in pieces: memory
-is that of a piece, whatever the number of steps.
+Spark sums the cells and sorts each bucket's by step.  Tasks take them in pieces of some steps, so
+memory is that of a piece, whatever the number of steps.
+
+Under a noise key a table is taken twice.  First each piece is sealed: a digest of its exact totals
+under the key.  The driver claims the key's name for all seals together.  Then each piece is sealed
+again before noise is drawn for it, and must have the seal that was claimed.  So no other totals
+ever get this noise, whatever has changed in files, databases or frames.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import xor
+from typing import Any, NamedTuple
 
 import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from hushfade.check import Signed
+from hushfade.crossing.key_file import KeyFile
+from hushfade.crossing.sealed_totals import table_digest
+from hushfade.errors import Refused
 from hushfade.private.unit_sums import overflow
 from hushfade.records.arrow import pa
 from hushfade.spark.close_steps import RELEASED, Buckets, released, rows_at_once
-from hushfade.stream.partition import Running
+from hushfade.stream.partition import Part, Running
+
+_SEALED = "bucket bigint, step bigint, seal binary"
+Seals = Mapping[tuple[int, int], int]  # of the pieces, by bucket and first step
 
 
 def releases(cells: DataFrame, buckets: Buckets, filled: int, steps: int) -> DataFrame:
-    """Columns step, lane, value, stddev, of steps 1 to `steps`, from columns step, lane, units."""
+    """Columns step, lane, value, stddev, of steps 1 to `steps`, from columns step, lane, units.
+
+    Under a noise key the totals are computed here and now, and kept for the releases.
+    """
+    totals, noise = _totals(cells, buckets, filled), buckets.noise
+    if not isinstance(noise, KeyFile):
+        return totals.mapInArrow(Release(buckets, steps, None), RELEASED)
+    totals = _kept(totals)
+    rows = totals.mapInArrow(Seal(buckets, steps), _SEALED).collect()
+    seals = {(row.bucket, row.step): int.from_bytes(row.seal, "big") for row in rows}
+    whole = reduce(xor, seals.values(), 0)  # the same however lanes are cut into buckets
+    mechanism = buckets.mechanism
+    noise.claim(mechanism.digest, "table", table_digest(whole, steps, mechanism.lanes))
+    return totals.mapInArrow(Release(buckets, steps, seals), RELEASED)
+
+
+def _totals(cells: DataFrame, buckets: Buckets, filled: int) -> DataFrame:
+    """Columns bucket, step, lane, units: the totals that are not 0, each bucket's by rising steps.
+
+    Each bucket has a row with step -1: a bucket without records is released too, and where there
+    are no rows at all Spark would forget what it observed of them.
+    """
     session = cells.sparkSession
-    # a bucket without records is released too; and where there are none at all Spark would forget
-    # what it observed of them
     silent = session.range(filled).select(
         sql.lit(-1).cast("bigint").alias("step"),
         sql.expr(f"id * {buckets.size}").alias("lane"),
@@ -38,67 +71,122 @@ def releases(cells: DataFrame, buckets: Buckets, filled: int, steps: int) -> Dat
         totals.select(sql.expr(f"lane div {buckets.size}").alias("bucket"), "*")
         .repartitionById(tasks, sql.expr(f"cast(bucket % {tasks} as int)"))
         .sortWithinPartitions("bucket", "step")
-        .mapInArrow(Run(buckets, steps), RELEASED)
     )
 
 
-class Run:
-    """All steps of the buckets of one task, whose cells come in order.  Travels to workers."""
+def _kept(totals: DataFrame) -> DataFrame:
+    """The totals, computed once: in the session's checkpoint directory, or else on the workers.
 
-    def __init__(self, buckets: Buckets, steps: int) -> None:
-        self._buckets, self._steps = buckets, steps
+    Now, not later: Spark tells what it observed of the records when this action ends.
+    """
+    if totals.sparkSession.sparkContext.getCheckpointDir() is None:
+        return totals.localCheckpoint()
+    return totals.checkpoint()
+
+
+class Piece(NamedTuple):
+    """The totals (steps, lanes) of a bucket, from a step on."""
+
+    part: Part
+    bucket: int
+    step: int  # the first is 0
+    totals: Signed
+
+
+@dataclass(frozen=True)
+class Seal:
+    """Seals the pieces of one task.  Travels to workers."""
+
+    buckets: Buckets
+    steps: int
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """The releases of one bucket after the other."""
-        table: Table | None = None
-        for batch in batches:
-            bucket, step, lane = (batch.column(i).to_numpy() for i in range(3))
-            units = batch.column(3)
-            if units.null_count:  # Spark's try_sum found more than 64 bits
-                raise overflow()
-            starts = np.flatnonzero(np.diff(bucket, prepend=-1))
-            for start, stop in zip(starts, [*starts[1:], len(bucket)], strict=True):
-                if table is None or table.bucket != bucket[start]:
-                    if table is not None:
-                        yield from table.rest()
-                    table = Table(int(bucket[start]), self._buckets, self._steps)
-                found = slice(start, stop)
-                yield from table.added(step[found], lane[found], units.to_numpy()[found])
-        if table is not None:
-            yield from table.rest()
+        """Columns bucket, step, seal."""
+        seal = self.buckets.seal()
+        for piece in pieces(batches, self.buckets, self.steps):
+            found = seal.of(piece.totals, step=piece.step, lane=piece.part.first)
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "bucket": pa.array([piece.bucket], pa.int64()),
+                    "step": pa.array([piece.step], pa.int64()),
+                    "seal": pa.array([found.to_bytes(16, "big")], pa.binary()),
+                }
+            )
+
+
+@dataclass(frozen=True)
+class Release:
+    """Releases the pieces of one task, if they have their seals.  Travels to workers."""
+
+    buckets: Buckets
+    steps: int
+    seals: Seals | None  # none without a key
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Columns step, lane, value, stddev, of one bucket after the other."""
+        seal = None if self.seals is None else self.buckets.seal()
+        running: Running | None = None
+        for piece in pieces(batches, self.buckets, self.steps):
+            if seal is not None and self.seals is not None:
+                found = seal.of(piece.totals, step=piece.step, lane=piece.part.first)
+                if self.seals.get((piece.bucket, piece.step)) != found:
+                    raise Refused("the table must stay as it was when its noise was claimed")
+            if running is None or piece.step == 0:
+                running = self.buckets.running(piece.bucket)
+            yield pa.RecordBatch.from_pydict(released(running, piece.totals))
+
+
+def pieces(batches: Iterable[Any], buckets: Buckets, steps: int) -> Iterator[Piece]:
+    """All steps of the buckets of one task, whose cells come in order."""
+    table: Table | None = None
+    for batch in batches:
+        bucket, step, lane = (batch.column(i).to_numpy() for i in range(3))
+        units = batch.column(3)
+        if units.null_count:  # Spark's try_sum found more than 64 bits
+            raise overflow()
+        starts = np.flatnonzero(np.diff(bucket, prepend=-1))
+        for start, stop in zip(starts, [*starts[1:], len(bucket)], strict=True):
+            if table is None or table.bucket != bucket[start]:
+                if table is not None:
+                    yield from table.rest()
+                table = Table(int(bucket[start]), buckets, steps)
+            rows = slice(start, stop)
+            yield from table.added(step[rows], lane[rows], units.to_numpy()[rows])
+    if table is not None:
+        yield from table.rest()
 
 
 class Table:
-    """A bucket's totals, a piece of so many steps at a time."""
+    """A bucket's totals, a piece of some steps at a time."""
 
     def __init__(self, bucket: int, buckets: Buckets, steps: int) -> None:
         self.bucket = bucket
-        self._running: Running = buckets.running(bucket)
-        self._part = self._running.part
-        self._rows, self._steps = rows_at_once(self._part.lanes), steps
+        self._part = buckets.part(bucket)
+        self._rows, self._steps, self._taken = rows_at_once(self._part.lanes), steps, 0
         self._totals = self._blank()
 
-    def added(self, steps: Signed, lanes: Signed, units: Signed) -> Iterator[Any]:
-        """The releases of the steps before the last of these cells, which come by rising steps."""
+    def added(self, steps: Signed, lanes: Signed, units: Signed) -> Iterator[Piece]:
+        """The pieces before the last of these cells, which come by rising steps."""
         at = int(np.searchsorted(steps, 0))  # after what marks the bucket
         while at < len(steps):
-            base = self._running.steps
+            base = self._taken
             stop = int(np.searchsorted(steps, base + len(self._totals)))
             self._totals[steps[at:stop] - base, lanes[at:stop] - self._part.first] = units[at:stop]
             at = stop
             if at < len(steps):
-                yield self._released()
+                yield self._piece()
 
-    def rest(self) -> Iterator[Any]:
-        """The releases of all steps that are left."""
-        while self._running.steps < self._steps:
-            yield self._released()
+    def rest(self) -> Iterator[Piece]:
+        """The pieces of all steps that are left."""
+        while self._taken < self._steps:
+            yield self._piece()
 
-    def _released(self) -> Any:
-        found = released(self._running, self._totals)
+    def _piece(self) -> Piece:
+        piece = Piece(self._part, self.bucket, self._taken, self._totals)
+        self._taken += len(self._totals)
         self._totals = self._blank()
-        return pa.RecordBatch.from_pydict(found)
+        return piece
 
     def _blank(self) -> Signed:
-        rows = min(self._rows, self._steps - self._running.steps)
+        rows = min(self._rows, self._steps - self._taken)
         return np.zeros((rows, self._part.lanes), dtype=np.int64)

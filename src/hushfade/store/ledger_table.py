@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hushfade.errors import Refused
+from hushfade.errors import Failed, Refused
 from hushfade.privacy import ledger
 from hushfade.privacy.ledger import Account, Entry, Kind
 from hushfade.privacy.rounding import epsilon_up, rounded_down, rounded_up
@@ -33,6 +34,11 @@ class Book:
             self.last.number, self.last.kind, self.last.body, self.last.digest,
         )  # fmt: skip
 
+    def add(self, account: Account) -> None:
+        """Enter a dataset and its whole budget."""
+        exact = {"exact": True} if account.exact else {}
+        self.enter("dataset", dataset=account.name, mu=account.mu, delta=account.delta, **exact)
+
     def charge(self, stream: str, dataset: str, plan: Plan, *, epoch: int) -> None:
         """Charge a stream to its dataset; Refused if that would overspend, or not add up."""
         account, guarantee = self.accounts()[dataset], plan.guarantee
@@ -53,7 +59,7 @@ class Book:
         """Spend what a mark knows to be spent, and this ledger, of an older copy, does not."""
         for name, account in known.items():
             if name not in self.accounts():
-                self.enter("dataset", dataset=name, mu=account.mu, delta=account.delta)
+                self.add(account)
             mu = self.accounts()[name].lacking(account)
             if mu > 0:
                 self.enter("lost", dataset=name, mu=mu, relation=account.relation)
@@ -82,3 +88,14 @@ class Book:
         """The digest of that entry, if there is one."""
         rows = self._database.read("SELECT digest FROM ledger WHERE number = ?", number)
         return rows[0][0] if rows else None
+
+
+def check_charged(database: Database, stream: str, epoch: int, plan: Plan) -> None:
+    """Raise Failed unless the stream's dataset was charged for this plan, and for all of it."""
+    for (body,) in database.read("SELECT body FROM ledger WHERE kind = 'charge' ORDER BY number"):
+        charged = json.loads(body)
+        if (charged["stream"], charged["epoch"]) == (stream, epoch):
+            if (charged["plan"], charged["mu"]) == (plan.digest.hex(), plan.guarantee.mu):
+                return
+            break
+    raise Failed(f"the plan of stream {stream!r} must be the one that the ledger charged for it")

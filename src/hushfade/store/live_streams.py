@@ -14,6 +14,7 @@ from hushfade.crossing import memory
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.planning.plan import Plan
 from hushfade.store.database import Database
+from hushfade.store.ledger_table import check_charged
 from hushfade.stream.stream import Stream
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ class Live:
 
     @classmethod
     def load(cls, database: Database, name: str) -> Live:
-        """The stream as the database has it; Failed, if its state is not that of its releases."""
+        """The stream as the database has it.
+
+        Failed if its state is not that of its releases, or its plan not the one that was charged.
+        """
         rows = database.read(
             "SELECT stream, plan, settings, epoch, ended FROM streams WHERE name = ?", name
         )
@@ -61,6 +65,7 @@ class Live:
         number, text, settings, epoch, ended = rows[0]
         ((steps,),) = database.read("SELECT COUNT(*) FROM releases WHERE stream = ?", number)
         found = cls(number, name, Plan.from_json(text), epoch, steps)
+        check_charged(database, name, epoch, found.plan)
         found.settings = json.loads(settings)
         if not ended:
             found._resume(database)

@@ -94,7 +94,7 @@ class Store(Reader):
         with self._changing():
             if name in self._book.accounts():
                 raise Refused(f"dataset {name!r} exists: its budget is fixed")
-            self._book.enter("dataset", dataset=name, mu=guarantee.mu, delta=guarantee.delta)
+            self._book.add(Account(name, guarantee.mu, guarantee.delta, exact=True))
         return self.accounts()[name]
 
     def add_stream(

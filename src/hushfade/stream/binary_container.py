@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 
 from hushfade.errors import Refused
 
+MOST_STEPS = (
+    2**61
+)  # of a saved state without a horizon; random bits have positions for twice as many
 _CHECKSUM = 32
 
 

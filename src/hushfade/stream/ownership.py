@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import MutableMapping
 from threading import Lock
 from typing import NoReturn, Protocol
+from weakref import WeakValueDictionary
 
 from hushfade.errors import Refused
 
@@ -15,11 +17,21 @@ _WIPE_ON_FORK = 18  # Linux's MADV_WIPEONFORK, since 4.14
 class Turn:
     """The lock and the last taken step that all copies of one stream in this process share."""
 
-    __slots__ = ("lock", "taken")
+    __slots__ = ("__weakref__", "_identity", "lock", "saved", "taken")
 
-    def __init__(self, taken: int = 0) -> None:
+    def __init__(self, identity: bytes, taken: int = 0) -> None:
         self.lock: Lock | Elsewhere = Lock()
         self.taken = taken
+        self.saved = False  # is there a state that somebody may load later?
+        self._identity = identity
+
+    def remember(self) -> None:
+        """Know the taken steps after all copies of the stream are gone.
+
+        Nobody can load a stream that was never saved: such a stream is forgotten.
+        """
+        if self.saved:
+            _kept[self._identity] = self
 
     def own(self) -> Lock | Elsewhere:
         """The lock under which a step is taken; one that refuses, if this is a forked child."""
@@ -67,19 +79,22 @@ def _mark() -> Here:
 
 _HERE = _mark()
 _HERE[0] = 1
-_turns: dict[bytes, Turn] = {}
+_turns: MutableMapping[bytes, Turn] = WeakValueDictionary()  # of all streams in use
+_kept: dict[bytes, Turn] = {}  # of streams that were saved and have taken steps here
 
 
 def turn_of(identity: bytes) -> Turn:
     """The turn of all copies of a stream."""
     if not _HERE[0]:
         _forked()
-    return _turns.setdefault(identity, Turn())
+    return _turns.setdefault(identity, Turn(identity))
 
 
 def _forked() -> None:
     """In a forked child: what its parent started is refused, what it loads itself is its own."""
     _HERE[0] = 1
     for identity, inherited in list(_turns.items()):
-        _turns[identity] = Turn(inherited.taken)
         inherited.lock = Elsewhere()
+        own = _turns[identity] = Turn(identity, inherited.taken)
+        own.saved = inherited.saved
+        own.remember()

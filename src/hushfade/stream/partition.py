@@ -151,6 +151,7 @@ class Running:
             if any(frame.header.get(name) != value for name, value in self._owner.items()):
                 raise Refused(_OTHER)
             steps, body = check.count(steps=frame.header.get("steps"), least=0), frame.body
+        check.count(steps=steps, least=0, most=self._engine.plan.horizon or container.MOST_STEPS)
         lengths = self._engine.lengths(steps)
         listed = [["<i8", lengths[0]], ["<f8", lengths[1]]]
         integers, floats = container.split(body, listed, ("<i8", "<f8"), _PART)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hushfade.crossing import memory
-from hushfade.crossing.noise_sources import Identity, NoiseSource, legacy_name
+from hushfade.crossing.key_file import Noise
+from hushfade.crossing.noise_sources import Identity, legacy_name
 from hushfade.errors import HushfadeError, Refused
 from hushfade.planning.plan import Plan
 from hushfade.stream import binary_container as container
@@ -39,7 +40,7 @@ class SavedState:
     integers: Signed
     floats: Column
 
-    def check_noise(self, source: NoiseSource) -> None:
+    def check_noise(self, source: Noise) -> None:
         """Reject a source other than the one with which the stream was saved."""
         check_noise(self.noise, source, "stream")
 
@@ -62,7 +63,7 @@ def read(data: bytes) -> SavedState:
     try:
         plan = Plan.from_json(header["plan"])
         noise, identity, steps = header["noise"], bytes.fromhex(header["identity"]), header["steps"]
-        if type(steps) is not int or not 0 <= steps <= (plan.horizon or 2**61):
+        if type(steps) is not int or not 0 <= steps <= (plan.horizon or container.MOST_STEPS):
             raise Refused(f"{_STREAM} has a step that its plan does not allow")
         listed = header["arrays"] if frame.magic == MAGIC else _old_arrays(header["lengths"])
         expected = memory.lengths(plan, steps)
@@ -76,7 +77,7 @@ def read(data: bytes) -> SavedState:
     return SavedState(plan, noise, identity, steps, integers, floats)
 
 
-def check_noise(saved: Identity | str, source: NoiseSource, what: str) -> None:
+def check_noise(saved: Identity | str, source: Noise, what: str) -> None:
     """Reject a source that is not the saved one; `saved` is a text in states of 0.1.0."""
     same = legacy_name(source.identity) if isinstance(saved, str) else source.identity
     if same != saved:

@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
-from hushfade.crossing import noise_sources
-from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing import key_file
+from hushfade.crossing.key_file import Noise
 from hushfade.errors import InvalidType, Refused
 from hushfade.numerics.blocks import AHEAD
 from hushfade.planning.plan import Plan
@@ -51,20 +51,20 @@ class Stream:
     def __init__(
         self,
         plan: Plan,
-        noise: NoiseSource | None,
+        noise: Noise | None,
         identity: bytes,
         state: SavedState | None = None,
     ) -> None:
         from hushfade.crossing.step import advance_single  # compiled
 
-        source = noise_sources.checked(noise)
+        source = key_file.checked(noise)
         self.plan = plan
         self._identity = identity
         self._turn = turn_of(identity)
         self._sound = True
         self._grid = plan.grid
         self._scalar = plan.grid.scalar
-        self._engine = Engine(plan, source.bound(plan.digest))
+        self._engine = Engine(plan, key_file.drawer(source, plan.digest, identity))
         if state is not None:
             self._engine.restore(state.steps, state.integers, state.floats)
         self._advance = advance_single
@@ -77,7 +77,7 @@ class Stream:
         self._drawn_from = self.steps  # this copy drew the noise of the steps after it
 
     @classmethod
-    def begin(cls, plan: Plan, noise: NoiseSource | None = None) -> Stream:
+    def begin(cls, plan: Plan, noise: Noise | None = None) -> Stream:
         """A stream at step 0."""
         return cls(plan, noise, os.urandom(16))
 
@@ -175,6 +175,7 @@ class Stream:
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
             raise Refused(f"steps must stay within the plan's horizon {horizon}")
+        self._turn.remember()
 
     def _check_sound(self) -> None:
         if not self._sound:
@@ -196,6 +197,8 @@ class Stream:
         """The whole state without the noise key.  It holds raw totals: protect it like the data."""
         with self._turn.own():
             self._check_sound()
+            self._turn.saved = True
+            self._turn.remember()
             return saved_state.packed(self._engine, self._noise, self._identity)
 
     def trace(self) -> bytes:
@@ -217,20 +220,20 @@ class Stream:
         data: bytes,
         *,
         plan: Plan | None = None,
-        noise: NoiseSource | None = None,
+        noise: Noise | None = None,
         traces: Iterable[bytes] = (),
     ) -> Stream:
         """The stream that `save` wrote, after the steps whose traces are given, in their order.
 
         Refused are another format or version, changed bytes, another plan than `plan`, noise of
-        another kind, key, stream or epoch, and a state older than what this process has released,
-        because its steps would be drawn twice.  A later state elsewhere cannot be seen from here; a
-        store keeps track of that.
+        another kind, key, stream or epoch, traces with other noise than the key gives, and a state
+        older than what this process has released, because its steps would be drawn twice.  A later
+        state elsewhere cannot be seen from here; a store keeps track of that.
         """
         state = saved_state.read(data)
         if plan is not None and plan.digest != state.plan.digest:
             raise Refused("the saved stream must belong to this plan, but has another digest")
-        source = noise_sources.checked(noise)
+        source = key_file.checked(noise)
         state.check_noise(source)
         lanes = state.plan.grid.lanes
         since = [saved_state.read_trace(trace, state.identity, lanes) for trace in traces]
@@ -242,6 +245,11 @@ class Stream:
         if after < turn_of(state.identity).taken:
             raise Refused("the saved state must not be older than what was released since")
         stream = cls(state.plan, source, state.identity, state)
+        stream._turn.saved = True
+        if source.identity["kind"] != "fresh":
+            for trace in since:
+                if np.any(stream._engine.noise(trace.step - 1, 1)[0] != trace.z):
+                    raise Refused("a trace must have the noise that its step was given")
         with stream._turn.own():
             for trace in since:
                 stream._take(trace.x[None, :], trace.z[None, :], np.empty((1, lanes)))

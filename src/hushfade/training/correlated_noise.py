@@ -18,23 +18,18 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hushfade import check
-from hushfade.crossing import noise_sources
+from hushfade.crossing import key_file
+from hushfade.crossing.key_file import Noise
 from hushfade.crossing.laws import gaussian
-from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue, Refused
 from hushfade.factors.factorization import Factorization
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.stream.ownership import turn_of
 from hushfade.stream.saved_state import check_noise
-from hushfade.training.noise_series import (
-    Correlation,
-    Floats,
-    SavedSeries,
-    correlation,
-    packed,
-    read,
-)
+from hushfade.training.loop_coefficients import Floats
+from hushfade.training.noise_series import Correlation, correlation
+from hushfade.training.saved_series import SavedSeries, packed, read
 
 GRID = gaussian.LARGEST  # grid units in one standard deviation of z: the finest table
 FINER = 2.0**-30  # of the grid, for float64
@@ -78,16 +73,16 @@ class CorrelatedNoise:
         norm: float,
         horizon: int | None = None,
         dtype: DTypeLike = np.float32,
-        noise: NoiseSource | None = None,
+        noise: Noise | None = None,
     ) -> None:
         found = correlation(
             factors, width, guarantee=guarantee, norm=norm, horizon=horizon, dtype=dtype
         )
         state = np.zeros((found.rows, found.lanes), dtype=found.dtype)
-        self._begin(found, noise_sources.checked(noise), os.urandom(16), 0, state)
+        self._begin(found, key_file.checked(noise), os.urandom(16), 0, state)
 
     def _begin(
-        self, found: Correlation, noise: NoiseSource, identity: bytes, steps: int, state: Floats
+        self, found: Correlation, noise: Noise, identity: bytes, steps: int, state: Floats
     ) -> None:
         from hushfade.training.right_inverse import (
             mix_of,  # compiled, loaded when the first series is made
@@ -95,10 +90,10 @@ class CorrelatedNoise:
 
         self._steps = steps
         self._correlation = found
-        self._mix = mix_of(found.pair.taps, found.dtype)
-        self._unit = found.stddev / GRID / float(found.pair.right(1)[0])
+        self._mix = mix_of(found.loop)
+        self._unit = found.stddev / GRID / float(found.used.right(1)[0])
         self._law = gaussian.table(GRID)
-        self._drawer = noise.bound(found.digest)
+        self._drawer = key_file.drawer(noise, found.digest, identity)
         self._noise = noise.identity
         self._identity = identity
         self._state = state
@@ -110,8 +105,11 @@ class CorrelatedNoise:
 
     @property
     def pair(self) -> Factorization:
-        """The factors: decayed sums of the noise have deviations stddev · pair.errors(n)."""
-        return self._correlation.pair
+        """The factors in use: decayed sums of the noise have deviations stddev · pair.errors(n).
+
+        They are the declared factors with the loop's coefficients, which its dtype has rounded.
+        """
+        return self._correlation.used
 
     @property
     def guarantee(self) -> Guarantee:
@@ -203,6 +201,7 @@ class CorrelatedNoise:
             raise Refused("another copy of this noise has handed out the next step already")
         if self.horizon is not None and self.steps + steps > self.horizon:
             raise Refused(f"steps must stay within the horizon {self.horizon}")
+        self._turn.remember()
 
     def _fill(self, out: Floats) -> None:
         """Draw and mix, a tile of lanes after the other; large ones are shared among threads."""
@@ -261,12 +260,13 @@ class CorrelatedNoise:
     def save(self) -> bytes:
         """The whole state but the noise's key.  It tells of past noise: keep it as the data."""
         with self._turn.own():
+            self._turn.saved = True
             self._admit(0)
             series = self._correlation
             return packed(SavedSeries(series, self._noise, self._identity, self.steps, self._state))
 
     @classmethod
-    def load(cls, data: bytes, *, noise: NoiseSource | None = None) -> CorrelatedNoise:
+    def load(cls, data: bytes, *, noise: Noise | None = None) -> CorrelatedNoise:
         """The series that `save` wrote; with the same keyed noise it goes on with the same bits.
 
         Refused: another format or version, changed bytes, another kind of noise, and a state older
@@ -274,12 +274,13 @@ class CorrelatedNoise:
         from here.
         """
         saved = read(data)
-        source = noise_sources.checked(noise)
+        source = key_file.checked(noise)
         check_noise(saved.noise, source, "series")
         if saved.steps < turn_of(saved.identity).taken:
             raise Refused("the saved state must not be older than what was handed out since")
         found = cls.__new__(cls)
         found._begin(saved.correlation, source, saved.identity, saved.steps, saved.state)
+        found._turn.saved = True
         return found
 
     def __repr__(self) -> str:

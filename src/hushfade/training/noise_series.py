@@ -1,50 +1,52 @@
-"""What a series of correlated noise is: its factors, shape and level; its document and saved file.
+"""What a series of correlated noise is: its factors, shape and level.
 
-The document fixes every draw, so its digest binds keyed noise to the series: other taps, another
-level, shape or dtype have independent noise under the same key.
+The level follows from the factors in use, the guarantee and the norm.  It is rounded up to 24 bits,
+far coarser than the last digits in which machines differ.  So the series is the same on every
+machine: its taps have few bits or are the caller's, and its loop comes from decimal arithmetic.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from hushfade import check
-from hushfade.crossing.noise_sources import Identity
 from hushfade.decay import Decay
-from hushfade.errors import HushfadeError, InvalidType, InvalidValue, Refused
+from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.compact_taps import compact
-from hushfade.factors.exponentials import CompactTaps, Exponentials
+from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
-from hushfade.factors.taps import IntegerTaps, ListedTaps, Taps
-from hushfade.planning import plan_file
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.stream import binary_container as container
+from hushfade.training.loop_coefficients import Loop, loop_of
 
-Floats = NDArray[Any]  # float32 or float64
-
-MAGIC, OLD_MAGIC = b"hushfade correlated noise 2\n", b"hushfade correlated noise 1\n"
-_NOISE = "the saved noise"
+LANES = 1 << 34  # numbers of one step, at most
 _ROOM = 2.0**34  # between the noise's deviation and the ends of its dtype
+_BITS = 24  # of a sensitivity
+_MARGIN = 2.0**-30  # more than float64 errs in a sensitivity, which is below 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Correlation:
-    """The series R⁻¹ z of independent Gaussians z with deviation sensitivity / mu."""
+    """The series R⁻¹ z of independent Gaussians z with deviation sensitivity / mu.
 
-    pair: Factorization
+    `version_1` is true for a series that 0.1.0 began.  Such a series keeps its level and its
+    digest, so that it continues with the same noise.
+    """
+
+    pair: Factorization  # as declared
+    loop: Loop
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     guarantee: Guarantee
     norm: float
     sensitivity: float
+    version_1: bool = False
 
     def __post_init__(self) -> None:
         limits, gain = np.finfo(self.dtype), self.pair.gain
@@ -55,31 +57,36 @@ class Correlation:
                     f"norm must give noise that {self.dtype} can hold", got=f"stddev {stddev:.3g}"
                 )
 
+    @cached_property
+    def used(self) -> Factorization:
+        """The factors in use: those with the coefficients of the loop."""
+        return used_pair(self.pair, self.loop)
+
     @property
     def stddev(self) -> float:
-        """Of z."""
+        """The standard deviation of z."""
         return self.sensitivity * self.guarantee.noise_multiplier
 
     @property
     def lanes(self) -> int:
-        """How many numbers a step has."""
+        """The number of numbers per step."""
         return math.prod(self.shape)
 
     @property
     def rows(self) -> int:
-        """How many numbers each lane keeps."""
+        """The number of numbers that each lane keeps."""
         taps = self.pair.taps
         if isinstance(taps, CompactTaps):
             return taps.state
         assert taps.support is not None
         return min(taps.support, self.pair.horizon or taps.support) - 1
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """SHA-256 of the whole series: taps and shape, and what is promised of it."""
-        return hashlib.sha256(
-            OLD_MAGIC + _text({"decay": repr(self.pair.decay), **_promise(self)})
-        ).digest()
+        from hushfade.training import saved_series
+
+        return saved_series.digest(self)
 
 
 def correlation(
@@ -93,8 +100,9 @@ def correlation(
 ) -> Correlation:
     """The series for a decay's compact pair, or for a pair of compact or ending taps.
 
-    Guarantee: sensitivity is the largest ℓ2 change of R x when the gradients of one person change,
-    of norm at most `norm` each, in the steps that `guarantee` allows.
+    Guarantee: sensitivity is at least the largest ℓ2 change of R x, for the R in use, when the
+    gradients of one person change, of norm at most `norm` each, in the steps that `guarantee`
+    allows.
     """
     if not isinstance(guarantee, Guarantee):
         raise InvalidType("guarantee must be a Guarantee", got=type(guarantee).__name__)
@@ -104,23 +112,36 @@ def correlation(
         raise InvalidValue(
             "must be given for participations > 1", argument="horizon", got=f"{k} participations"
         )
-    kind = _float(dtype)
-    return Correlation(
-        pair, _shape(width), kind, guarantee, norm, _change(pair, guarantee, norm, kind)
-    )
+    kind, shape = checked_dtype(dtype), checked_shape(width)
+    loop = loop_of(pair.taps, kind)
+    level = rounded_up(change(used_pair(pair, loop), guarantee, norm))
+    return Correlation(pair, loop, shape, kind, guarantee, norm, level)
 
 
-def _change(pair: Factorization, guarantee: Guarantee, norm: float, dtype: np.dtype[Any]) -> float:
-    """The largest ℓ2 change of R x.
+def used_pair(pair: Factorization, loop: Loop) -> Factorization:
+    """The pair with the taps whose inverse the loop computes."""
+    return Factorization(pair.decay, loop.taps, pair.horizon, pair.gain)
 
-    In float32 the loop's coefficients are rounded, so that it divides by a slightly other R: its
-    sensitivity was measured to be larger by less than 1.4e-4 up to 2^30 steps, and 2^-12 is added.
-    """
-    found = pair.sensitivity(
+
+def change(pair: Factorization, guarantee: Guarantee, norm: float) -> float:
+    """The largest ℓ2 change of R x, as float64 computes it."""
+    bound = pair.sensitivity(
         participations=guarantee.participations, separation=guarantee.separation
     )
-    rounded = 2.0**-12 if dtype == np.float32 else 0.0
-    return found.value * guarantee.vector_change(norm) * (1.0 + rounded)
+    return bound.value * guarantee.vector_change(norm)
+
+
+def rounded_up(sensitivity: float) -> float:
+    """A number of 24 bits above the sensitivity, and above the error of its computation.
+
+    Machines that differ in the last digits get the same number, except where it lies between them:
+    about once in a million series.  Then their series differ in the digest, too.
+
+    >>> rounded_up(1.0) == 1 + 2**-23
+    True
+    """
+    mantissa, exponent = math.frexp(sensitivity * (1.0 + _MARGIN))
+    return math.ldexp(math.ceil(math.ldexp(mantissa, _BITS)), exponent - _BITS)
 
 
 def _pair(factors: Decay | Factorization, horizon: int | None) -> Factorization:
@@ -141,16 +162,18 @@ def _pair(factors: Decay | Factorization, horizon: int | None) -> Factorization:
     return replace(factors, horizon=horizon, gain=gain)
 
 
-def _shape(width: int | Sequence[int]) -> tuple[int, ...]:
+def checked_shape(width: int | Sequence[int]) -> tuple[int, ...]:
+    """The shape of one step's noise."""
     sizes = width if isinstance(width, tuple | list) else (width,)
     shape = tuple(check.count(width=size) for size in sizes)
     if not shape:
         raise InvalidValue("width must be an integer >= 1 or several", got="none")
-    check.count(width=math.prod(shape), most=1 << 40)
+    check.count(width=math.prod(shape), most=LANES)
     return shape
 
 
-def _float(dtype: DTypeLike) -> np.dtype[Any]:
+def checked_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """float32 or float64, in native byte order."""
     try:
         found = np.dtype(dtype)
     except TypeError:
@@ -158,134 +181,3 @@ def _float(dtype: DTypeLike) -> np.dtype[Any]:
     if dtype is None or found not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise InvalidType("dtype must be float32 or float64", got=f"{dtype!s:.60}")
     return found.newbyteorder("=")
-
-
-# Documents -----------------------------------------------------------------------------------
-
-
-def _series(found: Correlation) -> dict[str, Any]:
-    gain = found.pair.gain
-    return {
-        "taps": _taps_document(found.pair.taps),
-        "gain": None if gain is None else gain.tolist(),
-        "horizon": found.pair.horizon,
-        "shape": list(found.shape),
-        "dtype": found.dtype.name,
-        "stddev": found.stddev,
-    }
-
-
-def _promise(found: Correlation) -> dict[str, Any]:
-    guarantee = found.guarantee
-    return {
-        "series": _series(found),
-        "guarantee": {
-            "epsilon": guarantee.epsilon,
-            "delta": guarantee.delta,
-            "neighbours": guarantee.neighbours,
-            "participations": guarantee.participations,
-            "separation": guarantee.separation,
-            "records_per_step": guarantee.records_per_step,
-        },
-        "mu": guarantee.mu,
-        "norm": found.norm,
-        "sensitivity": found.sensitivity,
-    }
-
-
-def _taps_document(taps: Taps) -> dict[str, Any]:
-    match taps:
-        case CompactTaps():
-            parts = (taps.fading, taps.comb)
-            weights, fades = ([getattr(p, n).tolist() for p in parts] for n in ("weights", "fades"))
-            return {"scale": taps.scale, "weights": weights, "fades": fades, "period": taps.period}
-        case IntegerTaps():
-            return {"integers": taps.integers.tolist(), "bits": taps.bits}
-        case _:
-            assert taps.support is not None
-            return {"listed": taps.first(taps.support).tolist()}
-
-
-def _taps(document: dict[str, Any]) -> Taps:
-    match document:
-        case {"scale": scale, "weights": weights, "fades": fades, "period": period}:
-            fading, comb = map(Exponentials, weights, fades)
-            return CompactTaps(scale, fading, comb, period)
-        case {"integers": integers, "bits": bits}:
-            return IntegerTaps(np.array(integers, dtype=np.int64), bits)
-        case _:
-            return ListedTaps(document["listed"])
-
-
-def _text(document: dict[str, Any]) -> bytes:
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text.encode()
-
-
-# Files ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class SavedSeries:
-    """The contents of a saved series."""
-
-    correlation: Correlation
-    noise: Identity | str  # a text in states of 0.1.0
-    identity: bytes
-    steps: int
-    state: Floats
-
-
-def packed(saved: SavedSeries) -> bytes:
-    """The bytes of a saved series."""
-    correlation = saved.correlation
-    header = {
-        **_promise(correlation),
-        "decay": plan_file.decay_document(correlation.pair.decay),
-        "noise": saved.noise,
-        "identity": saved.identity.hex(),
-        "steps": saved.steps,
-    }
-    return container.packed(MAGIC, header, [saved.state])
-
-
-def read(data: bytes) -> SavedSeries:
-    """The contents of a saved series, checked against its own description."""
-    frame = container.opened(data, (MAGIC, OLD_MAGIC), _NOISE)
-    try:
-        with np.errstate(all="ignore"):  # a number that overflows is rejected by what it makes
-            return _read(frame)
-    except HushfadeError:
-        raise
-    except (
-        KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, IndexError
-    ):  # fmt: skip
-        raise Refused(f"{_NOISE} does not have the header and state of its format") from None
-
-
-def _read(frame: container.Frame) -> SavedSeries:
-    header, series = frame.header, frame.header["series"]
-    gain = None if series["gain"] is None else np.array(series["gain"])
-    decay = plan_file.decay_from(header["decay"])
-    guarantee = Guarantee(**header["guarantee"])
-    if header["mu"] != guarantee.mu:  # made from mu, or by 0.1.0; refused if it is too large
-        guarantee = replace(guarantee, declared_mu=header["mu"])
-    pair = Factorization(decay, _taps(series["taps"]), series["horizon"], gain)
-    dtype, norm = _float(series["dtype"]), check.positive(norm=header["norm"])
-    required = _change(pair, guarantee, norm, dtype)
-    correlation = Correlation(pair, _shape(series["shape"]), dtype, guarantee, norm, required)
-    # a sensitivity is a sum of floats, whose last digits depend on the machine
-    if not math.isclose(header["sensitivity"], required, rel_tol=1e-9):
-        raise Refused(f"{_NOISE} does not have the sensitivity of its factors")
-    correlation = replace(correlation, sensitivity=header["sensitivity"])
-    if _series(correlation) != series:
-        raise Refused(f"{_NOISE} has been changed: a field differs from what its factors give")
-    steps = check.count(steps=header["steps"], least=0, most=correlation.pair.horizon or 2**61)
-    kind = dtype.newbyteorder("<").str
-    listed = [[kind, correlation.rows * correlation.lanes]]
-    if frame.magic == MAGIC and header["arrays"] != listed:
-        raise Refused(f"{_NOISE} does not have the state of its factors")
-    (state,) = container.split(frame.body, listed, (kind,), _NOISE)
-    rows = state.reshape(correlation.rows, correlation.lanes)
-    identity = bytes.fromhex(header["identity"])
-    return SavedSeries(correlation, header["noise"], identity, steps, rows)

@@ -10,16 +10,12 @@ blocks, tiles and single steps give the same bits.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hushfade.compiled import compiled
-from hushfade.factors.exponentials import CompactTaps
-from hushfade.factors.taps import Taps
-
-Floats = NDArray[Any]  # float32 or float64, all arrays of a call the same
+from hushfade.training.loop_coefficients import FadingLoop, Floats, Loop
 
 NARROW = 8  # lanes below which wide registers do not help
 
@@ -30,21 +26,16 @@ class Mix(Protocol):
     def __call__(self, step: int, start: int, stop: int, state: Floats, series: Floats) -> None: ...
 
 
-def mix_of(taps: Taps, dtype: np.dtype[Any]) -> Mix:
-    """The loop for these taps over their first, in this dtype."""
-    if isinstance(taps, CompactTaps):
-        inverse, comb = taps.fading.inverse(), taps.comb  # C(x^period) / c
-        weights = np.concatenate([inverse.weights, comb.weights]).astype(dtype)
-        fades = np.concatenate([inverse.fades, comb.fades]).astype(dtype)
-        plain, period = len(inverse), taps.period
+def mix_of(loop: Loop) -> Mix:
+    """The compiled loop with these coefficients."""
+    if isinstance(loop, FadingLoop):
+        weights, fades, plain, period = loop.weights, loop.fades, loop.plain, loop.period
 
         def mix(step: int, start: int, stop: int, state: Floats, series: Floats) -> None:
             _faded(step, start, stop, plain, period, weights, fades, state, series)
 
     else:
-        assert taps.support is not None
-        r = taps.first(taps.support)
-        ratios = (r / r[0]).astype(dtype)
+        ratios = loop.ratios
 
         def mix(step: int, start: int, stop: int, state: Floats, series: Floats) -> None:
             _recurred(step, start, stop, ratios, state, series)

@@ -17,7 +17,7 @@ FOUND = {
     "keys": [b"\x05\x00", b"\x06\x00", b"\x04\x01"],
     "lines": [
         b'{"at": "2026-01-01T00:10", "amount": null, "country": "at", "person": "zq0001ed"}\n',
-        b"2026-01-01T00:10,0.5,at,zq0001ed\n2026-01-01T00:10,zq0002ed,at,zq0001ed\n",
+        b"2026-01-01T00:10,0.5,at\n2026-01-01T00:10,zq0002ed,at,zq0001ed\n",
         b"2026-01-01T00:10,0.5,at,\n",
     ],
     "commas": [b'at,amount,country,person\n"2026-01-01T00:10,1,at,zq0001ed\n'],

@@ -58,13 +58,14 @@ class NoiseOptions(OptionGroup):
         Keyed noise depends on this digest.  The same job repeats its bytes, and a job with other
         records or other options has other noise.
         """
-        from hushfade.crossing.noise_sources import KeyedNoise, UnsafeSeededNoise
+        from hushfade.crossing.key_file import KeyFile
+        from hushfade.crossing.noise_sources import UnsafeSeededNoise
 
         if self.unsafe_seed is not None:
             return UnsafeSeededNoise(self.unsafe_seed)
         if self.noise_key is None or self.stream is None:
             return None
-        return KeyedNoise.from_file(self.noise_key, stream=f"{self.stream} {job.hex()}")
+        return KeyFile(self.noise_key, stream=self.stream).opened().of_job(job)
 
     def claimed(self, plan: "Plan", job: bytes) -> "NoiseSource | None":
         """The source for a job, once the key's record has the job under its stream's name.
@@ -76,7 +77,8 @@ class NoiseOptions(OptionGroup):
 
         source = self.source(job)
         if isinstance(source, KeyedNoise) and self.noise_key is not None and self.stream:
-            KeyFile(self.noise_key, stream=self.stream).claim(plan.digest, source.sealed(job))
+            named = KeyFile(self.noise_key, stream=self.stream)
+            named.claim(plan.digest, "run", source.sealed(job))
         return source
 
     @property

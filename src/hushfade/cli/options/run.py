@@ -134,6 +134,14 @@ class RunRecordOptions(RecordOptions):
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
         choice("The format of the files. By default the file names decide; standard input is CSV."),
     ] = None
+    delimiter: Annotated[
+        str | None,
+        option(
+            "What separates the columns of CSV, such as ';' or '|'.",
+            "CHARACTER",
+            default="a comma; a tab for TSV",
+        ),
+    ] = None
 
 
 @option_group("Mechanism")

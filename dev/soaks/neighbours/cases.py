@@ -1,0 +1,123 @@
+"""Random cases, and the property that each must have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from dev.soaks.neighbours.input_path import AnyPath
+from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
+from hushfade.errors import HushfadeError
+
+LONGEST = 8  # records of an input
+
+
+@dataclass(frozen=True)
+class Violation(Exception):
+    """A case that breaks the property: the path and the seed make it again."""
+
+    path: str
+    seed: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}, seed {self.seed}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """An input and its neighbour: their rows, and what was declared for both."""
+
+    made: Any
+    rows: list[tuple[Any, Meaning]]
+    others: list[tuple[Any, Meaning]]
+
+
+def case_of(path: AnyPath, seed: int) -> Case:
+    """The case of a seed."""
+    random = Random(f"{path.name} {seed}")
+    made = path.setting(random)
+    rows = [path.row(random, made, 0) for _ in range(random.randint(1, LONGEST))]
+    place = random.randrange(len(rows))
+    new = path.row(random, made, 0)
+    if random.random() < 0.4:
+        new = _wrong_row(path, random, made)
+    if random.random() < 0.2:
+        rows[random.randrange(len(rows))] = _wrong_row(path, random, made)
+    how = "changed" if path.by_position else random.choice(("added", "removed", "changed"))
+    others = list(rows)
+    if how == "added":
+        others.insert(random.randint(0, len(rows)), new)
+    elif how == "removed":
+        del others[place]
+    else:
+        others[place] = new
+    return Case(made, rows, others)
+
+
+def _wrong_row(path: AnyPath, random: Random, made: Any) -> tuple[Any, Meaning]:
+    """A row with one thing wrong: two would hide each other."""
+    while True:
+        content, meaning = path.row(random, made, 0.15)
+        said = (meaning.time, meaning.value, meaning.key, meaning.user)
+        if sum(isinstance(one, Fault) for one in said) + meaning.broken == 1:
+            return content, meaning
+
+
+def check(path: AnyPath, seed: int) -> int:
+    """Raise Violation unless both inputs are read as they must be, and differ as they may.
+
+    Returns how many of the two were rejected.
+    """
+    case = case_of(path, seed)
+    rules = path.rules(case.made)
+    found = []
+    for rows in (case.rows, case.others):
+        expected = _expected(path, rules, [meaning for _, meaning in rows])
+        try:
+            read = path.read(case.made, [content for content, _ in rows])
+        except HushfadeError:
+            read = None
+        if read != expected and not (path.infers and read is None):
+            raise Violation(path.name, seed, f"{_shown(read)}, expected {_shown(expected)}")
+        found.append(read)
+    before, after = found
+    if before is not None and after is not None and not rules.persons:
+        longer = len(case.others) - len(case.rows)
+        moved = unfair_move(rules, before, after, changed=not longer)
+        if moved is not None:
+            raise Violation(path.name, seed, moved)
+    return found.count(None)
+
+
+def _expected(path: AnyPath, rules: Rules, records: Sequence[Meaning]) -> Totals | None:
+    """The units of the input; None if it must be rejected."""
+    if path.by_position:
+        records = [replace(record, time=place) for place, record in enumerate(records)]
+    malformed = [rules.malformed(record) for record in records]
+    if path.stops and any(malformed):
+        return None
+    good = [record for record, wrong in zip(records, malformed, strict=True) if not wrong]
+    return rules.totals(good)
+
+
+def unfair_move(rules: Rules, before: Totals, after: Totals, *, changed: bool) -> str | None:
+    """What one record moved beyond what it may contribute; None if it did not.
+
+    A record that is added or removed moves one cell, one that is `changed` two.
+    """
+    grid = rules.plan.grid
+    cells = {cell for cell in before.keys() | after.keys() if before.get(cell) != after.get(cell)}
+    moves = [after.get(cell, 0) - before.get(cell, 0) for cell in cells]
+    most = max(abs(grid.low_unit), abs(grid.high_unit))
+    if changed:
+        most = max(most, grid.high_unit - grid.low_unit)
+    if len(cells) <= 1 + changed and all(abs(move) <= most for move in moves):
+        return None
+    return f"one record moved {len(cells)} cells by {moves}"
+
+
+def _shown(totals: Totals | None) -> str:
+    return "rejected" if totals is None else f"units {totals}"

@@ -1,0 +1,111 @@
+"""What a record means, and the units of an input, by plain Python and exact fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from hushfade.planning.plan import Plan
+
+Totals: TypeAlias = dict[tuple[int, int], int]
+"""Units by step and lane, the first being 0, where they are not 0."""
+
+
+class Fault(Enum):
+    """What makes a record malformed, or leaves it without a value."""
+
+    MALFORMED = 1
+    EMPTY = 2
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a record says: its time in nanoseconds, its value, its key and its person."""
+
+    time: int | Fault | None = None  # None: the step that is open
+    value: float | Fault = 1.0
+    key: str | Fault | None = None
+    user: str | Fault | None = None
+    broken: bool = False  # the record itself cannot be read
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The declared steps."""
+
+    start: int
+    every: int
+    count: int
+
+    def of(self, time: int | None) -> int | None:
+        """The step of a time; None outside the steps."""
+        if time is None:
+            return 0
+        step = (time - self.start) // self.every
+        return step if 0 <= step < self.count else None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How an input is to be read."""
+
+    plan: Plan
+    steps: Steps
+    skip_empty: bool = False
+    persons: bool = False
+    declared_keys_only: bool = False  # a record of another key is malformed
+
+    def malformed(self, record: Meaning) -> bool:
+        """Must the record be rejected?"""
+        if record.broken or Fault.MALFORMED in (record.time, record.value, record.key, record.user):
+            return True
+        if record.time is Fault.EMPTY or record.user is Fault.EMPTY:
+            return True
+        keys = self.plan.keys
+        if self.declared_keys_only and keys is not None and record.key not in keys:
+            return True
+        return record.value is Fault.EMPTY and not self.skip_empty
+
+    def totals(self, records: Sequence[Meaning]) -> Totals:
+        """The units of all steps and lanes, of records that are not malformed, in their order."""
+        found: Totals = {}
+        used: dict[str, dict[int, int]] = {}
+        for record in records:
+            assert not isinstance(record.time, Fault)
+            step = self.steps.of(record.time)
+            if step is None or (self.persons and not self._admits(used, record, step)):
+                continue
+            lane = self._lane(record.key)
+            if lane is None or isinstance(record.value, Fault):
+                continue
+            units = found.get((step, lane), 0) + self.units(record.value)
+            found[step, lane] = units
+        return {cell: units for cell, units in found.items() if units}
+
+    def _admits(self, used: dict[str, dict[int, int]], record: Meaning, step: int) -> bool:
+        """Does the person have a place left in this step?  If so, it is taken."""
+        assert isinstance(record.user, str)
+        said, mine = self.plan.guarantee, used.setdefault(record.user, {})
+        if step in mine:
+            free = mine[step] < said.records_per_step
+        else:
+            apart = all(abs(step - other) >= said.separation for other in mine)
+            free = len(mine) < said.participations and apart
+        if free:
+            mine[step] = mine.get(step, 0) + 1
+        return free
+
+    def _lane(self, key: str | Fault | None) -> int | None:
+        if self.plan.keys is None:
+            return 0
+        return self.plan.keys.index(key) if key in self.plan.keys else None
+
+    def units(self, value: float) -> int:
+        """floor(clip(value) / resolution + ½), exactly."""
+        grid = self.plan.grid
+        clipped = Fraction(min(max(value, grid.low), grid.high))
+        return math.floor(clipped / Fraction(grid.resolution) + Fraction(1, 2))

@@ -1,0 +1,121 @@
+"""The parts of the page: every input path, and the seeded bugs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from dev.findings import Finding, Part
+from dev.progress import progress
+from dev.soaks.neighbours import spark_path
+from dev.soaks.neighbours.all_paths import all_paths
+from dev.soaks.neighbours.cases import Violation, check
+from dev.soaks.neighbours.seeded_bugs import BUGS
+
+CLAIM = "the units are those of the records, and one record changes its own contribution alone"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is done."""
+
+    cases: int  # of each path
+    jobs: int  # of Spark
+    cases_of_job: int
+    cases_of_bug: int  # at most, until it is caught
+
+
+FULL = Size(cases=1600, jobs=10, cases_of_job=250, cases_of_bug=5000)
+QUICK = Size(cases=50, jobs=1, cases_of_job=50, cases_of_bug=2000)
+
+
+def paths_part(size: Size, directory: Path) -> Part:
+    """The cases of every input path."""
+    findings = []
+    for name, path in all_paths(directory).items():
+        began, broken, rejected = monotonic(), list[str](), 0
+        for seed in range(size.cases):
+            try:
+                rejected += check(path, seed)
+            except Violation as violation:
+                broken.append(str(violation))
+        said = f"{size.cases} cases; {2 * size.cases - rejected} inputs read, {rejected} rejected"
+        findings.append(_finding(name, said, broken))
+        progress(f"{name}: {said}, {monotonic() - began:.0f} s")
+    findings.append(_of_spark(size))
+    cases = len(all_paths(directory)) * size.cases + size.jobs * size.cases_of_job
+    return Part(
+        "Every input path",
+        f"{cases} random inputs, each with a neighbour: one record added, removed or changed, at "
+        "any place. Both are read by the code that users call, up to the units per step and key. "
+        "Plain Python computes independently what the units must be. Records have unusual fields, "
+        "and in some cases one is malformed. It must stop the whole job before any noise. Where "
+        "lines arrive live it must change nothing.",
+        findings,
+    )
+
+
+def _of_spark(size: Size) -> Finding:
+    began, broken = monotonic(), list[str]()
+    with spark_path.session() as session:
+        for seed in range(size.jobs):
+            try:
+                spark_path.check_job(session, seed, size.cases_of_job)
+            except Violation as violation:
+                broken.append(str(violation))
+        try:
+            stopped = spark_path.check_rejections(session)
+        except Violation as violation:
+            stopped = 0
+            broken.append(str(violation))
+    cases = size.jobs * size.cases_of_job
+    said = f"{cases} cases in {size.jobs} jobs; {stopped} malformed records stopped theirs"
+    progress(f"{spark_path.NAME}: {said}, {monotonic() - began:.0f} s")
+    return _finding(spark_path.NAME, said, broken)
+
+
+def _finding(name: str, said: str, broken: list[str]) -> Finding:
+    shown = f"{said}; violations: {len(broken)}"
+    if broken:
+        shown += f", the first: {broken[0]}".replace("|", "/")
+    return Finding(name, CLAIM, shown, passed=not broken)
+
+
+def bugs_part(size: Size, directory: Path) -> Part:
+    """The seeded bugs, each on its path until a case notices it."""
+    findings = []
+    for bug in BUGS:
+        seed = caught_by(bug.path, bug.planted, size.cases_of_bug, directory)
+        shown = "in no case" if seed is None else f"{bug.path}, case {seed + 1}"
+        findings.append(Finding(bug.name, "noticed", shown, passed=seed is not None, is_bug=True))
+        progress(f"{bug.name}: {shown}")
+    return Part(
+        "Seeded bugs",
+        "Each reader has one thing wrong. The first nine were found in hushfade. The measurement "
+        "is the first case that notices.",
+        findings,
+    )
+
+
+def caught_by(
+    path: str, planted: Callable[[], AbstractContextManager[None]], most: int, directory: Path
+) -> int | None:
+    """The seed of the first case that notices a planted bug; None if none of `most` does."""
+    with planted():
+        if path == spark_path.NAME:
+            with spark_path.session() as session:
+                return _first(lambda seed: spark_path.check_job(session, seed, 50), 5)
+        chosen = all_paths(directory)[path]
+        return _first(lambda seed: check(chosen, seed), most)
+
+
+def _first(checked: Callable[[int], object], most: int) -> int | None:
+    for seed in range(most):
+        try:
+            checked(seed)
+        except Violation:
+            return seed
+    return None

@@ -1,0 +1,84 @@
+"""HTTP JSON and NDJSON: the records of one request, as the service reads its body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from dev.soaks.neighbours import fields
+from dev.soaks.neighbours.json_rows import token_of
+from dev.soaks.neighbours.meaning import Meaning, Rules, Totals
+from dev.soaks.neighbours.settings import Setting, setting_of
+from hushfade.serve.batches import JSON, LINES, batch
+from hushfade.serve.registry import Facts
+
+_EMPTY_LINES = ("", "", "\n", " \n", "\r\n")
+
+
+class RequestBody:
+    """A body of records, all of which are rejected if one is."""
+
+    stops, by_position, infers = True, False, False
+
+    def __init__(self, kind: str) -> None:
+        self.name = "HTTP JSON" if kind == JSON else "HTTP NDJSON"
+        self._kind = kind
+
+    def setting(self, random: Random) -> Setting:
+        """What is declared: a stream without times and persons."""
+        setting = setting_of(random, timed=False, persons=False, skip_empty=False)
+        columns = replace(setting.columns, value="value")
+        return replace(
+            setting, columns=columns, rules=replace(setting.rules, declared_keys_only=True)
+        )
+
+    def rules(self, made: Setting) -> Rules:
+        """How records are to be read."""
+        return made.rules
+
+    def row(self, random: Random, made: Setting, bad: float) -> tuple[str, Meaning]:
+        """A random record: a number, or an object with a key."""
+        grid = made.rules.plan.grid
+        value, value_means = token_of(random, "value", made, bad)
+        if value is None:
+            value = "null"
+        if grid.keys is None:
+            return _outside(random, value, bad, Meaning(value=value_means))  # type: ignore[arg-type]
+        key = random.choice(grid.keys)
+        members = [f'"key": {json.dumps(key, ensure_ascii=random.random() < 0.5)}']
+        key_means: object = key
+        if random.random() < bad:
+            text, key_means = random.choice((("7", fields.BAD), ('"x"', "x"), ("null", fields.BAD)))
+            members = [f'"key": {text}']
+        if grid.high == 1 and grid.low == 0 and random.random() < 0.3:
+            value_means = 1.0
+        else:
+            members.append(f'"value" :{value}')
+        random.shuffle(members)
+        means = Meaning(value=value_means, key=key_means)  # type: ignore[arg-type]
+        if random.random() < bad:
+            members.append(random.choice(('"other": 1', members[0])))
+            means = replace(means, broken=True)
+        return _outside(random, "{" + ", ".join(members) + "}", bad, means)
+
+    def read(self, made: Setting, rows: Sequence[str]) -> Totals:
+        """The units that the service adds up."""
+        facts = Facts("stream", "dataset", made.rules.plan)
+        if self._kind == JSON:
+            body = '{"sender": "s", "sequence": 1, "records": [' + ", ".join(rows) + "]}"
+            found = batch(facts, JSON, body.encode(), {})
+        else:
+            body = "".join(_EMPTY_LINES[len(row) % 5] + row + "\n" for row in rows)
+            found = batch(facts, LINES, body.encode(), {"sender": "s", "sequence": "1"})
+        cells = zip(found.lanes.tolist(), found.units.tolist(), strict=True)
+        return {(0, lane): units for lane, units in cells if units}
+
+
+def _outside(random: Random, text: str, bad: float, means: Meaning) -> tuple[str, Meaning]:
+    """The record, or with some probability one that is none."""
+    if random.random() < bad:
+        wrongs = ("[1, 2]", '"1"', "true", "NaN", "{}", '{"value": 1}', "1 2", "[" * 20 + "]" * 20)
+        return random.choice(wrongs), replace(means, broken=True)
+    return text, means

@@ -1,0 +1,98 @@
+"""What is declared for a case, at random: the plan, the columns, the steps, the unit of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from random import Random
+
+import hushfade as hf
+from dev.soaks.neighbours.meaning import Rules, Steps
+from hushfade.planning.plan import Plan
+from hushfade.privacy.guarantee import Neighbours
+from hushfade.records import Calendar, Columns
+
+KEYS = ("a", "b", "7", 'é,\n"x')
+NAMES = {"value": "v", "time": "t", "key": "k", "user": "u"}
+UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+_STEP_LENGTHS = (3600 * 10**9, 10**9, 86_400 * 10**9, 1000)
+_STARTS = (1_767_225_600 * 10**9, 0, -(10**18), 1_700_000_000 * 10**9)
+_GRIDS = ((0, 1, None), (-4, 4, 1), (-(2.0**10), 2.0**20, 0.5), (0, 1, 1))
+_LIMITS = ((1, 1, 1), (2, 2, 1), (3, 1, 2))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is declared: it is the same for an input and for its neighbour."""
+
+    rules: Rules
+    columns: Columns
+    calendar: Calendar | None  # None: records belong to the step that is open
+    time_unit: str | None
+
+    @property
+    def zoned(self) -> bool:
+        """Do written times have a zone?"""
+        return self.calendar is None or self.calendar.zoned
+
+
+@lru_cache(maxsize=64)
+def plan_of(grid: int, keyed: bool, limits: int, neighbours: Neighbours = "add_remove") -> Plan:
+    """One of a few plans: making one takes longer than reading an input."""
+    participations, separation, records_per_step = _LIMITS[limits]
+    guarantee = hf.Guarantee(
+        epsilon=1, delta=1e-6, neighbours=neighbours, participations=participations,
+        separation=separation, records_per_step=records_per_step,
+    )  # fmt: skip
+    low, high, resolution = _GRIDS[grid]
+    return hf.plan(
+        hf.SlidingWindow(1),
+        guarantee,
+        keys=KEYS if keyed else None,
+        low=low,
+        high=high,
+        resolution=resolution,
+    )
+
+
+def setting_of(
+    random: Random,
+    *,
+    timed: bool = True,
+    units: tuple[str | None, ...] = (None, None, *UNITS),
+    persons: bool = True,
+    zones: tuple[bool, ...] = (False, True),
+    skip_empty: bool | None = None,
+    shortest: int = 1,
+) -> Setting:
+    """A random setting; the arguments are what a path can express."""
+    keyed, limits = random.random() < 0.7, random.randrange(3)
+    with_persons = persons and random.random() < 0.4
+    plan = plan_of(random.randrange(4), keyed, limits)
+    counts = plan.grid.low == 0 and random.random() < 0.2
+    columns = Columns(
+        value=None if counts else NAMES["value"],
+        time=NAMES["time"] if timed else None,
+        key=NAMES["key"] if keyed else None,
+        user=NAMES["user"] if with_persons else None,
+    )
+    skips = random.random() < 0.3 if skip_empty is None else skip_empty
+    if not timed:
+        steps = Steps(0, 1, 1)
+        rules = Rules(plan, steps, skips and not counts, with_persons)
+        return Setting(rules, columns, None, None)
+    unit = random.choice(units)
+    lengths = [length for length in _STEP_LENGTHS if length >= shortest]
+    steps = Steps(random.choice(_STARTS), random.choice(lengths), 5)
+    zoned = unit is not None or random.choice(zones)
+    calendar = Calendar(steps.start, steps.every, zoned, steps.count)
+    rules = Rules(plan, steps, skips and not counts, with_persons)
+    return Setting(rules, columns, calendar, unit)
+
+
+def warm_up() -> None:
+    """Make all plans."""
+    for grid, keyed, limits in product(range(4), (False, True), range(3)):
+        plan_of(grid, keyed, limits)

@@ -1,0 +1,199 @@
+"""Tables of Spark: many cases in one job, told apart by their keys and persons.
+
+All cases of a job share a table, so whatever one record does to another of any case shows.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+
+from dev.soaks.neighbours import fields
+from dev.soaks.neighbours.cases import LONGEST, Violation, unfair_move
+from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
+from dev.soaks.neighbours.settings import Setting, setting_of
+from hushfade.records.limits import Limits
+from hushfade.spark import local_session
+from hushfade.spark.cells import Request, cells_of
+from hushfade.spark.limits import of_table
+
+NAME = "Spark tables"
+VALUES: dict[str, Callable[[float], Any]] = {
+    "double": float,
+    "float": float,
+    "bigint": int,
+    "decimal(38,9)": lambda number: Decimal(str(number)),
+}
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Cases that share a table: what is declared, and the two inputs of each."""
+
+    setting: Setting
+    value: str  # the type of the column
+    inputs: list[tuple[list[Meaning], list[Meaning]]]
+
+
+@contextmanager
+def session() -> Iterator[SparkSession]:
+    """A session on this machine, or the one that is there."""
+    there = SparkSession.getActiveSession()
+    made = local_session(2, spark_ui_enabled="false", spark_ui_showConsoleProgress="false")
+    made.sparkContext.setLogLevel("OFF")
+    try:
+        yield made
+    finally:
+        if there is None:
+            made.stop()
+
+
+def check_job(spark: SparkSession, seed: int, cases: int) -> None:
+    """Raise Violation unless all cases of the seed's job have the property."""
+    random = Random(f"{NAME} {seed}")
+    job = _job(random, cases)
+    rules = job.setting.rules
+    found = _read(spark, job)
+    for number, inputs in enumerate(job.inputs):
+        totals = []
+        for variant, records in enumerate(inputs):
+            read = found.get((number, variant), {})
+            expected = rules.totals(_in_order(rules, records))
+            if read != expected:
+                what = f"case {number}: units {read}, expected {expected}"
+                raise Violation(NAME, seed, what)
+            totals.append(read)
+        if not rules.persons:
+            changed = len(inputs[0]) == len(inputs[1])
+            moved = unfair_move(rules, *totals, changed=changed)
+            if moved is not None:
+                raise Violation(NAME, seed, f"case {number}: {moved}")
+
+
+def check_rejections(spark: SparkSession) -> int:
+    """Raise Violation unless each malformed record stops the job; how many were tried."""
+    setting = replace(_setting(Random(1)), columns=replace(_setting(Random(1)).columns, user="u"))
+    setting = replace(setting, rules=replace(setting.rules, skip_empty=False))
+    good = (_instant(setting.rules.steps.start // 1000), 1.0, "0/0/a", "ann")
+    wrong: list[Row] = [(None, *good[1:])]
+    wrong += [(good[0], value, *good[2:]) for value in (None, float("nan"), float("inf"))]
+    wrong += [(*good[:3], name) for name in (None, "", "  ", "\u3000")]
+    for row in wrong:
+        frame = spark.createDataFrame([good, row], "t timestamp, v double, k string, u string")
+        try:
+            _cells(frame, setting, ("0/0/a",)).collect()
+        except PySparkException:
+            continue
+        raise Violation(NAME, 0, "a malformed record did not stop the job")
+    return len(wrong)
+
+
+def _setting(random: Random) -> Setting:
+    return setting_of(random, units=(None,), zones=(True,), skip_empty=True, shortest=1000)
+
+
+def _job(random: Random, cases: int) -> Job:
+    setting = _setting(random)
+    columns = replace(setting.columns, key="k", value="v")
+    keyed = setting.rules.plan.keys is not None
+    if not keyed or setting.columns.value is None:  # a key tells the cases apart
+        return _job(random, cases)
+    setting = replace(setting, columns=columns)
+    value = random.choice(list(VALUES))
+    inputs = []
+    for _ in range(cases):
+        records = [_record(random, setting, value) for _ in range(random.randint(1, LONGEST))]
+        others, place = list(records), random.randrange(len(records))
+        how = random.choice(("added", "removed", "changed"))
+        if how == "added":
+            others.insert(place, _record(random, setting, value))
+        elif how == "removed":
+            del others[place]
+        else:
+            others[place] = _record(random, setting, value)
+        inputs.append((records, others))
+    return Job(setting, value, inputs)
+
+
+def _record(random: Random, setting: Setting, value: str) -> Meaning:
+    time = fields.moment(random, setting.rules.steps, 1000)
+    number = random.choice((0, 1, 7, 0.5, -1.5, 2.0**40, random.uniform(-6, 6), -(10**15)))
+    if value == "bigint":
+        number = int(number)
+    elif value == "float":
+        number = random.choice((0.5, -1.5, 3.0, 1e10, 16777216.0))
+    elif value.startswith("decimal"):
+        number = float(Decimal(str(round(float(number), 9))))
+    means: float | Fault = Fault.EMPTY if random.random() < 0.05 else float(number)
+    key, user = fields.key_text(random, 0)[1], fields.user_text(random, 0)[1]
+    return Meaning(time, means, key, user if setting.rules.persons else None)
+
+
+def _instant(micros: int) -> datetime.datetime:
+    zero = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return zero + datetime.timedelta(microseconds=micros)
+
+
+def _read(spark: SparkSession, job: Job) -> dict[tuple[int, int], Totals]:
+    """The units of each case and input."""
+    keys = job.setting.rules.plan.keys
+    assert keys is not None
+    make, rows, declared = VALUES[job.value], list[Row](), list[str]()
+    for number, inputs in enumerate(job.inputs):
+        for variant, records in enumerate(inputs):
+            declared += [f"{number}/{variant}/{key}" for key in keys]
+            for record in records:
+                assert isinstance(record.time, int)
+                value = None if isinstance(record.value, Fault) else make(record.value)
+                place = f"{number}/{variant}/"
+                user = None if record.user is None else f"{place}{record.user}"
+                rows.append((_instant(record.time // 1000), value, f"{place}{record.key}", user))
+    Random(len(rows)).shuffle(rows)
+    columns = f"t timestamp, v {job.value}, k string, u string"
+    cells = _cells(spark.createDataFrame(rows, columns), job.setting, tuple(declared))
+    found: dict[tuple[int, int], Totals] = defaultdict(dict)
+    for step, lane, units in cells.groupBy("step", "lane").agg(sql.sum("units")).collect():
+        number, variant, _ = declared[lane].split("/", 2)
+        if units:
+            found[int(number), int(variant)][step, lane % len(keys)] = units
+    return found
+
+
+def _cells(frame: DataFrame, setting: Setting, keys: tuple[str, ...]) -> DataFrame:
+    """The cells of all records that count, as `private_decaying_sums` finds them."""
+    rules, calendar = setting.rules, setting.calendar
+    assert calendar is not None
+    grid = replace(rules.plan.grid, keys=keys)
+    request = Request(grid, setting.columns, calendar, 16, rules.skip_empty, "counts")
+    cells = cells_of(frame, request)
+    if setting.columns.user is None:
+        return cells
+    said = rules.plan.guarantee
+    limits = Limits(said.records_per_step, said.participations, said.separation)
+    return of_table(cells, limits).where("lane >= 0")
+
+
+def _in_order(rules: Rules, records: list[Meaning]) -> list[Meaning]:
+    """The records by time, then lane, then units: the order in which Spark lets persons count."""
+    keys = rules.plan.keys
+    assert keys is not None
+
+    def place(record: Meaning) -> tuple[int, int, int]:
+        assert isinstance(record.time, int)
+        if record.key not in keys or isinstance(record.value, Fault):
+            return record.time, -1, 0
+        return record.time, keys.index(record.key), rules.units(record.value)
+
+    return sorted(records, key=place)

@@ -1,0 +1,352 @@
+"""Parquet, Arrow, pandas and Polars: rows are values by role, and columns have types."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Any, TypeAlias
+
+from dev.soaks.neighbours import fields
+from dev.soaks.neighbours.input_path import meaning_of, reader_of, units_of
+from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
+from dev.soaks.neighbours.settings import UNITS, Setting, setting_of
+from hushfade.errors import DroppedRecords, InvalidValue
+from hushfade.records import batches, duration, tables, tally
+from hushfade.records.arrow import pa, part
+
+pd: Any = import_module("pandas")
+pl: Any = import_module("polars")
+events: Any = import_module("hushfade.frames.events")
+
+Row: TypeAlias = dict[str, Any]
+"""The value of each role."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of Arrow, and how a value of it is made: the value, and what it means."""
+
+    type: Any
+    value: Callable[[Random, float], tuple[Any, Any]]
+
+
+Made: TypeAlias = tuple[Setting, dict[str, Kind], int]
+"""What is declared, the type of each role's column, and the rows of a chunk."""
+
+
+class ArrowTable:
+    """Arrow tables."""
+
+    name, stops, by_position, infers = "Arrow", True, False, False
+
+    def setting(self, random: Random) -> Made:
+        """What is declared, and the type of each column."""
+        setting = setting_of(random)
+        kinds = {role: _kind(random, role, setting) for role in setting.columns.roles()}
+        return setting, kinds, random.randint(1, 4)
+
+    def rules(self, made: Made) -> Rules:
+        """How records are to be read."""
+        return made[0].rules
+
+    def row(self, random: Random, made: Made, bad: float) -> tuple[Row, Meaning]:
+        """A random record."""
+        setting, kinds, _ = made
+        found = {role: kind.value(random, bad) for role, kind in kinds.items()}
+        means = {role: meaning for role, (_, meaning) in found.items()}
+        return {role: value for role, (value, _) in found.items()}, meaning_of(setting, means)
+
+    def read(self, made: Made, rows: Sequence[Row]) -> Totals:
+        """The units that hushfade finds."""
+        setting, _, _ = made
+        assert setting.calendar is not None
+        reader = reader_of(setting, setting.calendar)
+        found = tally(tables(table_of(made, rows), setting.columns), reader)
+        return units_of(found.totals, reader.lanes)
+
+
+class ParquetFile(ArrowTable):
+    """Parquet files."""
+
+    name = "Parquet"
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / "events.parquet"
+
+    def setting(self, random: Random) -> Made:
+        """The same, without the types that Parquet has not."""
+        while True:
+            setting, kinds, chunk = super().setting(random)
+            try:
+                part("parquet").write_table(table_of((setting, kinds, chunk), []), io.BytesIO())
+            except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+                continue
+            return setting, kinds, chunk
+
+    def read(self, made: Made, rows: Sequence[Row]) -> Totals:
+        """The units that hushfade finds."""
+        setting, _, chunk = made
+        assert setting.calendar is not None
+        part("parquet").write_table(table_of(made, rows), self._path, row_group_size=chunk)
+        reader = reader_of(setting, setting.calendar)
+        found = tally(batches(self._path, setting.columns), reader)
+        return units_of(found.totals, reader.lanes)
+
+
+class Frame(ArrowTable):
+    """Data frames whose columns have the types of an Arrow table.
+
+    numpy has no integers with nulls: pandas makes floats of them, if nobody says otherwise.
+    """
+
+    def __init__(self, name: str, made_of: Callable[[Any], Any], *, infers: bool = False) -> None:
+        self.name, self._made_of, self.infers = name, made_of, infers
+
+    def read(self, made: Made, rows: Sequence[Row]) -> Totals:
+        """The units that hushfade finds."""
+        return _events(self._made_of(table_of(made, rows)), made[0])
+
+
+class Objects:
+    """Data frames with columns of Python objects."""
+
+    stops, by_position = True, False
+
+    def __init__(self, name: str, frame: Callable[[Row], Any], *, infers: bool = False) -> None:
+        self.name, self._frame, self.infers = name, frame, infers
+
+    def setting(self, random: Random) -> Setting:
+        """What is declared."""
+        return setting_of(random)
+
+    def rules(self, made: Setting) -> Rules:
+        """How records are to be read."""
+        return made.rules
+
+    def row(self, random: Random, made: Setting, bad: float) -> tuple[Row, Meaning]:
+        """A random record."""
+        found: dict[str, tuple[Any, Any]] = {}
+        for role in made.columns.roles():
+            if role == "time":
+                found[role] = fields.time_object(random, made, bad)
+            elif role == "value":
+                found[role] = fields.number_object(random, bad)
+            else:
+                found[role] = fields.name_object(random, role, bad)
+        means = {role: meaning for role, (_, meaning) in found.items()}
+        return {role: value for role, (value, _) in found.items()}, meaning_of(made, means)
+
+    def read(self, made: Setting, rows: Sequence[Row]) -> Totals:
+        """The units that hushfade finds."""
+        roles = made.columns.roles()
+        return _events(
+            self._frame({name: [row[role] for row in rows] for role, name in roles.items()}), made
+        )
+
+
+def table_of(made: Made, rows: Sequence[Row]) -> Any:
+    """The rows as an Arrow table, in chunks, with a column that is not read."""
+    setting, kinds, size = made
+    columns = {}
+    for role, name in setting.columns.roles().items():
+        whole = [row[role] for row in rows]
+        pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
+        chunks = [_array(piece, kinds[role].type) for piece in pieces]
+        columns[name] = pa.chunked_array(chunks, kinds[role].type)
+    other = pa.array(range(len(rows)), pa.int8())
+    return pa.table(columns | {"other": other})
+
+
+def _array(values: list[Any], kind: Any) -> Any:
+    if pa.types.is_dictionary(kind):
+        return pa.array(values, kind.value_type).dictionary_encode().cast(kind)
+    return pa.array(values, kind)
+
+
+# Types of columns -------------------------------------------------------------------------------
+
+
+def _kind(random: Random, role: str, setting: Setting) -> Kind:
+    """A random type for the column of a role."""
+    if role == "value":
+        return random.choice(_VALUES)
+    if role in ("key", "user"):
+        return _names(random, role)
+    return _times(random, setting)
+
+
+def _nullable(value: Callable[[Random], Any], means: Callable[[Any], Any]) -> Any:
+    def made(random: Random, bad: float) -> tuple[Any, Any]:
+        if random.random() < bad:
+            return None, Fault.EMPTY
+        one = value(random)
+        return one, means(one)
+
+    return made
+
+
+def _integer(low: int, high: int) -> Callable[[Random], int]:
+    return lambda random: random.choice((0, 1, 7, low, high, random.randint(low, high)))
+
+
+def _real(random: Random) -> float:
+    number = random.choice((random.uniform(-6, 6), random.gauss(0, 1e9), 1e308, -0.0, 5e-324, 2.5))
+    return float(number)
+
+
+def _single(random: Random) -> float:
+    return float(random.choice((0.5, -1.5, 3.0, 1e10, 16777216.0)))
+
+
+def _decimal(random: Random) -> Decimal:
+    return Decimal(random.randint(-(10**20), 10**20)).scaleb(random.choice((-10, -19)))
+
+
+_VALUES = [
+    Kind(pa.int8(), _nullable(_integer(-(2**7), 2**7 - 1), float)),
+    Kind(pa.int64(), _nullable(_integer(-(2**63), 2**63 - 1), float)),
+    Kind(pa.uint64(), _nullable(_integer(0, 2**64 - 1), float)),
+    Kind(pa.float64(), _nullable(_real, float)),
+    Kind(pa.float32(), _nullable(_single, float)),
+    Kind(pa.decimal128(38, 19), _nullable(_decimal, lambda one: float(str(one)))),
+    Kind(pa.string(), fields.number_text),
+    Kind(pa.large_string(), fields.number_text),
+    Kind(pa.dictionary(pa.int16(), pa.string()), fields.number_text),
+]
+
+
+def _names(random: Random, role: str) -> Kind:
+    text = fields.key_text if role == "key" else fields.user_text
+
+    def made(random: Random, bad: float) -> tuple[Any, Any]:
+        if random.random() < bad:
+            return None, "none of the keys" if role == "key" else Fault.EMPTY
+        found, means = text(random, 0)
+        return found, means
+
+    if random.random() < 0.2:
+        return Kind(pa.int64(), _nullable(_integer(-7, 9), str) if role == "user" else _digits)
+    kinds = (pa.string(), pa.large_string(), pa.dictionary(pa.int16(), pa.string()))
+    return Kind(random.choice(kinds), made)
+
+
+def _digits(random: Random, bad: float) -> tuple[Any, Any]:
+    number = None if random.random() < bad else random.randint(5, 8)
+    return number, str(number)
+
+
+def _times(random: Random, setting: Setting) -> Kind:
+    """Times of a type, in numbers of the unit, or written."""
+    steps, unit, zoned = setting.rules.steps, setting.time_unit, setting.zoned
+    if random.random() < 0.3:
+        return Kind(pa.string(), lambda random, bad: fields.text(random, "time", setting, bad))
+    if unit is None:
+        typed = random.choice(("s", "ms", "us", "ns"))
+        kind = pa.timestamp(typed, random.choice(("UTC", "Europe/Vienna")) if zoned else None)
+        factor = UNITS[typed]
+    else:
+        factor = UNITS[unit]
+        types = [pa.int64()] if unit == "ns" else [pa.int64(), pa.float64()]
+        kind = random.choice([*types, pa.decimal128(38, 9)])
+
+    def count(random: Random) -> int:
+        found = fields.moment(random, steps, factor) // factor
+        fits = factor > 1 or -(2**63) <= found < 2**63
+        return found if fits and abs(found) < 2**53 * 1000 else steps.start // factor
+
+    if pa.types.is_float64(kind):
+        return Kind(
+            kind, _nullable(lambda random: float(count(random)), lambda one: int(one) * factor)
+        )
+    if pa.types.is_decimal(kind):
+        return Kind(
+            kind, _nullable(lambda random: Decimal(count(random)), lambda one: int(one) * factor)
+        )
+    return Kind(kind, _nullable(count, lambda one: one * factor))
+
+
+# Data frames ------------------------------------------------------------------------------------
+
+
+class _Summed(Exception):
+    """The units, on their way to the noise."""
+
+    def __init__(self, totals: Any) -> None:
+        super().__init__()
+        self.totals = totals
+
+
+@contextmanager
+def _before_noise() -> Iterator[None]:
+    """`release_events` raises _Summed where it would draw noise."""
+
+    def stop(stream: object, totals: Any, calendar: object) -> Any:
+        raise _Summed(totals)
+
+    before = events.released
+    events.released = stop
+    try:
+        yield
+    finally:
+        events.released = before
+
+
+def _events(frame: Any, setting: Setting) -> Totals:
+    """The units of a frame of events."""
+    calendar, columns = setting.calendar, setting.columns
+    assert calendar is not None
+    start = pd.Timestamp(calendar.start, tz="UTC" if calendar.zoned else None)
+    with warnings.catch_warnings(), _before_noise():
+        warnings.simplefilter("ignore", DroppedRecords)
+        try:
+            frame.hushfade.release_events(
+                plan=setting.rules.plan,
+                time=columns.time,
+                value=columns.value,
+                key=columns.key,
+                user=columns.user,
+                every=duration.shown(calendar.every),
+                start=start,
+                steps=calendar.steps,
+                time_unit=setting.time_unit,
+                skip_empty=setting.rules.skip_empty,
+            )
+        except _Summed as found:
+            return units_of(found.totals, setting.rules.plan.grid.lanes)
+    raise AssertionError("no units came to the noise")
+
+
+def pandas_objects(columns: Row) -> Any:
+    """Columns of objects in pandas."""
+    return pd.DataFrame({name: pd.Series(one, dtype=object) for name, one in columns.items()})
+
+
+def polars_objects(columns: Row) -> Any:
+    """Columns of objects in Polars."""
+    return pl.DataFrame({name: pl.Series(one, dtype=pl.Object) for name, one in columns.items()})
+
+
+def pandas_columns(columns: Row) -> Any:
+    """Columns for which pandas chooses a type, or finds none."""
+    try:
+        return pd.DataFrame(columns)
+    except OverflowError:
+        raise InvalidValue("pandas has no type for the column") from None
+
+
+PATHS: list[ArrowTable | Objects] = [
+    ArrowTable(),
+    Frame("pandas", lambda table: table.to_pandas(), infers=True),
+    Frame("pandas, Arrow types", lambda table: table.to_pandas(types_mapper=pd.ArrowDtype)),
+    Frame("Polars", pl.from_arrow),
+    Objects("pandas objects", pandas_objects),
+    Objects("Polars objects", polars_objects),
+    Objects("pandas, types by pandas", pandas_columns, infers=True),
+]

@@ -1,0 +1,98 @@
+"""A sample of the cases on every input path, the seeded bugs, and what is expected by hand.
+
+`make soak` runs more than 20,000 cases.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dev.soaks.neighbours.all_paths import all_paths
+from dev.soaks.neighbours.cases import case_of, check, unfair_move
+from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Steps
+from dev.soaks.neighbours.report_parts import caught_by
+from dev.soaks.neighbours.seeded_bugs import BUGS
+from dev.soaks.neighbours.settings import KEYS, plan_of
+from dev.soaks.neighbours.spark_path import NAME as SPARK
+
+CASES = 25  # of each path
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    return all_paths(tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.mark.parametrize("name", all_paths(Path()))
+def test_one_record_changes_its_own_contribution_alone(paths, name):
+    rejected = sum(check(paths[name], seed) for seed in range(CASES))
+    assert rejected < 2 * CASES  # some inputs are read
+
+
+def test_cases_have_malformed_records_and_all_kinds_of_neighbours(paths):
+    for path in paths.values():
+        cases = [case_of(path, seed) for seed in range(60)]
+        rules = [path.rules(case.made) for case in cases]
+        wrong = [
+            any(rule.malformed(meaning) for _, meaning in case.rows + case.others)
+            for rule, case in zip(rules, cases, strict=True)
+        ]
+        assert 10 < sum(wrong) < 50, path.name
+        longer = {len(case.others) - len(case.rows) for case in cases}
+        assert longer == ({0} if path.by_position else {-1, 0, 1})
+
+
+@pytest.mark.parametrize(
+    "bug", [bug for bug in BUGS if bug.path != SPARK], ids=lambda bug: bug.name
+)
+def test_a_seeded_bug_is_caught(bug, tmp_path):
+    assert caught_by(bug.path, bug.planted, 2000, tmp_path) is not None
+
+
+# What is expected, by hand ----------------------------------------------------------------------
+
+
+RULES = Rules(plan_of(1, True, 1), Steps(0, 10, 3))  # -4 to 4 in whole numbers; twice, two apart
+
+
+def record(time, value=1.0, key="a", user=None):
+    return Meaning(time, value, key, user)
+
+
+def test_units_by_hand():
+    assert [RULES.units(value) for value in (0.5, -0.5, 1.49, 9.0, -1e308)] == [1, 0, 1, 4, -4]
+
+
+def test_totals_by_hand():
+    records = [record(0), record(9, 2.0), record(10, 3.0, "b"), record(29, 2.0**70), record(-1),
+               record(30), record(5, key="x"), record(5, Fault.EMPTY)]  # fmt: skip
+    assert RULES.totals(records) == {(0, 0): 3, (1, 1): 3, (2, 0): 4}
+
+
+def test_persons_by_hand():
+    """Two steps of each person count, two apart, with one record each."""
+    rules = replace(RULES, persons=True)
+    records = [record(0, user="ann"), record(1, user="ann"), record(10, user="ann"),
+               record(20, user="ann"), record(0, user="bob")]  # fmt: skip
+    assert rules.totals(records) == {(0, 0): 2, (2, 0): 1}
+
+
+def test_what_is_malformed_by_hand():
+    assert not RULES.malformed(record(5, key="x"))
+    assert replace(RULES, declared_keys_only=True).malformed(record(5, key="x"))
+    assert RULES.malformed(record(5, Fault.EMPTY))
+    assert not replace(RULES, skip_empty=True).malformed(record(5, Fault.EMPTY))
+    for wrong in (record(Fault.EMPTY), record(5, Fault.MALFORMED), record(5, key=Fault.MALFORMED)):
+        assert replace(RULES, skip_empty=True).malformed(wrong)
+    assert RULES.malformed(replace(record(5), broken=True))
+
+
+def test_an_unfair_move_is_seen():
+    assert RULES.plan.keys == KEYS
+    assert unfair_move(RULES, {(0, 0): 1}, {(0, 0): 5}, changed=False) is None
+    assert unfair_move(RULES, {(0, 0): 1}, {(0, 0): 6}, changed=False) is not None
+    assert unfair_move(RULES, {(0, 0): 1}, {(1, 0): 1}, changed=False) is not None
+    assert unfair_move(RULES, {(0, 0): 1}, {(1, 0): 1}, changed=True) is None
+    assert unfair_move(RULES, {(0, 0): -4}, {(0, 0): 4}, changed=True) is None
+    assert unfair_move(RULES, {}, {(0, 0): 1, (1, 0): 1, (2, 0): 1}, changed=True) is not None

@@ -1,0 +1,130 @@
+"""The record of what a noise key has served: one line per stream name and epoch.
+
+Keyed noise is safe as long as a name (stream and epoch) serves one job: two jobs under one name may
+get the same noise for different records, or two draws of noise for the same records.  So each job
+claims its name in a record beside the key, on the disk before any noise is drawn.  The same job may
+claim its name again; another plan or other data may not.  The record holds no secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hushfade import atomic_files
+from hushfade.errors import Malformed, Refused
+
+JobKind = Literal["run", "table", "stream", "spark stream"]
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a key has been used for."""
+
+    key: str  # its fingerprint
+    stream: str
+    epoch: int
+    plan: str
+    kind: str  # of the job: digests of different kinds never mean the same job
+    job: str
+
+    @property
+    def name(self) -> tuple[str, str, int]:
+        """What may serve one job only."""
+        return self.key, self.stream, self.epoch
+
+    def line(self) -> bytes:
+        """The use as a line of the record, with a checksum."""
+        fields = asdict(self)
+        return json.dumps({**fields, "check": _check(fields)}).encode() + b"\n"
+
+
+def claim(record: Path, use: Use) -> None:
+    """Add the use to the record, unless it is there; Refused if its name serves another job.
+
+    Of processes that claim one name at once exactly one is first.
+    """
+    import fcntl  # where there is none, only keyed noise from files is missing
+
+    try:
+        descriptor = os.open(
+            record, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600
+        )
+    except OSError as error:
+        raise Refused(
+            f"the key's record {record} cannot be written ({error.strerror}), and without a record "
+            "the key cannot be used: keep the key in a directory that this job may write to"
+        ) from None
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode) or stat.S_IMODE(mode) & 0o077:
+            raise Refused(
+                f"the key's record must be a regular file with mode 0600: chmod 600 {record}"
+            )
+        earlier = [each for each in _uses(file.read(), record) if each.name == use.name]
+        for each in earlier:
+            _check_same(each, use)
+        if not earlier:
+            line = use.line()
+            if file.write(line) != len(line):
+                raise Refused(
+                    f"the key's record {record} could not be written whole: free some space, and "
+                    "remove its last, incomplete line"
+                )
+        # also for an earlier line: whoever wrote it may have died before it was on the disk
+        os.fsync(descriptor)
+        atomic_files.synced(record.parent)
+
+
+def _check_same(earlier: Use, use: Use) -> None:
+    """Raise Refused unless both are the same job."""
+    if earlier == use:
+        return
+    remedy = "repeat the earlier job as it was"
+    if earlier.plan != use.plan:
+        served = "another plan"
+    elif earlier.kind == use.kind == "stream":
+        served, remedy = "another stream", "load the saved state of the earlier stream"
+    else:
+        served = "other records or options"
+    raise Refused(
+        f"stream {use.stream!r} (epoch {use.epoch}) of this noise key has served {served}: "
+        f"give this job another stream name or epoch, or {remedy}"
+    )
+
+
+def _uses(content: bytes, record: Path) -> list[Use]:
+    """The uses of a record; each line must be whole."""
+    lines = content.split(b"\n")
+    if lines.pop():
+        raise _damaged(record, len(lines) + 1)
+    uses = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            fields: dict[str, Any] = json.loads(line)
+            check = fields.pop("check")
+            use = Use(**fields)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise _damaged(record, number) from None
+        if check != _check(fields):
+            raise _damaged(record, number)
+        uses.append(use)
+    return uses
+
+
+def _damaged(record: Path, number: int) -> Malformed:
+    return Malformed(
+        f"line {number} of the key's record {record} is damaged: restore the record from a copy, "
+        "or make a new key"
+    )
+
+
+def _check(fields: dict[str, Any]) -> str:
+    text = json.dumps(fields, sort_keys=True)
+    return hashlib.sha256(b"hushfade key use 1" + text.encode()).hexdigest()[:16]

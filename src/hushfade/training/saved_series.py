@@ -1,0 +1,231 @@
+"""A series of correlated noise as a document, its digest, and its saved state.
+
+The document fixes every draw, so its digest binds keyed noise to the series: another tap, level,
+shape or dtype has independent noise under the same key.  The digest covers declared parameters and
+numbers of few bits, no float whose last digits depend on the machine.
+
+    hushfade correlated noise 2     a series of this version
+    hushfade correlated noise 1     a series that 0.1.0 began; it is written again as 0.1.0 did
+
+A loader computes the level from the guarantee and rejects a smaller one: a forged document gains
+nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hushfade import check
+from hushfade.crossing.noise_sources import Identity, legacy_name
+from hushfade.errors import HushfadeError, InvalidType, Refused
+from hushfade.factors.exponentials import CompactTaps, Exponentials
+from hushfade.factors.factorization import Factorization
+from hushfade.factors.taps import IntegerTaps, ListedTaps, Taps
+from hushfade.planning import plan_file
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.stream import binary_container as container
+from hushfade.training.loop_coefficients import Floats, loop_of
+from hushfade.training.noise_series import (
+    Correlation,
+    change,
+    checked_dtype,
+    checked_shape,
+    rounded_up,
+)
+
+MAGIC, OLD_MAGIC = b"hushfade correlated noise 2\n", b"hushfade correlated noise 1\n"
+_NOISE = "the saved noise"
+_MALFORMED = (
+    KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, IndexError,
+    MemoryError,
+)  # fmt: skip
+# 0.1.0 added 2^-12 for float32, and its sums differ by less than 1e-12 from those of today
+_VERSION_1_FLOAT32, _VERSION_1_ROUNDING = 2.0**-12, 1e-12
+
+
+@dataclass(frozen=True)
+class SavedSeries:
+    """The contents of a saved series."""
+
+    correlation: Correlation
+    noise: Identity | str  # a text in states of 0.1.0
+    identity: bytes
+    steps: int
+    state: Floats
+
+
+def digest(series: Correlation) -> bytes:
+    """SHA-256 of the document in canonical form."""
+    if series.version_1:
+        decay: Any = repr(series.pair.decay)
+        return hashlib.sha256(OLD_MAGIC + _text({"decay": decay, **_version_1(series)})).digest()
+    try:
+        decay = plan_file.decay_document(series.pair.decay)
+    except InvalidType:  # a decay of the caller's: the noise does not depend on it
+        decay = {"kind": "own"}
+    return hashlib.sha256(MAGIC + _text({"decay": decay, **_covered(series)})).digest()
+
+
+def packed(saved: SavedSeries) -> bytes:
+    """The bytes of a saved series."""
+    series, noise = saved.correlation, saved.noise
+    if series.version_1 and not isinstance(noise, str):
+        noise = legacy_name(noise)
+    header = {
+        **(_version_1(series) if series.version_1 else _covered(series)),
+        "decay": plan_file.decay_document(series.pair.decay),
+        "noise": noise,
+        "identity": saved.identity.hex(),
+        "steps": saved.steps,
+    }
+    return container.packed(OLD_MAGIC if series.version_1 else MAGIC, header, [saved.state])
+
+
+def read(data: bytes) -> SavedSeries:
+    """The contents of a saved series, checked against its own description."""
+    frame = container.opened(data, (MAGIC, OLD_MAGIC), _NOISE)
+    try:
+        with np.errstate(all="ignore"):  # a number that overflows is rejected by what it makes
+            old = frame.magic == OLD_MAGIC
+            series = _read_version_1(frame.header) if old else _read(frame.header)
+            return _contents(frame, series)
+    except HushfadeError:
+        raise
+    except _MALFORMED:
+        raise Refused(f"{_NOISE} does not have the header and state of its format") from None
+
+
+def _contents(frame: container.Frame, series: Correlation) -> SavedSeries:
+    header, most = frame.header, series.pair.horizon or container.MOST_STEPS
+    steps = check.count(steps=header["steps"], least=0, most=most)
+    kind = series.dtype.newbyteorder("<").str
+    listed = [[kind, series.rows * series.lanes]]
+    if header.get("arrays", listed if frame.magic == OLD_MAGIC else None) != listed:
+        raise Refused(f"{_NOISE} does not have the state of its factors")
+    (state,) = container.split(frame.body, listed, (kind,), _NOISE)
+    rows = state.reshape(series.rows, series.lanes)
+    return SavedSeries(series, header["noise"], bytes.fromhex(header["identity"]), steps, rows)
+
+
+# This version --------------------------------------------------------------------------------
+
+
+def _covered(series: Correlation) -> dict[str, Any]:
+    """The fields that the digest covers, apart from the decay."""
+    return {
+        "series": _series(series),
+        "guarantee": plan_file.guarantee_document(series.guarantee),
+        "norm": series.norm,
+        "sensitivity": series.sensitivity,
+    }
+
+
+def _series(series: Correlation) -> dict[str, Any]:
+    gain = series.pair.gain
+    return {
+        "taps": _taps_document(series.pair.taps),
+        "gain": None if gain is None else gain.tolist(),
+        "horizon": series.pair.horizon,
+        "shape": list(series.shape),
+        "dtype": series.dtype.name,
+    }
+
+
+def _read(header: dict[str, Any]) -> Correlation:
+    guarantee = plan_file.guarantee_from(header["guarantee"])
+    series = _from(header, guarantee, header["sensitivity"])
+    required = change(series.used, guarantee, series.norm)
+    # other machines may have computed a neighbour of the required number
+    least, most = required, rounded_up(required) * (1.0 + 2.0**-22)
+    if not least <= series.sensitivity <= most:
+        raise Refused(f"{_NOISE} does not have the level that its guarantee requires")
+    if {name: header[name] for name in _covered(series)} != _covered(series):
+        raise Refused(f"{_NOISE} has been changed: a field differs from what was written")
+    return series
+
+
+def _from(header: dict[str, Any], guarantee: Guarantee, sensitivity: Any) -> Correlation:
+    series, norm = header["series"], check.positive(norm=header["norm"])
+    horizon = series["horizon"]
+    if horizon is not None:
+        check.count(horizon=horizon)
+    gain = None if series["gain"] is None else np.array(series["gain"])
+    decay = plan_file.decay_from(header["decay"])
+    pair = Factorization(decay, _taps(series["taps"]), horizon, gain)
+    dtype, shape = checked_dtype(series["dtype"]), checked_shape(series["shape"])
+    level = check.positive(sensitivity=sensitivity)
+    return Correlation(pair, loop_of(pair.taps, dtype), shape, dtype, guarantee, norm, level)
+
+
+def _taps_document(taps: Taps) -> dict[str, Any]:
+    match taps:
+        case CompactTaps():
+            parts = (taps.fading, taps.comb)
+            weights, fades = ([getattr(p, n).tolist() for p in parts] for n in ("weights", "fades"))
+            return {"scale": taps.scale, "weights": weights, "fades": fades, "period": taps.period}
+        case IntegerTaps():
+            return {"integers": taps.integers.tolist(), "bits": taps.bits}
+        case _:
+            assert taps.support is not None
+            return {"listed": taps.first(taps.support).tolist()}
+
+
+def _taps(document: dict[str, Any]) -> Taps:
+    match document:
+        case {"scale": scale, "weights": weights, "fades": fades, "period": period}:
+            fading, comb = map(Exponentials, weights, fades)
+            return CompactTaps(scale, fading, comb, period)
+        case {"integers": integers, "bits": bits}:
+            return IntegerTaps(np.array(integers, dtype=np.int64), bits)
+        case _:
+            return ListedTaps(document["listed"])
+
+
+def _text(document: dict[str, Any]) -> bytes:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.encode()
+
+
+# Version 1 -----------------------------------------------------------------------------------
+
+
+def _version_1(series: Correlation) -> dict[str, Any]:
+    """The fields that 0.1.0 wrote, apart from the decay."""
+    guarantee = series.guarantee
+    return {
+        "series": {**_series(series), "stddev": series.stddev},
+        "guarantee": {
+            "epsilon": guarantee.epsilon,
+            "delta": guarantee.delta,
+            "neighbours": guarantee.neighbours,
+            "participations": guarantee.participations,
+            "separation": guarantee.separation,
+            "records_per_step": guarantee.records_per_step,
+        },
+        "mu": guarantee.mu,
+        "norm": series.norm,
+        "sensitivity": series.sensitivity,
+    }
+
+
+def _read_version_1(header: dict[str, Any]) -> Correlation:
+    """A series of 0.1.0: its level must be what 0.1.0 computed, and enough for the loop in use."""
+    guarantee = Guarantee(**header["guarantee"])
+    if header["mu"] != guarantee.mu:  # raises if mu is more than epsilon and delta allow
+        guarantee = replace(guarantee, declared_mu=header["mu"])
+    series = replace(_from(header, guarantee, header["sensitivity"]), version_1=True)
+    single = series.dtype == np.float32
+    required = change(series.pair, guarantee, series.norm) * (1.0 + single * _VERSION_1_FLOAT32)
+    least, most = (required * (1.0 + by * _VERSION_1_ROUNDING) for by in (-1, 1))
+    if not least <= series.sensitivity <= most:
+        raise Refused(f"{_NOISE} does not have the level that its guarantee requires")
+    if single and not series.sensitivity >= change(series.used, guarantee, series.norm):
+        raise Refused(f"{_NOISE} has too little noise for float32: begin a new series")
+    if {name: header[name] for name in _version_1(series)} != _version_1(series):
+        raise Refused(f"{_NOISE} has been changed: a field differs from what was written")
+    return series
