@@ -133,3 +133,14 @@ def test_a_slow_record_displaces_no_other():
 
 def test_the_test_notices_a_step_that_closes_before_its_lines_are_parsed():
     assert with_patience(AS_PARSED) == OTHERS
+
+
+def test_a_closed_standard_input_is_an_error():
+    words = ["run", "-", "--live", "--value", "v", "--low", "0", "--high", "1", "--window", "2",
+             "--epsilon", "1", "--delta", "1e-6"]  # fmt: skip
+    found = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "hushfade", *words],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert found.returncode == 5
+    assert "cannot read the standard input: it is closed" in found.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,8 @@ def _standard_input() -> StampedLines:
     """The lines of the standard input; from now on they are stamped when they arrive."""
     from hushfade.records.stamped_lines import StampedLines, SteadyClock
 
+    if sys.stdin is None:  # descriptor 0 may be another file by now
+        raise console.Failure("cannot read the standard input: it is closed", console.Exit.FILE)
     return StampedLines(0, SteadyClock.set_now())
 
 
