@@ -65,6 +65,12 @@ def test_a_float_timestamp_moves_no_other_record(first):
     assert totals("events.jsonl", (many, outside), *words) == [1000, 0, 0]
 
 
+def test_times_in_numbers_need_a_start_with_a_zone():
+    found = run("events.jsonl", '{"t":1}\n', "--time", "t", "--time-unit", "ns", *LOCAL)
+    assert found.exit_code == 2
+    assert "--start must have a zone, because times in numbers are UTC" in found.stderr
+
+
 def test_a_far_year_leaves_the_other_times_as_they_are():
     outside = "t,k\n1970-01-01,a\n"
     fine = "2026-01-01T00:59:59.999999999,a\n"

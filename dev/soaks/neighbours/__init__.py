@@ -12,8 +12,10 @@ contributes, and a malformed record must stop the whole job before any noise, or
     csv_rows, json_rows     random lines
     text_paths     CSV, TSV, JSON lines, live lines
     request_paths  HTTP JSON and NDJSON
+    column_types   random types of columns, and values of each
     typed_paths    Parquet, Arrow, pandas and Polars
     spark_path     tables of Spark, many cases in one job
     cases          random cases, and the property
-    seeded_bugs    readers with one thing wrong, and whether the cases notice
+    seeded_bugs, wrong_readers     readers with one thing wrong, which the cases must notice
+    all_paths, report_parts        the paths by name, and the page of results
 """

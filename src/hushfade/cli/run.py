@@ -96,7 +96,7 @@ def _run(
     plan = _plan(decay, time, guarantee, records, mechanism, order.steps)
     calendar = order if isinstance(order, Calendar) else None
     zoned = None if calendar is None else calendar.zoned
-    with naming_options(output, guarantee, records):
+    with naming_options(output, guarantee, records, time):
         meaning = Meaning(plan.keys, zoned, output.confidence, output.changes)
         reader = source.reader(plan, order)
     if lines is not None:

@@ -1,0 +1,261 @@
+"""What is wrong in each seeded bug: every function makes a wrong part of a right one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hushfade.private.grid import Grid
+from hushfade.records.faults import NOT_A_TIME, NOT_FINITE
+from hushfade.records.texts import of_list
+
+
+def first_time_decides(right: Any) -> Any:
+    """The first time of JSON lines is a float: all are floats."""
+
+    def batch(self: Any, block: Any) -> Any:
+        found = right(self, block)
+        if found is None or "time" not in found.columns:
+            return found
+        texts = found.columns["time"].to_pylist()
+        if set("eE.") & set(texts[0] or "") and (texts[0] or "x")[-1].isdecimal():
+            column = of_list([_as_float(text or "") for text in texts])
+            return replace(found, columns=found.columns | {"time": column})
+        return found
+
+    return batch
+
+
+def _as_float(text: str) -> str:
+    try:
+        return f"{float(text):.0f}"
+    except (ValueError, OverflowError):
+        return text
+
+
+def floats_win(right: Any) -> Any:
+    """One float among the times of a column of objects makes floats of all."""
+
+    def text_column(objects: Any, role: str, unit: str | None) -> Any:
+        objects = list(objects)
+        if role == "time" and unit is not None and any(type(one) is float for one in objects):
+            objects = [str(int(float(one))) if _numeric(one) else one for one in objects]
+        return right(objects, role, unit)
+
+    return text_column
+
+
+def _numeric(one: Any) -> bool:
+    return isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < 1e300
+
+
+def far_years_coarsen(right: Any) -> Any:
+    """A year that nanoseconds do not reach: all times are read in microseconds."""
+
+    def times(*arguments: Any, **more: Any) -> Any:
+        found, codes = right(*arguments, **more)
+        if more["unit"] is None and (np.abs(found.astype(float)) > 9.2e18).any():
+            codes[(found % 1000 != 0) & (np.abs(found.astype(float)) < 9.2e18)] = NOT_A_TIME
+        return found, codes
+
+    return times
+
+
+def objects_are_counted(right: Any) -> Any:
+    """Objects may share a line, as long as there are as many as lines."""
+
+    def scan(data: bytes, names: list[str]) -> Any:
+        text, at, objects = data.decode("utf-8", "surrogateescape"), 0, []
+        decoder = json.JSONDecoder()
+        try:
+            while text[at:].strip():
+                at += len(text[at:]) - len(text[at:].lstrip())
+                _, end = decoder.raw_decode(text, at)
+                objects.append(" ".join(text[at:end].split("\n")))
+                at = end
+        except ValueError:
+            return right(data, names)
+        lines = sum(bool(line.strip()) for line in data.split(b"\n"))
+        if len(objects) != lines:
+            return right(data, names)
+        return right("\n".join(objects).encode("utf-8", "surrogateescape"), names)
+
+    return scan
+
+
+def only_empty_names_are_blank(right: Any) -> Any:
+    """A name of blanks is a person."""
+    return lambda column, texts: np.array([text == "" for text in texts], dtype=np.bool_)
+
+
+def large_integers_are_rejected(right: Any) -> Any:
+    """An integer beyond 64 bits is no number."""
+
+    def numbers(batch: Any, name: str) -> Any:
+        values, codes = right(batch, name)
+        texts = batch.columns["value"].to_pylist()
+        for row, text in enumerate(texts):
+            large = str(text).lstrip("-").isdecimal() and abs(values[row]) >= 2.0**63
+            codes[row] = NOT_FINITE if large else codes[row]
+        return values, codes
+
+    return numbers
+
+
+def marks_are_dropped(right: Any) -> Any:
+    """A byte order mark is dropped wherever a block begins."""
+
+    def scan(data: bytes, *arguments: Any, **more: Any) -> Any:
+        return right(data.removeprefix(b"\xef\xbb\xbf"), *arguments, **more)
+
+    return scan
+
+
+def first_line_may_have_a_mark(right: Any) -> Any:
+    """A byte order mark is dropped if the record comes first, and malformed elsewhere."""
+
+    def batch(self: Any, block: Any) -> Any:
+        if block.line == 1:
+            block = replace(block, data=block.data.removeprefix(b"\xef\xbb\xbf"))
+        return right(self, block)
+
+    return batch
+
+
+def one_spoils_all(right: Any) -> Any:
+    """A malformed live line takes along all that came with it."""
+
+    def read_live(self: Any, batch: Any) -> Any:
+        _, faults = self._rows_of(batch)
+        none = np.zeros(0, dtype=np.int64)
+        return (none, none) if faults else right(self, batch)
+
+    return read_live
+
+
+def zones_are_ignored(right: Any) -> Any:
+    """A time without a zone is taken for UTC, as long as any other has one."""
+
+    def times(batch: Any, name: str, *, unit: Any, zoned: bool) -> Any:
+        found, codes = right(batch, name, unit=unit, zoned=zoned)
+        if unit is None:
+            other, others = right(batch, name, unit=unit, zoned=not zoned)
+            if (codes == 0).any():
+                found, codes = np.where(codes == 0, found, other), np.minimum(codes, others)
+        return found, codes
+
+    return times
+
+
+def quotes_are_lenient(right: Any) -> Any:
+    """Stray quotes are text, as many readers have it."""
+
+    def scan(data: bytes, delimiter: str, *arguments: Any, **more: Any) -> Any:
+        text = data.decode("utf-8", "surrogateescape")
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        file = io.StringIO(newline="")
+        out = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        out.writerows(row for row in rows if row)
+        again = file.getvalue().encode("utf-8", "surrogateescape")
+        return right(again, delimiter, *arguments, **more)
+
+    return scan
+
+
+def short_records_are_filled(right: Any) -> Any:
+    """Missing fields at the end of a record are empty."""
+
+    def scan(data: bytes, delimiter: str, wanted: list[int], width: int, **more: Any) -> Any:
+        comma, lines = delimiter.encode(), []
+        for line in data.split(b"\n"):
+            end = b"\r" * line.endswith(b"\r")
+            missing = width - 1 - line.count(comma)
+            plain = b'"' not in line and line.strip()
+            lines.append(line.removesuffix(end) + comma * missing + end if plain else line)
+        return right(b"\n".join(lines), delimiter, wanted, width, **more)
+
+    return scan
+
+
+def last_field_wins(right: Any) -> Any:
+    """A field that is there twice has the last of its values."""
+
+    def scan(data: bytes, names: list[str]) -> Any:
+        lines = [_without_repeats(line, names) for line in data.split(b"\n")]
+        return right(b"\n".join(lines), names)
+
+    return scan
+
+
+def _without_repeats(line: bytes, names: list[str]) -> bytes:
+    repeats: list[str] = []
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        given = [name for name, _ in found if name in names]
+        repeats.extend(name for name in set(given) if given.count(name) > 1)
+        return dict(found)
+
+    try:
+        found = json.loads(line, object_pairs_hook=pairs)
+    except ValueError:
+        return line
+    return json.dumps(found).encode() if repeats else line
+
+
+def quotes_span_lines(right: Any) -> Any:
+    """Live, an open quote swallows the lines that came with it."""
+
+    def scan(*arguments: Any, **more: Any) -> Any:
+        return right(*arguments, **more | {"live": False})
+
+    return scan
+
+
+def first_letters_name_people(right: Any) -> Any:
+    """Persons whose names begin alike are one."""
+
+    def numbers(self: Any, found: Any) -> Any:
+        return right(self, replace(found, known=[name[:1] for name in found.known]))
+
+    return numbers
+
+
+def nothing_is_clipped(right: Any) -> Any:
+    """Values beyond the bounds count in full."""
+
+    def quantised(self: Grid, numbers: Any) -> Any:
+        return np.floor(np.clip(numbers, -1e12, 1e12) / self.resolution + 0.5).astype(np.int64)
+
+    return quantised
+
+
+def units_are_guessed(right: Any) -> Any:
+    """Numbers of times that are too large to be in the declared unit are in a smaller one."""
+
+    def multiplied(numbers: Any, factor: int) -> Any:
+        while factor > 1 and np.abs(numbers.astype(float)).max(initial=0) * factor > 1e19:
+            factor //= 1000
+        return right(numbers, factor)
+
+    return multiplied
+
+
+def nulls_are_zero(right: Any) -> Any:
+    """A missing number is 0."""
+    return lambda column: np.zeros(len(column), dtype=np.bool_)
+
+
+def half_floats(right: Any) -> Any:
+    """A float among the numbers of a request makes half floats of all."""
+
+    def units(grid: Grid, values: list[Any]) -> Any:
+        if {*map(type, values)} == {int, float}:
+            values = [float(np.float16(one)) if abs(one) < 6e4 else one for one in values]
+        return right(grid, values)
+
+    return units
