@@ -1,3 +1,4 @@
+import json
 import pickle
 
 import numpy as np
@@ -18,6 +19,7 @@ from hushfade.errors import InvalidType, InvalidValue, Refused
 from hushfade.stream import binary_container as container
 from hushfade.stream import partition
 from hushfade.stream.partition import Mechanism, Part
+from tests.planning.test_noise_scale import redigested
 from tests.spark.cases import KEY, PLAN, keyed
 
 GUARANTEE = Guarantee(epsilon=1, delta=1e-6)
@@ -162,3 +164,13 @@ def test_a_saved_part_has_no_more_steps_than_there_can_be():
             forged = container.packed(partition.MAGIC, header | {"steps": steps}, arrays)
             with pytest.raises((InvalidValue, InvalidType), match="steps must be an integer"):
                 part.resumed(keyed(), forged)
+
+
+def test_a_part_of_a_mechanism_that_claims_less_noise_is_refused():
+    """A worker reads the plan again, whatever digest came with it."""
+    honest = Mechanism.of(PLAN)
+    document = json.loads(honest.document)
+    document["noise"]["scale"] //= 2
+    forged = Mechanism(redigested(document), honest.digest, honest.lanes)
+    with pytest.raises(InvalidValue, match="its digest or a field differs"):
+        Part(forged, 0, 1).resumed(keyed())
