@@ -18,7 +18,7 @@ from hushfade import (
     UnsafeSeededNoise,
     plan,
 )
-from hushfade.crossing.key_file import KeyFile, opened, travelling
+from hushfade.crossing.key_file import KeyFile, for_totals, opened, travelling
 from hushfade.crossing.laws import gaussian
 from hushfade.crossing.random_bits import Drawer
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue, Malformed, Refused
@@ -162,7 +162,7 @@ def test_another_plan_or_job_under_the_name_is_refused_and_changes_nothing(tmp_p
     before = lines(path)
     with pytest.raises(Refused, match=r"stream 'visits' \(epoch 0\) .* has served another plan"):
         claims(path, plan=b"q" * 32)
-    for changed in ({"job": b"k" * 32}, {"kind": "spark table"}):
+    for changed in ({"job": b"k" * 32}, {"kind": "table"}):
         with pytest.raises(Refused, match="other records or options: give this job another stream"):
             claims(path, **changed)
     assert lines(path) == before
@@ -358,6 +358,39 @@ def test_a_saved_stream_is_not_continued_under_the_name_of_another(tmp_path):
         Stream.load(copy, noise=noise)
     with pytest.raises(Refused, match="noise must be KeyedNoise"):
         Stream.load(copy, noise=KeyFile(tmp_path / "key", stream="others"))
+
+
+def test_a_table_of_totals_has_its_noise_again_and_any_other_is_refused(tmp_path):
+    noise = KeyFile(key_file(tmp_path), stream="visits")
+    x = np.random.default_rng(1).integers(-9, 9, size=(20, len(PLAN.keys)))
+    for _ in range(2):
+        released = PLAN.start(for_totals(noise, PLAN.digest, x)).run_units(x)
+        assert np.array_equal(released, PLAN.start(keyed()).run_units(x))
+    (line,) = lines(tmp_path / "key")
+    others = [x[:-1], np.concatenate([x, x[:1] * 0]), x[::-1]]
+    for place in ((0, 0), (19, 6)):
+        others.append(x.copy())
+        others[-1][place] += 1
+    for other in others:
+        with pytest.raises(Refused, match="has served other records or options"):
+            for_totals(noise, PLAN.digest, other)
+    with pytest.raises(Refused, match="has served other records or options"):
+        PLAN.start(noise)  # a stream under the name of a table
+    assert lines(tmp_path / "key") == [line]
+    assert for_totals(None, PLAN.digest, x) is None
+    fresh = FreshNoise()
+    assert for_totals(fresh, PLAN.digest, x) is fresh
+
+
+def test_the_record_of_a_table_tells_nothing_without_the_key(tmp_path):
+    """Whoever guesses all totals cannot confirm the guess: another key has another digest."""
+    x, jobs = np.ones((5, len(PLAN.keys)), dtype=np.int64), set()
+    for key in (KEY, bytes(range(32)), KEY):
+        path = key_file(tmp_path)
+        path.write_bytes(key)
+        for_totals(KeyFile(path, stream="visits"), PLAN.digest, x)
+        jobs |= {json.loads(line)["job"] for line in lines(path)}
+    assert len(jobs) == 2
 
 
 def test_correlated_noise_claims_its_name(tmp_path):

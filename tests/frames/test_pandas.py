@@ -8,9 +8,10 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_index_equal
 
 import hushfade.frames
-from hushfade import InvalidType, InvalidValue, KeyedNoise, plan
+from hushfade import InvalidType, InvalidValue, KeyedNoise, KeyFile, Refused, plan
 from tests.frames.cases import KEYS, PLAN, RECORDS, SEEDED, expected
 from tests.loops import for_each
+from tests.spark.cases import key_file
 
 assert hushfade.frames  # importing it registers the accessors
 
@@ -110,6 +111,30 @@ def test_keyed_noise_gives_the_same_release_again():
     series = pd.Series(RECORDS)
     first, second = (series.hushfade.release(plan=PLAN, noise=noise) for _ in range(2))
     assert_array_equal(first["value"], second["value"])
+
+
+def test_a_key_file_gives_the_same_release_again_and_refuses_other_data(tmp_path):
+    """A second group, or data with one record more, would get the same noise."""
+    noise = KeyFile(key_file(tmp_path), stream="pandas")
+    series = pd.Series(RECORDS)
+    first, second = (series.hushfade.release(plan=PLAN, noise=noise) for _ in range(2))
+    assert_array_equal(first["value"], second["value"])
+    for other in (series[:-1], series + 0.25, series[::-1]):
+        with pytest.raises(Refused, match="has served other records or options"):
+            other.hushfade.release(plan=PLAN, noise=noise)
+    frame = pd.DataFrame({"k": ["a", "b"] * 20, "x": np.arange(40) % 3.0})
+    groups = KeyFile(tmp_path / "key", stream="groups")
+    with pytest.raises(Refused, match="has served other records or options"):
+        frame.groupby("k")["x"].apply(lambda x: x.hushfade.release(plan=PLAN, noise=groups))
+    events = pd.DataFrame({"at": pd.to_datetime(["2026-01-01T00:10", "2026-01-01T01:10"])})
+    asked = {
+        "plan": PLAN, "every": "1h", "start": "2026-01-01", "steps": 3,
+        "noise": KeyFile(tmp_path / "key", stream="events"),
+    }  # fmt: skip
+    first, second = (events.hushfade.release_events(time="at", **asked) for _ in range(2))
+    assert_array_equal(first["value"], second["value"])
+    with pytest.raises(Refused, match="has served other records or options"):
+        events[:1].hushfade.release_events(time="at", **asked)
 
 
 @for_each(

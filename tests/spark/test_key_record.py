@@ -14,11 +14,10 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as sql
 
 from hushfade import Exponential, Guarantee, plan
+from hushfade.crossing.key_file import for_totals
 from hushfade.errors import InvalidValue, Refused
 from hushfade.spark import KeyFile, private_decaying_sums, tables
-from hushfade.spark.close_steps import Buckets
 from hushfade.spark.frame_identity import identity
-from hushfade.stream.partition import Mechanism
 from tests.spark.cases import (
     COLUMNS,
     HOW,
@@ -63,7 +62,7 @@ def test_the_same_table_again_is_released_again_and_any_other_job_is_refused(
     frame = spark.read.parquet(str(folder))
     first = asked(frame, noise)
     (line,) = recorded(noise)
-    assert (line["plan"], line["kind"]) == (PLAN.digest.hex(), "spark table")
+    assert (line["plan"], line["kind"]) == (PLAN.digest.hex(), "table")
     assert Path(noise.record).stat().st_mode & 0o777 == 0o600
     again = asked(frame, noise, buckets=5)  # how lanes are cut changes no bit
     np.testing.assert_array_equal(matrix(first.toPandas()), matrix(again.toPandas()))
@@ -162,15 +161,17 @@ def test_the_driver_needs_no_key_and_a_place_for_the_record(spark, tmp_path):
     assert (tmp_path / "uses").read_text().count("\n") == 1
 
 
-def test_the_record_of_a_table_tells_nothing_without_the_key(tmp_path):
-    """Whoever guesses all totals cannot confirm the guess: another key has another digest."""
-    x, jobs = totals(events()), set()
-    for key in (keyed(), keyed("others"), keyed()):
-        seals = {(0, 0): key.seal(PLAN.digest).of(x)}
-        buckets = Buckets(Mechanism.of(PLAN), KeyFile(key_file(tmp_path), stream="visits"), 7)
-        jobs.add(tables._job(seals, buckets, STEPS))
-        assert f"{seals[0, 0]:032x}".encode() not in tables._job(seals, buckets, STEPS)
-    assert len(jobs) == 2
+def test_a_table_on_spark_and_the_same_totals_here_are_one_job(spark, noise):
+    asked(spark.createDataFrame(events()), noise)
+    x = totals(events())
+    source = for_totals(noise, PLAN.digest, x)
+    np.testing.assert_array_equal(
+        PLAN.start(source).run_units(x), on_one_machine(events(), keyed())
+    )
+    assert len(recorded(noise)) == 1
+    x[3, 2] += 1
+    with pytest.raises(Refused, match="has served other records or options"):
+        for_totals(noise, PLAN.digest, x)
 
 
 # Streams -------------------------------------------------------------------------------------
@@ -270,7 +271,7 @@ def test_frames_that_differ_have_different_identities_and_no_secret_is_in_one(sp
     assert "hunter2" not in text
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_another_session_gives_a_frame_the_same_identity(spark, tmp_path):
     script = (
         "import sys, json, pathlib; from hushfade.spark import local_session;"

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from hushfade.check import Signed
 from hushfade.crossing import key_record, noise_sources
 from hushfade.crossing.key_record import JobKind, Use
 from hushfade.crossing.noise_sources import Identity, KeyedNoise, NoiseSource, UnsafeSeededNoise
 from hushfade.crossing.random_bits import Drawer
+from hushfade.crossing.sealed_totals import table_digest
 from hushfade.errors import InvalidType, InvalidValue, Refused
 
 _FINGERPRINT = re.compile("[0-9a-f]{32}")
@@ -107,6 +109,18 @@ def drawer(noise: Noise, plan: bytes, owner: bytes) -> Drawer:
     source = noise.opened()
     noise.claim(plan, "stream", owner)
     return source.bound(plan)
+
+
+def for_totals(noise: Noise | None, plan: bytes, totals: Signed) -> Noise | None:
+    """The noise for a whole table of totals, (steps,) or (steps, lanes), and for no other.
+
+    A key file's name is claimed for these totals: the same table may have its noise again.
+    """
+    if not isinstance(noise, KeyFile):
+        return noise
+    source, table = noise.opened(), totals.reshape(len(totals), -1)
+    noise.claim(plan, "table", table_digest(source.seal(plan).of(table), *table.shape))
+    return source
 
 
 def _key(path: str) -> bytes:

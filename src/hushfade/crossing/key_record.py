@@ -19,7 +19,7 @@ from typing import Any, Literal
 from hushfade import atomic_files
 from hushfade.errors import Malformed, Refused
 
-JobKind = Literal["run", "stream", "spark table", "spark stream"]
+JobKind = Literal["run", "table", "stream", "spark stream"]
 
 
 @dataclass(frozen=True)

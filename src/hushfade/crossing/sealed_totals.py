@@ -10,6 +10,8 @@ its totals come and however they are cut into pieces.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import NoReturn
 
 import numpy as np
@@ -48,3 +50,9 @@ class TotalsSeal:
 
     def __reduce__(self) -> NoReturn:
         raise InvalidType("a seal cannot be pickled: it would carry its key")
+
+
+def table_digest(seal: int, steps: int, lanes: int) -> bytes:
+    """SHA-256 that stands for a whole table of totals in the record of a key."""
+    text = json.dumps({"steps": steps, "lanes": lanes, "totals": f"{seal:032x}"})
+    return hashlib.sha256(text.encode()).digest()

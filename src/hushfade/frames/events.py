@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from hushfade.crossing import key_file
 from hushfade.errors import DroppedRecords, InvalidType
 from hushfade.frames.request import declared
 from hushfade.frames.settings import TotalsArguments, planned
@@ -104,7 +105,7 @@ def released_events(
         warnings.warn(
             f"{reader.counts.sentence()} (not for publication)", DroppedRecords, stacklevel=3
         )
-    stream = made.start(given.get("noise"))
+    stream = made.start(key_file.for_totals(given.get("noise"), made.digest, totals))
     pieces = [rows.table(meaning) for rows in released(stream, totals, hours)]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in meaning.columns}
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from hushfade import check
 from hushfade.check import Matrix, Signed
-from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing import key_file
+from hushfade.crossing.key_file import Noise
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.settings import Arguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
@@ -65,7 +66,7 @@ class Request:
     """A plan, the noise, and how rows become units on the plan's grid."""
 
     plan: Plan
-    noise: NoiseSource | None
+    noise: Noise | None
     units: Callable[[Column], Signed]
     every: int | None = None  # the length of a step in nanoseconds, if it is declared
 
@@ -80,7 +81,8 @@ class Request:
     def _published(self, units: Signed) -> Published:
         if len(units) == 0:  # no step is taken, no noise drawn
             return Published(np.empty(units.shape), np.empty(0), self.plan.keys)
-        value = self.plan.start(self.noise).run_units(units)
+        noise = key_file.for_totals(self.noise, self.plan.digest, units)
+        value = self.plan.start(noise).run_units(units)
         return Published(value, self.plan.stddevs(len(units)), self.plan.keys)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any, TypedDict
 
-from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.key_file import Noise
 from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
@@ -59,7 +59,7 @@ class TotalsArguments(TypedDict, total=False):
     horizon: int | str | None
     method: Method | Factorization
     resolution: float | None
-    noise: NoiseSource | None
+    noise: Noise | None
 
 
 class Arguments(TotalsArguments, total=False):

@@ -11,10 +11,10 @@ ever get this noise, whatever has changed in files, databases or frames.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import xor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from pyspark.sql import functions as sql
 
 from hushfade.check import Signed
 from hushfade.crossing.key_file import KeyFile
+from hushfade.crossing.sealed_totals import table_digest
 from hushfade.errors import Refused
 from hushfade.private.unit_sums import overflow
 from hushfade.records.arrow import pa
@@ -44,7 +45,9 @@ def releases(cells: DataFrame, buckets: Buckets, filled: int, steps: int) -> Dat
     totals = _kept(totals)
     rows = totals.mapInArrow(Seal(buckets, steps), _SEALED).collect()
     seals = {(row.bucket, row.step): int.from_bytes(row.seal, "big") for row in rows}
-    noise.claim(buckets.mechanism.digest, "spark table", _job(seals, buckets, steps))
+    whole = reduce(xor, seals.values(), 0)  # the same however lanes are cut into buckets
+    mechanism = buckets.mechanism
+    noise.claim(mechanism.digest, "table", table_digest(whole, steps, mechanism.lanes))
     return totals.mapInArrow(Release(buckets, steps, seals), RELEASED)
 
 
@@ -79,15 +82,6 @@ def _kept(totals: DataFrame) -> DataFrame:
     if totals.sparkSession.sparkContext.getCheckpointDir() is None:
         return totals.localCheckpoint()
     return totals.checkpoint()
-
-
-def _job(seals: Seals, buckets: Buckets, steps: int) -> bytes:
-    """SHA-256 of all totals under the key: the same however lanes are cut into buckets."""
-    whole = 0
-    for seal in seals.values():
-        whole ^= seal
-    text = json.dumps({"steps": steps, "lanes": buckets.mechanism.lanes, "totals": f"{whole:032x}"})
-    return hashlib.sha256(text.encode()).digest()
 
 
 class Piece(NamedTuple):

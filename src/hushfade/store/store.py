@@ -135,12 +135,12 @@ class Store(Reader):
     def accept(self, batches: Sequence[Batch]) -> list[str]:
         """For each batch 'accepted', 'repeated', 'late' or 'ahead', all in one transaction.
 
-        accepted  its records are in the sums of the open step
-        repeated  its sequence is not above its sender's last one: it was accepted before
-        late      the step that it is for has closed; it counts if it was accepted before
-        ahead     its sequence exceeds its sender's last one by more than the window (a new sender's
-                  last one is -1), and nothing is changed: one odd number must not make all later
-                  batches of its sender look repeated
+        * accepted: its records are in the sums of the open step;
+        * repeated: its sequence is not above its sender's last one, so it was accepted before;
+        * late: the step that it is for has closed; it counts if it was accepted before;
+        * ahead: its sequence is more than the window above its sender's last one (-1 for a new
+          sender), and nothing is changed.  Otherwise one odd number would make all later batches
+          of its sender look repeated.
 
         The store counts late and repeated records.  If one batch is refused, none is accepted: the
         caller sends them again, one by one.
