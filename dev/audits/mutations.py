@@ -189,7 +189,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "sums of records may be of any size": one(
         "private/grid.py",
-        "return unit_totals.single(total, most=self.largest_total)",
+        "return integer_totals.single(total, most=self.largest_total)",
         "return total",
         "fine",
     ),
@@ -272,7 +272,7 @@ MUTANTS: dict[str, Mutant] = {
         "crossing/step.py", "row = here - length\n", "row = here - length + 1\n", "window"
     ),
     "a block is divided by its first gain": one(
-        "crossing/step.py", "z[start + i], gain[t + i])", "z[start + i], gain[t])", "counting"
+        "crossing/step.py", "z[start + i], gain[t + i] if", "z[start + i], gain[t] if", "counting"
     ),
     "keys are not divided by their gain": one(
         "crossing/step.py", "noise[lane], weight)", "noise[lane], 1)", "counting by key"

@@ -43,6 +43,20 @@ class UnawareTurn:
     def taken(self, steps: int) -> None:
         self.turn.taken = steps
 
+    @property
+    def saved(self) -> bool:
+        """Is there a saved state?"""
+        saved: bool = self.turn.saved
+        return saved
+
+    @saved.setter
+    def saved(self, value: bool) -> None:
+        self.turn.saved = value
+
+    def remember(self) -> None:
+        """Know the taken steps of a saved stream."""
+        self.turn.remember()
+
     def own(self) -> Any:
         """The lock, in any process."""
         return self.lock

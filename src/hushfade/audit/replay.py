@@ -19,6 +19,7 @@ from hushfade.audit.second_process import single
 from hushfade.audit.subject import DOORS, Live, Subject, as_total, doors, reloaded, taken
 from hushfade.check import Matrix, Signed
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
+from hushfade.errors import HushfadeError
 from hushfade.planning.plan import Plan
 
 KEYED, FRESH = "replay", "no second draw"
@@ -75,7 +76,11 @@ def traced(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
     for step in range(half, until):
         released.append(_by(plan, stream, "step_total", given, slice(step, step + 1)))
         traces.append(stream.trace())
-    again = subject.load(state, source, traces)
+    try:
+        again = subject.load(state, source, traces)
+    except HushfadeError as refusal:
+        said = f"refused: {refusal}"
+        return [exact(KEYED, f"{name}, {len(traces)} traces", "restored", said, passed=False)]
     released.append(_by(plan, again, "step_total", given, slice(until, None)))
     parts = [np.reshape(part, (-1, plan.grid.lanes)) for part in released]
     other = subject.start(plan, source)
