@@ -318,11 +318,16 @@ def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
     return decay
 
 
-def checked_weights(decay: Decay, n: int) -> Column:
-    """f_0, ..., f_{n-1}, if it is a decay; InvalidType otherwise."""
+def checked_decay(decay: Any) -> Decay:
+    """The argument, if it is a decay; InvalidType otherwise."""
     if not isinstance(decay, Decay):
         raise InvalidType("must be a decay", argument="decay", got=type(decay).__name__)
-    return decay.weights(n)
+    return decay
+
+
+def checked_weights(decay: Decay, n: int) -> Column:
+    """f_0, ..., f_{n-1}, if it is a decay; InvalidType otherwise."""
+    return checked_decay(decay).weights(n)
 
 
 def _mixture(terms: list[tuple[float, Any]]) -> Decay:

@@ -33,6 +33,7 @@ from hushfade.decay import (
     NoDecay,
     PowerLaw,
     SlidingWindow,
+    checked_decay,
 )
 from hushfade.errors import Diverges, InvalidType, InvalidValue
 from hushfade.factors import exponential_fit
@@ -71,8 +72,7 @@ def compact(
     >>> pair.taps.state, round(pair.error_factor(1000), 3)
     (2, 1.817)
     """
-    if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
+    checked_decay(decay)
     steps = ENDLESS if horizon is None else check.count(horizon=horizon, most=1 << 40)
     if horizon is None and not decay.horizon_free:
         raise Diverges(f"horizon must be given: {decay!r} is not known to be horizon-free")
