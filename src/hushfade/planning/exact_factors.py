@@ -17,15 +17,25 @@ Method = Literal["square_root", "normalized", "unbounded", "given"]
 
 
 def exact_factors(
-    decay: Decay, horizon: int | None, method: Method | Factorization
+    decay: Decay,
+    horizon: int | None,
+    method: Method | Factorization,
+    expect: int | None = None,
 ) -> tuple[Factorization, Method]:
     """The factors of a method, or the pair that is given, checked; and the method's name."""
+    if expect is not None and method != "unbounded":
+        raise InvalidValue(
+            "must only be given with the method 'unbounded'",
+            argument="expect",
+            got=repr(expect),
+            remedy="leave it out, or count without a horizon: NoDecay(), method='unbounded'",
+        )
     if isinstance(method, Factorization):
         return _given(decay, horizon, method), "given"
     check_method(method)
     if method == "given":
         raise InvalidValue("method='given' is the name for a pair of your own: give the pair")
-    return _named(decay, horizon, method), method
+    return _named(decay, horizon, method, expect), method
 
 
 def check_method(method: object) -> None:
@@ -63,7 +73,7 @@ def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorizat
             return pair
 
 
-def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
+def _named(decay: Decay, horizon: int | None, method: Method, expect: int | None) -> Factorization:
     root = factorization.square_root(decay, horizon)  # checks decay and horizon
     if method == "normalized":
         if horizon is None:
@@ -77,7 +87,7 @@ def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
             )
         if horizon is not None:
             raise InvalidValue("must not be given for the method 'unbounded'", argument="horizon")
-        return factorization.unbounded_counting()
+        return factorization.unbounded_counting(expect=expect)
     if horizon is None and not decay.horizon_free:
         raise Diverges(
             f"must be given: {decay!r} is not known to be horizon-free"

@@ -21,6 +21,7 @@ def plan(
     high: float = 1.0,
     horizon: int | None = None,
     method: Method | Factorization = "square_root",
+    expect: int | None = None,
     keys: Iterable[str] | None = None,
     width: int | None = None,
     norm: float | None = None,
@@ -30,8 +31,9 @@ def plan(
 
     Each record is clipped to [low, high] and put on a grid of `resolution` (a power of two, by
     default at most 1/1024 of the range).  `keys` declares one stream per key; `width` and `norm`
-    release sums of vectors clipped to that ℓ2 norm.  Without a horizon the stream runs for ever;
-    NoDecay then needs method="unbounded".  method="normalized" uses the horizon for less error.
+    release sums of vectors clipped to that ℓ2 norm.  Without a horizon the stream runs for ever.
+    NoDecay then needs method="unbounded", whose error is least near `expect` steps, 2^20 by default
+    (`factors.unbounded_counting`).  method="normalized" uses the horizon for less error.
     Any other Toeplitz pair of the decay, a `Factorization`, may be given as the method.
 
     Guarantee: the whole series, all steps and keys together, has `guarantee`, also when later
@@ -51,6 +53,6 @@ def plan(
         norm=norm,
         resolution=resolution,
     )
-    exact, name = exact_factors(decay, horizon, method)
+    exact, name = exact_factors(decay, horizon, method, expect)
     pair, loss = integer_factors(exact)
     return sized(Plan(decay, guarantee, grid, exact.horizon, name, pair, loss))
