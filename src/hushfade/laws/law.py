@@ -1,0 +1,69 @@
+"""What a noise law can state about itself, in units of the grid that the noise is added on."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from hushfade.check import Column
+
+_SUMMED = 1 << 10  # up to this scale the variance of a rounded law is added up term by term
+
+
+class Law(Protocol):
+    """A symmetric log-concave distribution of integer noise z."""
+
+    @property
+    def name(self) -> str:
+        """gaussian, laplace or huber."""
+
+    @property
+    def variance(self) -> float:
+        """E z²."""
+
+    @property
+    def stddev(self) -> float:
+        """√(E z²)."""
+
+    def log_probability(self, z: Column) -> Column:
+        """ln P[z] for integers z."""
+
+    def characteristic(self, u: Column) -> Column:
+        """E cos(u z), for |u| far below 1 / (grid unit) where the law is rounded."""
+
+    def below(self, z: Column) -> Column:
+        """P[Z ≤ z] for the variable Z whose loss is accounted, with relative accuracy for z < 0.
+
+        Z is the noise itself, or the real-valued noise that is rounded afterwards: rounding is
+        post-processing, so what holds for Z holds for the noise.
+        """
+
+    def outcome_of_loss(self, shift: int, loss: Column) -> Column:
+        """The largest outcome z whose loss ln p(z)/p(z - shift) is at least `loss`.
+
+        The loss falls as z rises.  For |loss| below `largest_loss(shift)`.
+        """
+
+    def largest_loss(self, shift: int) -> float:
+        """The supremum of the loss for this shift; infinite for Gaussian noise."""
+
+
+def between(law: Law, low: Column, high: Column) -> Column:
+    """P[low < Z ≤ high] for low ≤ high, with relative accuracy in both tails."""
+    below = law.below(np.where(high <= 0, high, -low)) - law.below(np.where(high <= 0, low, -high))
+    across = 1.0 - law.below(low) - law.below(-high)
+    return np.maximum(np.where((low < 0) & (high > 0), across, below), 0.0)
+
+
+def rounded_variance(law: Law, continuous: float, scale: float) -> float:
+    """The variance of round(Z), where Z has the variance `continuous`.
+
+    E round(Z)² = Σ_{m≥1} (2m - 1) · 2 P[Z ≤ ½ - m].  For large scales rounding adds 1/12, up to
+    terms of order 1/scale².
+    """
+    if scale > _SUMMED:
+        return continuous + 1.0 / 12.0
+    m = np.arange(1, math.ceil(60 * scale) + 10)
+    return float(np.sum((2 * m - 1) * 2.0 * law.below(0.5 - m)))
