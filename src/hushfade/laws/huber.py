@@ -75,6 +75,11 @@ class Huber:
     def stddev(self) -> float:
         return math.sqrt(self.variance)
 
+    @property
+    def fisher_information(self) -> float:
+        """E (d ln p / dx)² of X: the probability of the core, times slope / core."""
+        return self.slope / self.core * (1.0 - 2.0 * self._tail / self._whole)
+
     def log_probability(self, z: Column) -> Column:
         """By the density at the middle with its first correction where the core is wide."""
         size = np.abs(np.asarray(z, dtype=np.float64))
