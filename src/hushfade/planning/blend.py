@@ -34,7 +34,7 @@ _STEPS = 3  # κ is a power of 2^(1/3)
 _KAPPAS = range(-9, 13)  # of these exponents: 1/8 to 16
 _UNITS = 2.0**24  # of a record, in which the search rounds shifts
 _SETTLED = 2.0**-20  # relatively: errors that near are the same
-_ROUNDS = 12  # of the search for a slope
+_ROUNDS = 30  # of the search for a slope
 
 
 class Blend(NamedTuple):
@@ -155,22 +155,20 @@ def _gaussian(epsilon: Column, mu: float) -> Column:
 
 
 def solve_slope(log_delta: Callable[[float], float], wanted: float, guess: float) -> float:
-    """The slope with log_delta(slope) = wanted, by the secant method in ln slope."""
-    x, y = math.log(guess), log_delta(guess) - wanted
-    rate = 30.0
+    """The slope with log_delta(slope) = wanted, to about 1e-4: secant steps within a bracket."""
+    x, rate = math.log(guess), 30.0
     low, high = -math.inf, math.inf
+    y = log_delta(guess) - wanted
     for _ in range(_ROUNDS):
-        if y > 0:
-            high = x
-        else:
-            low = x
-        new = x - max(-0.7, min(0.7, y / rate))
-        if not low < new < high:
+        low, high = (low, x) if y > 0 else (x, high)
+        if abs(y) < 0.02 or high - low < 1e-4:
+            break
+        step = max(-0.5, min(0.5, y / rate))
+        new = x - step
+        if not low + 0.02 * (high - low) < new < high - 0.02 * (high - low) and high - low < 9.0:
             new = (low + high) / 2.0
         value = log_delta(math.exp(new)) - wanted
-        rate = max((value - y) / (new - x), 1.0) if new != x else rate
-        done = abs(value) < 0.01
+        if value > -20.0 and y > -20.0:
+            rate = max((value - y) / (new - x), 1.0)
         x, y = new, value
-        if done:
-            break
-    return math.exp(x - y / rate)
+    return math.exp(x - y / rate if abs(y) < 1.0 else x)
