@@ -65,5 +65,5 @@ def rounded_variance(law: Law, continuous: float, scale: float) -> float:
     """
     if scale > _SUMMED:
         return continuous + 1.0 / 12.0
-    m = np.arange(1, math.ceil(60 * scale) + 10)
+    m = np.arange(1, math.ceil(60 * scale) + 10, dtype=np.float64)
     return float(np.sum((2 * m - 1) * 2.0 * law.below(0.5 - m)))
