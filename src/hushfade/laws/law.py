@@ -15,6 +15,8 @@ _SUMMED = 1 << 10  # up to this scale the variance of a rounded law is added up 
 class Law(Protocol):
     """A symmetric log-concave distribution of integer noise z."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def name(self) -> str:
         """gaussian, laplace or huber."""

@@ -46,9 +46,7 @@ class Blend(NamedTuple):
     slope: float  # of the noise in its tails, for records that change by 1
 
 
-def best_blend(
-    decay: Decay, steps: int, epsilon: float, delta: float, lanes: int = 1
-) -> Blend:
+def best_blend(decay: Decay, steps: int, epsilon: float, delta: float, lanes: int = 1) -> Blend:
     """The blend with the smallest error over `steps` steps.
 
     `lanes` is the number of lanes that one record moves by 1.  Cost: about 0.15 s.
@@ -138,7 +136,7 @@ class _Curve:
             for _ in range(self._lanes):
                 masses, low = np.convolve(masses, placed), low - reach
         mu = c * _UNITS * math.sqrt(self._lanes * self._rest * law.fisher_information)
-        beyond = self._epsilon - step * (low + np.arange(len(masses)))
+        beyond = self._epsilon - step * np.arange(low, low + len(masses), dtype=np.float64)
         return math.log(max(float(np.sum(masses * _gaussian(beyond, max(mu, 1e-9)))), 1e-320))
 
 

@@ -38,7 +38,9 @@ from hushfade.private.grid import Grid
 LawName = Literal["gaussian", "laplace", "huber"]
 
 _SIMPLE = 1.01  # noise on the inputs is taken if its error is within this factor of the smallest
-_HOPELESS = 0.45  # where noise on the inputs has this share of the Gaussian error, no blend has less
+_HOPELESS = (
+    0.45  # where noise on the inputs has this share of the Gaussian error, no blend has less
+)
 _GAINS = 1 << 14  # steps up to which a gain per step is looked for
 _UNITS = 1 << 24  # of the largest change, in which shifts are rounded here
 _KAPPAS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -132,9 +134,7 @@ def _settled(error: float) -> int:
 class _Search:
     """One decay under one guarantee."""
 
-    def __init__(
-        self, decay: Decay, guarantee: Guarantee, grid: Grid, horizon: int | None
-    ) -> None:
+    def __init__(self, decay: Decay, guarantee: Guarantee, grid: Grid, horizon: int | None) -> None:
         self.decay, self.guarantee, self.grid, self.horizon = decay, guarantee, grid, horizon
         self.steps = horizon or reference_steps(decay)
         self.times = repetitions(guarantee, horizon)
@@ -202,9 +202,7 @@ class _Search:
         """Huber noise on the best blend of the inputs and the square root."""
         guarantee = self.guarantee
         size, lanes = max(self.changes)
-        found = blend.best_blend(
-            self.decay, self.steps, guarantee.epsilon, guarantee.delta, lanes
-        )
+        found = blend.best_blend(self.decay, self.steps, guarantee.epsilon, guarantee.delta, lanes)
         factors = factorization.blend(self.decay, found.c, self.horizon)
         error = found.error * size * self.grid.resolution
         return Candidate("blend", "huber", error, factors, found.kappa, found.slope / size)

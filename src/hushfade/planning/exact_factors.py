@@ -16,8 +16,8 @@ from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import ListedTaps
 
 Method = Literal["square_root", "normalized", "unbounded", "blend", "input", "given"]
-"""How a plan's right factor was made: the paper's square root, the square root with a gain per step,
-counting without a horizon, 1 + c (√g - 1), noise on the inputs (R = 1), or a pair of one's own."""
+"""How a plan's right factor was made: the paper's square root, the same with a gain per step,
+counting without a horizon, 1 + c (√g - 1), noise on the inputs (R = 1), or a given pair."""
 
 
 def exact_factors(

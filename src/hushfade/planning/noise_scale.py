@@ -99,9 +99,7 @@ def huber(
     return _huber(_steepest(lambda slope: _huber(slope, kappa), cases, guarantee, guess), kappa)
 
 
-def check_required(
-    law: Law, guarantee: Guarantee, grid: Grid, pair: IntegerFactorization
-) -> None:
+def check_required(law: Law, guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> None:
     """Raise unless the law is the noise that the guarantee requires: no less, and no more."""
     match law:
         case Gaussian():

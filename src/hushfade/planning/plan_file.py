@@ -301,9 +301,7 @@ def _made(
     method = document["method"]
     check_method(method)
     return sized(
-        Plan(
-            pair.decay, guarantee, grid, horizon, method, pair, law, loss, considered, version_1
-        )
+        Plan(pair.decay, guarantee, grid, horizon, method, pair, law, loss, considered, version_1)
     )
 
 

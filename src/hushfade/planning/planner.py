@@ -91,9 +91,7 @@ def _made(decay: Decay, guarantee: Guarantee, grid: Grid, several: list[Candidat
     law = _law(chosen, guarantee, grid, pair)
     considered = tuple(Considered(one.method, one.law, one.error) for one in several)
     return sized(
-        Plan(
-            decay, guarantee, grid, pair.horizon, chosen.method, pair, law, loss, considered
-        )
+        Plan(decay, guarantee, grid, pair.horizon, chosen.method, pair, law, loss, considered)
     )
 
 
@@ -108,9 +106,7 @@ def _on_inputs(chosen: Candidate) -> IntegerFactorization:
     return IntegerFactorization(chosen.factors.decay, taps, chosen.factors.horizon)
 
 
-def _law(
-    chosen: Candidate, guarantee: Guarantee, grid: Grid, pair: IntegerFactorization
-) -> Law:
+def _law(chosen: Candidate, guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Law:
     """The noise that the guarantee requires for these integer taps."""
     if chosen.law == "gaussian":
         return noise_scale.gaussian(guarantee, grid, pair)

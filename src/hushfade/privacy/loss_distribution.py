@@ -77,7 +77,7 @@ class Losses:
         tilt = self._tilt(epsilon)
         log_mass, mean, variance = self._moments(tilt)
         grid = _Grid.around(epsilon, mean, math.sqrt(variance), self._fineness.common)
-        product = np.ones(grid.count // 2 + 1, dtype=np.complex128)
+        product = np.ones(grid.points // 2 + 1, dtype=np.complex128)
         total, lost, rows = 1.0, 0.0, 0
         for taps in self._blocks:
             for step, low, masses, missing in _repeated(taps, tilt):
@@ -87,10 +87,10 @@ class Losses:
                 total *= float(np.prod(size))
                 lost += missing
                 rows += len(size)
-        masses = np.maximum(np.fft.irfft(product, grid.count), 0.0)
+        masses = np.maximum(np.fft.irfft(product, grid.points), 0.0)
         beyond = np.maximum(grid.losses - epsilon, 0.0)
         inside = float(np.sum(masses * np.exp(-tilt * beyond) * -np.expm1(-beyond)))
-        fft_error = 2.0 * (1 + rows) * grid.count * _fft_error(grid.count)
+        fft_error = 2.0 * (1 + rows) * grid.points * _fft_error(grid.points)
         outside = 2.0 * _tails(
             lambda t: self._moments(tilt + t)[0] - log_mass, *grid.span, mean, variance
         )
@@ -137,10 +137,10 @@ class Losses:
 
 
 class _Grid(NamedTuple):
-    """The common grid: losses step · index, indices modulo count, around a mean."""
+    """The common grid: losses step · index, indices modulo points, around a mean."""
 
     step: float
-    count: int
+    points: int
     first: int
 
     @classmethod
@@ -150,19 +150,19 @@ class _Grid(NamedTuple):
         if epsilon > 0.0:
             step = epsilon / math.ceil(epsilon / step)
         width = 2.0 * (_DEVIATIONS * deviation + abs(epsilon - mean)) + 16.0 * step
-        count = 1 << math.ceil(math.log2(width / step))
-        return cls(step, count, math.floor(mean / step) - count // 2)
+        points = 1 << math.ceil(math.log2(width / step))
+        return cls(step, points, math.floor(mean / step) - points // 2)
 
     @property
     def span(self) -> tuple[float, float]:
         """The losses that it holds, a point less on both sides."""
-        return self.step * (self.first + 1), self.step * (self.first + self.count - 2)
+        return self.step * (self.first + 1), self.step * (self.first + self.points - 2)
 
     @property
     def losses(self) -> Column:
         """The loss at each place."""
-        places = np.arange(self.count)
-        return self.step * (self.first + (places - self.first) % self.count)
+        places = np.arange(self.points)
+        return np.asarray(self.step * (self.first + (places - self.first) % self.points))
 
     def split(self, step: Column, low: Signed, masses: Matrix, tilt: float) -> Matrix:
         """Rows of tilted masses at losses step · (low, low + 1, ...), rounded to this grid.
@@ -174,14 +174,14 @@ class _Grid(NamedTuple):
         below = np.floor(losses / self.step)
         rest = losses - below * self.step
         up = np.clip(np.expm1(-rest) / math.expm1(-self.step), 0.0, 1.0)
-        place = below.astype(np.int64) % self.count
-        row = self.count * np.arange(rows)[:, None]
+        place = below.astype(np.int64) % self.points
+        row = self.points * np.arange(rows)[:, None]
         lower = masses * (1.0 - up + 8.0 * UNIT) * np.exp(-tilt * rest)
         upper = masses * (up + 8.0 * UNIT) * np.exp(tilt * (self.step - rest))
-        placed = np.bincount((row + place).ravel(), lower.ravel(), rows * self.count)
-        above = (place + 1) % self.count
-        placed += np.bincount((row + above).ravel(), upper.ravel(), rows * self.count)
-        return placed.reshape(rows, self.count)
+        placed = np.bincount((row + place).ravel(), lower.ravel(), rows * self.points)
+        above = (place + 1) % self.points
+        placed += np.bincount((row + above).ravel(), upper.ravel(), rows * self.points)
+        return np.asarray(placed.reshape(rows, self.points), dtype=np.float64)
 
 
 class _Repeated(NamedTuple):

@@ -47,7 +47,7 @@ class Block:
     @property
     def reach(self) -> int:
         """The number of points on either side of 0."""
-        return self.masses.shape[1] // 2
+        return int(self.masses.shape[1]) // 2
 
     def tilted(self, tilt: float) -> Matrix:
         """The masses times e^(tilt · loss), each row normalised."""
