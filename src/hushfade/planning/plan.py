@@ -148,19 +148,21 @@ class Plan:
         return self.pair.error_factor(self._steps(n))
 
     def certificate(self, n: int | None = None) -> Certificate:
-        """How near the optimum the first n steps are.
+        """The error of the first n steps beside the smallest of any Gaussian factorization.
 
-        Without n: the whole horizon, or 1000 steps if there is none.  The error is at most `ratio`
-        times the least possible; for repeated participation the lower bound is loose.
+        Without n: the whole horizon, or 1000 steps if there is none.  `ratio` is below 1 where
+        another law of noise beats every Gaussian mechanism.  For repeated participation the lower
+        bound is loose.  There is none for delta = 0, which Gaussian noise cannot give.
 
-        Its error factor is `max_stddev(n)` for unit noise multiplier and unit change, with the
-        noise in use: a plan that runs for ever is compared with mechanisms made for these n steps.
         The change is that of one record within its key, before or after rounding to the grid,
         whichever is less: what every mechanism must hide.
 
         >>> from hushfade import Exponential, plan
-        >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
-        >>> p.certificate(10_000).sentence()
+        >>> day, guarantee = Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)
+        >>> plan(day, guarantee).certificate(10_000).sentence()
+        'Over the first 10000 steps this error is at most 75.85 % of that of any Gaussian
+        factorization.'
+        >>> plan(day, guarantee, method="square_root").certificate(10_000).sentence()
         'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.90 %
         of this error.'
         """
@@ -180,6 +182,7 @@ class Plan:
             self.max_stddev(steps) * guarantee.mu / min(exact, on_grid),
             participations=guarantee.participations,
             separation=guarantee.separation,
+            gaussian=isinstance(self.law, Gaussian),
         )
 
     # Use -------------------------------------------------------------------------------------
