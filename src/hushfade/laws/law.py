@@ -42,6 +42,9 @@ class Law(Protocol):
         post-processing, so what holds for Z holds for the noise.
         """
 
+    def above(self, z: Column) -> Column:
+        """P[Z > z], with relative accuracy for z > 0."""
+
     def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         """The largest outcome z whose loss ln p(z)/p(z - shift) is at least `loss`.
 
@@ -54,9 +57,10 @@ class Law(Protocol):
 
 def between(law: Law, low: Column, high: Column) -> Column:
     """P[low < Z ≤ high] for low ≤ high, with relative accuracy in both tails."""
-    below = law.below(np.where(high <= 0, high, -low)) - law.below(np.where(high <= 0, low, -high))
-    across = 1.0 - law.below(low) - law.below(-high)
-    return np.maximum(np.where((low < 0) & (high > 0), across, below), 0.0)
+    left = law.below(high) - law.below(low)
+    right = law.above(low) - law.above(high)
+    across = 1.0 - law.below(low) - law.above(high)
+    return np.maximum(np.where(high <= 0, left, np.where(low >= 0, right, across)), 0.0)
 
 
 def rounded_variance(law: Law, continuous: float, scale: float) -> float:

@@ -34,6 +34,7 @@ _DEVIATIONS = 11.0  # of a tilted loss, on both sides, that a grid holds
 _WHOLE = 1 << 11  # points of a grid that is never cut
 _NOTHING = 1e-13  # tilted mass that may be cut off
 _STEEPEST = 2.0**20  # tilt
+_NARROWEST = 0.02  # of the variance without a tilt: a tilted loss is not narrower than that
 _INVERTED = 1e-6  # relative accuracy of ε(δ)
 
 
@@ -77,6 +78,18 @@ class Losses:
         tilt = self._tilt(epsilon)
         log_mass, mean, variance = self._moments(tilt)
         grid = _Grid.around(epsilon, mean, math.sqrt(variance), self._fineness.common)
+
+        def shifted(t: float) -> float:
+            return self._moments(tilt + t)[0] - log_mass
+
+        reach = math.fsum(
+            float(np.sum(taps.times * taps.step)) * taps.reach for taps in self._blocks
+        )
+        while True:
+            outside = _tails(shifted, *grid.span, mean, variance, reach)
+            if outside <= _NOTHING:
+                break
+            grid = grid.wider()
         product = np.ones(grid.points // 2 + 1, dtype=np.complex128)
         total, lost, rows = 1.0, 0.0, 0
         for taps in self._blocks:
@@ -91,10 +104,7 @@ class Losses:
         beyond = np.maximum(grid.losses - epsilon, 0.0)
         inside = float(np.sum(masses * np.exp(-tilt * beyond) * -np.expm1(-beyond)))
         fft_error = 2.0 * (1 + rows) * grid.points * _fft_error(grid.points)
-        outside = 2.0 * _tails(
-            lambda t: self._moments(tilt + t)[0] - log_mass, *grid.span, mean, variance
-        )
-        bound = total * (inside + fft_error + lost) + outside
+        bound = total * (inside + fft_error + lost) + 2.0 * outside
         infinite = math.fsum(taps.infinite for taps in self._blocks)
         scale = math.exp(min(log_mass - tilt * epsilon, 1.0))
         return min(1.0, scale * bound * (1.0 + 1e-9) + infinite)
@@ -118,8 +128,13 @@ class Losses:
     def _tilt(self, epsilon: float) -> float:
         """θ > 0 at which the tilted mean is ε, roughly, or the steepest."""
         low, tilt, high = 0.0, 1.0, _STEEPEST
+        least = _NARROWEST * self._moments(0.0)[2]
         for _ in range(60):
             _, mean, variance = self._moments(tilt)
+            if variance < least:  # nearly all of the mass has the largest loss already
+                high = tilt
+                tilt = (low + tilt) / 2.0
+                continue
             low, high = (tilt, high) if mean < epsilon else (low, tilt)
             new = tilt + (epsilon - mean) / max(variance, 1e-300)
             if not low < new < high:
@@ -127,7 +142,7 @@ class Losses:
             if abs(new - tilt) <= 1e-2 * tilt:
                 break
             tilt = new
-        return new
+        return tilt
 
     def _moments(self, tilt: float) -> tuple[float, float, float]:
         """ln M(θ), and mean and variance of the tilted loss."""
@@ -152,6 +167,10 @@ class _Grid(NamedTuple):
         width = 2.0 * (_DEVIATIONS * deviation + abs(epsilon - mean)) + 16.0 * step
         points = 1 << math.ceil(math.log2(width / step))
         return cls(step, points, math.floor(mean / step) - points // 2)
+
+    def wider(self) -> _Grid:
+        """The grid with twice as many points around the same mean."""
+        return _Grid(self.step, 2 * self.points, self.first - self.points // 2)
 
     @property
     def span(self) -> tuple[float, float]:
@@ -236,7 +255,7 @@ def _counts(weights: Matrix, times: Signed, mean: Column, spread: Column) -> tup
 
         while count < support[row]:
             ends = round(centre) - count // 2 - 0.5, round(centre) + count // 2 - 0.5
-            beyond[row] = _tails(log_mass, *ends, centre, variance)
+            beyond[row] = _tails(log_mass, *ends, centre, variance, float(times[row] * reach))
             if beyond[row] <= _NOTHING:
                 break
             beyond[row] = 0.0
@@ -246,11 +265,21 @@ def _counts(weights: Matrix, times: Signed, mean: Column, spread: Column) -> tup
 
 
 def _tails(
-    log_mass: Callable[[float], float], low: float, high: float, mean: float, variance: float
+    log_mass: Callable[[float], float],
+    low: float,
+    high: float,
+    mean: float,
+    variance: float,
+    reach: float,
 ) -> float:
-    """A bound on P[S < low] + P[S > high], where ln E e^(tS) = log_mass(t) (Chernoff 1952)."""
+    """A bound on P[S < low] + P[S > high], where ln E e^(tS) = log_mass(t) and |S| ≤ reach.
+
+    Chernoff 1952.
+    """
     total = 0.0
     for end in (low, high):
+        if abs(end) >= reach and (end > 0) == (end == high):
+            continue
         exponents = [0.0]
         for factor in (0.125, 0.25, 0.5, 1.0, 2.0):
             t = factor * (end - mean) / variance

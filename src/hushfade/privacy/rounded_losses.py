@@ -22,6 +22,7 @@ from hushfade.laws.law import between
 
 UNIT = 2.0**-53
 _ULPS = 16.0  # by which a probability of a tail may be wrong
+_WIDEST = 0.5  # loss: grids are no coarser than if this were the standard deviation
 _REACH = 38.0  # standard deviations of Gaussian noise beyond which there is next to nothing
 
 
@@ -87,7 +88,8 @@ def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
     else:
         top = ratio * (_REACH + ratio)
     # a loss is about as wide as its shift in standard deviations, or as half of its range
-    reach = max(2, math.ceil(float(np.max(top / np.minimum(top / 2.0, ratio))) / fineness))
+    width = np.minimum(np.minimum(top / 2.0, ratio), _WIDEST)
+    reach = max(2, math.ceil(float(np.max(top / width)) / fineness))
     step = top / reach
     losses = step[:, None] * np.arange(-reach, reach + 1)
     outcomes = law.outcome_of_loss(sizes[:, None], losses[:, 1:])
@@ -96,10 +98,10 @@ def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
     low = outcomes
     ours = between(law, low, high)
     theirs = between(law, low - sizes[:, None], high - sizes[:, None])
-    width = -np.expm1(-step)[:, None]
-    tail = np.where(high <= 0, law.below(high), np.where(low >= 0, law.below(-low), 1.0))
-    slack = _ULPS * UNIT * tail / width
-    up = np.clip((ours - np.exp(losses[:, :-1]) * theirs) / width, 0.0, ours)
+    gap = -np.expm1(-step)[:, None]
+    tail = np.where(high <= 0, law.below(high), np.where(low >= 0, law.above(low), 1.0))
+    slack = _ULPS * UNIT * tail / gap
+    up = np.clip((ours - np.exp(losses[:, :-1]) * theirs) / gap, 0.0, ours)
     masses = np.zeros(losses.shape)
     masses[:, :-1] += ours - up + slack
     masses[:, 1:] += up + slack
