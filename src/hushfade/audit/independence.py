@@ -227,7 +227,7 @@ def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
 def _near_plans(plan: Plan) -> Iterator[Plan]:
     """The plan, and others that differ from it in one thing; told apart, not run."""
     yield plan
-    plan = replace(plan, version_1_sigma=None)  # another plan has noise of its own
+    plan = replace(plan, version_1=False)  # another plan has noise of its own
     guarantee, grid = plan.guarantee, plan.grid
     yield _larger(plan)
     for factor in (0.5, 0.75):

@@ -18,6 +18,8 @@ class Law(Protocol):
     def __hash__(self) -> int:
         """For tables that are kept per law."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def name(self) -> str:
         """gaussian, laplace or huber."""
@@ -43,10 +45,10 @@ class Law(Protocol):
         post-processing, so what holds for Z holds for the noise.
         """
 
-    def outcome_of_loss(self, shift: int, loss: Column) -> Column:
+    def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         """The largest outcome z whose loss ln p(z)/p(z - shift) is at least `loss`.
 
-        The loss falls as z rises.  For |loss| below `largest_loss(shift)`.
+        The loss falls as z rises.  For |loss| up to `largest_loss(shift)`.
         """
 
     def largest_loss(self, shift: int) -> float:

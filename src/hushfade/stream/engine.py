@@ -12,7 +12,6 @@ from hushfade.check import Column, Matrix, Signed
 from hushfade.crossing import memory
 from hushfade.crossing.random_bits import Drawer
 from hushfade.crossing.sampling_tables import table
-from hushfade.laws import Gaussian
 from hushfade.numerics.blocks import CHUNK
 from hushfade.planning.plan import Plan
 
@@ -37,7 +36,7 @@ class Engine:
         self.steps = 0
         self.memory = memory.blank(plan, self.lanes)
         self.drawer = drawer
-        self.law = table(Gaussian(plan.sigma))
+        self.law = table(plan.law)
         self._kernels = step
 
     def noise(self, step: int, steps: int) -> Signed:
