@@ -255,8 +255,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "the sign is a bit of the place": one(
         "crossing/sampling.py",
-        "        out[i] = (np.int64(m << np.uint64(k)",
-        "        s = np.int64(b & np.uint64(1))\n        out[i] = (np.int64(m << np.uint64(k)",
+        "        out[i] = (np.int64(size) ^ -s) + s",
+        "        s = np.int64(b & np.uint64(1))\n        out[i] = (np.int64(size) ^ -s) + s",
     ),
     # The crossing ----------------------------------------------------------------------------
     "a live step takes its noise away": one(

@@ -162,6 +162,15 @@ def test_the_decisions_around_the_core_of_hubers_law_are_the_same():
         assert 1 in words.asked, law  # some were rejected
 
 
+def test_zero_is_kept_by_half_the_words():
+    for law in (Gaussian(5000.0), Laplace(1e-4), Huber(1e-4, 7777)):
+        made = table(law)
+        for top, kept in ((0, True), (1, False)):
+            value, asked = one_draw(made, {0: (0, top << 63), 1: (0, 5)})
+            assert value == (0 if kept else 5), law
+            assert (1 in asked) != kept, law
+
+
 def test_ties_and_rejections_in_any_number_are_decided_as_exactly():
     # of ten draws four are tied, three rejected twice, three left alone
     count = 1000

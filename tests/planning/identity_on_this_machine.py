@@ -31,6 +31,7 @@ from hushfade.factors import compact, factorization
 from hushfade.laws import Gaussian
 from hushfade.planning import plan_file, search_taps
 from tests.decays import ALL_DECAYS
+from tests.noise_laws import ALL_LAWS
 
 ONE = Guarantee(epsilon=1, delta=1e-6)
 PERSON = {"participations": 5, "separation": 3}
@@ -145,6 +146,12 @@ def series():
     yield "a person", [noise._correlation.digest.hex(), noise.stddev.hex()]
 
 
+def draws():
+    """Draws of every law and scale, with enough of each that some are decided by their share."""
+    for law in ALL_LAWS:
+        yield repr(law), hashed(NOISE.bound(b"").draws(table(law), 0, 50, 200))
+
+
 def hashed(array):
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
@@ -173,6 +180,7 @@ def main(folder, *bugs):
             for epsilon in (0.01, 0.3, 1, 5, 40)
             for delta in (1e-15, 1e-6, 0.1)
         }
+        found["draws"] = dict(draws())
         found["series"] = dict(series())
         found["streams"] = dict(streams(Path(folder)))
     print(json.dumps(found))

@@ -75,18 +75,29 @@ def decode_cells(
     doubtful one, also by a tie of the 63 bits, joins left[1].  Their new counts come back.
     """
     inside = (np.uint64(1) << np.uint64(k)) - np.uint64(1)
+    unsure = rejected  # draws that need their share wait behind the rejected ones
     for i in range(len(out)):
         a, b = words[i, 0], words[i, 1]
         u = a >> np.uint64(1)
         m = np.uint64(guide[a >> np.uint64(shift)])
-        m += np.uint64(high[m] < u)
-        while high[m] < u:
+        while high[m] <= u:
+            if high[m] == u:
+                b = ~np.uint64(0)  # a tie: above every bound, so that the draw waits
+                break
             m += np.uint64(1)
         s = np.int64(a & np.uint64(1))
-        out[i] = (np.int64(m << np.uint64(k) | (b & inside)) ^ -s) + s
-        if b < sure[m] and high[m] != u:
-            continue
-        verdict = _DOUBTFUL if high[m] == u else _verdict(b, np.int64(m), k, curve, margin)
+        size = m << np.uint64(k) | (b & inside)
+        out[i] = (np.int64(size) ^ -s) + s
+        if (b >= sure[m]) | (size == np.uint64(0)):
+            left[0, unsure] = i
+            unsure += 1
+    for j in range(rejected, unsure):
+        i = left[0, j]
+        a, b = words[i, 0], words[i, 1]
+        s = np.int64(a & np.uint64(1))
+        m = np.uint64(abs(out[i]) >> k)
+        tied = high[m] == a >> np.uint64(1)
+        verdict = _DOUBTFUL if tied else _verdict(b, np.int64(m), k, curve, margin)
         if verdict == _REJECTED:
             out[i] = np.int64(m) ^ -s
             left[0, rejected] = start + i

@@ -35,7 +35,7 @@ class Table:
     high: Unsigned  # the upper 63 bits of `above`
     low: Unsigned  # the lower 64
     guide: NDArray[np.uint16]  # the first A that a word with these leading bits can mean
-    sure: Unsigned  # a second word below this keeps its place, whichever it is
+    sure: Unsigned  # a second word below this keeps its place, except for z = 0
     curve: Column  # the fields of the law's `Curve`
 
     @property
@@ -67,7 +67,6 @@ def table(law: Law) -> Table:
     growth = curve.growth(starts, starts + 2.0**k)
     # the least share in a cell is e^-growth or more (c rises with z), and e^-g ≥ 1 - g
     least = np.maximum(1.0 - growth - MARGIN, 0.0)
-    least[0] = 0.0  # zero has a share of its own
     sure = np.ldexp(least, 64).astype(np.uint64)
     return Table(exact, law, k, above, high, low, guide, sure, np.array(curve))
 

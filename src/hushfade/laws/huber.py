@@ -5,7 +5,7 @@
 
 The score is linear up to the core and then constant.  A bounded score bounds the loss of the one
 large tap; the linear part has little Fisher information for the many small taps.  κ = core · slope
-tells where the law stands: Laplace's law for κ = 0, the normal law for κ → ∞.
+places the law: Laplace's law for κ = 0, the normal law for κ → ∞.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Huber:
 
     >>> law = Huber(slope=0.01, core=100)
     >>> round(law.stddev, 3), round(law.kappa, 3)
-    (156.606, 1.0)
+    (149.815, 1.0)
     """
 
     slope: float

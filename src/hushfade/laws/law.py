@@ -13,7 +13,10 @@ _SUMMED = 1 << 10  # up to this scale the variance of a rounded law is added up 
 
 
 class Law(Protocol):
-    """A symmetric log-concave distribution of integer noise z."""
+    """A symmetric log-concave distribution of integer noise z; equal laws have equal hashes."""
+
+    def __hash__(self) -> int:
+        """For tables that are kept per law."""
 
     def __hash__(self) -> int: ...
 
