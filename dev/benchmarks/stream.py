@@ -36,6 +36,7 @@ from hushfade import (
     SlidingWindow,
     Stream,
     UnsafeSeededNoise,
+    factors,
     plan,
 )
 
@@ -47,6 +48,7 @@ ENDLESS: dict[str, Decay] = {
     "power 1": PowerLaw(power=1),
     "window 64": SlidingWindow(length=64),
 }
+ONE_TAP = "{}, R = 1"  # noise on the inputs
 KEYED: dict[str, Decay] = {
     EXPONENTIAL: Exponential(half_life=24),
     "power 1": PowerLaw(power=1),
@@ -79,8 +81,14 @@ def plans() -> Plans:
     """The plans that are measured everywhere, made once."""
     progress("planning counting to 2^20")
     found = {name: plan(decay, GUARANTEE) for name, decay in ENDLESS.items()}
+    found |= {ONE_TAP.format(name): on_inputs(decay) for name, decay in ENDLESS.items()}
     found[COUNTING] = plan(NoDecay(), GUARANTEE, horizon=HORIZON)
     return found
+
+
+def on_inputs(decay: Decay, keys: list[str] | None = None) -> Plan:
+    """The plan whose right factor is 1: noise is added to the totals themselves."""
+    return plan(decay, GUARANTEE, method=factors.from_right(decay, np.ones(1)), keys=keys)
 
 
 def totals(count: int) -> Any:
@@ -135,7 +143,7 @@ def blocks(rounds: int) -> Section:
         jobs[f"run, {name}"] = by_new_streams(found, rounds, lambda stream: stream.run(x))
     times = interleaved(jobs, rounds)
     unit = times.pop(NORMALS)
-    goals = {f"run, {EXPONENTIAL}": 4.0}
+    goals = {f"run, {EXPONENTIAL}": 4.0, f"run, {ONE_TAP.format(EXPONENTIAL)}": 2.0}
     return ratio_section(
         "Stream: run of 10^6 steps",
         "Yardstick: drawing 10^6 numpy normals, "
@@ -156,7 +164,10 @@ def live(rounds: int) -> Section:
         jobs[f"step_total, {name}"] = each(started(found).step_total, values)
     times = interleaved(jobs, rounds)
     unit = times.get(RIVER)
-    goals = {f"step_total, {EXPONENTIAL}": 25.0}
+    goals = {
+        f"step_total, {EXPONENTIAL}": 25.0,
+        f"step_total, {ONE_TAP.format(EXPONENTIAL)}": 15.0,
+    }
     rows = []
     for name, taken in times.items():
         cells = (name, seconds(min(taken) / LIVE))
@@ -187,9 +198,13 @@ def many_keys(rounds: int) -> Section:
     x = totals(KEYS)
     jobs: dict[str, Job] = {NORMALS: normals(KEYS)}
     for name, decay in KEYED.items():
-        stream = started(plan(decay, GUARANTEE, keys=keys))
-        touch(stream)
-        jobs[f"step_total, {name}"] = step_of(stream, x)
+        for job, found in (
+            (name, plan(decay, GUARANTEE, keys=keys)),
+            (ONE_TAP.format(name), on_inputs(decay, keys)),
+        ):
+            stream = started(found)
+            touch(stream)
+            jobs[f"step_total, {job}"] = step_of(stream, x)
     times = interleaved(jobs, 3 * rounds)
     unit = times.pop(NORMALS)
     return ratio_section(

@@ -16,6 +16,7 @@ from hushfade.public.recursion import TOGETHER, recursion
 from tests.decays import ALL_DECAYS
 
 SHORT = IntegerTaps(np.array([5, 3, 3, 0, -2, 1]), 2)
+SINGLE = {"one": IntegerTaps(np.array([1]), 0), "three": IntegerTaps(np.array([3]), 2)}
 
 
 class Loop:
@@ -74,6 +75,7 @@ class Quotient(Loop):
     def block(self, step, x):
         back, u = np.empty(BLOCK), np.empty(BLOCK)
         quotient_block(step, x.astype(float), self.period, self.jumps, self.state, back, u)
+        write(self.state.ring.ravel(), step % len(self.state.ring), u[: len(x)])
         return u[: len(x)]
 
     def row(self, step, x):
@@ -97,8 +99,8 @@ class Decayed(Loop):
 
     def block(self, step, x):
         u, out = x.astype(float), np.empty(len(x))
-        write(self.ring.ravel(), step % len(self.ring), u)
         decay_block(step, u, self.period, self.parts, self.ring, self.sums, out)
+        write(self.ring.ravel(), step % len(self.ring), u)
         return out
 
     def row(self, step, x):
@@ -117,7 +119,7 @@ def taps_of(decay):
         return factors.square_root(decay, horizon=12).rounded(10).taps
 
 
-TAPS = {repr(decay): taps_of(decay) for decay in ALL_DECAYS} | {"short": SHORT}
+TAPS = {repr(decay): taps_of(decay) for decay in ALL_DECAYS} | SINGLE | {"short": SHORT}
 LOOPS = {  # name: how to make it for a number of lanes, the series it applies, does it divide by it
     **{f"product {n}": (lambda k, t=t: Product(t, k), t.integers, False) for n, t in TAPS.items()},
     **{

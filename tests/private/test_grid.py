@@ -33,6 +33,48 @@ def test_floats_become_the_units_that_version_0_1_0_gave_them():
             assert np.array_equal(grid.units(values), before)
 
 
+def test_a_float_alone_counts_as_in_an_array():
+    rng = np.random.default_rng(4)
+    for name, bounds in GRIDS.items():
+        grid = planned(1, **bounds).grid
+        keyed = planned(3, **bounds).grid
+        for alone in floats(grid, rng):
+            unit = int(grid.units([alone])[0])
+            assert grid.record_sum(alone) == grid.record_sum([alone]) == unit, name
+            by_key = {"k0": alone, "k2": [alone, alone]}
+            assert keyed.record_sums(by_key).tolist() == [unit, 0, 2 * unit], name
+    for bad in (np.nan, np.inf, -np.inf):
+        for records in (float(bad), [float(bad)]):
+            with pytest.raises(InvalidValue, match="must be finite"):
+                GRID.record_sum(records)
+
+
+def test_totals_are_converted_whatever_the_layout_of_their_array():
+    units = np.arange(-60, 60).reshape(20, 6)
+    totals = units * GRID.resolution
+    keyed = Grid(-2.0, 5.0, GRID.resolution, 2**40, keys=tuple("abcdef"))
+    sealed = totals.copy()
+    sealed.flags.writeable = False
+    padded = np.zeros(totals.nbytes + 1, dtype=np.uint8)[1:].view(np.float64).reshape(20, 6)
+    padded[:] = totals
+    wide = np.repeat(totals, 2, axis=1)[:, ::2]
+    for array in (totals, sealed, padded, wide, np.asfortranarray(totals), totals.tolist()):
+        assert np.array_equal(keyed.block(array), units)
+    assert keyed.block(np.empty((0, 6))).shape == (0, 6)
+    for bad, words in (
+        (GRID.resolution / 2, "multiples"),
+        (5e-324, "multiples"),
+        (np.nan, "largest_total"),
+        (np.inf, "largest_total"),
+        (2.0**62, "largest_total"),
+    ):
+        for place in (0, -1):
+            changed = totals.copy()
+            changed.flat[place] = bad
+            with pytest.raises(InvalidValue, match=words):
+                keyed.block(changed)
+
+
 def test_no_record_counts_more_than_its_bounds_and_more_never_counts_less():
     rng = np.random.default_rng(2)
     for name, bounds in GRIDS.items():

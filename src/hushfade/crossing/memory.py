@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
 
 # The header.  Sizes:
-JUMPS, GAINS, WINDOWS, POLES, LISTED, PAST_ROWS, SEEN_ROWS, LANES, PERIOD = range(9)
+JUMPS, GAINS, WINDOWS, POLES, LISTED, PAST_ROWS, SEEN_ROWS, LANES = range(8)
+# numbers:
+PERIOD, SINGLE = range(8, 10)
 # where each part begins in `integers`, the state last:
-LAGS, RISES, GAIN, LENGTHS, SUMS, PAST = range(9, 15)
+LAGS, RISES, GAIN, LENGTHS, SUMS, PAST = range(10, 16)
 # and in `floats`, the state from CARRIED on:
-HEIGHTS, LEVELS, NEAR, FADES, POLE_WEIGHTS, WINDOW_WEIGHTS, LISTED_WEIGHTS = range(15, 22)
-CARRIED, RENEWED, FADED, SUMMED, RESUMMED, SEEN = range(22, 28)
-HEADER = 28
+HEIGHTS, LEVELS, NEAR, FADES, POLE_WEIGHTS, WINDOW_WEIGHTS, LISTED_WEIGHTS = range(16, 23)
+CARRIED, RENEWED, FADED, SUMMED, RESUMMED, SEEN = range(23, 29)
+HEADER = 29
 
 
 class Memory(NamedTuple):
@@ -67,7 +69,7 @@ def blank(plan: Plan, lanes: int | None = None) -> Memory:
     state = [lanes, lanes, poles * lanes, windows * lanes, windows * lanes, seen * lanes]
     float_places = [*accumulate([0, *map(len, fixed_floats), *state])]
     memory = Memory(np.zeros(places[-1], dtype=np.int64), np.zeros(float_places[-1]))
-    memory.integers[:HEADER] = [*sizes, period, *places[:-1], *float_places[:-1]]
+    memory.integers[:HEADER] = [*sizes, period, jumps.single, *places[:-1], *float_places[:-1]]
     memory.integers[HEADER : places[4]] = np.concatenate(fixed)
     memory.floats[: float_places[7]] = np.concatenate(fixed_floats)
     return memory

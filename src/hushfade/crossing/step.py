@@ -40,13 +40,15 @@ from hushfade.crossing.memory import (
     RISES,
     SEEN,
     SEEN_ROWS,
+    SINGLE,
     SUMMED,
     SUMS,
     WINDOW_WEIGHTS,
     WINDOWS,
 )
 from hushfade.factors.jumps import Jumps
-from hushfade.numerics.blocks import BLOCK
+from hushfade.numerics.blocks import BLOCK, LONG_BLOCK
+from hushfade.numerics.ring_buffers import write
 from hushfade.private.right_product import product_block, product_row
 from hushfade.public.decayed_sum import Sums, decay_block, decay_row, fade
 from hushfade.public.left_product import Left
@@ -66,15 +68,18 @@ def cross(v: int, z: int, gain: int) -> float:
 def advance_single(step: int, x: int, z: int, integers: Signed, floats: Column) -> float:
     """One step of one lane: s_t.  What `advance_block` does, without arrays to cut out and fill."""
     N, F = integers, floats
-    jumps, lags, period = N[JUMPS], N[LAGS], N[PERIOD]
+    jumps, lags, period, single = N[JUMPS], N[LAGS], N[PERIOD], N[SINGLE]
 
     sums, past, ring, rises = N[SUMS], N[PAST_ROWS], N[PAST], N[RISES]
     here = step % past
     N[ring + here] = x
-    v = N[sums]
-    for j in range(jumps):
-        row = here - N[lags + j]
-        v += N[rises + j] * N[ring + (row if row >= 0 else row + past)]
+    if single:
+        v = single * x
+    else:
+        v = N[sums]
+        for j in range(jumps):
+            row = here - N[lags + j]
+            v += N[rises + j] * N[ring + (row if row >= 0 else row + past)]
     N[sums] = v
 
     y = cross(v, z, N[N[GAIN] + step] if N[GAINS] else 1)
@@ -82,15 +87,18 @@ def advance_single(step: int, x: int, z: int, integers: Signed, floats: Column) 
     heights, levels, carried, renewed = N[HEIGHTS], N[LEVELS], N[CARRIED], N[RENEWED]
     rows, seen = N[SEEN_ROWS], N[SEEN]
     here = step % rows
-    back = 0.0
-    for j in range(jumps - 1):
-        row = here - N[lags + j]
-        back += F[heights + j] * F[seen + (row if row >= 0 else row + rows)]
-    u = (y - F[carried] - back) * (1.0 / F[heights + jumps - 1])
+    to_come = period - 1 - step % period
+    if single:
+        u = y / single
+    else:
+        back = 0.0
+        for j in range(jumps - 1):
+            row = here - N[lags + j]
+            back += F[heights + j] * F[seen + (row if row >= 0 else row + rows)]
+        u = (y - F[carried] - back) * (1.0 / F[heights + jumps - 1])
     F[seen + here] = u
     F[carried] = y
-    to_come = period - 1 - step % period
-    if to_come < N[lags] or F[levels] != 0.0:
+    if not single and (to_come < N[lags] or F[levels] != 0.0):
         F[renewed] += level(to_come, N[lags : lags + jumps], F[levels : levels + jumps]) * u
         if to_come == 0:
             F[carried] = F[renewed]
@@ -100,7 +108,11 @@ def advance_single(step: int, x: int, z: int, integers: Signed, floats: Column) 
     s = 0.0
     if poles >= TOGETHER:
         s = fade(
-            u, F[fades : fades + poles], F[weights : weights + poles], F[faded : faded + poles]
+            u,
+            F[fades : fades + poles],
+            F[weights : weights + poles],
+            F[faded : faded + poles],
+            np.empty(poles),
         )
     else:
         for p in range(poles):
@@ -129,19 +141,21 @@ def advance_block(
     """len(x) steps of one lane: s at each of them into `out`."""
     sums, past, gain = _private(integers)
     jumps, parts, period, quotients, decayed = _public(integers, floats)
-    v = np.empty(BLOCK, np.int64)
-    y, u, back = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
-    ring = past.ravel()
+    longest = LONG_BLOCK if jumps.single else BLOCK
+    v = np.empty(longest, np.int64)
+    y, u, back = np.empty(longest), np.empty(longest), np.empty(longest)
+    ring, seen = past.ravel(), quotients.ring.ravel()
     start = 0
     while start < len(x):
         t = step + start
-        n = min(BLOCK, len(x) - start, period - t % period)
+        n = min(longest, len(x) - start, period - t % period)
         end = start + n
         sums[0] = product_block(t, x[start:end], jumps, ring, sums[0], v)
         for i in range(n):
             y[i] = cross(v[i], z[start + i], gain[t + i] if len(gain) else 1)
         quotient_block(t, y[:n], period, jumps, quotients, back, u)
         decay_block(t, u[:n], period, parts, quotients.ring, decayed, out[start:end])
+        write(seen, t % len(seen), u[:n])
         start = end
 
 
@@ -162,7 +176,7 @@ def advance_lanes(
     """
     sums, past, gain = _private(integers)
     jumps, parts, period, quotients, decayed = _public(integers, floats)
-    tile = WIDE if x.shape[0] == 1 else NARROW
+    tile = min(high - low, WIDE if x.shape[0] == 1 else NARROW)
     y, back, partial = np.empty(tile), np.empty(tile), np.empty((TOGETHER, tile))
     while low < high:
         end = min(low + tile, high)
@@ -205,6 +219,7 @@ def _public(integers: Signed, floats: Column) -> Left:
         F[N[HEIGHTS] : N[HEIGHTS] + J],
         F[N[LEVELS] : N[LEVELS] + J],
         F[N[NEAR] : N[NEAR] + BLOCK],
+        N[SINGLE],
     )
     parts = Parts(
         N[N[LENGTHS] : N[LENGTHS] + W],

@@ -3,7 +3,7 @@
     (1 - x) r̃(x) = Σ_j D_j x^(n_j)
 
 The private half multiplies by r̃ and the public half divides by it, each at one multiply-add per
-jump and step.
+jump and step.  A single tap needs neither: it scales what arrives, and looks at nothing past.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Jumps(NamedTuple):
     heights: Column  # D_j as floats
     levels: Column  # r̃ from this lag on
     near: Column  # D at lags 1, ..., BLOCK; zeros where there is no jump
+    single: int  # the only tap r̃_0, or 0 if there are more
 
 
 def jumps_of(taps: IntegerTaps, horizon: int | None = None) -> Jumps:
@@ -35,4 +36,5 @@ def jumps_of(taps: IntegerTaps, horizon: int | None = None) -> Jumps:
     near[lags[lags <= BLOCK]] = rises[lags <= BLOCK]
     levels = np.cumsum(rises)[::-1].astype(np.float64)
     falling = lags[::-1].copy(), rises[::-1].copy(), rises[::-1].astype(np.float64)
-    return Jumps(*falling, levels, near[1:].copy())
+    single = int(taps.integers[0]) if taps.support == 1 else 0
+    return Jumps(*falling, levels, near[1:].copy(), single)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 BLOCK = 32  # steps of one lane computed together: ring buffers have this many rows to spare
+LONG_BLOCK = 1 << 8  # the same for a single tap, which looks back at nothing in its block
 AHEAD = 1 << 10  # draws prepared together for live steps
 CHUNK = 1 << 15  # draws prepared together for many steps: they stay in the cache until used
 PERIOD = 1 << 12  # the least number of steps from one renewal of running sums to the next

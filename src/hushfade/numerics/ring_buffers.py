@@ -22,9 +22,13 @@ def add_past(out: Any, factor: Any, ring: Any, row: int, n: int) -> None:
 
 @compiled
 def write(ring: Any, here: int, block: Any) -> None:
-    """The block into the ring, from row `here` on."""
+    """The block into the ring, from row `here` on; of a longer block, what its end leaves there."""
+    if len(block) > len(ring):
+        here = (here + len(block)) % len(ring)
+        block = block[len(block) - len(ring) :]
     k = min(len(block), len(ring) - here)
+    rows, rest = ring[here : here + k], block[k:]  # their indices are never negative
     for i in range(k):
-        ring[here + i] = block[i]
-    for i in range(k, len(block)):
-        ring[i - k] = block[i]
+        rows[i] = block[i]
+    for i in range(len(rest)):
+        ring[i] = rest[i]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.private import real_numbers
+from hushfade.private import integer_totals, real_numbers
 
 _PIECE = 1 << 14  # totals converted at a time: they stay in the processor's cache
 
@@ -56,28 +56,26 @@ def row(totals: Any, lanes: int, resolution: float, most: int) -> Signed:
 
 
 def _units(array: NDArray[Any], resolution: float, most: int) -> Signed:
-    if array.dtype.kind == "f" and array.dtype != np.float64:
-        raise InvalidType("totals must be integers or float64: shorter floats do not sum exactly")
+    if array.dtype.kind == "f":
+        return _of_floats(array, resolution, most)
     units = np.empty(array.shape, dtype=np.int64)
-    convert = _of_floats if array.dtype.kind == "f" else _of_integers
     rows = max(1, _PIECE // (array.shape[1] if array.ndim == 2 else 1))
     for start in range(0, len(array), rows):
         piece = array[start : start + rows]
-        units[start : start + rows] = convert(piece, resolution, most)
+        units[start : start + rows] = _of_integers(piece, resolution, most)
     return units
 
 
 def _of_floats(totals: NDArray[Any], resolution: float, most: int) -> Signed:
-    limit = most * resolution  # compared before the totals are scaled, which may overflow
-    if not (float(totals.min()) >= -limit and float(totals.max()) <= limit):  # false for nan
+    if totals.dtype != np.float64:
+        raise InvalidType("totals must be integers or float64: shorter floats do not sum exactly")
+    units = np.empty(totals.shape, dtype=np.int64)
+    column = totals.reshape(-1) if totals.flags.carray else totals.flatten()
+    loops = integer_totals.loops()
+    verdict = loops.convert(column, resolution, most * resolution, units.reshape(-1))
+    if verdict == loops.TOO_LARGE:
         raise InvalidValue(_TOO_LARGE)
-    per_one = 1.0 / resolution  # a power of two, so that both ways are exact; multiplying is faster
-    scaled = totals * per_one if math.isfinite(per_one) else totals / resolution
-    units = scaled.astype(np.int64, order="C")
-    exact = np.array_equal(units, scaled)
-    if resolution > 1.0:  # a total too small for its own scale is not 0
-        exact = exact and np.array_equal(scaled == 0.0, totals == 0.0)
-    if not exact:
+    if verdict == loops.OFF_GRID:
         raise InvalidValue(_off_grid(resolution))
     return units
 

@@ -173,9 +173,17 @@ class Grid:
 
     def record_sum(self, records: Any) -> int:
         """The total of a step in units, where a release is one number."""
+        if type(records) is float:  # the common case first: a live step is short
+            return integer_totals.single(self._number(records), most=self.largest_total)
         units = self._quantised(_column(records))
         total = int(unit_sums.summed(units, largest=self.largest_unit))
         return integer_totals.single(total, most=self.largest_total)
+
+    def _number(self, record: float) -> int:
+        """One record in units: `units` without arrays."""
+        if not math.isfinite(record):
+            real_numbers.finite(record)  # raises
+        return int(self.rule(record, _clipped, math.floor))
 
     def record_sums(self, records: Any) -> Signed:
         """The totals of a step in units, by key or of vectors."""
@@ -189,6 +197,9 @@ class Grid:
         sums = unit_sums.UnitSums(self.lanes, largest=self.largest_unit)
         lanes, columns = [], []
         for lane, of_key in self._by_lane(records):
+            if type(of_key) is float:  # the only record of its key
+                sums.totals[lane] = self._number(of_key)
+                continue
             lanes.append(lane)
             columns.append(_column(of_key))
         if columns:

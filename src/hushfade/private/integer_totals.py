@@ -6,7 +6,9 @@ floats and bools are rejected, so that a total cannot pass through floating poin
 
 from __future__ import annotations
 
+from functools import cache
 from numbers import Integral
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,14 @@ _TOO_LARGE = (
     "a step's total exceeds the plan's largest_total of {most} units: "
     "use a coarser resolution, or split the records over several steps"
 )
+
+
+@cache
+def loops() -> ModuleType:
+    """The module `unit_loops`, loaded on first use because it loads numba."""
+    from hushfade.private import unit_loops
+
+    return unit_loops
 
 
 def single(units: Any, *, most: int) -> int:
@@ -67,6 +77,6 @@ def _integers(units: Any) -> Signed:
 
 
 def _bounded(totals: Signed, most: int) -> Signed:
-    if totals.size and not (int(totals.max()) <= most and int(totals.min()) >= -most):
+    if not loops().bounded(totals.reshape(-1), most):
         raise InvalidValue(_TOO_LARGE.format(most=most))
     return totals

@@ -1,6 +1,6 @@
 """The private product v = R̃ x, exact in int64: one multiply-add per jump of the taps and step.
 
-    v_t = v_{t-1} + Σ_j D_j x_{t-n_j}
+    v_t = v_{t-1} + Σ_j D_j x_{t-n_j}        v_t = r̃_0 x_t where this is the only tap
 
 The loop exists twice because memory is read in two ways: a block of steps of one lane, and one step
 of many lanes.  Integer sums are exact, so both give the same values.
@@ -21,6 +21,10 @@ def product_block(step: int, x: Signed, jumps: Jumps, ring: Signed, v: int, out:
     n = len(x)
     here = step % len(ring)
     write(ring, here, x)
+    if jumps.single:
+        for i in range(n):
+            out[i] = jumps.single * x[i]
+        return int(out[n - 1])
     for i in range(n):
         out[i] = 0
     for j in range(len(lags)):
@@ -38,6 +42,11 @@ def product_row(step: int, low: int, high: int, jumps: Jumps, ring: Signed, sums
     rows = ring.shape[0]
     here = step % rows
     v = sums[low:high]
+    if jumps.single:
+        new = ring[here][low:high]
+        for lane in range(len(v)):
+            v[lane] = jumps.single * new[lane]
+        return
     for j in range(len(lags)):
         row, d = here - lags[j], rises[j]
         if row < 0:

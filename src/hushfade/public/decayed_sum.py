@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from hushfade.check import Column, Matrix
 from hushfade.compiled import compiled
 from hushfade.numerics.ring_buffers import add_past
@@ -30,22 +32,66 @@ class Sums(NamedTuple):
 
 
 @compiled
-def fade(u: float, fades: Column, weights: Column, faded: Column) -> float:
-    """Σ_i w_i e_i after u_t, for a multiple of TOGETHER poles, in so many partial sums."""
-    for p in range(len(fades)):  # apart from the sums, so that wide registers serve it
+def fade(u: float, fades: Column, weights: Column, faded: Column, terms: Column) -> float:
+    """Σ_i w_i e_i after u_t, for a multiple of TOGETHER poles; `terms` has room for w_i e_i."""
+    for p in range(len(fades)):  # apart from the sum, so that wide registers serve it
         faded[p] += u - fades[p] * faded[p]
-    e, w = faded.reshape((-1, TOGETHER)), weights.reshape((-1, TOGETHER))
+        terms[p] = weights[p] * faded[p]
+    return float(grouped_sum(terms))
+
+
+@compiled
+def fade_block(u: Column, fades: Column, weights: Column, faded: Column, out: Column) -> None:
+    """What `fade` does, for each step of a block: by four, so that a pole's e stays in a register.
+
+    Terms are stored in memory of its own, which overlaps with nothing: the loop can be vectorised.
+    """
+    terms = np.empty((4, len(fades)))
+    terms0, terms1, terms2, terms3 = terms
+    fours = len(u) - len(u) % 4
+    for start in range(0, fours, 4):
+        u0, u1, u2, u3 = u[start], u[start + 1], u[start + 2], u[start + 3]
+        for p in range(len(fades)):
+            e, q, w = faded[p], fades[p], weights[p]
+            e += u0 - q * e
+            terms0[p] = w * e
+            e += u1 - q * e
+            terms1[p] = w * e
+            e += u2 - q * e
+            terms2[p] = w * e
+            e += u3 - q * e
+            terms3[p] = w * e
+            faded[p] = e
+        for i in range(4):
+            out[start + i] = grouped_sum(terms[i])
+    for i in range(fours, len(u)):
+        out[i] = fade(u[i], fades, weights, faded, terms0)
+
+
+@compiled
+def grouped_sum(terms: Column) -> float:
+    """The sum of a multiple of TOGETHER terms, in as many partial sums, each by rising index."""
     a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
-    for g in range(e.shape[0]):
-        a0 += w[g, 0] * e[g, 0]
-        a1 += w[g, 1] * e[g, 1]
-        a2 += w[g, 2] * e[g, 2]
-        a3 += w[g, 3] * e[g, 3]
-        a4 += w[g, 4] * e[g, 4]
-        a5 += w[g, 5] * e[g, 5]
-        a6 += w[g, 6] * e[g, 6]
-        a7 += w[g, 7] * e[g, 7]
+    for g in range(len(terms) // TOGETHER):
+        p = np.uintp(g * TOGETHER)  # unsigned: reads need no test for an index below 0
+        a0 += terms[p]
+        a1 += terms[p + np.uintp(1)]
+        a2 += terms[p + np.uintp(2)]
+        a3 += terms[p + np.uintp(3)]
+        a4 += terms[p + np.uintp(4)]
+        a5 += terms[p + np.uintp(5)]
+        a6 += terms[p + np.uintp(6)]
+        a7 += terms[p + np.uintp(7)]
     return float(a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7)
+
+
+@compiled
+def slide(b: float, weight: float, u: Column, leaving: Column, out: Column) -> float:
+    """b after the steps of u, of which each adds w b to `out`; the last b is returned."""
+    for i in range(len(u)):
+        b += u[i] - leaving[i]
+        out[i] += weight * b
+    return b
 
 
 @compiled
@@ -58,15 +104,14 @@ def decay_block(
     sums: Sums,
     out: Column,
 ) -> None:
-    """A block of one lane, which crosses no multiple of the period; its u are in the ring."""
+    """A block of one lane, which crosses no multiple of the period; the ring ends before it."""
     windows, fades, pole_weights, window_weights, listed = parts
     past, faded = ring.ravel(), sums.faded.ravel()
     summed, renewed = sums.summed.ravel(), sums.renewed.ravel()
     n, rows = len(u), len(past)
     here = step % rows
     if len(fades) >= TOGETHER:
-        for i in range(n):
-            out[i] = fade(u[i], fades, pole_weights, faded)
+        fade_block(u, fades, pole_weights, faded, out)
     else:
         for i in range(n):
             out[i] = 0.0
@@ -78,20 +123,25 @@ def decay_block(
             faded[p] = e
     to_come = period - 1 - step % period
     for w in range(len(windows)):
-        row = here - windows[w]
+        b, weight, length = summed[w], window_weights[w], windows[w]
+        row = here - length
         if row < 0:
             row += rows
-        for i in range(n):
-            at = row + i if row + i < rows else row + i - rows
-            summed[w] += u[i] - past[at]
-            out[i] += window_weights[w] * summed[w]
-            if to_come - i < windows[w]:
-                renewed[w] += u[i]
+        before = min(n, length)  # what leaves at these steps came before the block
+        k = min(before, rows - row)
+        b = slide(b, weight, u[:k], past[row : row + k], out[:k])
+        b = slide(b, weight, u[k:before], past[: before - k], out[k:before])
+        summed[w] = slide(b, weight, u[before:], u, out[before:])
+        for i in range(max(0, to_come - length + 1), n):
+            renewed[w] += u[i]
         if to_come == n - 1:
             summed[w] = renewed[w]
             renewed[w] = 0.0
     for k in range(len(listed)):
-        add_past(out, listed[k], past, here - k, n)
+        add_past(out, listed[k], past, here - k, min(n, k))
+        later = out[min(n, k) :]
+        for i in range(len(later)):
+            later[i] += listed[k] * u[i]
 
 
 @compiled

@@ -49,15 +49,17 @@ class Deviations:
             self._known = plan.stddevs(plan.horizon)
             return
         start = self._start + len(self._known)
+        self._settled = False
         self._start, self._known = 0, np.empty(0)  # an interrupted computation starts over
         if start == 0 or taken < start:
-            self._left, self._energy, self._settled, start = left_of(plan), 0.0, False, 0
+            self._left, self._energy, start = left_of(plan), 0.0, 0
         n = min(CHUNK if taken > start + AHEAD else AHEAD, (plan.horizon or 2**62) - start)
         impulse, response = np.zeros(n), np.empty(n)
         impulse[0] = start == 0
         left_product(start, impulse, self._left, response)
         energy = self._energy + np.cumsum((response / plan.unit) ** 2)
         # beyond the taps, a whole block added nothing: later responses are smaller still
-        self._settled = start > max(lookback(plan.pair)) and bool(energy[-1] == self._energy)
+        settled = start > max(lookback(plan.pair)) and bool(energy[-1] == self._energy)
         self._energy = float(energy[-1])
         self._start, self._known = start, plan.noise_stddev * np.sqrt(energy)
+        self._settled = settled  # last: what is settled is known

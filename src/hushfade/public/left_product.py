@@ -10,6 +10,7 @@ from hushfade.check import Column
 from hushfade.compiled import compiled
 from hushfade.factors.jumps import Jumps
 from hushfade.numerics.blocks import BLOCK
+from hushfade.numerics.ring_buffers import write
 from hushfade.public.decayed_sum import Sums, decay_block
 from hushfade.public.left_quotient import Quotients, quotient_block
 from hushfade.public.loop_constants import constants, lookback
@@ -44,6 +45,7 @@ def left_product(step: int, y: Column, left: Left, out: Column) -> None:
     """len(y) steps from `step` on: (L y)_t into `out`."""
     jumps, parts, period, quotients, sums = left
     u, back = np.empty(BLOCK), np.empty(BLOCK)
+    ring = quotients.ring.ravel()
     start = 0
     while start < len(y):
         t = step + start
@@ -51,4 +53,5 @@ def left_product(step: int, y: Column, left: Left, out: Column) -> None:
         end = start + n
         quotient_block(t, y[start:end], period, jumps, quotients, back, u)
         decay_block(t, u[:n], period, parts, quotients.ring, sums, out[start:end])
+        write(ring, t % len(ring), u[:n])
         start = end

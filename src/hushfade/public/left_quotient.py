@@ -5,6 +5,7 @@
 In exact arithmetic c_t equals y_t, and so y_t is carried.  In floating point c drifts away from the
 stored u.  So c is computed again from u at every multiple of the period, which is no shorter than
 the taps: while u_t arrives, its contribution to the next c is added up, one multiply-add per step.
+Where r̃_0 is the only tap, u_t = y_t / r̃_0.
 
 The loop exists twice because memory is read in two ways: a block of steps of one lane, and one step
 of many lanes.  Both perform the same operations in the same order (jumps by falling lag), so both
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from hushfade.check import Column, Matrix, Signed
 from hushfade.compiled import compiled
 from hushfade.factors.jumps import Jumps
-from hushfade.numerics.ring_buffers import add_past, write
+from hushfade.numerics.ring_buffers import add_past
 
 
 class Quotients(NamedTuple):
@@ -33,7 +34,8 @@ class Quotients(NamedTuple):
 def quotient_block(
     step: int, y: Column, period: int, jumps: Jumps, state: Quotients, back: Column, u: Column
 ) -> None:
-    """A block of one lane, which crosses no multiple of the period: u at each of its steps.
+    """A block of one lane, which crosses no multiple of the period: u at each of its steps.  The
+    ring ends before the block, and the caller adds u to it.
 
     What comes from before the block is added along it; what a u of the block is to its later steps
     is added as soon as it is known, so that a step waits for one product only.
@@ -42,6 +44,11 @@ def quotient_block(
     ring, carried, renewed = state.ring.ravel(), state.carried, state.renewed
     n, last = len(y), len(lags) - 1
     here = step % len(ring)
+    if jumps.single:
+        for i in range(n):
+            u[i] = y[i] / jumps.single
+        carried[0] = y[n - 1]
+        return
     for i in range(n):
         back[i] = 0.0
     for j in range(last):
@@ -55,7 +62,6 @@ def quotient_block(
         for k in range(len(ahead)):
             ahead[k] += near[k] * quotient
     carried[0] = c
-    write(ring, here, u[:n])
     to_come = period - 1 - step % period
     if reaches(jumps, to_come - n + 1):
         for i in range(n):
@@ -81,6 +87,13 @@ def quotient_row(
     rows, last = state.ring.shape[0], len(lags) - 1
     here = step % rows
     width = len(y)
+    carried, kept = state.carried[low:high], state.ring[here][low:high]
+    if jumps.single:
+        for lane in range(width):
+            carried[lane] = y[lane]
+            y[lane] /= jumps.single
+            kept[lane] = y[lane]
+        return
     for lane in range(width):
         back[lane] = 0.0
     for j in range(last):
@@ -91,7 +104,6 @@ def quotient_row(
         for lane in range(width):
             back[lane] += height * past[lane]
     inverse = 1.0 / heights[last]
-    carried, kept = state.carried[low:high], state.ring[here][low:high]
     for lane in range(width):
         u = (y[lane] - carried[lane] - back[lane]) * inverse
         carried[lane] = y[lane]

@@ -152,13 +152,15 @@ class Stream:
             return _new(Release, (step + 1, value, self._stddevs[at], None, ()))
 
     def _row(self, x: Signed) -> Release:
-        with self._turn.own():
-            if not (self._sound and self._turn.taken <= self.steps < self._ahead_until):
+        turn, engine = self._turn, self._engine
+        with turn.own():
+            step = engine.steps
+            if not (self._sound and turn.taken <= step < self._ahead_until):
                 self._prepare()
-            at = self.steps - self._ahead_from
+            at = step - self._ahead_from
             out = np.empty((1, len(x)))
-            self._take(x[None, :], self._ahead[at][None, :], out)
-            return Release(self.steps, out[0], self._stddevs[at], self._grid.keys)
+            self._take(x[None, :], self._ahead[at], out)
+            return _new(Release, (step + 1, out[0], self._stddevs[at], self._grid.keys, ()))
 
     def _take(self, x: Signed, z: Signed, out: Matrix) -> None:
         """The next steps, admitted before: from here on they are taken, whatever happens."""
@@ -187,7 +189,7 @@ class Stream:
         n = min(max(1, AHEAD // self._engine.lanes), (self.plan.horizon or 2**62) - self.steps)
         stddevs = self._deviations.of(self.steps, n)
         z = self._engine.noise(self.steps, n)
-        self._ahead = z[:, 0].tolist() if self._scalar else list(z)
+        self._ahead = z[:, 0].tolist() if self._scalar else list(z[:, None, :])
         self._stddevs = stddevs
         self._ahead_from, self._ahead_until = self.steps, self.steps + n
 
