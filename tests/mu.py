@@ -33,7 +33,7 @@ class Measured:
 def many(decay, guarantee, copies=COPIES, **arguments):
     """The plan with a lane for each copy.  One key changes at a time, as for a single stream.
 
-    Unbounded counting keeps 2^18 totals per lane; here its taps are cut, which makes another right
+    Unbounded counting keeps 2^21 totals per lane; here its taps are cut, which makes another right
     factor of the same law, with its own sensitivity.
     """
     found = plan(decay, guarantee, keys=[str(k) for k in range(copies)], **arguments)

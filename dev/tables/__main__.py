@@ -5,13 +5,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from dev.tables import command_reference, halves_diagram, norms, pictures, which_mechanism
+from dev.tables import (
+    command_reference,
+    halves_diagram,
+    norms,
+    pictures,
+    unbounded_counting,
+    which_mechanism,
+)
 
 PAGES: dict[str, Callable[[], None]] = {
     "commands": command_reference.main,
     "halves": halves_diagram.main,
     "norms": norms.main,
     "pictures": pictures.main,
+    "unbounded_counting": unbounded_counting.main,
     "which_mechanism": which_mechanism.main,
 }
 

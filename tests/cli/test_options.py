@@ -84,7 +84,9 @@ def test_a_guarantee_has_all_that_was_asked():
 def test_a_plan_is_the_library_s():
     decay, guarantee = Exponential(half_life=5), Guarantee(1, 1e-6)
     records = RecordOptions(low=-1, high=4, resolution=2**-6, keys="a,b")
-    found = MechanismOptions(method="normalized").plan(decay, guarantee, records, horizon=48)
+    found = MechanismOptions(method="normalized").plan(
+        decay, guarantee, records, horizon=48, step=None
+    )
     same = plan(
         decay,
         guarantee,
@@ -187,13 +189,17 @@ def test_contradictory_guarantees_are_refused_by_their_options(values, message):
         ({"resolution": 0.3}, "--resolution must be a power of two, got 0.3"),
         ({"method": "normalized"}, "--horizon must be given for the method 'normalized'"),
         ({"method": "unbounded"}, "--method must not be 'unbounded': that is for NoDecay()"),
+        ({"expect": "9"}, "--expect must only be given with the method 'unbounded', got 9: "),
+        ({"expect": "9h"}, "--expect must be in steps unless --every is given"),
     ],
 )
 def test_contradictory_plans_are_refused_by_their_options(values, message):
-    mechanism = MechanismOptions(**{"method": values.pop("method", "square_root")})
+    chosen = {name: values[name] for name in ("method", "expect") if name in values}
+    values = {name: value for name, value in values.items() if name not in chosen}
+    mechanism = MechanismOptions(**chosen)
     records = RecordOptions(**{"low": 0.0, "high": 1.0, **values})
     with pytest.raises(InvalidValue) as error:
-        mechanism.plan(PowerLaw(1), Guarantee(1, 1e-6), records, horizon=None)
+        mechanism.plan(PowerLaw(1), Guarantee(1, 1e-6), records, horizon=None, step=None)
     assert str(error.value).startswith(message)
 
 

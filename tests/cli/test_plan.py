@@ -21,6 +21,9 @@ CASES = {
     "--decay none --method unbounded --rho 0.1 --delta 1e-5": hf.plan(
         hf.NoDecay(), hf.Guarantee.from_rho(0.1, delta=1e-5), method="unbounded", resolution=1
     ),
+    f"--decay none --method unbounded --every 1h --expect 30d {ONE}": hf.plan(
+        hf.NoDecay(), hf.Guarantee(1, 1e-6), method="unbounded", expect=720, resolution=1
+    ),
     f"--power 1 --participations 3 --separation 4 --records-per-step 2 {ONE}": hf.plan(
         hf.PowerLaw(1),
         hf.Guarantee(1, 1e-6, participations=3, separation=4, records_per_step=2),

@@ -355,7 +355,7 @@ def test_a_plan_and_its_parts_exclude_each_other():
     assert run(*base).exit_code == 0
     for more in (
         ["--epsilon", "0.1"], ["--half-life", "3"], ["--neighbours", "replace"], ["--low", "0"],
-        ["--participations", "2"], ["--method", "normalized"],
+        ["--participations", "2"], ["--method", "normalized"], ["--expect", "9"],
     ):  # fmt: skip
         found = run(*base, *more)
         assert found.exit_code == 2

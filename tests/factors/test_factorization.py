@@ -36,7 +36,8 @@ def pairs_of(decay):
     yield factorization.normalized(decay, T).rounded(12)
     yield factorization.from_right(decay, [1.0, 0.3, -0.2])
     if decay == NoDecay():
-        yield factorization.unbounded_counting(0.7)
+        yield factorization.unbounded_counting(c=0.1, beta=0.7)
+        yield factorization.unbounded_counting(expect=50)  # left taps beyond the support, too
 
 
 PAIRS = [pair for decay in STABLE for pair in pairs_of(decay)]
@@ -229,33 +230,6 @@ def test_rounded_taps_have_the_reference_support():
     assert factorization.square_root(Exponential(alpha=1.01)).rounded(8).memory == 286
 
 
-@pytest.mark.slow
-def test_counting_for_ever_costs_about_twice_a_known_horizon():
-    pair = factorization.unbounded_counting(0.6)
-    sensitivity = pair.sensitivity().value
-    errors = pair.errors(1 << 20)
-    found = [sensitivity * errors[(1 << k) - 1] for k in (10, 16, 20)]
-    assert_allclose(found, [6.6, 9.9, 12.2], rtol=0.015)
-    known = factorization.square_root(NoDecay())
-    assert np.all(np.array(found) < 2.3 * np.array([3.2726, 4.5964, 5.4790]))
-    assert_allclose(known.error_factor(1 << 16), 4.5964, atol=5e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("beta", [0.55, 0.6, 1.0, 2.0])
-def test_the_unbounded_sensitivity_is_its_slowly_converging_series(beta):
-    # r_n ~ (n^½ √π (ln n + c)^β)⁻¹ with c = γ + 2 ln 2, so the tail integrates in closed form;
-    # the next term is of relative order (ln n)^-2
-    pair = factorization.unbounded_counting(beta)
-    n = 1 << 20
-    r = pair.right(n)
-    depth = math.log(n) + 0.5772156649 + 2 * math.log(2)
-    tail = depth ** (1 - 2 * beta) / (2 * beta - 1) / math.pi
-    assert_allclose(pair.sensitivity().value ** 2, float(np.sum(r**2)) + tail, rtol=0.02)
-    assert pair.sensitivity().value ** 2 > float(np.sum(r**2))
-    assert not pair.sensitivity().exact
-
-
 def test_the_infinite_sensitivity_of_taps_is_exact():
     pair = factorization.square_root(Exponential(half_life=24)).rounded(8)
     integers = pair.taps.integers
@@ -328,7 +302,13 @@ def test_bad_factors_are_refused_by_name():
         factorization.from_right(NoDecay(), [])
     for beta in (0.5, 0, -1, float("nan"), float("inf")):
         with pytest.raises(InvalidValue, match=r"^beta must be"):
-            factorization.unbounded_counting(beta)
+            factorization.unbounded_counting(c=0.1, beta=beta)
+    for c in (0, -1, 1.01, float("nan"), float("inf")):
+        with pytest.raises(InvalidValue, match=r"^c must be"):
+            factorization.unbounded_counting(c=c, beta=1.0)
+    for parameters in ({"c": 0.1}, {"beta": 1.0}, {"expect": 9, "c": 0.1, "beta": 1.0}):
+        with pytest.raises(InvalidType, match="either expect, or both c and beta must be given"):
+            factorization.unbounded_counting(**parameters)
     pair = factorization.square_root(NoDecay())
     for n in (0, -1):
         with pytest.raises(InvalidValue, match="n must be an integer >= 1"):

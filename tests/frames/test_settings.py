@@ -75,6 +75,9 @@ def test_every_other_argument_reaches_the_plan():
         resolution=0.5,
     )  # fmt: skip
     assert found.digest == same.digest
+    counting = {"decay": NoDecay(), "method": "unbounded", "expect": "4d", "every": "1h"}
+    counted = planned(REST | counting)
+    assert counted.taps.support == 2 * 96
 
 
 def test_none_is_not_given():

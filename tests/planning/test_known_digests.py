@@ -23,6 +23,7 @@ ONE = Guarantee(epsilon=1, delta=1e-6)
 PLANS = {
     "day": plan(Exponential(half_life=24), ONE),
     "count": plan(NoDecay(), ONE, horizon=1000),
+    "unbounded": plan(NoDecay(), ONE, method="unbounded"),
     "gain": plan(NoDecay(), ONE, horizon=200, method="normalized"),
     "power": plan(PowerLaw(power=1), Guarantee(0.5, 1e-9), low=-1, high=1),
     "window": plan(SlidingWindow(length=7), Guarantee.from_mu(0.3), keys=["at", "ch"]),
@@ -34,6 +35,7 @@ PLANS = {
 DIGESTS = {
     "day": "992139a28973753b98b95f4dc017b67c2ba49cb0c718b22108dac434ae18143d",
     "count": "f9c44a002d09ddb4266dcd6b89330c8e404d76fbc26dccd160bd8a819c5f5488",
+    "unbounded": "b28fb1e154c404d59397442c99a9bbc441c6c294194f60c81538b7eea2d6932f",
     "gain": "42af155354cbd6daed2e77da8640cd0829d4d67421229afbec1d781e56f97554",
     "power": "2276a0f6d2c2445f187c40e45fc49089147fbdca6c2ed88afe8998cc87f13dc3",
     "window": "e16e1e39e0c1931d0de655ef4e2a541496166fbbfaccb44e2edb911d9dc568ac",

@@ -231,6 +231,31 @@ def test_plans_that_need_a_horizon_say_so():
         plan(NoDecay(), ONE, method="unbounded", horizon=9)
 
 
+def test_only_unbounded_counting_has_an_expected_length():
+    rule = "expect must only be given with the method 'unbounded', got 9: leave it out, or count"
+    for arguments in (
+        {"decay": NoDecay(), "horizon": 100},
+        {"decay": NoDecay(), "horizon": 100, "method": "normalized"},
+        {"decay": PowerLaw(power=1)},
+        {"decay": NoDecay(), "method": factorization.unbounded_counting(expect=9)},
+    ):
+        with pytest.raises(InvalidValue, match=rule):
+            plan(guarantee=ONE, expect=9, **arguments)
+    with pytest.raises(InvalidValue, match="horizon must not be given"):
+        plan(NoDecay(), ONE, method="unbounded", horizon=9, expect=9)
+
+
+def test_the_expected_length_belongs_to_the_plan():
+    short, long = (plan(NoDecay(), ONE, method="unbounded", expect=n) for n in (1000, 50_000))
+    assert short.digest != long.digest
+    assert short.stddev(1000) < long.stddev(1000)
+    assert long.stddev(50_000) < short.stddev(50_000)
+    assert "unbounded, for ever; about 1000 steps are expected" in str(short)
+    assert "about 1000 steps are expected" in str(Plan.from_json(short.to_json()))
+    default = plan(NoDecay(), ONE, method="unbounded")
+    assert default.digest == plan(NoDecay(), ONE, method="unbounded", expect=1 << 20).digest
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [

@@ -22,7 +22,7 @@ EXACT = [
     *(factorization.square_root(decay, 700) for decay in FREE),
     *(factorization.square_root(decay, 12) for decay in OTHERS),
     *(factorization.normalized(decay, 300) for decay in FREE),
-    factorization.unbounded_counting(),
+    factorization.unbounded_counting(expect=1 << 16),
     compact(Exponential(half_life=24)),
     compact(SlidingWindow(length=7)),
     factorization.from_right(PowerLaw(power=1), [1.0, 0.3, 0.1]),

@@ -59,6 +59,13 @@ def test_counting_for_ever_and_several_participations_are_planned_too():
     found = planner.answer(asked({"kind": "counting"}))
     assert found["stddev"] > 0
     assert "unbounded" in found["command"]
+    assert "expect" not in found["command"] + found["code"]
+    short = planner.answer(asked({"kind": "counting"}, expect=1000))
+    assert short["stddev"] < found["stddev"]
+    assert "--method unbounded --expect 1000" in short["command"]
+    assert "method='unbounded', expect=1000)" in short["code"]
+    with pytest.raises(hf.InvalidValue, match="expect must only be given with the method"):
+        planner.answer(asked({"kind": "counting"}, expect=1000, horizon=64))
     many = planner.answer(
         asked(
             {"kind": "window", "length": 7}, participations=3, separation=24, neighbours="replace"

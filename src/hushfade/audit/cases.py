@@ -28,6 +28,7 @@ DECAYS: dict[str, Decay] = {
     "mixture": Mixture(((0.7, Exponential(half_life=12)), (0.3, PowerLaw(power=1)))),
 }
 HORIZON = 64
+EXPECTED = 1 << 16  # steps: with a thousand lanes the default would ask for too much memory
 RELATIONS: tuple[Neighbours, ...] = ("add_remove", "replace")
 
 
@@ -74,7 +75,8 @@ def _all() -> Iterator[tuple[str, Plan]]:
                 plan(decay, guarantee, horizon=HORIZON, method="normalized"),
             )
             if not free:
-                yield f"{said} / unbounded", plan(decay, guarantee, method="unbounded")
+                counting = plan(decay, guarantee, method="unbounded", expect=EXPECTED)
+                yield f"{said} / unbounded", counting
     several = Guarantee(1, 1e-6, participations=4, separation=3)
     yield "exponential / 4 times", plan(Exponential(half_life=8), several)
     yield "window / 4 times", plan(SlidingWindow(length=7), several)

@@ -45,7 +45,9 @@ def plan(
     output.check_files()
     fading, promised = decay.function(time.step), guarantee.guarantee(time.step)
     with console.progress("planning"):
-        made = mechanism.plan(fading, promised, records, horizon=time.steps_to_horizon)
+        made = mechanism.plan(
+            fading, promised, records, horizon=time.steps_to_horizon, step=time.step
+        )
         found = numbers(made, time.step)
     if output.output is not None:
         with console.written(output.output) as part:

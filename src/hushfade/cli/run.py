@@ -160,7 +160,7 @@ def _plan(
         horizon = steps  # declared, like a horizon
     promised = guarantee.guarantee(time.step)
     valued = records.value is not None
-    return mechanism.plan(fading, promised, records, horizon=horizon, valued=valued)
+    return mechanism.plan(fading, promised, records, horizon=horizon, step=time.step, valued=valued)
 
 
 def _needs_horizon(decay: Decay, method: str) -> bool:

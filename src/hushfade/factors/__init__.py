@@ -2,7 +2,7 @@
 
 square_root(decay)             the paper's factorization, R = L = √M
 normalized(decay, horizon)     the square root with a gain per step, for a known horizon
-unbounded_counting()           counting without a horizon
+unbounded_counting(expect=n)   counting without a horizon
 from_right(decay, right)       any right factor
 compact(decay)                 constant memory: a few exponentials near the square root
 """

@@ -8,7 +8,7 @@ computed from the right that is used.
     blend(decay, c)                r = 1 + c (√g - 1)
     from_right(decay, right)       any right with r_0 ≠ 0, then zeros
     normalized(decay, horizon)     √g with a gain per step, for a known horizon
-    unbounded_counting(beta)       counting for ever
+    unbounded_counting(expect=n)   counting without a horizon, best near n steps
     pair.rounded(bits)             taps as integers / 2^bits
     pair.with_integers(...)        integer taps of one's own
 """
@@ -27,6 +27,7 @@ from hushfade.decay import Decay, NoDecay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
 from hushfade.factors import integer_sensitivity, root_series
 from hushfade.factors import sensitivity as participation
+from hushfade.factors.counting_parameters import EXPECTED, expected_taps
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.taps import BlendedTaps, CountingTaps, IntegerTaps, ListedTaps, RootTaps, Taps
 from hushfade.numerics import fft_products, power_series, unit_disk
@@ -110,7 +111,7 @@ class Factorization(_Factors):
             return Sensitivity(k * column, exact=k == 1)
         support = self.taps.support
         if k == 1 and (steps is None or (support is not None and support <= steps)):
-            exact = not isinstance(self.taps, CountingTaps)
+            exact = support is not None or not isinstance(self.taps, CountingTaps)
             return Sensitivity(math.sqrt(self.taps.energy()), exact)
         if steps is None:
             return self._endless(k, b)
@@ -310,13 +311,29 @@ def normalized(decay: Decay, horizon: int) -> Factorization:
     return pair(best) if smaller(best, 0) else root
 
 
-def unbounded_counting(beta: float = 0.6) -> Factorization:
-    """Counting with no horizon: r = (1-x)^-½ ℓ^-β, l = (1-x)^-½ ℓ^β, ℓ = ln(1/(1-x))/x, β > ½.
+def unbounded_counting(
+    *, expect: int | None = None, c: float | None = None, beta: float | None = None
+) -> Factorization:
+    """Counting with no horizon: r = (1-x)^-½ ℓ^-β, l = (1-x)^-½ ℓ^β, ℓ = 1 + c ln(1/(1-x)).
 
-    The noise level is finite once and for all; the error grows like (ln t)^(½+β), about twice
-    that of a known horizon.
+    With `expect`, the expected number of steps (2^20 by default, and no horizon), c and β are
+    those of `counting_parameters`, and the taps end after 2 · expect steps.  The error is then at
+    most 1.4 times the error of the square root with a known horizon, from 2^8 steps to
+    16 · expect.  From there on it grows like √t.
+
+    With c and beta the taps never end.  The error grows like (ln t)^(½+β) for ever, but the noise
+    is larger, since it also covers what a plan cuts off.
+
+    >>> pair = unbounded_counting(expect=1024)
+    >>> known = square_root(NoDecay()).error_factor(1024)
+    >>> print(f"{pair.sensitivity().value * pair.errors(1024)[-1] / known:.2f}")
+    1.03
     """
-    return Factorization(NoDecay(), CountingTaps(beta))
+    if c is not None and beta is not None and expect is None:
+        return Factorization(NoDecay(), CountingTaps(c, beta))
+    if c is not None or beta is not None:
+        raise InvalidType("either expect, or both c and beta must be given")
+    return Factorization(NoDecay(), expected_taps(EXPECTED if expect is None else expect))
 
 
 def _decay(decay: Decay) -> Decay:
@@ -342,8 +359,10 @@ def _left(pair: Factorization, n: int) -> Column:
         return pair.taps.first(n)
     weights = pair.decay.weights(n)
     match pair.taps:
+        case CountingTaps() as taps if taps.support is None or n <= taps.support:
+            left = root_series.counting(taps.c, -taps.beta, n)
         case CountingTaps() as taps:
-            left = root_series.counting(-taps.beta, n)
+            left = quotient(weights, taps.first(n))
         case CompactTaps() as taps:  # l = g C(x^w) / c
             if len(taps.comb):
                 comb = np.zeros(n)

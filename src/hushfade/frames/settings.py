@@ -5,10 +5,10 @@ Either `plan`, or:
     decay, or one of    half_life (pandas writes halflife), alpha, power, window, weights
     epsilon, delta      and neighbours, participations, separation, records_per_step
     low, high           the bounds of a record
-    horizon, method, resolution
+    horizon, method, expect, resolution
 
-half_life, window, separation and horizon may be durations such as "24h" if `every` says how long
-a step is, as text or as a timedelta.  alpha is the decay's, f_k = alpha^-k: what pandas calls
+half_life, window, separation, horizon and expect may be durations such as "24h" if `every` says how
+long a step is, as text or as a timedelta.  alpha is the decay's, f_k = alpha^-k: what pandas calls
 alpha = a is 1 / (1 - a) here.
 """
 
@@ -33,7 +33,7 @@ _DECAYS = ("decay", "half_life", "halflife", "alpha", "power", "window", "weight
 _GUARANTEE = (
     "epsilon", "delta", "neighbours", "participations", "separation", "records_per_step",
 )  # fmt: skip
-_REST = ("low", "high", "horizon", "method", "resolution")
+_REST = ("low", "high", "horizon", "method", "expect", "resolution")
 
 
 class TotalsArguments(TypedDict, total=False):
@@ -58,6 +58,7 @@ class TotalsArguments(TypedDict, total=False):
     high: float | None
     horizon: int | str | None
     method: Method | Factorization
+    expect: int | str | None
     resolution: float | None
     noise: Noise | None
 
@@ -94,8 +95,8 @@ def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Pl
             "data would reveal a record, since the largest value is one person's"
         )
     rest = {name: given[name] for name in _REST if name in given}
-    if "horizon" in rest:
-        rest["horizon"] = _whole(rest["horizon"], every, "horizon")
+    for name in {"horizon", "expect"} & rest.keys():
+        rest[name] = _whole(rest[name], every, name)
     return plan(decay, guarantee, keys=keys, **rest)
 
 

@@ -46,9 +46,9 @@ def zeros_inside(column: Column) -> int | None:
     >>> zeros_inside(np.array([1.0, 3.0])), zeros_inside(np.array([3.0, 1.0]))
     (1, 0)
     """
-    p = column[: int(np.flatnonzero(column)[-1]) + 1]
-    if falls(p):
+    if falls(column):
         return 0
+    p = column[: int(np.flatnonzero(column)[-1]) + 1]
     p = p / np.max(np.abs(p))
     edges = np.diff(p, prepend=0.0, append=0.0)
     lags = np.flatnonzero(edges).astype(np.float64)

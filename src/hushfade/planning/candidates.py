@@ -60,13 +60,18 @@ class Candidate:
 
 
 def candidates(
-    decay: Decay, guarantee: Guarantee, grid: Grid, horizon: int | None, law: LawName | None
+    decay: Decay,
+    guarantee: Guarantee,
+    grid: Grid,
+    horizon: int | None,
+    law: LawName | None,
+    expect: int | None = None,
 ) -> list[Candidate]:
     """The mechanisms that can give the guarantee, by the law or by any, the chosen one first.
 
     Noise on the inputs comes first if it is within 1 % of the best: it is the simplest.
     """
-    search = _Search(decay, guarantee, grid, horizon)
+    search = _Search(decay, guarantee, grid, horizon, expect)
     several: list[Candidate] = []
     if law in (None, "gaussian") and not guarantee.pure:
         several += search.gaussian()
@@ -95,12 +100,13 @@ def given(
     horizon: int | None,
     method: Method | Factorization,
     law: LawName | None,
+    expect: int | None = None,
 ) -> Candidate:
     """The candidate of a method that the caller has chosen.
 
     Without a law: Laplace for noise on the inputs, Huber for a blend, Gaussian for all others.
     """
-    search = _Search(decay, guarantee, grid, horizon)
+    search = _Search(decay, guarantee, grid, horizon, expect)
     if method == "blend":
         if law not in (None, "huber") or not search.blends:
             raise InvalidValue(
@@ -109,7 +115,7 @@ def given(
                 argument="method",
             )
         return search.blend()
-    factors, name = exact_factors(decay, horizon, method)
+    factors, name = exact_factors(decay, horizon, method, expect)
     if law is None:
         law = "laplace" if name == "input" and search.bounded else "gaussian"
     if law == "gaussian":
@@ -134,8 +140,16 @@ def _settled(error: float) -> int:
 class _Search:
     """One decay under one guarantee."""
 
-    def __init__(self, decay: Decay, guarantee: Guarantee, grid: Grid, horizon: int | None) -> None:
+    def __init__(
+        self,
+        decay: Decay,
+        guarantee: Guarantee,
+        grid: Grid,
+        horizon: int | None,
+        expect: int | None,
+    ) -> None:
         self.decay, self.guarantee, self.grid, self.horizon = decay, guarantee, grid, horizon
+        self.expect = expect
         self.steps = horizon or reference_steps(decay)
         self.times = repetitions(guarantee, horizon)
         self.changes = changes(guarantee, grid) if grid.norm is None else []
@@ -153,7 +167,9 @@ class _Search:
             names.append("normalized")
         if self.times > 1:
             names.append("input")
-        pairs = [(name, exact_factors(self.decay, self.horizon, name)[0]) for name in names]
+        pairs = [
+            (name, exact_factors(self.decay, self.horizon, name, self.expect)[0]) for name in names
+        ]
         return [
             Candidate(name, "gaussian", self.deviation(pair), pair)
             for name, pair in pairs

@@ -21,9 +21,19 @@ counting without a horizon, 1 + c (√g - 1), noise on the inputs (R = 1), or a 
 
 
 def exact_factors(
-    decay: Decay, horizon: int | None, method: Method | Factorization
+    decay: Decay,
+    horizon: int | None,
+    method: Method | Factorization,
+    expect: int | None = None,
 ) -> tuple[Factorization, Method]:
     """The factors of a method, or the pair that is given, checked; and the method's name."""
+    if expect is not None and method != "unbounded":
+        raise InvalidValue(
+            "must only be given with the method 'unbounded'",
+            argument="expect",
+            got=repr(expect),
+            remedy="leave it out, or count without a horizon: NoDecay(), method='unbounded'",
+        )
     if isinstance(method, Factorization):
         return _given(decay, horizon, method), "given"
     check_method(method)
@@ -32,7 +42,7 @@ def exact_factors(
     if method == "input":
         checked = factorization.square_root(decay, horizon)  # checks decay and horizon
         return factorization.from_right(decay, np.ones(1), checked.horizon), method
-    return _named(decay, horizon, method), method
+    return _named(decay, horizon, method, expect), method
 
 
 def check_method(method: object) -> None:
@@ -70,7 +80,7 @@ def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorizat
             return pair
 
 
-def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
+def _named(decay: Decay, horizon: int | None, method: Method, expect: int | None) -> Factorization:
     root = factorization.square_root(decay, horizon)  # checks decay and horizon
     if method == "normalized":
         if horizon is None:
@@ -84,7 +94,7 @@ def _named(decay: Decay, horizon: int | None, method: Method) -> Factorization:
             )
         if horizon is not None:
             raise InvalidValue("must not be given for the method 'unbounded'", argument="horizon")
-        return factorization.unbounded_counting()
+        return factorization.unbounded_counting(expect=expect)
     if horizon is None and not decay.horizon_free:
         raise Diverges(
             f"must be given: {decay!r} is not known to be horizon-free"

@@ -33,6 +33,7 @@ def plan(
     horizon: int | None = None,
     method: Method | Literal["best"] | Factorization = "best",
     law: LawName | None = None,
+    expect: int | None = None,
     keys: Iterable[str] | None = None,
     width: int | None = None,
     norm: float | None = None,
@@ -47,7 +48,8 @@ def plan(
 
     method="best" takes the mechanism with the smallest error: `print(plan)` states which one, and
     how it compares.  "input" adds noise to the inputs, "square_root" is the paper's mechanism,
-    "blend" lies between them, "normalized" uses a known horizon, "unbounded" counts for ever.  Any
+    "blend" lies between them, "normalized" uses a known horizon.  "unbounded" counts for ever, with
+    the smallest error near `expect` steps, 2^20 by default (`factors.unbounded_counting`).  Any
     other Toeplitz pair of the decay, a `Factorization`, may be given as the method.  `law` fixes
     the law of the noise.
 
@@ -75,9 +77,9 @@ def plan(
         resolution=resolution,
     )
     if isinstance(method, str) and method == "best":
-        several = candidates(decay, guarantee, grid, horizon, law)
+        several = candidates(decay, guarantee, grid, horizon, law, expect)
     else:
-        several = [given(decay, guarantee, grid, horizon, method, law)]
+        several = [given(decay, guarantee, grid, horizon, method, law, expect)]
     return _made(decay, guarantee, grid, several)
 
 

@@ -22,7 +22,7 @@ from hushfade.decay import (
 )
 from hushfade.errors import InvalidValue, Unstable
 from hushfade.factors.factorization import Factorization, IntegerFactorization
-from hushfade.factors.taps import MOST_TAPS, BlendedTaps
+from hushfade.factors.taps import MOST_TAPS, BlendedTaps, CountingTaps
 from hushfade.planning import piecewise_taps
 
 MAX_LOSS = 0.001  # of the integer taps over the exact factors
@@ -140,7 +140,9 @@ def _loss(pair: IntegerFactorization, exact: Factorization) -> float:
     Falling taps show it within their own length, others ring for a while longer.
     """
     taps, horizon = pair.taps, exact.horizon
-    if exact.gain is not None or _span(exact.decay) == math.inf:
+    if isinstance(exact.taps, CountingTaps):
+        n = min(_FARTHEST, exact.taps.support or _FARTHEST)
+    elif exact.gain is not None or _span(exact.decay) == math.inf:
         n = horizon or _FARTHEST
     else:
         lengths = 2 if np.all(taps.heights[1:] <= 0) else 8

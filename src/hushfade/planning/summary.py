@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from hushfade.factors.counting_parameters import REACH
 from hushfade.privacy.rounding import rounded_up
 from hushfade.public.recursion import recursion
 
@@ -43,10 +44,9 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     """What was chosen."""
     grid = plan.grid
     largest = grid.largest_total * grid.resolution
-    ends = ", for ever" if plan.horizon is None else f", {plan.horizon} steps"
     return [
         ("decay", repr(plan.decay)),
-        ("method", plan.method + ends),
+        ("method", f"{plan.method}, {_length(plan)}"),
         ("released", _lanes(plan)),
         ("records", _records(plan)),
         ("grid", f"{grid.resolution:g}; a step's total up to {largest:.3g}"),
@@ -72,6 +72,14 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
         ("work", f"{cost.work} multiply-adds a step and key, and a draw"),
         ("time", f"about {_time(cost.live_seconds)} a step; {_time(cost.block_seconds)} in blocks"),
     ]
+
+
+def _length(plan: Plan) -> str:
+    if plan.horizon is not None:
+        return f"{plan.horizon} steps"
+    if plan.method == "unbounded" and plan.version_1_sigma is None:  # 0.1.0 expected no length
+        return f"for ever; about {plan.taps.support // REACH} steps are expected"
+    return "for ever"
 
 
 def _lanes(plan: Plan) -> str:

@@ -29,9 +29,10 @@ from hushfade.serve import strict_json
 from hushfade.serve.service import guarantee_of
 
 LONGEST = 1 << 16  # steps of a horizon
+EXPECTED = 1 << 20  # steps of an expected length, at most
 SLOWEST = 10_000  # steps of a half-life or a window
 NEED = ("decay", "epsilon", "delta")
-MORE = ("horizon", "low", "high", "neighbours", "participations", "separation")
+MORE = ("horizon", "expect", "low", "high", "neighbours", "participations", "separation")
 
 _LATE = 1000  # the step that is told where a stream runs for ever
 _COMPARED = 256  # steps, there
@@ -59,16 +60,21 @@ def answer(document: Any) -> dict[str, Any]:
         raise InvalidValue("low and high must be within 1e12")
     endless = isinstance(decay, NoDecay) and horizon is None
     method: Method = "unbounded" if endless else "square_root"
+    expect = asked.get("expect")
+    if expect is not None:
+        expect = check.count(expect=expect, most=EXPECTED)
     try:
-        made = plan(decay, guarantee, low=low, high=high, horizon=horizon, method=method)
-        return _told(made, low, high)
+        made = plan(
+            decay, guarantee, low=low, high=high, horizon=horizon, method=method, expect=expect
+        )
+        return _told(made, low, high, expect)
     except HushfadeError:
         raise
     except (ArithmeticError, ValueError):  # numbers of a size that nobody uses
         raise InvalidValue("the numbers must be of a size that can be computed with") from None
 
 
-def _told(made: Plan, low: float, high: float) -> dict[str, Any]:
+def _told(made: Plan, low: float, high: float, expect: int | None) -> dict[str, Any]:
     from scipy.special import ndtri
 
     late = made.horizon or _LATE
@@ -84,8 +90,8 @@ def _told(made: Plan, low: float, high: float) -> dict[str, Any]:
         "curve": {"step": points.tolist(), "stddev": stddevs[points - 1].tolist()},
         "alternatives": list(_alternatives(made, made.guarantee.change(low, high))),
         "shown": {"true": _TRUE, "low": _TRUE - margin, "high": _TRUE + margin},
-        "code": _code(made, low, high),
-        "command": _command(made, low, high),
+        "code": _code(made, low, high, expect),
+        "command": _command(made, low, high, expect),
     }
 
 
@@ -156,11 +162,12 @@ def _beyond_default(guarantee: Guarantee) -> Iterator[tuple[str, Any]]:
         yield "separation", guarantee.separation
 
 
-def _code(made: Plan, low: float, high: float) -> str:
+def _code(made: Plan, low: float, high: float, expect: int | None) -> str:
     guarantee = made.guarantee
     more = "".join(f", {name}={value!r}" for name, value in _beyond_default(guarantee))
     horizon = "" if made.horizon is None else f", horizon={made.horizon}"
     method = "" if made.method == "square_root" else f", method={made.method!r}"
+    expected = "" if expect is None else f", expect={expect}"
     return "\n".join(
         (
             "import hushfade as hf",
@@ -168,7 +175,7 @@ def _code(made: Plan, low: float, high: float) -> str:
             f"guarantee = hf.Guarantee(epsilon={guarantee.epsilon!r}, "
             f"delta={guarantee.delta!r}{more})",
             f"plan = hf.plan(hf.{made.decay!r}, guarantee, low={low!r}, high={high!r}"
-            f"{horizon}{method})",
+            f"{horizon}{method}{expected})",
             "stream = plan.start()",
             "release = stream.step([1, 1, 1])  # the records of a step",
             "print(release.value, release.stddev)",
@@ -178,7 +185,7 @@ def _code(made: Plan, low: float, high: float) -> str:
     )
 
 
-def _command(made: Plan, low: float, high: float) -> str:
+def _command(made: Plan, low: float, high: float, expect: int | None) -> str:
     match made.decay:
         case Exponential(half_life=half_life):
             kind = f"--half-life {half_life:.15g}"
@@ -196,6 +203,7 @@ def _command(made: Plan, low: float, high: float) -> str:
         f"--low {_short(low)} --high {_short(high)}",
         *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
         *([] if made.method == "square_root" else [f"--method {made.method}"]),
+        *([] if expect is None else [f"--expect {expect}"]),
         "-o plan.json",
     ]
     return " ".join(parts)

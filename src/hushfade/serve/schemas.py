@@ -6,7 +6,7 @@ from typing import Any
 
 from hushfade.serve.batches import MOST
 from hushfade.serve.guard import MAX_BODY
-from hushfade.serve.planner import LONGEST, SLOWEST
+from hushfade.serve.planner import EXPECTED, LONGEST, SLOWEST
 from hushfade.serve.strict_json import LARGEST
 from hushfade.store.tokens import SCOPES
 
@@ -288,6 +288,7 @@ SCHEMAS: dict[str, Schema] = {
         },
         {
             "horizon": or_null(whole(1, LONGEST)),
+            "expect": or_null(whole(1, EXPECTED)),
             "low": or_null(number(-1e12, 1e12)),
             "high": or_null(number(-1e12, 1e12)),
             "neighbours": or_null(named("Neighbours")),

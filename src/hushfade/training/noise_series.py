@@ -22,6 +22,7 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.compact_taps import compact
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
+from hushfade.factors.taps import CountingTaps
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.training.loop_coefficients import Loop, loop_of
 
@@ -149,11 +150,14 @@ def _pair(factors: Decay | Factorization, horizon: int | None) -> Factorization:
         return compact(factors, horizon=horizon)
     if not isinstance(factors, Factorization):
         raise InvalidType("factors must be a decay or a Factorization", got=type(factors).__name__)
-    if not isinstance(factors.taps, CompactTaps) and factors.taps.support is None:
+    taps = factors.taps
+    # the last bits of counting taps depend on the machine, and the digest of a series may not
+    computed = isinstance(taps, CountingTaps) or taps.support is None
+    if computed and not isinstance(taps, CompactTaps):
         raise InvalidValue(
             "factors must have compact taps, hushfade.factors.compact(decay), or taps that end, "
             "pair.rounded(bits)",
-            got=type(factors.taps).__name__,
+            got=type(taps).__name__,
         )
     if horizon is None:
         return factors

@@ -1,8 +1,15 @@
-"""The option that chooses the factorization, and the plan that all options together make."""
+"""The options that choose the factorization, and the plan that all options together make."""
 
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from hushfade.cli.options.parameters import OptionGroup, choice, naming_options, option_group
+from hushfade.cli.options.parameters import (
+    OptionGroup,
+    choice,
+    naming_options,
+    option,
+    option_group,
+)
+from hushfade.cli.options.time import whole_steps_in
 
 if TYPE_CHECKING:
     from hushfade.cli.options.records import RecordOptions
@@ -24,6 +31,15 @@ class MechanismOptions(OptionGroup):
             "for a smaller error over a fixed --horizon; unbounded for counting without a horizon."
         ),
     ] = "square_root"
+    expect: Annotated[
+        str | None,
+        option(
+            "With --method unbounded: the expected length of the stream, near which the error is "
+            "least. The stream may run on.",
+            "STEPS|DURATION",
+            default="1048576 steps",
+        ),
+    ] = None
 
     def plan(
         self,
@@ -32,11 +48,13 @@ class MechanismOptions(OptionGroup):
         records: "RecordOptions",
         *,
         horizon: int | None,
+        step: int | None,
         valued: bool = False,
     ) -> "Plan":
-        """The plan; `valued`: records have values, so that they need bounds."""
+        """The plan; `step` is a step's length; `valued`: records have values, which need bounds."""
         from hushfade.planning.planner import plan
 
+        expect = None if self.expect is None else whole_steps_in(self.expect, step, "--expect")
         low, high = records.bounds(valued=valued)
         counts = records.counting and records.resolution is None
         keys = records.declared_keys()
@@ -48,6 +66,7 @@ class MechanismOptions(OptionGroup):
                 high=high,
                 horizon=horizon,
                 method=self.method,
+                expect=expect,
                 resolution=1.0 if counts else records.resolution,
                 keys=keys,
             )
