@@ -284,7 +284,14 @@ MUTANTS: dict[str, Mutant] = {
     ),
     # The plan --------------------------------------------------------------------------------
     "the taps' energy is halved": one(
-        "factors/taps.py", "() / (1 << 2 * self.bits)", "() / (2 << 2 * self.bits)"
+        "factors/integer_sensitivity.py",
+        "return taps.sum_of_squares(steps)",
+        "return taps.sum_of_squares(steps) // 2",
+    ),
+    "the taps' squares are added up without the last piece": one(
+        "factors/taps.py",
+        "total, left = 0, self.support if steps is None else steps\n",
+        "total, left = 0, int(self.jumps[-2]) if steps is None else steps\n",
     ),
     "the taps change a step too early": one(
         "factors/taps.py", "!= column[:-1]) + 1", "!= column[:-1])"

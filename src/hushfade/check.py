@@ -103,6 +103,20 @@ def coefficients(**argument: Any) -> Column:
     return _array(argument, "a sequence", "one dimension", 1)
 
 
+def positive_start(**argument: Any) -> Column:
+    """The single keyword's value as `coefficients`, the first of them > 0.
+
+    >>> positive_start(f=[0, 1])
+    Traceback (most recent call last):
+    hushfade.errors.InvalidValue: f must start with a coefficient > 0, got 0.0
+    """
+    column = coefficients(**argument)
+    if not column[0] > 0:
+        name, _ = _only(argument)
+        raise InvalidValue("must start with a coefficient > 0", argument=name, got=column[0])
+    return column
+
+
 def matrix(**argument: Any) -> Matrix:
     """The single keyword's value as a non-empty matrix of finite float64.
 

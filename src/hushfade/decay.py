@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.numerics import portable_exp2, unit_disk
+from hushfade.numerics import polylogarithm, portable_exp2, unit_disk
 
 ComplexColumn: TypeAlias = NDArray[np.complex128]
 Kind = TypeVar("Kind")
@@ -170,25 +170,7 @@ class PowerLaw(Mixable):
         return np.asarray(np.arange(1, check.count(n=n) + 1, dtype=np.float64) ** -self.power)
 
     def symbol(self, theta: Column) -> ComplexColumn:
-        """Li_c(x)/x = Γ(c)⁻¹ ∫ s^{c-1} e^-s / (1 - x e^-s) ds, by the trapezoid rule in u = log s.
-
-        The nearest poles are at Im u = ±π/2, so a step h errs by about |Γ(c + 2πi/h)| / Γ(c), below
-        1e-16 for the steps taken; powers from 8 on are summed term by term.  Below s_0 = 1e-20 θ
-        the integrand is a pure exponential of u and summed in closed form.
-        """
-        c = self.power
-        if c >= 8.0:
-            terms = np.arange(1.0, 2.0 + 10.0 ** (18.0 / c))
-            return np.asarray(np.exp(1j * theta[:, None] * (terms - 1.0)) @ terms**-c)
-        step = 0.2 if c <= 4.0 else 0.15
-        low, high = math.log(float(np.min(theta))) - 46.0, math.log(50.0 + 8.0 * c)
-        u = np.arange(high, low, -step)
-        out = np.zeros(len(theta), dtype=np.complex128)
-        for part in np.array_split(u, 1 + len(u) // 256):
-            density = np.exp(c * part - np.exp(part) - math.lgamma(c))
-            out += density @ (-1.0 / np.expm1(1j * theta[None, :] - np.exp(part)[:, None]))
-        rest = math.exp(c * float(u[-1]) - math.lgamma(c)) / math.expm1(c * step)
-        return np.asarray(step * (out - rest / np.expm1(1j * theta)))
+        return polylogarithm.over_x(self.power, theta)
 
     def knots(self) -> Column:
         return np.empty(0)
@@ -336,11 +318,16 @@ def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
     return decay
 
 
-def checked_weights(decay: Decay, n: int) -> Column:
-    """f_0, ..., f_{n-1}, if it is a decay; InvalidType otherwise."""
+def checked_decay(decay: Any) -> Decay:
+    """The argument, if it is a decay; InvalidType otherwise."""
     if not isinstance(decay, Decay):
         raise InvalidType("must be a decay", argument="decay", got=type(decay).__name__)
-    return decay.weights(n)
+    return decay
+
+
+def checked_weights(decay: Decay, n: int) -> Column:
+    """f_0, ..., f_{n-1}, if it is a decay; InvalidType otherwise."""
+    return checked_decay(decay).weights(n)
 
 
 def _mixture(terms: list[tuple[float, Any]]) -> Decay:

@@ -16,7 +16,7 @@ from hushfade.baselines.catalogue import DENSE, mechanisms
 from hushfade.baselines.independent_noise import sum_cost
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decay import Decay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
@@ -161,8 +161,7 @@ def compare(
     True
     """
     n = check.count(horizon=horizon)
-    if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
+    checked_decay(decay)
     if not isinstance(guarantee, Guarantee):
         raise InvalidType("guarantee must be a Guarantee", got=type(guarantee).__name__)
     change = guarantee.change(low, high)

@@ -6,12 +6,8 @@ and a few exponentials come close to √g:
     r(x) = scale · c(x),           c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x),   ω_j > 0
     r(x) = scale · c(x) / C(x^w)   for a sliding window of length w, C of the same form
 
-`compact(decay)` fits one.
-
-The fit.  On the circle let e(θ) = ln|r/√g|.  Under the weights |g| dθ the error factor of r over
-that of √g is √(mean(e^2e) · mean(e^-2e)) = 1 + 2 var(e) + ...: so var(e) is minimised, over rates
-and weights at once, by the method of Levenberg and Marquardt.  A horizon of n steps is told to the
-circle by its radius e^(-1/n).  What the fit is worth over n steps is then summed in closed form.
+`compact(decay)` fits one, by `exponential_fit`.  What the fit is worth over n steps is then summed
+in closed form.
 
 The last digits of a fit depend on the machine, and its loss hardly depends on them: near the least
 variance a change δ of ln r costs 2 δ².  So weights and fades are rounded to few bits, and machines
@@ -23,15 +19,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from hushfade import check
-from hushfade.check import Column, Matrix
+from hushfade.check import Column
 from hushfade.decay import (
-    ComplexColumn,
     CustomDecay,
     Decay,
     Exponential,
@@ -39,8 +33,10 @@ from hushfade.decay import (
     NoDecay,
     PowerLaw,
     SlidingWindow,
+    checked_decay,
 )
 from hushfade.errors import Diverges, InvalidType, InvalidValue
+from hushfade.factors import exponential_fit
 from hushfade.factors.exponentials import (
     CompactTaps,
     Exponentials,
@@ -56,7 +52,6 @@ MOST = 16  # exponentials that `compact` tries
 RINGS = 3  # ring buffers that it tries for a window
 
 _COARSE, _FINEST = 16.0, 16  # rounding by √loss / 16 costs less than 1 % of the loss; at most bits
-_FASTEST = 25.0  # a rate at which nothing is left after one step
 _ROWS = 1024  # lengths of a window that are summed; what follows is below 1e-7
 
 
@@ -77,8 +72,7 @@ def compact(
     >>> pair.taps.state, round(pair.error_factor(1000), 3)
     (2, 1.817)
     """
-    if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
+    checked_decay(decay)
     steps = ENDLESS if horizon is None else check.count(horizon=horizon, most=1 << 40)
     if horizon is None and not decay.horizon_free:
         raise Diverges(f"horizon must be given: {decay!r} is not known to be horizon-free")
@@ -130,8 +124,8 @@ def _goal(decay: Decay, steps: int) -> _Goal:
     f = _exponentials(decay, steps)
     # √g itself, by so many exponentials that its error factor, being stationary there, is right
     # to 1e-7 (measured against the series: 1e-10)
-    circle = _circle(f, min(steps, period * _ROWS or steps))
-    near = _best(circle, len(circle.angle) // 8, 0)[1]
+    circle = exponential_fit.circle_of_sum(f, min(steps, period * _ROWS or steps))
+    near = exponential_fit.best_fit(circle, len(circle.angle) // 8, 0).fading
     teeth = np.cumprod(np.append(1.0, 1.0 - 1.5 / np.arange(1, _ROWS))) if period else np.ones(1)
     squares = [_squares(c, teeth, period or steps, steps) for c in (near, f.over(near))]
     return _Goal(scale, f, period, steps, math.sqrt(math.prod(squares)))
@@ -192,162 +186,23 @@ def _squares(c: Exponentials, teeth: Column, period: int, n: int) -> float:
     return float(total + last @ geometric(common, rest) @ last)
 
 
-# The fit -------------------------------------------------------------------------------------
-
-
-class _Circle(NamedTuple):
-    """Points on which r is compared with √g, by falling angle."""
-
-    angle: Column
-    over_x: ComplexColumn  # 1/x
-    over_y: ComplexColumn  # 1/x^w
-    aim: ComplexColumn  # what c should be
-    size: Column  # ln|√g|
-    mass: Column  # |g| dθ, 1 in all
-    slowest: float  # the rate below which there is nothing
+# Candidates ----------------------------------------------------------------------------------
 
 
 def _candidates(goal: _Goal, order: int | None, loss: float, bits: int) -> Iterator[CompactTaps]:
     """Taps of growing state.  A comb that no c makes fine enough is passed over."""
-    circle = _lobes(goal.period) if goal.period else _circle(goal.decay, goal.steps)
+    if goal.period:
+        circle = exponential_fit.circle_of_window(goal.period)
+    else:
+        circle = exponential_fit.circle_of_sum(goal.decay, goal.steps)
     for rings in range(1, RINGS + 1) if goal.period else (0,):
         if order is None and 0 < rings < RINGS:
-            least, _, _ = _fit(circle, _start(circle, MOST, 0.01), rings)
-            if 2.0 * least > loss:
+            finest = exponential_fit.fit(circle, MOST, rings, low=0.01)
+            if 2.0 * finest.variance > loss:
                 continue
         for d in range(MOST + 1) if order is None else (order,):
-            _, c, comb = _best(circle, d, rings)
+            _, c, comb = exponential_fit.best_fit(circle, d, rings)
             yield CompactTaps(goal.scale, _rounded(c, bits), _rounded(comb, bits), goal.period or 1)
-
-
-def _best(circle: _Circle, d: int, rings: int) -> tuple[float, Exponentials, Exponentials]:
-    """The fit of least variance from three starts."""
-    fits = (_fit(circle, _start(circle, d, low), rings) for low in (0.1, 0.01, 0.001))
-    return min(fits, key=lambda fit: fit[0])
-
-
-def _circle(f: Exponentials, n: int) -> _Circle:
-    """Six points an octave on the circle of radius e^(-1/n), down to where nothing changes."""
-    with np.errstate(divide="ignore"):
-        slowest = min(6.0, float(np.min(-np.log1p(-f.fades))))
-    octaves = math.ceil(math.log2(20.0 * math.pi / (slowest + 1.0 / n))) + 1
-    nodes, weights = np.polynomial.legendre.leggauss(6)
-    angle = math.pi * np.exp2(-(np.arange(octaves)[:, None] + (nodes + 1) / 2)).ravel()
-    over_x = np.exp(1.0 / n - 1j * angle)
-    g = 1.0 + f.weights @ (1.0 / (np.expm1(1.0 / n - 1j * angle) + f.fades[:, None]))
-    mass = np.tile(weights, octaves) * angle * np.abs(g)
-    size = np.log(np.abs(g)) / 2
-    return _Circle(angle, over_x, over_x, np.sqrt(g), size, mass / np.sum(mass), slowest)
-
-
-def _lobes(w: int) -> _Circle:
-    """Points of the unit circle for a window, √g = (1-x)^-½ (1-y)^½ with y = x^w.
-
-    θ = (2πk + φ)/w.  The near lobes k are taken one by one, the first in octaves of φ.  Far ones
-    differ so little that k may be a real number: four of them stand for each octave of k.
-    """
-    turn, near = 2.0 * math.pi, min(16, w // 2)
-    octaves = [0.0, *(turn * np.exp2(np.arange(-8.0, 1.0)))]
-    panels = [(0.0, low, high, 1.0) for low, high in pairwise(octaves)]  # k, from φ, to φ, weight
-    panels += [(float(k), 0.0, turn, 1.0) for k in range(1, near)]
-    if w == 2 * near + 1:
-        panels.append((float(near), 0.0, turn / 2, 1.0))
-    nodes, weights = np.polynomial.legendre.leggauss(4)
-    low, end = near - 0.5, w // 2 - 0.5
-    while low < end:
-        half = min(low, end - low) / 2
-        panels += [
-            (low + half * (1 + node), 0.0, turn, half * weight)
-            for node, weight in zip(nodes, weights, strict=True)
-        ]
-        low += 2 * half
-    panels.sort(reverse=True)
-    nodes, weights = np.polynomial.legendre.leggauss(16)
-    k, start, stop, factor = np.array(panels).T[:, :, None]
-    phi = start + (stop - start) * (1 - nodes) / 2
-    angle = ((turn * k + phi) / w).ravel()
-    over_x, over_y = np.exp(-1j * angle), np.exp(-1j * phi).ravel()
-    aim = (1 - over_x.conj()) ** -0.5
-    size = np.log(np.abs(aim) * np.sqrt(np.abs(1 - over_y)))
-    mass = (factor * (stop - start) * weights).ravel() * np.exp(2 * size)
-    return _Circle(angle, over_x, over_y, aim, size, mass / np.sum(mass), 0.0)
-
-
-def _start(circle: _Circle, d: int, low: float) -> Matrix:
-    """ln(rate - slowest) and z of d exponentials, from which to start.
-
-    The rates are geometric, from the angle below which the share `low` of the mass lies, up to 1;
-    the density of exponentials at rate s is about 0.45 of √g's imaginary part at angle s.
-    """
-    below = np.cumsum(circle.mass[::-1])[::-1]
-    least = min(float(circle.angle[np.argmin(np.abs(below - low))]), 0.25)
-    apart = -math.log(least) / max(d - 1, 1)
-    y = math.log(least) + apart * (np.arange(d) if d > 1 else np.full(d, 0.5))
-    density = np.interp(y, np.log(circle.angle[::-1]), circle.aim.imag[::-1])
-    t = np.maximum(0.45 * apart * np.exp(y - circle.slowest) * density, 1e-12) / 2
-    t *= 0.3 / max(0.3, np.sum(t))  # f_1 / 2 = a_1 ≤ ½
-    return np.stack([y, np.log(t / (1.0 - np.sum(t)))])
-
-
-def _fit(circle: _Circle, start: Column, rings: int) -> tuple[float, Exponentials, Exponentials]:
-    """The least variance of ln|c / C / √g| near the start, c and C.
-
-    Sought are y = ln(rate - slowest) and z with ω_j = (1 + e^-rate) t_j, t_j = e^z_j / (1 + Σ e^z):
-    so no rate is below the slowest, no weight below 0, and c(-1) = 1 - Σ t is above 0.
-    """
-    from scipy.optimize import least_squares
-
-    comb = np.repeat(np.log([[0.3], [0.3]]), rings, axis=1)
-    comb[0] -= math.log(4.0) * np.arange(rings)
-    start = np.concatenate([start.ravel(), comb.ravel()])
-    cut = len(start) - comb.size
-    root = np.sqrt(circle.mass)
-    anchor = 1e-7 * np.eye(len(start))  # holds what the circle does not feel
-
-    def halves(p: Column) -> Iterator[tuple[float, ComplexColumn, Column, Column, Column]]:
-        for sign, over, slowest, part in (
-            (1.0, circle.over_x, circle.slowest, p[:cut]),
-            (-1.0, circle.over_y, 0.0, p[cut:]),
-        ):
-            above, t = np.exp(np.clip(part, -60.0, math.log(_FASTEST))).reshape(2, -1)
-            yield sign, over, above, slowest + above, t / (1.0 + np.sum(t))
-
-    def compared(p: Column) -> tuple[Column, Matrix]:
-        e, slopes = -circle.size, []
-        for sign, over, above, rates, t in halves(p):
-            theta = np.exp(-rates)[:, None]
-            term = 1.0 / (over - theta)
-            c = 1.0 + (t * (1.0 + theta[:, 0])) @ term
-            e = e + sign * np.log(np.abs(c))
-            each = sign * t[:, None] * term / c
-            share = (1.0 + theta) * each
-            by_y = -theta * above[:, None] * (each + share * term)
-            slopes += [by_y.real, (share - t[:, None] * np.sum(share, axis=0)).real]
-        J = np.concatenate(slopes)
-        return (
-            np.concatenate([root * (e - circle.mass @ e), anchor @ (p - start)]),
-            np.concatenate([(root * (J - (J @ circle.mass)[:, None])).T, anchor]),
-        )
-
-    def distance(p: Column) -> Column:
-        return compared(p)[0]
-
-    def slope(p: Column) -> Matrix:
-        return compared(p)[1]
-
-    p = start
-    if len(p):
-        p = least_squares(distance, p, slope, ftol=1e-4, xtol=1e-4, method="lm", max_nfev=100).x
-    c, C = (_merged(rates, t) for _, _, _, rates, t in halves(p))
-    return float(np.sum(distance(p)[: len(root)] ** 2)), c, C
-
-
-def _merged(rates: Column, t: Column) -> Exponentials:
-    """In order; rates within a relative 1e-6 of each other as one."""
-    order = np.argsort(rates)
-    weights, fades = (t * (1.0 + np.exp(-rates)))[order], -np.expm1(-rates[order])
-    groups = np.flatnonzero(np.diff(fades, prepend=-1.0) > 1e-6 * fades)
-    return Exponentials(np.add.reduceat(weights, groups) if len(groups) else weights, fades[groups])
 
 
 def _rounded(c: Exponentials, bits: int) -> Exponentials:

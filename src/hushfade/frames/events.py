@@ -155,11 +155,7 @@ def _arrow(
 def _check_names(columns: Columns) -> None:
     if columns.time is None:  # all records would be in one step
         raise InvalidType("time must be the name of a column", got="None")
-    for role, name in columns.roles().items():
-        if not isinstance(name, str):
-            raise InvalidType(
-                "must be the name of a column", argument=role, got=type(name).__name__
-            )
+    columns.check_names()
 
 
 _OWN = (

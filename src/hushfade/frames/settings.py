@@ -19,7 +19,7 @@ from datetime import timedelta
 from typing import Any, TypedDict
 
 from hushfade.crossing.key_file import Noise
-from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow
+from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.planning.exact_factors import Method
@@ -133,9 +133,7 @@ def _decay(given: dict[str, Any], every: int | None) -> Decay:
             return SlidingWindow(length=_whole(value, every, name))
         case "weights":
             return CustomDecay(value)
-    if not isinstance(value, Decay):
-        raise InvalidType("decay must be a decay", got=type(value).__name__)
-    return value
+    return checked_decay(value)
 
 
 def _guarantee(given: dict[str, Any], every: int | None) -> Guarantee:

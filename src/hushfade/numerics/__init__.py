@@ -5,6 +5,7 @@ fft_products        products of columns by FFT, in one float64 word or two
 geometric_scaling   columns scaled to one magnitude
 fast_division       quotients of series, in one word
 unit_disk           zeros inside the unit disk
+polylogarithm       the polylogarithm on the unit circle
 blocks              how steps are grouped
 ring_buffers        compiled loops on ring buffers
 """

@@ -119,9 +119,7 @@ def square_root(f: Column) -> Column:
     >>> square_root([1, 2, 3, 4])
     array([1., 1., 1., 1.])
     """
-    f = check.coefficients(f=f)
-    if not f[0] > 0:
-        raise InvalidValue("f must start with a coefficient > 0", got=f[0])
+    f = check.positive_start(f=f)
     n = len(f)
     g = _padded(f, _width(n))
     h = _base(f, _decimal_square_root)
@@ -154,9 +152,7 @@ def power(f: Column, p: float) -> Column:
     >>> power([1, 1, 0, 0], 3)
     array([1., 3., 3., 1.])
     """
-    f, p = check.coefficients(f=f), check.real(p=p)
-    if not f[0] > 0:
-        raise InvalidValue("f must start with a coefficient > 0", got=f[0])
+    f, p = check.positive_start(f=f), check.real(p=p)
     if p in (-1.0, 0.5):
         return inverse(f) if p == -1.0 else square_root(f)
     n = len(f)

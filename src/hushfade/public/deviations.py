@@ -49,8 +49,8 @@ class Deviations:
             self._known = plan.stddevs(plan.horizon)
             return
         start = self._start + len(self._known)
-        self._settled = False
-        self._start, self._known = 0, np.empty(0)  # an interrupted computation starts over
+        # an interrupted computation starts over
+        self._start, self._known, self._settled = 0, np.empty(0), False
         if start == 0 or taken < start:
             self._left, self._energy, start = left_of(plan), 0.0, 0
         n = min(CHUNK if taken > start + AHEAD else AHEAD, (plan.horizon or 2**62) - start)
@@ -60,6 +60,7 @@ class Deviations:
         energy = self._energy + np.cumsum((response / plan.unit) ** 2)
         # beyond the taps, a whole block added nothing: later responses are smaller still
         settled = start > max(lookback(plan.pair)) and bool(energy[-1] == self._energy)
+        known = plan.noise_stddev * np.sqrt(energy)
         self._energy = float(energy[-1])
-        self._start, self._known = start, plan.noise_stddev * np.sqrt(energy)
-        self._settled = settled  # last: what is settled is known
+        # together, so that no interrupt leaves a part of them behind
+        self._start, self._known, self._settled = start, known, settled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+from hushfade.errors import InvalidType
 from hushfade.records.arrow import Values
 from hushfade.records.faults import Codes
 
@@ -22,6 +23,14 @@ class Columns:
         """The column of each role that has one."""
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {role: name for role, name in named if name is not None}
+
+    def check_names(self) -> None:
+        """Refuse a column whose name is no text."""
+        for role, name in self.roles().items():
+            if not isinstance(name, str):
+                raise InvalidType(
+                    "must be the name of a column", argument=role, got=type(name).__name__
+                )
 
 
 @dataclass(frozen=True, repr=False)

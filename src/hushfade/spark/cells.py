@@ -62,11 +62,8 @@ def check_columns(df: DataFrame, columns: Columns) -> None:
         "key": ((kinds.StringType, kinds.IntegralType), "text or whole numbers"),
         "user": ((kinds.StringType, kinds.IntegralType), "text or whole numbers"),
     }
+    columns.check_names()
     for role, name in columns.roles().items():
-        if not isinstance(name, str):
-            raise InvalidType(
-                "must be the name of a column", argument=role, got=type(name).__name__
-            )
         if name not in df.columns:
             raise InvalidValue("must be a column of the frame", argument=role, got=repr(name))
         wanted, words = allowed[role]

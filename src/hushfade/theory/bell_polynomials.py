@@ -130,9 +130,7 @@ def cancellation(f: Column) -> Column:
     >>> cancellation([1.0, 1.0, 1.0, 1.0])  # a_3 = 5/16 = 1/2 - 1/4 + 1/16
     array([1.    , 0.5   , 0.625 , 0.8125])
     """
-    f = check.coefficients(f=f)
-    if not f[0] > 0:
-        raise InvalidValue("f must start with a coefficient > 0", got=f[0])
+    f = check.positive_start(f=f)
     sizes = -power_series.square_root(np.concatenate([f[:1], -np.abs(f[1:])]))
     sizes[0] *= -1
     return np.asarray(sizes + 0.0)  # no -0.0

@@ -19,8 +19,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.decay import Decay
-from hushfade.errors import InvalidType, InvalidValue
+from hushfade.decay import Decay, checked_decay
 
 Verdict = Literal["proven", "refuted", "up to n"]
 
@@ -66,8 +65,7 @@ def membership(decay: Decay, n: int) -> Membership:
     'a_2 = -0.125 < 0, exactly'
     """
     n = check.count(n=n)
-    if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
+    checked_decay(decay)
     if decay.log_convex:
         reason = "f is log-convex, so a_k ≥ 0 for every k (Kaluza 1928)"
         return Membership("proven", n, reason)
@@ -111,9 +109,7 @@ def enclosed_root(f: Column) -> tuple[Column, Column]:
     >>> a, bool(error.max() < 1e-14)
     (array([1.   , 0.5  , 0.375]), True)
     """
-    f = check.coefficients(f=f)
-    if not f[0] > 0:
-        raise InvalidValue("f must start with a coefficient > 0", got=f[0])
+    f = check.positive_start(f=f)
     n = len(f)
     a, y = np.zeros(n), np.zeros(n)  # y = 1/a
     a[0] = math.sqrt(f[0])
