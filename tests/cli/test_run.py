@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,6 +144,14 @@ def test_several_files_are_one_series(directory):
     (directory / "two.csv").write_text(head + "".join(lines[3:]))
     parts = run("two.csv", "one.csv", *HOURS, *PRIVATE, *VALUE, *SEED)
     assert values(parts) == values(run("events.csv", *HOURS, *PRIVATE, *VALUE, *SEED))
+
+
+def test_a_public_range_that_no_steps_reach_is_refused():
+    for first in ("0001-01-01", "9999-12-31"):
+        Path("far.csv").write_text(f"t\n{first}\n2026-01-01\n")
+        found = run("far.csv", *PRIVATE, "--time", "t", *SEED, "--public-range")
+        assert found.exit_code == 2
+        assert "year" in found.stderr
 
 
 def test_a_public_range_is_taken_from_the_data():

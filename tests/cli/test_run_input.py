@@ -5,10 +5,13 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import hushfade as hf
+from hushfade.releases import rows as release_rows
 from tests.cli.command import invoke
 
 # the decay keeps one step, so that the noise of a seed cancels and units remain
@@ -191,6 +194,33 @@ def test_a_malformed_line_ends_no_live_stream():
     report = json.loads(live('{"v":2}\nx\n\n', *words, "-o", "r.csv", "--json").stdout)
     assert report["not_for_publication"]["rejected"] == 1
     assert report["not_for_publication"]["first_malformed"].startswith("standard input, line 2")
+
+
+def test_one_record_more_ends_no_series_at_the_largest_total(monkeypatch):
+    """A plan that carries 11734 records per step: one more stops a file before any release, and
+    ends no live stream."""
+    plan = hf.plan(hf.SlidingWindow(10**6), hf.Guarantee(1, 1e-6), resolution=2.0**-15)
+    Path("plan.json").write_text(plan.to_json())
+    most = plan.grid.largest_total // plan.grid.high_unit
+    monkeypatch.setattr(release_rows, "_PIECE", 2)
+    words = ["--plan", "plan.json", "--value", "v"]
+    found = []
+    for count in (most, most + 1):
+        Path("events.csv").write_text("t,v\n2026-01-01,1\n" + "2026-01-07,1\n" * count)
+        steps = ["--time", "t", "--every", "1d", "--start", "2026-01-01", "--steps", "8"]
+        found.append(invoke("run", "events.csv", *words, *steps))
+        lines = '{"v":1}\n\n' + '{"v":1}\n' * count + '\n{"v":1}\n\n'
+        command = [sys.executable, "-m", "hushfade", "run", "-", "--live", *words]
+        command += ["--input-format", "jsonl", "--unsafe-seed", "7"]
+        found.append(subprocess.run(command, input=lines.encode(), capture_output=True, check=True))
+    fits, live_fits, exceeds, live_exceeds = found
+    assert (fits.exit_code, len(fits.stdout.splitlines())) == (0, 9)
+    assert (exceeds.exit_code, exceeds.stdout) == (2, "")
+    assert "exceeds the plan's largest_total" in exceeds.stderr
+    assert len(values(live_fits)) == len(values(live_exceeds)) == 3
+    moved = np.subtract(values(live_exceeds), values(live_fits))
+    assert np.all(np.abs(moved) <= 1.0)  # no more than the record
+    assert b"1 totals stopped at the plan's largest total" in live_exceeds.stderr
 
 
 def test_the_method_is_in_the_panel_of_the_mechanism():

@@ -97,6 +97,29 @@ def test_integers_of_every_size_count_as_the_nearest_float():
             assert grid.units([*values, 0.5])[:-1].tolist() == alone  # whatever stands beside them
 
 
+def test_a_truth_value_is_rejected_whatever_stands_beside_it():
+    """numpy reads [True, 0.5] as [1.0, 0.5] and rejects [True]: 0.5 would let True in."""
+    made = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6))
+    vector = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6), width=2, norm=1)
+    for truth in (True, np.True_, np.array(True)):
+        for beside in ([], [0.5], [1], [np.float32(1)], [2**70], [np.array(0.5)]):
+            for records in ([truth, *beside], [*beside, truth]):
+                with pytest.raises(InvalidType):
+                    made.grid.record_sum(records)
+                with pytest.raises(InvalidType):
+                    made.grid.block(records)
+        with pytest.raises(InvalidType):
+            vector.grid.units([[0.5, 0.25], [truth, 0.5]])
+        with pytest.raises(InvalidType):
+            vector.grid.units([[0.5, 0.25], (0.5, truth)])
+
+
+def test_a_large_integer_changes_nothing_of_what_stands_beside_it():
+    made = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6)).grid
+    for beside in (0.25, 1, np.float32(0.5), np.int8(1), np.array(0.75), np.longdouble(0.25)):
+        assert made.units([beside, 2**70]).tolist() == [*made.units([beside]), made.high_unit]
+
+
 def test_a_stream_clips_an_integer_of_more_than_64_bits():
     made = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6))
     for record in (2**70, -(2**70), [2**70, 1], (0.5, 2**200)):

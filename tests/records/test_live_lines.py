@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,8 @@ from hushfade.records.live_lines import (
 from tests.records.arrivals import Arrivals, all_at_once
 
 SECOND = 10**9
-PLAN = hf.plan(hf.SlidingWindow(1), hf.Guarantee(epsilon=1, delta=1e-6), resolution=1)
+ONE = hf.Guarantee(epsilon=1, delta=1e-6)
+PLAN = hf.plan(hf.SlidingWindow(1), ONE, resolution=1)
 
 
 def opened(columns, order, form="csv"):
@@ -225,3 +228,45 @@ def test_the_clock_starts_at_the_step_that_is_open():
     check_start(Calendar(30, 10, True), lambda: 39)
     with pytest.raises(InvalidValue, match="more than a step ago"):
         check_start(Calendar(30, 10, True), lambda: 40)
+
+
+def test_a_total_stops_at_the_plans_largest_and_ends_no_stream():
+    """If it ended the stream, one record would decide about the releases of all later steps."""
+    wide = hf.plan(hf.SlidingWindow(1), ONE, low=-1, high=1, resolution=1)
+    tight = replace(wide, grid=replace(wide.grid, largest_total=3))
+    columns = Columns(value="v")
+    for first, totals, stopped in (
+        ([1, 1, 1], [3, 1], 0),
+        ([1, 1, 1, 1], [3, 1], 1),
+        ([1, 1, 1, 1, 1, -1, -1], [3, 1], 0),  # only the total of the step counts
+        ([-1, -1, -1, -1, -1], [-3, 1], 1),
+    ):
+        reader = Reader(tight, columns, Arrival())
+        steps = OpenSteps(reader, line_reader("jsonl", "input", columns, live=True))
+        lines = b"".join(b'{"v": %d}\n' % value for value in first)
+        feed = all_at_once(lines + b'\n{"v": 1}\n\n')
+        found = np.concatenate(list(by_empty_lines(feed, steps, most=None))).tolist()
+        assert (found, reader.stopped) == (totals, stopped)
+
+
+def test_where_records_are_replaced_a_malformed_line_counts_within_the_bounds():
+    """A malformed line counts as 0: between 5 and 6 it would move a total by 6 instead of 1."""
+    columns = Columns(value="v")
+    for low, high, fine in ((5, 6, False), (-6, -5, False), (0, 6, True), (-1, 1, True)):
+        for neighbours in ("add_remove", "replace"):
+            said = hf.Guarantee(epsilon=1, delta=1e-6, neighbours=neighbours)
+            plan = hf.plan(hf.SlidingWindow(1), said, low=low, high=high)
+            reader = Reader(plan, columns, Arrival())
+            lines = line_reader("jsonl", "input", columns, live=True)
+            if fine or neighbours == "add_remove":
+                OpenSteps(reader, lines)
+            else:
+                with pytest.raises(InvalidValue, match="need 0 between low and high"):
+                    OpenSteps(reader, lines)
+
+
+def test_a_header_without_columns_ends_the_stream():
+    """Otherwise the first line of each batch of lines would be taken for the header."""
+    _, steps = opened(Columns(), seconds())
+    with pytest.raises(Malformed, match="line 1: the header"):
+        steps.add([b"\n", b"x\n", b"y\n"])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -200,3 +202,18 @@ def test_what_does_not_fit_together_is_refused(monkeypatch):
     monkeypatch.setattr(module, "LARGEST", 5)
     with pytest.raises(InvalidValue, match="steps × keys must be at most"):
         counted([])
+
+
+def test_a_total_that_the_plan_cannot_carry_is_rejected_before_any_noise():
+    """Otherwise the releases of the steps before it would be out already."""
+    plan = hf.plan(DAY, ONE, resolution=1)
+    plan = replace(plan, grid=replace(plan.grid, largest_total=3))
+    columns = Columns(time="t")
+    for count in (3, 4):
+        reader = Reader(plan, columns, Calendar(0, 10, False, 10))
+        table = frame([(1, 75, "a", 1)] * count)
+        if count == 3:
+            assert tally(tables(table, columns), reader).totals[7].tolist() == [3]
+        else:
+            with pytest.raises(InvalidValue, match="exceeds the plan's largest_total"):
+                tally(tables(table, columns), reader)

@@ -108,14 +108,16 @@ def stream(spark, place, noise):
     """A stream's releases after all steps, by tasks that all failed once.
 
     Records come in any order as long as their steps are open, one of the last hour and one from
-    the year 2100 in the first batch.  Then come one after the last step, and one too late.
+    the year 2100 in the first batch.  Then come three without a value or a time, one after the last
+    step, and one too late.
     """
     files, found = Files(place), events().sample(frac=1, random_state=2)
     hours = (found["at"] - START) // pd.Timedelta("1h")
     early = (hours < 3) | (hours == 11)
     odd = found.head(1).assign(key="k0", amount=2.0)
     files.add(pd.concat([found[early], at(odd, "2100-01-01")]), START + pd.Timedelta("3h"))
-    files.add(found[~early & (hours % 2 == 0)], START + pd.Timedelta("6h"))
+    empty = pd.concat([odd.assign(amount=np.nan), odd.assign(amount=np.inf), odd.assign(at=pd.NaT)])
+    files.add(pd.concat([found[~early & (hours % 2 == 0)], empty]), START + pd.Timedelta("6h"))
     files.add(found[~early & (hours % 2 == 1)], START + pd.Timedelta("7h"))
     files.add(at(odd, "2026-01-01T12:00"), START + pd.Timedelta("12h"))
     files.add(at(odd, "2026-01-01T00:10"), START + pd.Timedelta("18h"))
@@ -147,12 +149,26 @@ def test_a_record_of_a_closed_step_is_dropped_and_counted(stream):
     dropped = [batch["stateOperators"][0]["numRowsDroppedByWatermark"] for batch in progress]
     assert sum(dropped) == 1
     observed = [batch["observedMetrics"]["hushfade"] for batch in progress]
-    assert sum(counts["records"] for counts in observed) == 400 + 3
+    assert sum(counts["records"] for counts in observed) == 400 + 6
     assert sum(counts["outside"] for counts in observed) == 1
     assert sum(counts["ahead"] for counts in observed) == 1
     assert sum(counts["other_keys"] for counts in observed) == int(
         (events()["key"] == "other").sum()
     )
+
+
+def test_a_record_without_a_value_or_a_time_stops_no_stream(stream):
+    """If it did, one record would decide about the releases of all later steps."""
+    found, progress = stream
+    assert found["step"].max() == STEPS
+    assert sum(batch["observedMetrics"]["hushfade"]["empty"] for batch in progress) == 3
+
+
+def test_where_records_are_replaced_a_stream_needs_0_between_the_bounds(spark):
+    said = Guarantee(epsilon=1, delta=1e-6, neighbours="replace")
+    far = plan(Exponential(half_life=5), said, low=5, high=6)
+    with pytest.raises(HushfadeError, match="a stream needs 0 between low and high"):
+        private_decaying_sums(rate(spark), far, lateness="1h", **ASKED)
 
 
 def test_the_watermark_follows_the_clock_whatever_times_records_have(stream):

@@ -12,6 +12,7 @@ contributes, and a malformed record must stop the whole job before any noise, or
     csv_rows, json_rows     random lines
     text_paths     CSV, TSV, JSON lines, live lines
     request_paths  HTTP JSON and NDJSON
+    stream_path    records that are given to a stream in Python
     column_types   random types of columns, and values of each
     typed_paths    Parquet, Arrow, pandas and Polars
     spark_path     tables of Spark, many cases in one job

@@ -94,7 +94,7 @@ def bugs_part(size: Size, directory: Path) -> Part:
         progress(f"{bug.name}: {shown}")
     return Part(
         "Seeded bugs",
-        "Each reader has one thing wrong. The first nine were found in hushfade. The measurement "
+        "Each reader has one thing wrong. The first ten were found in hushfade. The measurement "
         "is the first case that notices.",
         findings,
     )

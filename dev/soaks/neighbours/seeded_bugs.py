@@ -1,5 +1,5 @@
 """Readers with one thing wrong: each lets one record change how another is read, or accepts what
-must be rejected.  The first nine were found in hushfade; the others are easy to make.
+must be rejected.  The first ten were found in hushfade; the others are easy to make.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from dev.soaks.neighbours import wrong_readers as wrong
 from hushfade.frames import pandas
+from hushfade.private import real_numbers
 from hushfade.private.grid import Grid
 from hushfade.records import (
     csv_scan,
@@ -64,6 +65,8 @@ BUGS = (
     SeededBug("a malformed live line takes others along", "live lines, jsonl",
               step_totals.Reader, "read_live", wrong.one_spoils_all),
     SeededBug("a missing zone is guessed", "CSV", step_totals, "times", wrong.zones_are_ignored),
+    SeededBug("a truth value counts if a number stands beside it", "records of Stream.step",
+              real_numbers, "_has_truth_value", lambda right: lambda values: False),
     SeededBug("a byte order mark is dropped from the first live line", "live lines, jsonl",
               json_lines.JsonLines, "batch", wrong.first_line_may_have_a_mark),
     SeededBug("stray quotes are text", "CSV", csv_scan, "scan", wrong.quotes_are_lenient),

@@ -96,6 +96,11 @@ class Outcome:
             console.note(f"Not for publication: {counts.sentence()}.")
             if self.reader.first_fault is not None:
                 console.note(f"The first malformed line: {self.reader.first_fault}.")
+            if self.reader.stopped:
+                console.note(
+                    f"Not for publication: {self.reader.stopped} totals stopped at the plan's "
+                    "largest total. Use shorter steps, or a coarser resolution."
+                )
         if not counts.counted:
             console.note("Warning: no record was counted. The releases are noise alone.")
 
@@ -117,5 +122,6 @@ class Outcome:
                 **asdict(counts),
                 "counted": counts.counted,
                 "first_malformed": self.reader.first_fault,
+                "stopped": self.reader.stopped,
             },
         }

@@ -47,7 +47,7 @@ def row(units: Any, *, lanes: int, most: int) -> Signed:
     totals = _integers(units)
     if totals.shape != (lanes,):
         raise InvalidValue(f"must have shape ({lanes},)", argument="units", got=totals.shape)
-    return _bounded(totals, most)
+    return bounded(totals, most)
 
 
 def block(units: Any, *, lanes: int, most: int) -> Signed:
@@ -57,7 +57,7 @@ def block(units: Any, *, lanes: int, most: int) -> Signed:
         totals = totals[:, None]
     if totals.ndim != 2 or totals.shape[1] != lanes:
         raise InvalidValue(f"must have shape (n, {lanes})", argument="units", got=totals.shape)
-    return _bounded(totals, most)
+    return bounded(totals, most)
 
 
 def _integers(units: Any) -> Signed:
@@ -76,7 +76,8 @@ def _integers(units: Any) -> Signed:
     return np.array(array, order="C")  # a copy: the caller may change its own
 
 
-def _bounded(totals: Signed, most: int) -> Signed:
+def bounded(totals: Signed, most: int) -> Signed:
+    """The totals, rejected if one is larger than `most` in magnitude."""
     if not loops().bounded(totals.reshape(-1), most):
         raise InvalidValue(_TOO_LARGE.format(most=most))
     return totals

@@ -15,6 +15,8 @@ from hushfade.errors import InvalidType, InvalidValue
 
 Floats = NDArray[np.float64]
 
+_PLAIN = frozenset((int, float, np.int64, np.float64))  # most values are of these types
+
 
 def array(values: Any, name: str) -> NDArray[Any]:
     """The values as an array of integers or floats, as they are."""
@@ -60,21 +62,45 @@ def _converted(values: Any, name: str) -> NDArray[Any] | None:
     if isinstance(values, np.ma.MaskedArray):
         remedy = "leave out the values that do not count"
         raise InvalidType("must not be masked", argument=name, remedy=remedy)
+    if isinstance(values, list | tuple) and _has_truth_value(values):
+        raise InvalidType("must be real numbers", argument=name, got="bool")
     try:
         return np.asarray(values)
     except Exception:  # it might contain a value of the foreign object: do not raise from here
         return None
 
 
+def _has_truth_value(values: list[Any] | tuple[Any, ...]) -> bool:
+    """Is there a truth value in nested lists?
+
+    numpy rejects a list of truth values alone, and reads them as 0 and 1 beside numbers.  Then a
+    record would decide whether another one counts.
+    """
+    if set(map(type, values)) <= _PLAIN:
+        return False
+    return any(_is_truth_value(value) for value in values if type(value) not in _PLAIN)
+
+
+def _is_truth_value(value: Any) -> bool:
+    """Is it a truth value, an array of them, or a list that has one?"""
+    if isinstance(value, list | tuple):
+        return _has_truth_value(value)
+    with suppress(Exception):  # it might contain a value of the foreign object
+        return np.asarray(value).dtype.kind == "b"
+    return False
+
+
 def _large_integers(values: Any, name: str) -> NDArray[Any]:
     """The array of nested lists of numbers, some of which are integers of more than 64 bits."""
-    floats = _rounded(values.tolist() if isinstance(values, np.ndarray) else values, name)
+    floats = _rounded(values, name)
     with suppress(ValueError):  # lists of several lengths; the error might contain a value
         return np.array(floats, dtype=np.float64)
     raise _not_real(None, name)
 
 
 def _rounded(values: Any, name: str) -> Any:
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
     if isinstance(values, list | tuple):
         return [_rounded(value, name) for value in values]
     if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):

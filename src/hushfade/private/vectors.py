@@ -24,7 +24,9 @@ def units(records: Any, *, width: int, norm_unit: int, resolution: float) -> Sig
     """
     if real_numbers.nothing(records):
         return np.zeros((0, width), dtype=np.int64)
-    rows = real_numbers.finite(records)
+    # numpy adds up a row in another order where rows do not lie one after the other in memory, and
+    # then the number of rows would change the last bit of a norm
+    rows = np.ascontiguousarray(real_numbers.finite(records))
     if rows.ndim == 1:
         rows = rows[None, :]
     if rows.ndim != 2 or rows.shape[1] != width:

@@ -34,6 +34,8 @@ class Calendar:
 
     def __post_init__(self) -> None:
         check.count(every=self.every)
+        if not self.start >= -(2**63):
+            raise InvalidValue("the first step must begin after the year 1676")
         if self.steps is not None:
             check.count(steps=self.steps)
             if not self.start + self.steps * self.every < 2**63:

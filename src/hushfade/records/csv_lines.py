@@ -74,6 +74,8 @@ class CsvLines:
         for role, column in self._columns.roles().items():
             if header.count(column) != 1:
                 raise Malformed(self._missing(text, header, role, column, block.line))
+        if not header:
+            raise Malformed(f"{self._name}, line {block.line}: the header must have columns")
         self._header = header
         return Block(data[end:], block.line + data.count(b"\n", 0, end))
 

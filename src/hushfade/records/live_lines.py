@@ -47,6 +47,11 @@ class OpenSteps:
     """Totals of the steps that have not closed, in units.  Private."""
 
     def __init__(self, reader: Reader, lines: LineReader) -> None:
+        if not reader.may_leave_out:
+            raise InvalidValue(
+                "live lines need 0 between low and high where records are replaced: a malformed "
+                "line is left out, and counts as 0"
+            )
         self._reader, self._lines = reader, lines
         self._sums: dict[int, UnitSums] = {}  # of the open steps that have records
         self._line = 1
@@ -94,11 +99,17 @@ class OpenSteps:
         self._line += 1
 
     def close(self) -> Signed:
-        """Close the oldest open step; its totals in units."""
-        empty = self._reader.sums(self._reader.lanes)
-        sums = self._sums.pop(self._reader.closed, empty)
-        self._reader.closed += 1
-        return sums.totals
+        """Close the oldest open step; its totals in units, which stop at the plan's largest.
+
+        If a larger total ended the stream, one record would decide about all later steps.  A total
+        that stops moves by no more than the record does.
+        """
+        reader = self._reader
+        sums = self._sums.pop(reader.closed, reader.sums(reader.lanes))
+        reader.closed += 1
+        totals = np.clip(sums.totals, -reader.largest_total, reader.largest_total)
+        reader.stopped += int(np.sum(totals != sums.totals))
+        return totals
 
 
 def by_clock(

@@ -16,6 +16,7 @@ import numpy as np
 
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue
+from hushfade.private import integer_totals
 from hushfade.private.unit_sums import UnitSums
 from hushfade.records import parse_columns as read
 from hushfade.records.batch import Batch, Columns
@@ -131,15 +132,22 @@ class Reader:
         self._bounding = None if columns.user is None else Bounding(limits)
         self._people = read.People()
         self._rows = 0
+        self.may_leave_out = may_leave_out(plan)
         self.closed = 0
         self.started = True
         self.counts = Counts()
         self.first_fault: str | None = None  # of lines that arrive live
+        self.stopped = 0  # totals of live steps that stopped at the plan's largest
 
     @property
     def lanes(self) -> int:
         """The number of totals per step."""
         return self._grid.lanes
+
+    @property
+    def largest_total(self) -> int:
+        """The largest total of a step and key that the plan can carry, in units."""
+        return self._grid.largest_total
 
     def sums(self, cells: int) -> UnitSums:
         """Sums of units for this many cells, all 0."""
@@ -265,8 +273,7 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
                 "later ones",
                 argument="neighbours",
             )
-    replaced = skip_empty and plan.guarantee.neighbours == "replace"
-    if replaced and not grid.low <= 0.0 <= grid.high:
+    if skip_empty and not may_leave_out(plan):
         raise InvalidValue(
             "needs 0 between low and high where records are replaced: a value that becomes empty "
             "counts as 0",
@@ -274,9 +281,19 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
         )
 
 
+def may_leave_out(plan: Plan) -> bool:
+    """May a record without a proper value be left out?
+
+    Leaving it out is like adding it with the value 0.  Where records are replaced, the change from
+    another value to 0 is covered only if 0 is between the bounds.
+    """
+    return plan.guarantee.neighbours != "replace" or plan.grid.low <= 0.0 <= plan.grid.high
+
+
 def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
     """The totals of all declared steps; in row order, of as many steps as there are rows for.
 
+    A total that the plan cannot carry is rejected here, before noise is drawn for any step.
     Memory: 8 bytes per step and key, and the largest batch.
     """
     lanes = reader.lanes
@@ -293,7 +310,8 @@ def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
     steps = reader.steps
     check_size(steps, lanes)
     sums.grow(steps * lanes)  # the last rows may have entered no total
-    return Tally(sums.totals[: steps * lanes].reshape(steps, lanes), reader.counts)
+    totals = sums.totals[: steps * lanes].reshape(steps, lanes)
+    return Tally(integer_totals.bounded(totals, reader.largest_total), reader.counts)
 
 
 def check_size(steps: int, lanes: int) -> None:

@@ -38,7 +38,7 @@ from hushfade.records.batch import Columns
 from hushfade.records.calendar import Calendar, calendar, written
 from hushfade.records.duration import step_length
 from hushfade.records.limits import Limits
-from hushfade.records.step_totals import check_fit
+from hushfade.records.step_totals import check_fit, may_leave_out
 from hushfade.spark import lineage, streams, tables
 from hushfade.spark.cells import Request, cells_of, check_columns, universe
 from hushfade.spark.close_steps import Buckets
@@ -76,6 +76,9 @@ def private_decaying_sums(
     clock is that far past its end.  The clock is the driver's, or a streaming frame with a column
     `timestamp`, which must not depend on the records.
 
+    `skip_empty` leaves out the records of a table that have no finite value, no time or no person;
+    without it they stop the job.  A stream always leaves them out.
+
     A `KeyFile` serves one job under one name.  For a table the totals are computed at once, and a
     digest of them under the key is recorded: other totals are refused under the same name.  For a
     stream the record has its sources and all that is done to the records.
@@ -92,6 +95,13 @@ def private_decaying_sums(
     lineage.check_repeatable(df, "the frame of events")
     days = _calendar(start, every, end, steps, plan)
     check_fit(plan, columns, days, skip_empty=skip_empty)
+    if df.isStreaming:
+        if not may_leave_out(plan):
+            raise InvalidValue(
+                "a stream needs 0 between low and high where records are replaced: a record "
+                "without a value is left out, and counts as 0"
+            )
+        skip_empty = True  # if a record stopped the query, it would decide about all later ones
     request = Request(plan.grid, columns, days, check.count(buckets=buckets), skip_empty, counts)
     shared = Buckets(Mechanism.of(plan), travelling(noise), request.size)
     limits = None

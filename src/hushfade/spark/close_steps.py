@@ -115,13 +115,14 @@ class Closing(StatefulProcessor):
         ended = self._clock.ended(timerValues.getCurrentWatermarkInMs())
         running = self._buckets.running(int(key[0]), bytes(self._memory.get()[0]))
         waiting = set(self._steps.waiting(ended))
-        lanes = running.part.lanes
+        lanes, most = running.part.lanes, running.part.mechanism.plan.grid.largest_total
         for start in range(closed, ended, rows_at_once(lanes)):
             stop = min(start + rows_at_once(lanes), ended)
             totals = np.zeros((stop - start, lanes), dtype=np.int64)
             for step in waiting.intersection(range(start, stop)):
                 totals[step - start] = np.frombuffer(self._steps.taken(step), dtype="<i8")
-            yield pd.DataFrame(released(running, totals))
+            # a larger total would stop the query: one record would decide about all later steps
+            yield pd.DataFrame(released(running, np.clip(totals, -most, most)))
         self._memory.update((running.save(),))
         self._steps.close(ended)
 

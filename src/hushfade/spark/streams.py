@@ -81,8 +81,7 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | No
     """A digest of all that a checkpoint belongs to; no secret.
 
     A batch may run again after a restart, with the noise that it had.  So whatever would make
-    other totals of the same records is in here.  `skip_empty` would not: without it a batch that
-    has empty values fails before anything is drawn, and one that has none has the same totals.
+    other totals of the same records is in here.
     """
     noise = buckets.noise
     if isinstance(noise, KeyFile):  # its path may change

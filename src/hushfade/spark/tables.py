@@ -25,6 +25,7 @@ from hushfade.check import Signed
 from hushfade.crossing.key_file import KeyFile
 from hushfade.crossing.sealed_totals import table_digest
 from hushfade.errors import Refused
+from hushfade.private import integer_totals
 from hushfade.private.unit_sums import overflow
 from hushfade.records.arrow import pa
 from hushfade.spark.close_steps import RELEASED, Buckets, released, rows_at_once
@@ -101,9 +102,10 @@ class Seal:
     steps: int
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Columns bucket, step, seal."""
-        seal = self.buckets.seal()
+        """Columns bucket, step, seal.  A total that the plan cannot carry is rejected."""
+        seal, most = self.buckets.seal(), self.buckets.mechanism.plan.grid.largest_total
         for piece in pieces(batches, self.buckets, self.steps):
+            integer_totals.bounded(piece.totals, most)
             found = seal.of(piece.totals, step=piece.step, lane=piece.part.first)
             yield pa.RecordBatch.from_pydict(
                 {
