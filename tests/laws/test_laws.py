@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade import InvalidType, InvalidValue
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.laws.law import between
 from tests.noise_laws import ALL_LAWS, probability, probability_within

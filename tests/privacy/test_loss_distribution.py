@@ -225,9 +225,11 @@ def test_probabilities_between_outcomes_are_accurate_in_both_tails():
     assert found[0] == pytest.approx(found[1], rel=1e-12)
     with mpmath.workdps(30):
         s, c = mpmath.mpf(law.slope), law.core
-        density = lambda x: mpmath.exp(
-            -s * x * x / (2 * c) if abs(x) <= c else -s * (abs(x) - mpmath.mpf(c) / 2)
-        )
+
+        def density(x):
+            inside = abs(x) <= c
+            return mpmath.exp(-s * x * x / (2 * c) if inside else -s * (abs(x) - mpmath.mpf(c) / 2))
+
         whole = 2 * mpmath.quad(density, [0, c, c + 10 / s, c + 100 / s])
         for a, b, value in zip(low, high, found, strict=True):
             exact = mpmath.quad(density, [a, b]) / whole

@@ -18,8 +18,6 @@ class Law(Protocol):
     def __hash__(self) -> int:
         """For tables that are kept per law."""
 
-    def __hash__(self) -> int: ...
-
     @property
     def name(self) -> str:
         """gaussian, laplace or huber."""
