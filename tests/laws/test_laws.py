@@ -61,7 +61,7 @@ def test_rounding_adds_a_twelfth_to_the_variance_of_wide_laws():
 
 
 def test_the_characteristic_function_is_the_mean_of_the_cosine():
-    # where rounded laws are narrow, the copies of the spectrum at 2π are below 1e-9 only for small u
+    # where rounded laws are narrow, copies of the spectrum at 2π are below 1e-9 only for small u
     for law in NARROW:
         if law.stddev < 10 and not isinstance(law, Laplace):
             continue

@@ -134,7 +134,8 @@ def test_the_bound_meets_importance_sampling_at_delta_1e_6():
     sizes = np.rint(np.append(1.0, 0.5 * a[1:]) * 256).astype(int) * (UNIT // 256)
     slope = 0.467 / UNIT
     law = Huber(slope, round(2.0 / slope))
-    shifts = [Shift(int(d), int(n)) for d, n in zip(*np.unique(sizes, return_counts=True)) if d]
+    counted = zip(*np.unique(sizes, return_counts=True), strict=True)
+    shifts = [Shift(int(d), int(n)) for d, n in counted if d]
     bound = Losses([(law, shifts)]).delta(1.0)
     estimate, error = sampled_delta(law, sizes[sizes > 0], 1.0, 200_000, seed=1)
     assert error < 0.04 * estimate

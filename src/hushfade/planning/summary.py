@@ -77,7 +77,7 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
 def _length(plan: Plan) -> str:
     if plan.horizon is not None:
         return f"{plan.horizon} steps"
-    if plan.method == "unbounded" and plan.version_1_sigma is None:  # 0.1.0 expected no length
+    if plan.method == "unbounded" and not plan.version_1:  # 0.1.0 expected no length
         return f"for ever; about {plan.taps.support // REACH} steps are expected"
     return "for ever"
 
