@@ -62,7 +62,7 @@ def test_rounding_adds_a_twelfth_to_the_variance_of_wide_laws():
 
 
 def test_the_characteristic_function_is_the_mean_of_the_cosine():
-    # where rounded laws are narrow, the copies of the spectrum at 2π are below 1e-9 only for small u
+    # the spectrum of a narrow rounded law repeats itself at 2π, too near for this comparison
     for law in NARROW:
         if law.stddev < 10 and not isinstance(law, Laplace):
             continue
@@ -87,9 +87,8 @@ def test_below_and_between_have_relative_accuracy_in_both_tails():
             edges = np.array([0.5 - m - scale]), np.array([0.5 - m])
             left = float(between(law, *edges)[0])
             assert left == pytest.approx(ring, rel=1e-9, abs=1e-300), (law, m)
-            if not isinstance(law, Laplace):  # whose right-hand edges are not those of a mirror
-                right = float(between(law, -edges[1], -edges[0])[0])
-                assert right == left, (law, m)
+            right = float(between(law, -edges[1], -edges[0])[0])
+            assert right == left, (law, m)
 
 
 def test_between_adds_up_to_one():
@@ -98,3 +97,77 @@ def test_between_adds_up_to_one():
         parts = between(law, edges[:-1], edges[1:])
         assert np.all(parts >= 0), law
         assert_allclose(parts.sum(), 1.0, rtol=1e-12, err_msg=repr(law))
+
+
+def test_between_counts_integers_as_they_are():
+    # Laplace's law is accounted on the integers: (low, high] holds high and not low
+    law = Laplace(0.3)
+    for low in range(-8, 9):
+        for high in range(low, 9):
+            inside = np.arange(low + 1, high + 1)
+            exact = np.exp(law.log_probability(inside)).sum()
+            stated = float(between(law, np.array(float(low)), np.array(float(high))))
+            assert stated == pytest.approx(exact, rel=1e-12, abs=1e-15), (low, high)
+    far = np.array([50.0]), np.array([np.inf])
+    tail = math.exp(-0.3 * 51) / (1 + math.exp(-0.3))
+    assert_allclose(between(law, *far), tail, rtol=1e-12)
+
+
+def log_density(law, x):
+    """ln p(x) of the variable that is accounted, up to a constant."""
+    if isinstance(law, Gaussian):
+        return -((x / law.sigma) ** 2) / 2
+    size = np.abs(x)
+    if isinstance(law, Laplace):
+        return -law.slope * size
+    core, slope = law.core, law.slope
+    return np.where(size <= core, -slope * size**2 / (2 * core), -slope * (size - core / 2))
+
+
+SHIFTED = [
+    Gaussian(3.0), Gaussian(1e6), Laplace(0.3), Laplace(1e-5), Huber(0.5, 3), Huber(0.02, 100),
+    Huber(1e-5, 10**5),
+]  # fmt: skip
+
+
+def test_the_loss_falls_and_outcome_of_loss_is_its_inverse():
+    for law in SHIFTED:
+        unit = max(1, int(law.stddev))
+        for shift in {1, unit, 3 * unit, 10 * unit}:
+            ratio = shift / law.stddev
+            top = min(law.largest_loss(shift), ratio * (12 + ratio))
+            losses = np.linspace(-0.99, 0.99, 41) * top
+            outcome = law.outcome_of_loss(np.array(float(shift)), losses)
+            assert np.all(np.diff(outcome) <= 0), (law, shift)
+            at = log_density(law, outcome) - log_density(law, outcome - shift)
+            if isinstance(law, Laplace):  # the largest integer whose loss is large enough
+                after = log_density(law, outcome + 1) - log_density(law, outcome + 1 - shift)
+                assert np.all(at >= losses - 1e-9), (law, shift)
+                assert np.all(after < losses + 1e-9), (law, shift)
+            else:
+                assert_allclose(at, losses, atol=1e-9 * max(1.0, top), err_msg=f"{law} {shift}")
+
+
+def test_no_outcome_has_a_larger_loss_than_the_largest():
+    for law in SHIFTED:
+        for shift in (1, 2, max(1, int(law.stddev)), 5 * max(1, int(law.stddev))):
+            x = np.linspace(-20, 20, 4001) * law.stddev + shift / 2
+            loss = log_density(law, x) - log_density(law, x - shift)
+            largest = law.largest_loss(shift)
+            assert np.all(np.diff(loss) <= 1e-9), (law, shift)
+            assert loss.max() <= largest * (1 + 1e-12) + 1e-12, (law, shift)
+            if largest < math.inf:  # and it is reached
+                assert loss.max() >= largest * (1 - 1e-9), (law, shift)
+
+
+def test_parameters_must_be_positive():
+    for make, name in ((Gaussian, "sigma"), (Laplace, "slope")):
+        for value in (0.0, -1.0, math.nan, math.inf):
+            with pytest.raises(InvalidValue, match=rf"^{name} must be"):
+                make(value)
+        with pytest.raises(InvalidType, match=f"{name} must be a real number"):
+            make("3")
+    with pytest.raises(InvalidValue, match=r"^core must be"):
+        Huber(0.1, 0)
+    with pytest.raises(InvalidType, match="core must be"):
+        Huber(0.1, 2.5)

@@ -56,6 +56,9 @@ class Gaussian:
 
         return np.asarray(ndtr(np.asarray(z) / self.sigma))
 
+    def opposite(self, z: Column) -> Column:
+        return np.negative(z)
+
     def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         return np.asarray(shift / 2.0 - np.asarray(loss) * (self.sigma / shift) * self.sigma)
 

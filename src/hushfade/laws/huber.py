@@ -118,6 +118,9 @@ class Huber:
         left = np.where(size >= self.core, far, self._tail + inner) / self._whole
         return np.asarray(np.where(x <= 0, left, 1.0 - left))
 
+    def opposite(self, z: Column) -> Column:
+        return np.negative(z)
+
     def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         """With a = d/2 + y and b = y - d/2 at z = d/2 - y the loss is h(a) - h(b), h = -ln p.
 

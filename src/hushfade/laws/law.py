@@ -18,8 +18,6 @@ class Law(Protocol):
     def __hash__(self) -> int:
         """For tables that are kept per law."""
 
-    def __hash__(self) -> int: ...
-
     @property
     def name(self) -> str:
         """gaussian, laplace or huber."""
@@ -45,6 +43,15 @@ class Law(Protocol):
         post-processing, so what holds for Z holds for the noise.
         """
 
+    def opposite(self, z: Column) -> Column:
+        """The value y with P[Z ≤ y] = P[Z > z]: -z where Z is real, the next integer below if not.
+
+        >>> from hushfade.laws import Laplace
+        >>> law = Laplace(slope=1.0)
+        >>> law.opposite(np.array([0.0, 2.0, 2.5]))
+        array([-1., -3., -3.])
+        """
+
     def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         """The largest outcome z whose loss ln p(z)/p(z - shift) is at least `loss`.
 
@@ -57,9 +64,12 @@ class Law(Protocol):
 
 def between(law: Law, low: Column, high: Column) -> Column:
     """P[low < Z ≤ high] for low ≤ high, with relative accuracy in both tails."""
-    below = law.below(np.where(high <= 0, high, -low)) - law.below(np.where(high <= 0, low, -high))
-    across = 1.0 - law.below(low) - law.below(-high)
-    return np.maximum(np.where((low < 0) & (high > 0), across, below), 0.0)
+    low_end, high_end = law.opposite(low), law.opposite(high)
+    left = law.below(high) - law.below(low)
+    right = law.below(low_end) - law.below(high_end)
+    across = 1.0 - law.below(low) - law.below(high_end)
+    sides = np.where(high <= 0, left, right)
+    return np.maximum(np.where((low < 0) & (high > 0), across, sides), 0.0)
 
 
 def rounded_variance(law: Law, continuous: float, scale: float) -> float:
