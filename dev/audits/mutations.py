@@ -69,10 +69,10 @@ def one(file: str, old: str, new: str, *plans: str) -> Mutant:
 
 def _ends_at(sigmas: str) -> Mutant:
     """The noise's table ends at so many sigmas."""
-    line = "        above.append(min(total >> (_BITS - 127), ceiling))\n"
-    end = f"        if (len(above) << k) > {sigmas} * sigma:\n"
-    stop = "            above.append(1 << 127)\n            return above\n"
-    return one("crossing/laws/gaussian.py", line, line + end + stop)
+    line = "            above.append(entry(total))\n"
+    end = f"            if (len(above) << self.cell_bits) > {sigmas} * self.law.sigma:\n"
+    stop = "                break\n"
+    return one("crossing/exact_probabilities/gaussian.py", line, line + end + stop)
 
 
 MUTANTS: dict[str, Mutant] = {
@@ -103,8 +103,9 @@ MUTANTS: dict[str, Mutant] = {
         "stream/stream.py",
         "        self._stddevs = stddevs\n",
         "        self._stddevs = stddevs\n"
-        "        from hushfade.crossing.laws import gaussian\n"
-        "        self._engine.law = gaussian.table(max(1.0, self.plan.sigma / 100))\n",
+        "        from hushfade.crossing.sampling_tables import table\n"
+        "        from hushfade.laws import Gaussian\n"
+        "        self._engine.law = table(Gaussian(max(1.0, self.plan.sigma / 100)))\n",
     ),
     "the stddev that is told is a tenth after the first told ahead": one(
         "stream/stream.py",
@@ -144,8 +145,9 @@ MUTANTS: dict[str, Mutant] = {
     "a loaded stream draws with a sigma of 8": one(
         "stream/stream.py",
         "        stream._drawn_from = stream._ahead_from",
-        "        from hushfade.crossing.laws import gaussian\n"
-        "        stream._engine.law = gaussian.table(8.0)\n"
+        "        from hushfade.crossing.sampling_tables import table\n"
+        "        from hushfade.laws import Gaussian\n"
+        "        stream._engine.law = table(Gaussian(8.0))\n"
         "        stream._drawn_from = stream._ahead_from",
     ),
     "a loaded stream takes noise of another kind": one(

@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from dev.benchmarks.report import Section, ratio_section
 from dev.benchmarks.timing import Job, interleaved, ratio, repeated
 from hushfade import UnsafeSeededNoise
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian
 
 DRAWS, LANES = 10**6, 10**5
 SIGMAS = {"σ = 300, a table": 300.0, "σ = 1.5e6, cells": 1.5e6}
@@ -77,7 +78,7 @@ def _section(
 
 def _draws(sigma: float, steps: int, lanes: int) -> Job:
     drawer = UnsafeSeededNoise(1).bound(b"")
-    law = gaussian.table(sigma)
+    law = table(Gaussian(sigma))
     return lambda: drawer.draws(law, 0, steps, lanes)
 
 

@@ -27,7 +27,8 @@ from dev.benchmarks.stream import (
 )
 from dev.benchmarks.timing import each
 from hushfade import NoDecay, UnsafeSeededNoise
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian
 from hushfade.training.correlated_noise import CorrelatedNoise
 
 WIDE, WIDE_STEPS = 10**6, 256
@@ -200,7 +201,7 @@ def planning(peers: Peers, rounds: int) -> Section:
 def draws(peers: Peers, rounds: int) -> Section:
     """Noise alone."""
     (label, sigma), *_ = SIGMAS.items()
-    drawer, law = UnsafeSeededNoise(1).bound(b""), gaussian.table(sigma)
+    drawer, law = UnsafeSeededNoise(1).bound(b""), table(Gaussian(sigma))
     name = f"a draw, {label}"
     ours: Ours = {name: _work(lambda: drawer.draws(law, 0, STEPS, 1), STEPS)}
     theirs = [

@@ -11,7 +11,8 @@ from hushfade.audit.sample_records import quiet
 from hushfade.audit.sampler import SIGMAS, Bits, far, p_value, sampler, tabled, tails
 from hushfade.audit.subject import Subject
 from hushfade.audit.totals import totals
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian
 from tests.audit.subjects import ENDING, KEYED, SINGLE, SWAPPED, Wrong
 
 VECTORS = plan(Exponential(half_life=5), Guarantee(1, 1e-6), norm=0.7, width=3)
@@ -77,7 +78,7 @@ def test_the_table_and_the_tails_of_the_sampler_are_right(sigma):
 
 def test_tails_that_end_early_are_noticed():
     sigma = 700.0
-    z = UnsafeSeededNoise(3).bound(b"").draws(gaussian.table(sigma), 0, 600_000, 1)
+    z = UnsafeSeededNoise(3).bound(b"").draws(table(Gaussian(sigma)), 0, 600_000, 1)
     assert tails("sampler", "σ", sigma, far(sigma, z), z.size).passed
     cut = z.clip(-4 * 700 + 1, 4 * 700 - 1)
     assert not tails("sampler", "σ", sigma, far(sigma, cut), cut.size).passed
@@ -85,7 +86,7 @@ def test_tails_that_end_early_are_noticed():
 
 @pytest.mark.parametrize("sigma", [3.0, 700.0, 65_536.0])
 def test_signs_and_bits_of_all_places_are_looked_at(sigma):
-    z = UnsafeSeededNoise(3).bound(b"").draws(gaussian.table(sigma), 0, 100_000, 1)[:, 0]
+    z = UnsafeSeededNoise(3).bound(b"").draws(table(Gaussian(sigma)), 0, 100_000, 1)[:, 0]
 
     def failed(draws):
         bits = Bits(sigma)
@@ -107,7 +108,7 @@ def test_few_counts_that_meet_their_means_are_no_failure():
 
 
 def test_a_table_that_ends_early_is_noticed():
-    law = gaussian.table(700.0)
+    law = table(Gaussian(700.0))
     assert tabled("σ", law).passed
     assert not tabled("σ", replace(law, above=[*law.above[: len(law.above) // 2], 1 << 127])).passed
     changed = list(law.above)

@@ -12,10 +12,11 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from hushfade import FreshNoise, InvalidType, InvalidValue, KeyedNoise, UnsafeSeededNoise
 from hushfade.crossing import random_bits
-from hushfade.crossing.laws.gaussian import table
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian
 
 KEY = bytes(range(32))
-LAW = table(700.0)
+LAW = table(Gaussian(700.0))
 
 
 def draws(source, step=0, steps=20, lanes=3, digest=b"plan"):
@@ -37,7 +38,7 @@ def test_a_draw_is_a_function_of_its_position(source, lanes):
 @pytest.mark.parametrize(("steps", "lanes"), [(200_000, 1), (1, 200_000), (7, 30_000), (30_000, 7)])
 def test_any_grouping_gives_the_same_draws(sigma, steps, lanes):
     # up to 4 · 4 tiles with edges anywhere, those of the compiled loops' pieces left unaligned
-    law, drawer = table(sigma), KeyedNoise(KEY, stream="s").bound(b"plan")
+    law, drawer = table(Gaussian(sigma)), KeyedNoise(KEY, stream="s").bound(b"plan")
     whole = drawer.draws(law, 1000, steps, lanes, lane=50)
     rng = np.random.default_rng(steps)
     rows, columns = (np.unique([0, n, *rng.integers(0, n + 1, 3)]).tolist() for n in (steps, lanes))
@@ -50,7 +51,7 @@ def test_any_grouping_gives_the_same_draws(sigma, steps, lanes):
 
 
 def test_threads_that_share_a_drawer_get_the_draws_of_one():
-    law, drawer = table(1e6), KeyedNoise(KEY, stream="s").bound(b"plan")
+    law, drawer = table(Gaussian(1e6)), KeyedNoise(KEY, stream="s").bound(b"plan")
 
     def many(steps):
         return np.vstack([drawer.draws(law, step, 1, 8000) for step in steps])

@@ -26,8 +26,9 @@ from hushfade import (
     plan,
 )
 from hushfade.audit.observer import private
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
 from hushfade.factors import compact, factorization
+from hushfade.laws import Gaussian
 from hushfade.planning import plan_file, search_taps
 from tests.decays import ALL_DECAYS
 
@@ -101,7 +102,7 @@ def streams(folder):
     for name, (made, digits) in streamed().items():
         lanes, unit = made.grid.lanes, made.grid.resolution
         units = np.random.default_rng(5).integers(-4000, 4000, size=(STEPS, lanes))
-        z = NOISE.bound(made.digest).draws(gaussian.table(made.sigma), 0, STEPS, lanes)
+        z = NOISE.bound(made.digest).draws(table(Gaussian(made.sigma)), 0, STEPS, lanes)
         stream = made.start(NOISE)
         first = stream.run(units[: STEPS // 2] * unit)
         saved = folder / f"{name}.state"

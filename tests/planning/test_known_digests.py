@@ -16,7 +16,8 @@ from hushfade import (
     SlidingWindow,
     plan,
 )
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian
 
 ONE = Guarantee(epsilon=1, delta=1e-6)
 PLANS = {
@@ -49,7 +50,7 @@ def test_a_plan_has_the_known_digest(name):
 def test_keyed_noise_is_known():
     made = PLANS["day"]
     drawer = KeyedNoise(bytes(range(1, 33)), stream="visits").bound(made.digest)
-    assert drawer.draws(gaussian.table(made.sigma), 0, 4, 1)[:, 0].tolist() == [
+    assert drawer.draws(table(Gaussian(made.sigma)), 0, 4, 1)[:, 0].tolist() == [
         -1229120,
         616998,
         -234589,

@@ -14,7 +14,9 @@ from hushfade import (
     plan,
 )
 
-ERRORS = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)).errors
+ERRORS = plan(
+    Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6), method="square_root"
+).errors
 
 
 def test_the_interval_of_a_gaussian_plan_is_the_normal_one():

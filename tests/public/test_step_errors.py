@@ -26,9 +26,11 @@ ERRORS = {
         Laplace(1.0), noise_on_inputs(Exponential(half_life=24)), 1.0
     ),
     "half-life 24, fine": StepErrors(
-        Huber(1e-3, 1000), plan(Exponential(half_life=24), ONE).pair, 1e-3
+        Huber(1e-3, 1000), plan(Exponential(half_life=24), ONE, method="square_root").pair, 1e-3
     ),
-    "power ½, fine": StepErrors(Laplace(1e-3), plan(PowerLaw(power=0.5), ONE).pair, 1e-3),
+    "power ½, fine": StepErrors(
+        Laplace(1e-3), plan(PowerLaw(power=0.5), ONE, method="square_root").pair, 1e-3
+    ),
 }
 NORMALIZED = normalized(SlidingWindow(length=20), 60).rounded(10)
 
@@ -92,7 +94,7 @@ def test_the_bound_for_one_step_is_its_margin():
 
 
 def test_gaussian_plans_have_the_normal_formulas():
-    made = plan(Exponential(half_life=24), ONE)
+    made = plan(Exponential(half_life=24), ONE, method="square_root")
     s, z = made.stddevs(500), stats.norm.ppf(0.975)
     assert_allclose(made.margins(500), z * s, rtol=1e-14)  # rounding
     assert made.interval(500)[1] == made.margins(500)[-1] == -made.interval(500)[0]
@@ -135,7 +137,7 @@ def test_equal_errors_are_equal():
 
 @pytest.mark.parametrize("confidence", [0, 1, -1, math.nan])
 def test_bad_confidence_is_refused(confidence):
-    made = plan(Exponential(half_life=24), ONE)
+    made = plan(Exponential(half_life=24), ONE, method="square_root")
     with pytest.raises(InvalidValue, match="confidence must be"):
         made.margins(10, confidence)
     with pytest.raises(InvalidValue, match="confidence must be"):

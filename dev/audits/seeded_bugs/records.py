@@ -20,8 +20,8 @@ from dev.audits.seeded_bugs.subjects import (
 )
 from hushfade import InvalidValue, Plan
 from hushfade.check import Column, Matrix, Signed
-from hushfade.crossing.laws.gaussian import Table
 from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.sampling_tables import Table
 from hushfade.public.release import Release
 
 ReadRecords = Callable[[Plan, Any], Any]

@@ -26,9 +26,9 @@ from hushfade import FreshNoise, Plan
 from hushfade.audit import QUICK
 from hushfade.audit.observer import gain_of
 from hushfade.check import Column, Signed
-from hushfade.crossing.laws import gaussian
-from hushfade.crossing.laws.gaussian import Table
 from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.sampling_tables import Table, table
+from hushfade.laws import Gaussian
 
 Flags = NDArray[np.bool_]
 
@@ -41,7 +41,7 @@ class Sized(Seeded):
 
     def wrong(self, stream: Any, plan: Plan, noise: NoiseSource | None) -> Any:
         """A stream with the wrong sigma."""
-        stream._engine.law = gaussian.table(self.sigma(plan))
+        stream._engine.law = table(Gaussian(self.sigma(plan)))
         return stream
 
 

@@ -13,8 +13,8 @@ from hushfade.audit import TINY, Size, Subject
 from hushfade.audit.second_process import single
 from hushfade.audit.subject import Live
 from hushfade.check import Column, Matrix, Signed
-from hushfade.crossing.laws.gaussian import Table
 from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.sampling_tables import Table
 from hushfade.public.deviations import Deviations
 from hushfade.public.release import Release
 

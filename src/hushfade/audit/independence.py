@@ -21,10 +21,11 @@ from hushfade.audit.observer import crossed, wide
 from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject, doors, reloaded, taken
 from hushfade.check import Column
-from hushfade.crossing.laws import gaussian
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
+from hushfade.crossing.sampling_tables import table
 from hushfade.decay import Exponential
 from hushfade.errors import Refused
+from hushfade.laws import Gaussian
 from hushfade.planning.plan import Plan, sized
 
 CHECK, STARTS, FORK = "noise apart", "fresh keys", "fork"
@@ -82,7 +83,7 @@ def _plans_apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> Fin
 
     All draw by one law, as noise of another size would hide that it is the same.
     """
-    source, law = KeyedNoise(chance.key(), stream="n"), gaussian.table(plan.sigma)
+    source, law = KeyedNoise(chance.key(), stream="n"), table(Gaussian(plan.sigma))
     near = list(map(subject.plan, _near_plans(plan)))
     draws = unlikely(plan.sigma, len(near))
     drawn = {subject.bound(source, each.digest).draws(law, 0, 1, draws).tobytes() for each in near}
@@ -94,7 +95,7 @@ def _plans_apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> Fin
 def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
     """So many fresh streams, no two with the same noise: seeds of 32 bits would meet by chance."""
     plan = subject.plan(plan)
-    law, lanes = gaussian.table(plan.sigma), plan.grid.lanes
+    law, lanes = table(Gaussian(plan.sigma)), plan.grid.lanes
     draws = unlikely(plan.sigma, size.starts)
     steps = -(-draws // lanes)
     if steps > (plan.horizon or steps):
@@ -121,7 +122,7 @@ def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
 def positions(subject: Subject, plan: Plan, chance: Chance) -> list[Finding]:
     """Noise of steps and lanes so far apart that a short counter would begin anew."""
     plan = subject.plan(plan)
-    law, drawer = gaussian.table(plan.sigma), subject.bound(chance.noise(), plan.digest)
+    law, drawer = table(Gaussian(plan.sigma)), subject.bound(chance.noise(), plan.digest)
     places = [(step, lane) for step in _STEPS for lane in _LANES]
     draws = unlikely(plan.sigma, len(places))
     far = [drawer.draws(law, step, 1, draws, lane=lane).tobytes() for step, lane in places]
@@ -135,7 +136,7 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     if not hasattr(os, "fork"):
         return []
     plan = subject.plan(plan)
-    law = gaussian.table(plan.sigma)
+    law = table(Gaussian(plan.sigma))
     streams = [subject.start(plan, source) for source in (FreshNoise(), None)]
     for stream in streams:
         stream.run(np.zeros((min(1, (plan.horizon or 2) - 1), plan.grid.lanes)))
@@ -226,7 +227,7 @@ def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
 def _near_plans(plan: Plan) -> Iterator[Plan]:
     """The plan, and others that differ from it in one thing; told apart, not run."""
     yield plan
-    plan = replace(plan, version_1_sigma=None)  # another plan has noise of its own
+    plan = replace(plan, version_1=False)  # another plan has noise of its own
     guarantee, grid = plan.guarantee, plan.grid
     yield _larger(plan)
     for factor in (0.5, 0.75):

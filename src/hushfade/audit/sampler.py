@@ -14,7 +14,8 @@ from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Signed
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import Table, table
+from hushfade.laws import Gaussian
 
 SIGMAS = (3.0, 300.0, 700.0, 65_536.0, 1.5e6)  # by entries of a table, and by cells
 CHECK = "sampler"
@@ -34,7 +35,7 @@ def sampler(subject: Subject, sigma: float, draws: int, chance: Chance) -> list[
     counts = np.zeros(len(edges) + 1, dtype=np.int64)
     bits = Bits(sigma)
     beyond = np.zeros(len(_FAR), dtype=np.int64)
-    drawer, law = subject.bound(chance.noise(), b""), gaussian.table(sigma)
+    drawer, law = subject.bound(chance.noise(), b""), table(Gaussian(sigma))
     for start in range(0, draws, _CHUNK):
         z = drawer.draws(law, start, min(_CHUNK, draws - start), 1)[:, 0]
         counts += binned(z, edges)
@@ -49,17 +50,15 @@ def sampler(subject: Subject, sigma: float, draws: int, chance: Chance) -> list[
     return [*found, *bits.judged(CHECK, name)]
 
 
-def tabled(name: str, law: gaussian.Table) -> Finding:
+def tabled(name: str, law: Table) -> Finding:
     """P[|z| ≥ m] of every entry, and that the table does not end before 2^-126 is left."""
-    from scipy.special import erfc
-
     m = np.ldexp(np.arange(1.0, len(law.above)), law.k)
     left = np.array([((1 << 127) - above) / 2.0**127 for above in law.above[:-1]])
-    exactly = erfc((m - 0.5) / (law.sigma * math.sqrt(2.0)))
+    exactly = 2.0 * law.law.below(0.5 - m)
     off = np.abs(left - exactly) - 2.0**-126
     passed = bool(np.all(off <= _CLOSE * exactly) and exactly[-1] < 2.0**-120)
     worst = float(np.max(np.maximum(off, 0.0) / exactly, initial=0.0, where=exactly > 2.0**-100))
-    measured = f"{len(m):,} entries to {m[-1] / law.sigma:.1f} σ, at most {worst:.1g} off"
+    measured = f"{len(m):,} entries to {m[-1] / law.law.stddev:.1f} σ, at most {worst:.1g} off"
     return exact(
         CHECK, f"{name}, table", "the probabilities of round(N(0, σ²))", measured, passed=passed
     )

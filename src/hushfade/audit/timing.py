@@ -18,7 +18,8 @@ from hushfade.audit.observer import crossed
 from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Signed
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian
 from hushfade.planning.plan import Plan
 
 CHECK = "timing"
@@ -37,7 +38,7 @@ def timing(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) 
 
 
 def _draws(subject: Subject, plan: Plan, count: int, chance: Chance) -> tuple[Column, Column]:
-    drawer, law = subject.bound(chance.noise(), b""), gaussian.table(plan.sigma)
+    drawer, law = subject.bound(chance.noise(), b""), table(Gaussian(plan.sigma))
     times, values = np.empty(count), np.empty(count)
     for i in range(count):
         start = perf_counter_ns()

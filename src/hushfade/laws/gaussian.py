@@ -64,7 +64,7 @@ class Gaussian:
 
         return np.asarray(ndtr(np.asarray(z) / self.sigma))
 
-    def outcome_of_loss(self, shift: int, loss: Column) -> Column:
+    def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         return np.asarray(shift / 2.0 - np.asarray(loss) * (self.sigma / shift) * self.sigma)
 
     def largest_loss(self, shift: int) -> float:

@@ -77,6 +77,11 @@ class Huber:
     def stddev(self) -> float:
         return math.sqrt(self.variance)
 
+    @property
+    def fisher_information(self) -> float:
+        """E (d ln p / dx)² of X: the probability of the core, times slope / core."""
+        return self.slope / self.core * (1.0 - 2.0 * self._tail / self._whole)
+
     def log_probability(self, z: Column) -> Column:
         """By the density at the middle with its first correction where the core is wide."""
         size = np.abs(np.asarray(z, dtype=np.float64))
@@ -159,18 +164,17 @@ class Huber:
         left = np.where(size >= self.core, far, self._tail + inner) / self._whole
         return np.asarray(np.where(x <= 0, left, 1.0 - left))
 
-    def outcome_of_loss(self, shift: int, loss: Column) -> Column:
+    def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         """With a = d/2 + y and b = y - d/2 at z = d/2 - y the loss is h(a) - h(b), h = -ln p.
 
         It is odd in y.  Both in the core: slope y d / core.  In opposite tails: 2 slope y.  One in
         the core, the other beyond: b = core - √(2 core (d - loss/slope)).
         """
-        d, core, slope = float(shift), float(self.core), self.slope
+        d, core, slope = np.asarray(shift, dtype=np.float64), float(self.core), self.slope
         size = np.abs(np.asarray(loss, dtype=np.float64))
-        if d <= 2.0 * core:
-            inner, end = size * core / (slope * d), slope * (core - d / 2.0) * d / core
-        else:
-            inner, end = size / (2.0 * slope), slope * (d - 2.0 * core)
+        near = d <= 2.0 * core
+        inner = np.where(near, size * core / (slope * d), size / (2.0 * slope))
+        end = slope * np.where(near, (core - d / 2.0) * d / core, d - 2.0 * core)
         mixed = d / 2.0 + core - np.sqrt(2.0 * core * np.maximum(d - size / slope, 0.0))
         y = np.where(size <= end, inner, mixed)
         return np.asarray(d / 2.0 - np.copysign(y, loss))

@@ -60,7 +60,7 @@ class Laplace:
         right = 1.0 - np.exp(-self.slope * np.maximum(m + 1.0, 0.0)) / fall
         return np.asarray(np.where(m <= 0, left, right))
 
-    def outcome_of_loss(self, shift: int, loss: Column) -> Column:
+    def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         return np.asarray(np.floor((shift - np.asarray(loss) / self.slope) / 2.0))
 
     def largest_loss(self, shift: int) -> float:

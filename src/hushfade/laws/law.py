@@ -53,10 +53,10 @@ class Law(Protocol):
         post-processing, so what holds for Z holds for the noise.
         """
 
-    def outcome_of_loss(self, shift: int, loss: Column) -> Column:
+    def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         """The largest outcome z whose loss ln p(z)/p(z - shift) is at least `loss`.
 
-        The loss falls as z rises.  For |loss| below `largest_loss(shift)`.
+        The loss falls as z rises.  For |loss| up to `largest_loss(shift)`.
         """
 
     def largest_loss(self, shift: int) -> float:
@@ -78,7 +78,7 @@ def rounded_variance(law: Law, continuous: float, scale: float) -> float:
     """
     if scale > _SUMMED:
         return continuous + 1.0 / 12.0
-    m = np.arange(1, math.ceil(60 * scale) + 10)
+    m = np.arange(1, math.ceil(60 * scale) + 10, dtype=np.float64)
     return float(np.sum((2 * m - 1) * 2.0 * law.below(0.5 - m)))
 
 

@@ -1,8 +1,8 @@
 """A plan: what will be released, how private and how accurate it will be, before any record.
 
 R̃   integer taps over 2^bits, so R̃x is exact          sensitivity from R̃ itself
-z   round(N(0, σ²)) on the grid resolution · 2^-bits     σ = change · sensitivity / mu
-L   g / r̃, whatever r̃ is                              errors σ ‖L_t‖, no bias
+z   integer noise on the grid resolution · 2^-bits       its law from the guarantee (noise_scale)
+L   g / r̃, whatever r̃ is                              errors stddev(z) ‖L_t‖, no bias
 """
 
 from __future__ import annotations
@@ -10,21 +10,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
-from hushfade.laws import Gaussian, Law
+from hushfade.laws import Gaussian, Laplace, Law
 from hushfade.planning import noise_scale
 from hushfade.planning.cost import Cost, cost
 from hushfade.planning.exact_factors import Method
+from hushfade.planning.shifts import cases
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.loss import PrivacyLoss
 from hushfade.private.grid import Grid
 from hushfade.public.step_errors import StepErrors
 
@@ -36,12 +38,20 @@ if TYPE_CHECKING:
 _ROOM = 1 << 54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
 
 
+class Considered(NamedTuple):
+    """A mechanism that the search compared, and its largest standard deviation."""
+
+    method: str
+    law: str
+    error: float  # in the records' unit, over the steps that were compared
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """A mechanism, fixed to the last bit.  `hushfade.plan` makes it; it depends on no data.
 
-    `version_1_sigma` is the noise of a plan that 0.1.0 wrote.  Such a plan keeps its noise and its
-    digest, so that its streams continue.
+    `version_1` marks a plan that 0.1.0 wrote.  Such a plan keeps its noise and its digest, so that
+    its streams continue.
     """
 
     decay: Decay
@@ -50,47 +60,51 @@ class Plan:
     horizon: int | None
     method: Method
     pair: IntegerFactorization = field(repr=False)
+    law: Law
     loss: float  # of the integer taps, relative to the exact factors
-    version_1_sigma: float | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.version_1_sigma is not None:
-            noise_scale.check_version_1(self.version_1_sigma, self.guarantee, self.grid, self.pair)
+    considered: tuple[Considered, ...] = field(default=(), repr=False)  # the chosen one first
+    version_1: bool = field(default=False, repr=False)
 
     # Privacy ---------------------------------------------------------------------------------
+
+    @cached_property
+    def privacy(self) -> PrivacyLoss:
+        """What one record or person can reveal: `privacy.epsilon(delta)`, `privacy.delta(epsilon)`.
+
+        Upper bounds.  `a.privacy + b.privacy` is the loss of two plans on the same data.
+
+        >>> from hushfade import Guarantee, SlidingWindow, plan
+        >>> week = plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0), method="best")
+        >>> week.privacy.epsilon(0), round(week.privacy.delta(0.5), 3)
+        (1.0, 0.222)
+        """
+        if isinstance(self.law, Gaussian):
+            return PrivacyLoss.gaussian(self.guarantee.mu)
+        return PrivacyLoss.shifted(self.law, cases(self.guarantee, self.grid, self.pair))
 
     @cached_property
     def sensitivity(self) -> float:
         """The largest ℓ2 change of the private half's output for one person's change, in the
         records' unit."""
-        required = noise_scale.required_variance(self.guarantee, self.grid, self.pair)
-        return math.sqrt(required) * self.guarantee.mu * self.unit
+        squared = noise_scale.squared_sensitivity(self.guarantee, self.grid, self.pair)
+        return math.sqrt(squared) * self.unit
 
-    @cached_property
+    @property
     def sigma(self) -> float:
-        """The noise's standard deviation in grid units, before rounding; an exact binary number.
-
-        The same on every machine.
-        """
-        if self.version_1_sigma is not None:
-            return self.version_1_sigma
-        required = noise_scale.required_variance(self.guarantee, self.grid, self.pair)
-        return noise_scale.root_above(required)
+        """The standard deviation of Gaussian noise in grid units, before rounding."""
+        if not isinstance(self.law, Gaussian):
+            raise InvalidType("sigma is a property of Gaussian noise", got=self.law.name)
+        return self.law.sigma
 
     @cached_property
     def unit(self) -> float:
         """The grid of what crosses, in the records' unit: resolution · 2^-bits."""
         return self.grid.resolution * 2.0**-self.bits
 
-    @cached_property
-    def law(self) -> Law:
-        """The distribution of the noise z, in grid units."""
-        return Gaussian(self.sigma)
-
     @property
     def noise_stddev(self) -> float:
-        """The standard deviation of z_t in the records' unit; rounding adds 1/12 of a unit²."""
-        return math.sqrt(self.sigma**2 + 1.0 / 12.0) * self.unit
+        """The standard deviation of z_t in the records' unit."""
+        return self.law.stddev * self.unit
 
     @property
     def bits(self) -> int:
@@ -130,8 +144,8 @@ class Plan:
 
         >>> from hushfade import Exponential, plan
         >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
-        >>> "{:.3f} {:.3f}".format(*p.interval(1000))
-        '-15.053 15.053'
+        >>> "{:.1f} {:.1f}".format(*p.interval(1000))
+        '-11.5 11.5'
         """
         margin = self.errors.margin(step, confidence, stddev=self.stddev(step))
         return -margin, margin
@@ -156,19 +170,21 @@ class Plan:
         return self.pair.error_factor(self._steps(n))
 
     def certificate(self, n: int | None = None) -> Certificate:
-        """How near the optimum the first n steps are.
+        """The error of the first n steps beside the smallest of any Gaussian factorization.
 
-        Without n: the whole horizon, or 1000 steps if there is none.  The error is at most `ratio`
-        times the least possible; for repeated participation the lower bound is loose.
+        Without n: the whole horizon, or 1000 steps if there is none.  `ratio` is below 1 where
+        another law of noise beats every Gaussian mechanism.  For repeated participation the lower
+        bound is loose.  There is none for delta = 0, which Gaussian noise cannot give.
 
-        Its error factor is `max_stddev(n)` for unit noise multiplier and unit change, with the
-        noise in use: a plan that runs for ever is compared with mechanisms made for these n steps.
         The change is that of one record within its key, before or after rounding to the grid,
         whichever is less: what every mechanism must hide.
 
         >>> from hushfade import Exponential, plan
-        >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
-        >>> p.certificate(10_000).sentence()
+        >>> day, guarantee = Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)
+        >>> plan(day, guarantee).certificate(10_000).sentence()
+        'Over the first 10000 steps this error is at most 75.85 % of that of any Gaussian
+        factorization.'
+        >>> plan(day, guarantee, method="square_root").certificate(10_000).sentence()
         'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.90 %
         of this error.'
         """
@@ -188,6 +204,7 @@ class Plan:
             self.max_stddev(steps) * guarantee.mu / min(exact, on_grid),
             participations=guarantee.participations,
             separation=guarantee.separation,
+            gaussian=isinstance(self.law, Gaussian),
         )
 
     # Use -------------------------------------------------------------------------------------
@@ -254,16 +271,22 @@ class Plan:
 
 def sized(plan: Plan) -> Plan:
     """The plan with the largest total that int64 can carry, if the noise fits its tables."""
-    if not 8.0 <= plan.sigma <= 2.0**34:
+    least = 0.0 if isinstance(plan.law, Laplace) else 8.0  # it is exact on any grid
+    if not least < plan.law.stddev <= 2.0**34:
         raise InvalidValue(
-            "must put the noise between 8 and 2^34 grid units",
+            f"must put the noise between {least:g} and 2^34 grid units",
             argument="resolution",
-            got=f"{plan.sigma:.3g} units with a resolution of {plan.grid.resolution!r}",
+            got=f"{plan.law.stddev:.3g} units with a resolution of {plan.grid.resolution!r}",
             remedy="give another resolution, to which each record is then rounded",
         )
     reach = sum(abs(value) * length for value, length in zip(*plan.taps.pieces, strict=True))
     if plan.pair.integer_gain is not None:
         reach *= int(np.max(plan.pair.integer_gain))
-    largest = (_ROOM - math.ceil(64 * plan.sigma)) // reach
+    largest = (_ROOM - math.ceil(farthest(plan.law))) // reach
     # also below 2^52, where float64 still distinguishes neighbouring totals
     return replace(plan, grid=replace(plan.grid, largest_total=min(largest, 2**52)))
+
+
+def farthest(law: Law) -> float:
+    """Units that no draw exceeds: the tables end far below it."""
+    return 64.0 * law.sigma if isinstance(law, Gaussian) else 128.0 * law.stddev + 256.0

@@ -30,7 +30,13 @@ def sentences(plan: Plan) -> list[str]:
         f"decayed sum (a true 1000 shows as {math.floor(1000 - margin)} to "
         f"{math.ceil(1000 + margin)})."
     )
-    return [plan.guarantee.sentence(), accuracy, plan.certificate(n).sentence()]
+    guarantee = plan.guarantee
+    optimum = (
+        "No mechanism with Gaussian noise has delta = 0."
+        if guarantee.pure
+        else plan.certificate(n).sentence()
+    )
+    return [guarantee.sentence(), accuracy, optimum]
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
