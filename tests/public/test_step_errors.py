@@ -39,6 +39,10 @@ def stddevs(errors, n):
     return errors.unit * errors.law.stddev * errors.pair.errors(n)
 
 
+def steps(column):
+    return np.arange(1, len(column) + 1)
+
+
 def exact(errors, step):
     return SummedError(errors.law, errors.pair.left(step), errors.unit)
 
@@ -47,7 +51,7 @@ def test_margins_agree_with_the_distribution_of_each_step():
     for name, errors in ERRORS.items():
         s = stddevs(errors, 400)
         for confidence in (0.9, 0.95, 0.99):
-            margins = errors.margins(confidence, stddevs=s)
+            margins = errors.margins(steps(s), confidence, stddevs=s)
             for step in (1, 2, 3, 7, 31, 33, 40, 100, 250, 300, 400):
                 ratio = margins[step - 1] / exact(errors, step).margin(confidence)
                 told = f"{name}, step {step} at {confidence}: {ratio}"
@@ -60,15 +64,15 @@ def test_margins_agree_with_the_distribution_of_each_step():
 def test_margins_never_fall():
     # more noise terms never narrow a symmetric unimodal sum (Anderson 1955); 1e-3 for the grids
     for name, errors in ERRORS.items():
-        margins = errors.margins(0.95, stddevs=stddevs(errors, 3000))
+        margins = errors.margins(steps(stddevs(errors, 3000)), 0.95, stddevs=stddevs(errors, 3000))
         assert np.all(margins[1:] >= margins[:-1] * (1 - 1e-3)), name
 
 
 def test_one_margin_is_that_of_the_column():
     for name, errors in ERRORS.items():
         s = stddevs(errors, 300)
-        column = errors.margins(0.95, stddevs=s)
-        later = errors.margins(0.95, stddevs=s[100:], first=101)
+        column = errors.margins(steps(s), 0.95, stddevs=s)
+        later = errors.margins(steps(s)[100:], 0.95, stddevs=s[100:])
         assert later.tolist() == column[100:].tolist(), name
         for step in (1, 2, 50, 300):
             assert errors.margin(step, 0.95, stddev=s[step - 1]) == column[step - 1], name
@@ -105,7 +109,7 @@ def test_gaussian_plans_have_the_normal_formulas():
 def test_a_gain_weighs_the_noise_of_each_step():
     errors = StepErrors(Laplace(1e-3), NORMALIZED, 1e-3)
     s, (left, _) = stddevs(errors, 60), NORMALIZED.matrices(60)
-    margins = errors.margins(0.95, stddevs=s)
+    margins = errors.margins(steps(s), 0.95, stddevs=s)
     for step in (1, 5, 20, 32, 45, 60):
         expected = SummedError(errors.law, left[step - 1, :step], errors.unit).margin(0.95)
         assert 1 - 2e-4 <= margins[step - 1] / expected <= 1 + 1e-3, step

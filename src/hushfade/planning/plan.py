@@ -135,7 +135,7 @@ class Plan:
 
         At each step by itself; `error_bound` is for all steps at once.
         """
-        return self.errors.margins(confidence, stddevs=self.stddevs(n))
+        return self.errors.margins(np.arange(1, n + 1), confidence, stddevs=self.stddevs(n))
 
     def interval(self, step: int, confidence: float = 0.95) -> tuple[float, float]:
         """The two ends (-m, m) that hold the error at a step with this probability.

@@ -76,14 +76,12 @@ class StepErrors:
         """
         if isinstance(self.law, Gaussian):
             return normal_multiple(confidence) * stddev
-        steps, stddevs = np.array([step]), np.array([stddev])
-        return float(self._margins(steps, stddevs, checked(confidence))[0])
+        return float(self.margins(np.array([step]), confidence, stddevs=np.array([stddev]))[0])
 
-    def margins(self, confidence: float, *, stddevs: Column, first: int = 1) -> Column:
-        """The margins of the steps from `first` on, one for each standard deviation."""
+    def margins(self, steps: Signed, confidence: float, *, stddevs: Column) -> Column:
+        """The margins of some steps, whose standard deviations are `stddevs`."""
         if isinstance(self.law, Gaussian):
             return normal_multiple(confidence) * stddevs
-        steps = first + np.arange(len(stddevs))
         return self._margins(steps, stddevs, checked(confidence))
 
     def bound(self, failure: float, *, stddevs: Column) -> float:
