@@ -21,7 +21,7 @@ from tests.cli.command import document, run
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWO = hf.Guarantee(epsilon=2, delta=1e-6)
-PLAN = hf.plan(hf.SlidingWindow(length=7), ONE)
+PLAN = hf.plan(hf.SlidingWindow(length=7), ONE, method="square_root")
 
 KILLED = """
 import os, signal, sys

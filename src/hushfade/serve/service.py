@@ -29,7 +29,7 @@ from hushfade.serve.writer import Writer
 from hushfade.store import Batch, Published, Store, tokens
 
 if TYPE_CHECKING:
-    from hushfade.privacy.ledger import Account
+    from hushfade.privacy.account import Account
     from hushfade.store.tokens import Token
 
 SHORTEST = 10**9  # nanoseconds of a step that the clock closes
@@ -206,17 +206,22 @@ def _published(store: Store, name: str, step: int) -> Published:
 def budget(account: Account) -> dict[str, Any]:
     """A dataset's account as plain data; what was spent is rounded up, what is left down.
 
-    The budget adds up by the squares of mu: the epsilon that is left is that of one more stream.
+    left_epsilon and left_delta are the guarantee of one more stream.  mu, spent and left are null
+    where epsilon and delta add up.
     """
+    gaussian = account.composition != "basic"
     return {
         "name": account.name,
         "epsilon": account.epsilon,
         "delta": account.delta,
         "spent_epsilon": account.spent_epsilon,
         "left_epsilon": account.left_epsilon,
-        "mu": account.mu,
-        "spent": account.spent,
-        "left": account.left,
+        "spent_delta": account.spent_delta,
+        "left_delta": account.left_delta,
+        "composition": account.composition,
+        "mu": account.mu if gaussian else None,
+        "spent": account.spent if gaussian else None,
+        "left": account.left if gaussian else None,
     }
 
 
@@ -226,8 +231,8 @@ def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:
     delta = check.real(delta=document["delta"])
     if not 1e-3 <= epsilon <= 100:
         raise InvalidValue("must be from 0.001 to 100", argument="epsilon", got=repr(epsilon))
-    if not 1e-30 <= delta <= 0.5:
-        raise InvalidValue("must be from 1e-30 to 0.5", argument="delta", got=repr(delta))
+    if not (delta == 0 or 1e-30 <= delta <= 0.5):
+        raise InvalidValue("must be 0, or from 1e-30 to 0.5", argument="delta", got=repr(delta))
     return Guarantee(epsilon=epsilon, delta=delta, **more)
 
 
