@@ -21,7 +21,6 @@ from hushfade.baselines.independent_noise import input_noise, output_noise
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidValue, Malformed
-from hushfade.planning.exact_factors import Method
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee
@@ -31,7 +30,7 @@ from hushfade.serve.service import guarantee_of
 LONGEST = 1 << 16  # steps of a horizon
 SLOWEST = 10_000  # steps of a half-life or a window
 NEED = ("decay", "epsilon", "delta")
-MORE = ("horizon", "low", "high", "neighbours", "participations", "separation")
+MORE = ("horizon", "low", "high", "neighbours", "participations", "separation", "law")
 
 _LATE = 1000  # the step that is told where a stream runs for ever
 _COMPARED = 256  # steps, there
@@ -57,18 +56,17 @@ def answer(document: Any) -> dict[str, Any]:
     high = check.real(high=asked.get("high", 1.0))
     if not max(abs(low), abs(high)) <= 1e12:
         raise InvalidValue("low and high must be within 1e12")
-    endless = isinstance(decay, NoDecay) and horizon is None
-    method: Method = "unbounded" if endless else "square_root"
+    law = asked.get("law")
     try:
-        made = plan(decay, guarantee, low=low, high=high, horizon=horizon, method=method)
-        return _told(made, low, high)
+        made = plan(decay, guarantee, low=low, high=high, horizon=horizon, law=law)
+        return _told(made, low, high, law)
     except HushfadeError:
         raise
     except (ArithmeticError, ValueError):  # numbers of a size that nobody uses
         raise InvalidValue("the numbers must be of a size that can be computed with") from None
 
 
-def _told(made: Plan, low: float, high: float) -> dict[str, Any]:
+def _told(made: Plan, low: float, high: float, law: str | None) -> dict[str, Any]:
     from scipy.special import ndtri
 
     late = made.horizon or _LATE
@@ -78,14 +76,16 @@ def _told(made: Plan, low: float, high: float) -> dict[str, Any]:
     margin = float(ndtri(0.975)) * stddev
     return {
         "guarantee": made.guarantee.sentence(),
+        "method": made.method,
+        "law": made.law.name,
         "stddev": stddev,
         "step": late,
-        "optimum": made.certificate(late).sentence(),
+        "optimum": None if made.guarantee.pure else made.certificate(late).sentence(),
         "curve": {"step": points.tolist(), "stddev": stddevs[points - 1].tolist()},
         "alternatives": list(_alternatives(made, made.guarantee.change(low, high))),
         "shown": {"true": _TRUE, "low": _TRUE - margin, "high": _TRUE + margin},
-        "code": _code(made, low, high),
-        "command": _command(made, low, high),
+        "code": _code(made, low, high, law),
+        "command": _command(made, low, high, law),
     }
 
 
@@ -96,6 +96,8 @@ def _alternatives(made: Plan, change: float) -> Iterator[dict[str, Any]]:
     steps = min(made.horizon or _COMPARED, _MOST_COMPARED)
     ours = made.max_stddev(steps)
     for rival in _rivals(made.decay, steps):
+        if made.guarantee.pure and not rival.pure:
+            continue
         largest = float(np.max(rival.stddevs(made.guarantee, change)))
         name = rival.name + (", Laplace noise" if rival.pure else "")
         yield {"name": name, "steps": steps, "largest": largest, "ratio": largest / ours}
@@ -156,11 +158,11 @@ def _beyond_default(guarantee: Guarantee) -> Iterator[tuple[str, Any]]:
         yield "separation", guarantee.separation
 
 
-def _code(made: Plan, low: float, high: float) -> str:
+def _code(made: Plan, low: float, high: float, law: str | None) -> str:
     guarantee = made.guarantee
     more = "".join(f", {name}={value!r}" for name, value in _beyond_default(guarantee))
     horizon = "" if made.horizon is None else f", horizon={made.horizon}"
-    method = "" if made.method == "square_root" else f", method={made.method!r}"
+    given = "" if law is None else f", law={law!r}"
     return "\n".join(
         (
             "import hushfade as hf",
@@ -168,7 +170,7 @@ def _code(made: Plan, low: float, high: float) -> str:
             f"guarantee = hf.Guarantee(epsilon={guarantee.epsilon!r}, "
             f"delta={guarantee.delta!r}{more})",
             f"plan = hf.plan(hf.{made.decay!r}, guarantee, low={low!r}, high={high!r}"
-            f"{horizon}{method})",
+            f"{horizon}{given})",
             "stream = plan.start()",
             "release = stream.step([1, 1, 1])  # the records of a step",
             "print(release.value, release.stddev)",
@@ -178,7 +180,7 @@ def _code(made: Plan, low: float, high: float) -> str:
     )
 
 
-def _command(made: Plan, low: float, high: float) -> str:
+def _command(made: Plan, low: float, high: float, law: str | None) -> str:
     match made.decay:
         case Exponential(half_life=half_life):
             kind = f"--half-life {half_life:.15g}"
@@ -195,7 +197,7 @@ def _command(made: Plan, low: float, high: float) -> str:
         *(f"--{name} {value}" for name, value in _beyond_default(guarantee)),
         f"--low {_short(low)} --high {_short(high)}",
         *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
-        *([] if made.method == "square_root" else [f"--method {made.method}"]),
+        *([] if law is None else [f"--law {law}"]),
         "-o plan.json",
     ]
     return " ".join(parts)
