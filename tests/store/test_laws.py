@@ -13,7 +13,7 @@ import hushfade as hf
 from hushfade.errors import Failed, Malformed, Refused
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Account, Loss
-from hushfade.store import Store
+from hushfade.store import Store, fail_points
 from hushfade.store.high_water_mark import Mark, MarkFile
 from tests.test_stored_by_0_1_0 import FOLDER
 
@@ -172,6 +172,35 @@ def test_what_a_copy_lacks_is_lost_for_every_law(path, monkeypatch):
                     store.add_stream("other", PLANS["huber"], dataset="clinics")
             else:
                 store.add_stream("other", PLANS["gaussian"], dataset="clinics")
+
+
+def test_a_charge_that_was_committed_before_a_crash_is_marked(path, monkeypatch):
+    """Else a copy from before that charge would fit the old mark."""
+
+    def crashed(name):
+        if name == "before mark":
+            raise MemoryError
+
+    for law, plan in PLANS.items():
+        fresh(monkeypatch)
+        place = path.with_name(f"{law}.db")
+        with closing(Store.open(place)) as store:
+            store.add_dataset("clinics", TWO)
+        shutil.copy(place, path.with_name("old.db"))
+        store = Store.open(place)
+        monkeypatch.setattr(fail_points, "reached", crashed)
+        with pytest.raises(MemoryError):
+            store.add_stream("late", plan, dataset="clinics")
+        store.close()
+        monkeypatch.undo()
+        with closing(Store.open(place)) as store:
+            spent = store.accounts()
+            assert store.streams() == ["late"]
+        assert spent["clinics"].composition == ("gaussian" if law == "gaussian" else "basic")
+        assert MarkFile(place.with_name(place.name + ".mark")).accounts() == spent
+        shutil.copy(path.with_name("old.db"), place)
+        with closing(Store.open(place, new_epoch=True)) as store:
+            assert store.accounts() == spent
 
 
 def test_marks_keep_sums_exactly(tmp_path):

@@ -1,7 +1,7 @@
 """A plan before there is a stream: how private, how accurate, how near the optimum, and what else.
 
-No data are read and nothing is kept.  The sizes are bounded so that an answer takes a second or
-two at most.
+No data are read and nothing is kept.  The sizes are bounded so that an answer takes a few seconds
+at most; ten where a long window has an epsilon of 100.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ SHORTEST = 10**9  # nanoseconds of a step that the clock closes
 MISSED = 1000  # steps that a new stream may have missed
 
 _SUPPORT, _LANES = 1 << 22, 100_000  # of a plan that is sent
+_PIECES = 4096  # different taps of a plan whose loss is computed
 _TIMES, _SPAN = 10_000, 1 << 20  # participations, and the steps from the first to the last
 _MISFITS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, AssertionError)
 
@@ -246,6 +247,9 @@ def plan_of(document: Any) -> Plan:
         records = document["records"]
         if not max(records["width"], len(records["keys"] or ())) <= _LANES:
             raise InvalidValue(f"the plan must have at most {_LANES} keys")
+        several = len(document["taps"]["value"]) > _PIECES
+        if several and "law" in document.get("noise", {}):  # each costs time in the bound on delta
+            raise InvalidValue(f"a plan without Gaussian noise must have at most {_PIECES} jumps")
         promised = document["guarantee"]
         span = (promised["participations"] - 1) * promised["separation"]
         endless = document["horizon"] is None
