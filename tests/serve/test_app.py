@@ -88,7 +88,7 @@ def test_a_stream_that_ended_keeps_its_releases_and_takes_no_more(client):
 
 
 def test_the_last_step_of_a_horizon_ends_the_stream(make):
-    short = hf.plan(hf.SlidingWindow(length=3), ONE, horizon=2)
+    short = hf.plan(hf.SlidingWindow(length=3), ONE, horizon=2, method="square_root")
     client = make(plans={"short": short})
     for step, ended in ((1, False), (2, True), (2, True)):
         assert client.close_step(step, "short").status_code == 200
@@ -103,7 +103,8 @@ def test_a_dataset_and_its_streams_are_made_and_charged(make):
     assert made.status_code == 201
     assert made.json() == {
         "name": "trains", "epsilon": 1.0, "delta": 1e-6, "spent_epsilon": 0.0, "left_epsilon": 1.0,
-        "mu": ONE.mu, "spent": 0.0, "left": ONE.mu,
+        "spent_delta": 0.0, "left_delta": 1e-6, "composition": None, "mu": ONE.mu, "spent": 0.0,
+        "left": ONE.mu,
     }  # fmt: skip
     assert list(made.json())[:2] == ["name", "epsilon"]
     plan = json.loads(PLAN.to_json())
@@ -267,7 +268,7 @@ def test_a_scrape_shows_the_newest_releases_and_draws_nothing(five):
 
 
 def test_labels_are_escaped(make):
-    plan = hf.plan(hf.SlidingWindow(length=2), ONE, keys=['"\\\n'])
+    plan = hf.plan(hf.SlidingWindow(length=2), ONE, keys=['"\\\n'], method="square_root")
     client = make(plans={'a "b"': plan})
     client.post('/v1/streams/a "b"/steps/1/close')
     text = client.get("/metrics").text

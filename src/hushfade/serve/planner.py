@@ -1,7 +1,7 @@
 """A plan before there is a stream: how private, how accurate, how near the optimum, and what else.
 
-No data are read and nothing is kept.  The sizes are bounded so that an answer takes a second or
-two at most.
+No data are read and nothing is kept.  The sizes are bounded so that an answer takes a few seconds
+at most; ten where a long window has an epsilon of 100.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from hushfade.baselines.independent_noise import input_noise, output_noise
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidValue, Malformed
-from hushfade.planning.exact_factors import Method
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee
@@ -32,7 +31,9 @@ LONGEST = 1 << 16  # steps of a horizon
 EXPECTED = 1 << 20  # steps of an expected length, at most
 SLOWEST = 10_000  # steps of a half-life or a window
 NEED = ("decay", "epsilon", "delta")
-MORE = ("horizon", "expect", "low", "high", "neighbours", "participations", "separation")
+MORE = (
+    "horizon", "expect", "low", "high", "neighbours", "participations", "separation", "law",
+)  # fmt: skip
 
 _LATE = 1000  # the step that is told where a stream runs for ever
 _COMPARED = 256  # steps, there
@@ -58,23 +59,22 @@ def answer(document: Any) -> dict[str, Any]:
     high = check.real(high=asked.get("high", 1.0))
     if not max(abs(low), abs(high)) <= 1e12:
         raise InvalidValue("low and high must be within 1e12")
-    endless = isinstance(decay, NoDecay) and horizon is None
-    method: Method = "unbounded" if endless else "square_root"
+    law = asked.get("law")
     expect = asked.get("expect")
     if expect is not None:
         expect = check.count(expect=expect, most=EXPECTED)
     try:
-        made = plan(
-            decay, guarantee, low=low, high=high, horizon=horizon, method=method, expect=expect
-        )
-        return _told(made, low, high, expect)
+        made = plan(decay, guarantee, low=low, high=high, horizon=horizon, law=law, expect=expect)
+        return _told(made, low, high, law, expect)
     except HushfadeError:
         raise
     except (ArithmeticError, ValueError):  # numbers of a size that nobody uses
         raise InvalidValue("the numbers must be of a size that can be computed with") from None
 
 
-def _told(made: Plan, low: float, high: float, expect: int | None) -> dict[str, Any]:
+def _told(
+    made: Plan, low: float, high: float, law: str | None, expect: int | None
+) -> dict[str, Any]:
     late = made.horizon or _LATE
     stddevs = made.stddevs(late)
     points = np.unique(np.geomspace(1, late, _POINTS).round().astype(int))
@@ -82,14 +82,16 @@ def _told(made: Plan, low: float, high: float, expect: int | None) -> dict[str, 
     low_end, high_end = made.interval(late)
     return {
         "guarantee": made.guarantee.sentence(),
+        "method": made.method,
+        "law": made.law.name,
         "stddev": stddev,
         "step": late,
-        "optimum": made.certificate(late).sentence(),
+        "optimum": None if made.guarantee.pure else made.certificate(late).sentence(),
         "curve": {"step": points.tolist(), "stddev": stddevs[points - 1].tolist()},
         "alternatives": list(_alternatives(made, made.guarantee.change(low, high))),
         "shown": {"true": _TRUE, "low": _TRUE + low_end, "high": _TRUE + high_end},
-        "code": _code(made, low, high, expect),
-        "command": _command(made, low, high, expect),
+        "code": _code(made, low, high, law, expect),
+        "command": _command(made, low, high, law, expect),
     }
 
 
@@ -100,6 +102,8 @@ def _alternatives(made: Plan, change: float) -> Iterator[dict[str, Any]]:
     steps = min(made.horizon or _COMPARED, _MOST_COMPARED)
     ours = made.max_stddev(steps)
     for rival in _rivals(made.decay, steps):
+        if made.guarantee.pure and not rival.pure:
+            continue
         largest = float(np.max(rival.stddevs(made.guarantee, change)))
         name = rival.name + (", Laplace noise" if rival.pure else "")
         yield {"name": name, "steps": steps, "largest": largest, "ratio": largest / ours}
@@ -160,11 +164,11 @@ def _beyond_default(guarantee: Guarantee) -> Iterator[tuple[str, Any]]:
         yield "separation", guarantee.separation
 
 
-def _code(made: Plan, low: float, high: float, expect: int | None) -> str:
+def _code(made: Plan, low: float, high: float, law: str | None, expect: int | None) -> str:
     guarantee = made.guarantee
     more = "".join(f", {name}={value!r}" for name, value in _beyond_default(guarantee))
     horizon = "" if made.horizon is None else f", horizon={made.horizon}"
-    method = "" if made.method == "square_root" else f", method={made.method!r}"
+    given = "" if law is None else f", law={law!r}"
     expected = "" if expect is None else f", expect={expect}"
     return "\n".join(
         (
@@ -173,7 +177,7 @@ def _code(made: Plan, low: float, high: float, expect: int | None) -> str:
             f"guarantee = hf.Guarantee(epsilon={guarantee.epsilon!r}, "
             f"delta={guarantee.delta!r}{more})",
             f"plan = hf.plan(hf.{made.decay!r}, guarantee, low={low!r}, high={high!r}"
-            f"{horizon}{method}{expected})",
+            f"{horizon}{given}{expected})",
             "stream = plan.start()",
             "release = stream.step([1, 1, 1])  # the records of a step",
             "print(release.value, release.stddev)",
@@ -183,7 +187,7 @@ def _code(made: Plan, low: float, high: float, expect: int | None) -> str:
     )
 
 
-def _command(made: Plan, low: float, high: float, expect: int | None) -> str:
+def _command(made: Plan, low: float, high: float, law: str | None, expect: int | None) -> str:
     match made.decay:
         case Exponential(half_life=half_life):
             kind = f"--half-life {half_life:.15g}"
@@ -200,7 +204,7 @@ def _command(made: Plan, low: float, high: float, expect: int | None) -> str:
         *(f"--{name} {value}" for name, value in _beyond_default(guarantee)),
         f"--low {_short(low)} --high {_short(high)}",
         *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
-        *([] if made.method == "square_root" else [f"--method {made.method}"]),
+        *([] if law is None else [f"--law {law}"]),
         *([] if expect is None else [f"--expect {expect}"]),
         "-o plan.json",
     ]

@@ -79,8 +79,10 @@ _LENGTH: Schema = {
     "description": "A step's length: a number and its unit, several may follow. At least 1s.",
     "examples": ["1h", "90min", "7d"],
 }
-_EPSILON, _DELTA = number(1e-3, 100), number(1e-30, 0.5)
+_EPSILON = number(1e-3, 100)
+_DELTA: Schema = {"anyOf": [{"const": 0}, number(1e-30, 0.5)]}
 _ABOVE_0 = number(0, above=True)
+_LAW: Schema = {"enum": ["gaussian", "laplace", "huber"]}
 _SCOPE: Schema = {"enum": list(SCOPES), "description": "admin includes the others."}
 
 _VALUE: Schema = {
@@ -106,7 +108,7 @@ _RELEASE: Schema = {
 }
 _STREAM: Schema = {
     "name": PLACE, "dataset": NAME, "decay": TEXT, "guarantee": TEXT, "epsilon": _ABOVE_0,
-    "delta": _ABOVE_0, "epoch": whole(),
+    "delta": number(0), "epoch": whole(),
     "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)), "every": or_null(TEXT),
     "start": or_null(TIME), "step": whole(), "stddev": _ABOVE_0, "closed": or_null(TIME),
     "ended": {"type": "boolean"},
@@ -154,7 +156,7 @@ _PLAN_FIELDS: Schema = {
         }
     ),
     "horizon": or_null(whole(1)),
-    "method": {"enum": ["square_root", "normalized", "unbounded", "given"]},
+    "method": {"enum": ["square_root", "normalized", "unbounded", "blend", "input", "given"]},
     "taps": an_object(
         {
             "bits": whole(0, 62),
@@ -165,6 +167,14 @@ _PLAN_FIELDS: Schema = {
     ),
     "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
 }
+_BINARY: Schema = an_object({"bits": whole(0, 1074), "scale": whole(1)})
+_NOISE: Schema = {
+    "oneOf": [
+        _BINARY,
+        an_object({"law": {"const": "laplace"}, "slope": _BINARY}),
+        an_object({"law": {"const": "huber"}, "slope": _BINARY, "core": whole(1)}),
+    ]
+}
 _PLAN: Schema = {
     "oneOf": [
         an_object(
@@ -173,15 +183,27 @@ _PLAN: Schema = {
                 "guarantee": {
                     "oneOf": [
                         an_object(
-                            {by: _ABOVE_0, "delta": _ABOVE_0, **_UNIT, "records_per_step": whole(1)}
+                            {
+                                by: _ABOVE_0,
+                                "delta": number(0),
+                                **_UNIT,
+                                "records_per_step": whole(1),
+                            }
                         )
                         for by in ("epsilon", "mu", "rho")
                     ]
                 },
                 **_PLAN_FIELDS,
                 "gain": or_null(an_object({"bits": whole(0, 62), "value": _INTEGERS})),
-                "noise": an_object({"bits": whole(0, 62), "scale": whole(1)}),
-                "reported": an_object({"loss": number()}),
+                "noise": _NOISE,
+                "reported": an_object(
+                    {
+                        "loss": number(),
+                        "considered": list_of(
+                            an_object({"method": TEXT, "law": _LAW, "error": number()})
+                        ),
+                    }
+                ),
             }
         ),
         an_object(
@@ -209,8 +231,14 @@ SCHEMAS: dict[str, Schema] = {
     "NewDataset": an_object({"name": NAME, "epsilon": _EPSILON, "delta": _DELTA}),
     "Dataset": an_object(
         {
-            "name": NAME, "epsilon": _ABOVE_0, "delta": _DELTA, "spent_epsilon": number(0),
-            "left_epsilon": number(0), "mu": _ABOVE_0, "spent": number(0), "left": number(0),
+            "name": NAME, "epsilon": _ABOVE_0, "delta": number(0),
+            "composition": or_null({"enum": ["gaussian", "basic"]}) | {
+                "description": "How the budget adds up: gaussian by the squares of mu, basic by "
+                "epsilon and delta. The first stream decides."
+            },
+            "spent_epsilon": number(0), "spent_delta": number(0), "left_epsilon": number(0),
+            "left_delta": number(0), "mu": or_null(_ABOVE_0), "spent": or_null(number(0)),
+            "left": or_null(number(0)),
         }
     ),
     "NewStream": an_object(
@@ -295,14 +323,17 @@ SCHEMAS: dict[str, Schema] = {
             "neighbours": or_null(named("Neighbours")),
             "participations": or_null(whole(1, 1000)),
             "separation": or_null(whole(1, LONGEST)),
+            "law": or_null(_LAW),
         },
     ),
     "PlanAnswer": an_object(
         {
             "guarantee": TEXT,
+            "method": TEXT,
+            "law": _LAW,
             "stddev": _ABOVE_0,
             "step": whole(1, LONGEST),
-            "optimum": TEXT,
+            "optimum": or_null(TEXT),
             "curve": an_object({"step": list_of(whole(1)), "stddev": list_of(_ABOVE_0)}),
             "alternatives": list_of(
                 an_object(

@@ -54,7 +54,7 @@ function sentences(found) {
       `95 of 100 times, at step ${number(found.step, 9)}; `
       + `standard deviation ${number(found.stddev)}.`),
     element("p", { class: "guarantee" }, found.guarantee),
-    element("p", { class: "optimum" }, found.optimum),
+    ...(found.optimum ? [element("p", { class: "optimum" }, found.optimum)] : []),
   ];
 }
 

@@ -4,7 +4,7 @@ const positive = { rule: "must be a number above 0", holds: (x) => x > 0 };
 const count = {
   rule: "must be a whole number, 1 or more", holds: (x) => Number.isInteger(x) && x >= 1,
 };
-const share = { rule: "must be above 0 and below 1, such as 1e-6", holds: (x) => x > 0 && x < 1 };
+const share = { rule: "must be from 0 to below 1, such as 1e-6", holds: (x) => x >= 0 && x < 1 };
 const real = { rule: "must be a number", holds: Number.isFinite };
 
 const RULES = {
