@@ -124,11 +124,11 @@ error.  The ratios hold for every epsilon, because both errors are proportional 
 
 {pure}
 
-For short half-lives the best tree of decayed sums has a single level, which is noise on the inputs.
+Where the ratio of a tree of decayed sums is 1.00, its best height is 0: it is noise on the inputs.
 
-**Where trees are better.**  Counting over more than 2^6 steps, and windows or half-lives of thousands of
-steps.  hushfade has no tree for delta = 0: for these streams take delta > 0, or accept the larger
-error.  Counting:
+**Where trees are better.**  Counting over more than 2^6 steps, and windows or half-lives of
+thousands of steps.  hushfade has no tree for delta = 0: for these streams take delta > 0, or accept
+the larger error.  Counting:
 
 {counting}
 

@@ -45,7 +45,7 @@ def test_the_example_of_accuracy_is_within_its_deviation(high):
     true = float(line.partition("A true ")[2].partition(" ")[0])
     low, _, end = line.partition("show as ")[2].partition(" to ")
     top = end.partition(",")[0]
-    half = 1.96 * plan.stddev(1000)
+    half = plan.interval(1000)[1]
     assert half * 0.999999 <= float(top) - true <= half * 1.1  # two digits, rounded outwards
     assert half * 0.999999 <= true - float(low) <= half * 1.1
 

@@ -53,6 +53,7 @@ def test_the_document_has_the_library_s_numbers(line):
     assert [row["step"] for row in found["stddev"]] == sorted({1, 10, min(100, n), n})
     for row in found["stddev"]:
         assert row["stddev"] == pytest.approx(plan.stddev(row["step"]), rel=1e-12)
+        assert row["margin"] == pytest.approx(plan.interval(row["step"])[1], rel=1e-12)
     for name in ("lower", "upper", "ratio"):
         assert found["certificate"][name] == getattr(certificate, name)
     assert found["cost"]["memory"] == plan.cost.memory

@@ -17,9 +17,10 @@ def test_records_are_clipped_put_on_the_grid_summed_and_released(client):
     assert client.send([1, 0.5, 7, -3]).json() == {"status": "accepted", "records": 4}
     assert client.totals() == [2 * UNIT + UNIT // 2]
     released = client.close_step(1).json()
-    assert released.keys() == {"stream", "step", "closed", "value", "stddev"}
+    assert released.keys() == {"stream", "step", "closed", "value", "stddev", "margin"}
     assert abs(released["value"] - 2.5) < 8 * released["stddev"]
     assert released["stddev"] == pytest.approx(PLAN.stddev(1), rel=1e-12)
+    assert released["margin"] == pytest.approx(PLAN.interval(1)[1], rel=1e-12)
     assert client.totals() == [0]
 
 
@@ -220,18 +221,21 @@ def test_json_csv_and_arrow_have_the_same_releases(five):
     plain = five.get(path).json()
     assert plain["keys"] == ["at", "ch", "de"]
     expected = [
-        (x["step"], key, value, x["stddev"])
+        (x["step"], key, value, x["stddev"], x["margin"])
         for x in plain["releases"]
         for key, value in zip(plain["keys"], x["value"], strict=True)
     ]
     text = five.get(path, headers={"Accept": "text/csv"})
     assert text.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(text.text)))
-    found = [(int(r["step"]), r["key"], float(r["value"]), float(r["stddev"])) for r in rows]
+    found = [
+        (int(r["step"]), r["key"], *(float(r[name]) for name in ("value", "stddev", "margin")))
+        for r in rows
+    ]
     assert found == expected
     arrow = five.get(path, headers={"Accept": "application/vnd.apache.arrow.stream"})
     table = pa.ipc.open_stream(arrow.content).read_all()
-    columns = ("step", "key", "value", "stddev")
+    columns = ("step", "key", "value", "stddev", "margin")
     assert list(zip(*(table[c].to_pylist() for c in columns), strict=True)) == expected
     closed = [x.closed for x in five.store.releases("flights") for _ in range(3)]
     assert table["closed"].cast(pa.int64()).to_pylist() == closed

@@ -112,6 +112,7 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
             guarantee=series.plan.guarantee,
             label=label,
             truth=series.truth[which],
+            margins=series.rows.margins(0.95)[which],
             time_label="2013, local time",
         )
         report.write(figure, output / f"{name}.png")
@@ -166,8 +167,9 @@ def _table(late: Series) -> Table:
     for key in late.plan.keys or ():
         table.add_column(f"{key}\ntruth", justify="right")
         table.add_column(f"{key}\nreleased", justify="right", style="bold")
+    margins = late.rows.margins(0.95)
     for step in HOURS:
-        margin = 1.959964 * late.rows.stddevs[step - 1]
+        margin = float(margins[step - 1])
         pairs = zip(late.truth[step - 1], late.rows.values[step - 1], strict=True)
         cells = [f"{number:.1f}" for pair in pairs for number in pair]
         table.add_row(

@@ -223,7 +223,7 @@ def _unprotected(plan: Plan) -> list[str]:
 
 def _accuracy(plan: Plan) -> list[str]:
     n = reported_steps(plan)
-    half = 1.96 * plan.stddev(n)
+    half = plan.interval(n)[1]
     true = 10.0 ** max(2, math.ceil(math.log10(5.0 * half)))
     digits = max(0, 1 - math.floor(math.log10(half)))
     scale = 10.0**digits

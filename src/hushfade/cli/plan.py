@@ -68,7 +68,7 @@ def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
 
     n = plain_words.reported_steps(made)
     guarantee, grid, certificate = made.guarantee, made.grid, made.certificate(n)
-    deviations = made.stddevs(n)
+    deviations, margins = made.stddevs(n), made.margins(n)
     return {
         "sentences": sentences(made),
         "decay": decay_document(made.decay),
@@ -91,7 +91,12 @@ def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
         "noise_stddev": made.noise_stddev,
         "steps": n,
         "stddev": [
-            {"step": step, "stddev": float(deviations[step - 1])} for step in _milestones(n)
+            {
+                "step": step,
+                "stddev": float(deviations[step - 1]),
+                "margin": float(margins[step - 1]),
+            }
+            for step in _milestones(n)
         ],
         "max_stddev": float(deviations.max()),
         "error_bound": made.error_bound(n),
@@ -179,6 +184,6 @@ def _errors(found: dict[str, Any], every: int | None) -> Table:
     table.add_column("95 of 100 within", justify="right")
     for row in found["stddev"]:
         after = [] if every is None else [duration.shown(row["step"] * every)]
-        deviation = row["stddev"]
-        table.add_row(str(row["step"]), *after, f"{deviation:.4g}", rounded_up(1.96 * deviation))
+        margin = rounded_up(row["margin"])
+        table.add_row(str(row["step"]), *after, f"{row['stddev']:.4g}", margin)
     return table

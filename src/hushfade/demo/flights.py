@@ -43,7 +43,7 @@ class Series:
     @property
     def inside(self) -> float:
         """The share of intervals of 95 % that hold the truth."""
-        margin = 1.959964 * self.rows.stddevs[:, None]
+        margin = self.rows.margins(0.95)[:, None]
         return float(np.mean(np.abs(self.rows.values - self.truth) <= margin))
 
 
@@ -78,7 +78,7 @@ def _series(
         np.concatenate([getattr(piece, name) for piece in pieces])
         for name in ("steps", "ends", "values", "stddevs")
     )
-    rows = Rows(steps, ends, values, stddevs)
+    rows = Rows(steps, ends, values, stddevs, made.errors)
     truth = _decayed(made.decay, np.asarray(totals * made.grid.resolution))
     return Series(made, year, rows, truth)
 

@@ -59,7 +59,7 @@ class RootTaps:
 
 @dataclass(frozen=True)
 class BlendedTaps:
-    """r = 1 + c (√g - 1) with 0 < c ≤ 1, where g_0 = 1."""
+    """r = 1 + c (√(g/g_0) - 1) with 0 < c ≤ 1."""
 
     decay: Decay
     c: float
@@ -69,19 +69,19 @@ class BlendedTaps:
         return blended(_root(self.decay, n), self.c)
 
     def energy(self) -> float:
-        """r_0² + c² Σ_{n≥1} a_n²."""
-        root, first = RootTaps(self.decay), float(_root(self.decay, 1)[0])
-        return (1.0 + self.c * (first - 1.0)) ** 2 + self.c**2 * (root.energy() - first**2)
+        """1 + c² Σ_{n≥1} (a_n / a_0)²."""
+        first = float(_root(self.decay, 1)[0])
+        return 1.0 + self.c**2 * (RootTaps(self.decay).energy() / first**2 - 1.0)
 
 
 def blended(root: Column, c: float) -> Column:
-    """The taps 1 + c (√g - 1), from those of √g.
+    """The taps 1 + c (√(g/g_0) - 1), from those of √g.
 
-    >>> blended(np.array([1.0, 0.5, 0.375]), 0.5)
+    >>> blended(np.array([2.0, 1.0, 0.75]), 0.5)
     array([1.    , 0.25  , 0.1875])
     """
-    taps = c * root
-    taps[0] = 1.0 + c * (root[0] - 1.0)
+    taps = c / root[0] * root
+    taps[0] = 1.0
     return taps
 
 

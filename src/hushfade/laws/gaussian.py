@@ -10,7 +10,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.laws.law import rounded_variance
+from hushfade.laws.law import ComplexColumn, rounded_variance, rounding_transform
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,14 @@ class Gaussian:
 
     def characteristic(self, u: Column) -> Column:
         return np.asarray(np.exp(-0.5 * (self.sigma * u) ** 2) * np.sinc(u / (2 * np.pi)))
+
+    @property
+    def tail_rate(self) -> float:
+        return math.inf
+
+    def transform(self, s: ComplexColumn) -> ComplexColumn:
+        normal = np.exp(0.5 * (self.sigma * np.asarray(s)) ** 2)
+        return np.asarray(normal * rounding_transform(np.asarray(s)))
 
     def below(self, z: Column) -> Column:
         from scipy.special import ndtr

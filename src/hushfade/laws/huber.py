@@ -18,9 +18,11 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.laws.law import rounded_variance
+from hushfade.laws.law import ComplexColumn, rounded_variance, rounding_transform
 
 _ROOT = math.sqrt(2.0 * math.pi)
+_SMALL_CORE = 64  # grid units: up to it the transform is added up outcome by outcome
+_FINE = 64.0  # grid units: above this deviation the period of the transform is out of reach
 
 
 @dataclass(frozen=True)
@@ -94,15 +96,59 @@ class Huber:
         return np.asarray(np.where(size >= self.core + 0.5, tail, inner) - math.log(self._whole))
 
     def characteristic(self, u: Column) -> Column:
+        return np.asarray(self.transform((1j * np.asarray(u)).astype(np.complex128)).real)
+
+    @property
+    def tail_rate(self) -> float:
+        return self.slope
+
+    def transform(self, s: ComplexColumn) -> ComplexColumn:
+        """Poisson's sum Σ_j f(s + 2πij), where f(s) = E e^(sX) · 2 sinh(s/2)/s.
+
+        f falls like |s|^-4, because p' is continuous.  A few terms suffice for a core of many
+        units, and the first alone for a fine grid.  A small core is added up outcome by outcome.
+        """
+        s = np.asarray(s, dtype=np.complex128)
+        if self.core <= _SMALL_CORE:
+            return self._summed(s)
+        if self.stddev > _FINE:
+            return self._middle_term(s)
+        near = s - 2j * np.pi * np.rint(s.imag / (2.0 * np.pi))
+        terms = [self._middle_term(near + 2j * np.pi * j) for j in (0, 1, -1, 2, -2)]
+        return np.asarray(sum(terms))
+
+    def _summed(self, s: ComplexColumn) -> ComplexColumn:
+        """Σ_{|z| ≤ core} P[z] e^(sz), and beyond the core a geometric series on each side."""
+        p = np.exp(self.log_probability(np.arange(self.core + 2.0)))
+        step = 2.0 * np.cosh(s)  # 2 cosh((z+1)s) = 2 cosh(s) · 2 cosh(zs) - 2 cosh((z-1)s)
+        before, now = np.full(s.shape, 2.0 + 0j), step
+        total = p[0] + p[1] * now
+        for z in range(2, self.core + 1):
+            before, now = now, step * now - before
+            total = total + p[z] * now
+        outer = self.core + 1
+        for side in (s, -s):
+            total = total + p[outer] * np.exp(side * outer) / -np.expm1(side - self.slope)
+        return np.asarray(total)
+
+    def _middle_term(self, s: ComplexColumn) -> ComplexColumn:
+        """E e^(sX) · 2 sinh(s/2)/s, even in s.
+
+        With w = width, a = core/w and v = s w: the core holds
+        w √(2π)/2 · e^(v²/2) (erf((a + v)/√2) + erf((a - v)/√2)), by the scaled function
+        wofz(ix) = e^(x²) erfc(x) where the erfs cancel.
+        """
         from scipy.special import wofz
 
-        u = np.asarray(u, dtype=np.float64)
-        a, w = self.core / self._width, u * self._width
+        v, a = s * self._width, self.core / self._width
         edge = math.exp(-self.kappa / 2.0)
-        turn = np.exp(-1j * a * w) * wofz((-w + 1j * a) / math.sqrt(2.0))
-        core = _ROOT * self._width * (np.exp(-w * w / 2.0) - edge * turn.real)
-        tails = 2.0 * edge * (np.exp(1j * u * self.core) / (self.slope - 1j * u)).real
-        return np.asarray((core + tails) / self._whole * np.sinc(u / (2.0 * np.pi)))
+        upper = np.exp(a * v) * wofz(1j * (a - v) / math.sqrt(2.0))
+        lower = np.exp(-a * v) * wofz(1j * (a + v) / math.sqrt(2.0))
+        core = _ROOT * self._width * (np.exp(v * v / 2.0) - edge * (lower + upper) / 2.0)
+        tails = edge * (
+            np.exp(s * self.core) / (self.slope - s) + np.exp(-s * self.core) / (self.slope + s)
+        )
+        return np.asarray((core + tails) / self._whole * rounding_transform(s))
 
     def below(self, z: Column) -> Column:
         from scipy.special import ndtr

@@ -9,6 +9,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
+from hushfade.laws.law import ComplexColumn
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,14 @@ class Laplace:
     def characteristic(self, u: Column) -> Column:
         ratio = np.sin(np.asarray(u) / 2.0) / math.sinh(self.slope / 2.0)
         return np.asarray(1.0 / (1.0 + ratio * ratio))
+
+    @property
+    def tail_rate(self) -> float:
+        return self.slope
+
+    def transform(self, s: ComplexColumn) -> ComplexColumn:
+        ratio = np.sinh(np.asarray(s) / 2.0) / math.sinh(self.slope / 2.0)
+        return np.asarray(1.0 / (1.0 - ratio * ratio))
 
     def below(self, z: Column) -> Column:
         m = np.floor(np.asarray(z, dtype=np.float64))

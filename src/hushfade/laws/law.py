@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hushfade.check import Column
+
+ComplexColumn: TypeAlias = NDArray[np.complex128]
 
 _SUMMED = 1 << 10  # up to this scale the variance of a rounded law is added up term by term
 
@@ -16,7 +19,7 @@ class Law(Protocol):
     """A symmetric log-concave distribution of integer noise z; equal laws have equal hashes."""
 
     def __hash__(self) -> int:
-        """For tables that are kept per law."""
+        """Of its parameters: a law is a value."""
 
     @property
     def name(self) -> str:
@@ -35,6 +38,13 @@ class Law(Protocol):
 
     def characteristic(self, u: Column) -> Column:
         """E cos(u z), for |u| far below 1 / (grid unit) where the law is rounded."""
+
+    @property
+    def tail_rate(self) -> float:
+        """The rate b at which the tails fall, P[z] ~ e^(-b |z|); infinite for Gaussian noise."""
+
+    def transform(self, s: ComplexColumn) -> ComplexColumn:
+        """E e^(s z) for complex s with |Re s| < tail_rate."""
 
     def below(self, z: Column) -> Column:
         """P[Z ≤ z] for the variable Z whose loss is accounted, with relative accuracy for z < 0.
@@ -74,3 +84,9 @@ def rounded_variance(law: Law, continuous: float, scale: float) -> float:
         return continuous + 1.0 / 12.0
     m = np.arange(1, math.ceil(60 * scale) + 10, dtype=np.float64)
     return float(np.sum((2 * m - 1) * 2.0 * law.below(0.5 - m)))
+
+
+def rounding_transform(s: ComplexColumn) -> ComplexColumn:
+    """2 sinh(s/2) / s: the transform of the uniform law on [-½, ½]."""
+    half = np.where(s == 0, 1.0, s) / 2.0
+    return np.asarray(np.where(s == 0, 1.0, np.sinh(half) / half))

@@ -80,7 +80,7 @@ class _Curve:
     def __init__(self, decay: Decay, steps: int, lanes: int, epsilon: float, delta: float) -> None:
         root = RootTaps(decay).first(steps)
         self._root = root / root[0]
-        self._weights = decay.weights(min(steps, _SERIES)) / root[0] ** 2
+        self._weights = decay.weights(min(steps, _SERIES))
         self._lanes, self._epsilon, self._log_delta = lanes, epsilon, math.log(delta)
         size = np.abs(self._root[1:])
         large = np.sort(np.partition(size, -_LARGE)[-_LARGE:] if len(size) > _LARGE else size)

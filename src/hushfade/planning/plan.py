@@ -21,7 +21,6 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Gaussian, Laplace, Law
-from hushfade.numerics.root_finding import root_of
 from hushfade.planning import noise_scale
 from hushfade.planning.cost import Cost, cost
 from hushfade.planning.exact_factors import Method
@@ -29,6 +28,7 @@ from hushfade.planning.shifts import cases
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import PrivacyLoss
 from hushfade.private.grid import Grid
+from hushfade.public.step_errors import StepErrors
 
 if TYPE_CHECKING:
     from hushfade.crossing.key_file import Noise
@@ -130,18 +130,40 @@ class Plan:
         """The largest standard deviation of the first n steps."""
         return float(np.max(self.stddevs(n)))
 
+    def margins(self, n: int, confidence: float = 0.95) -> Column:
+        """The margins of steps 1, ..., n: |error| is at most the margin with this probability.
+
+        At each step by itself; `error_bound` is for all steps at once.
+        """
+        return self.errors.margins(np.arange(1, n + 1), confidence, stddevs=self.stddevs(n))
+
+    def interval(self, step: int, confidence: float = 0.95) -> tuple[float, float]:
+        """The two ends (-m, m) that hold the error at a step with this probability.
+
+        A release holds the true sum between value - m and value + m: see `Release.interval`.
+
+        >>> from hushfade import Exponential, plan
+        >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
+        >>> "{:.1f} {:.1f}".format(*p.interval(1000))
+        '-11.5 11.5'
+        """
+        margin = self.errors.margin(step, confidence, stddev=self.stddev(step))
+        return -margin, margin
+
+    @cached_property
+    def errors(self) -> StepErrors:
+        """The distribution of the error at every step."""
+        return StepErrors(self.law, self.pair, self.unit)
+
     def error_bound(self, n: int, failure: float = 0.05) -> float:
         """A bound of |error| at all of the first n steps at once, with probability 1 - failure.
 
-        The union bound with each step's own deviation s_t: the b with Σ_t 2Φ(-b/s_t) = failure.
-        For equal s_t about s √(2 ln(n/failure)); never the paper's s √(ln n), which is too small.
+        The union bound with each step's own tail: the b with Σ_t P[|e_t| > b] = failure.  For
+        normal errors with equal deviations s about s √(2 ln(n/failure)); never the paper's
+        s √(ln n), which is too small.
         """
-        from scipy.special import ndtr
-
         failure = check.probability(failure=failure)
-        s = self.stddevs(n)
-        top = float(np.max(s)) * math.sqrt(2.0 * math.log(2.0 * n / failure))
-        return root_of(lambda b: float(np.sum(2 * ndtr(-b / s))) - failure, 0.0, top)
+        return self.errors.bound(failure, stddevs=self.stddevs(n))
 
     def error_factor(self, n: int) -> float:
         """‖L‖·‖R‖ over the first n steps, of the taps in use."""

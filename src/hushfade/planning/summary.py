@@ -25,7 +25,7 @@ def table(plan: Plan) -> str:
 def sentences(plan: Plan) -> list[str]:
     """One sentence of guarantee, one of accuracy, one of the distance from the optimum."""
     n = plan.horizon or 1000
-    margin = plan.stddev(n) * 1.96
+    margin = plan.interval(n)[1]
     accuracy = (
         f"A released value is unbiased; 95 of 100 are within {rounded_up(margin)} of the true "
         f"decayed sum (a true 1000 shows as {math.floor(1000 - margin)} to "

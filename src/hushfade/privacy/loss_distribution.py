@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +33,8 @@ from hushfade.privacy.rounded_losses import UNIT, Block, Shift, block
 _DEVIATIONS = 11.0  # of a tilted loss, on both sides, that a grid holds
 _WHOLE = 1 << 11  # points of a grid that is never cut
 _NOTHING = 1e-13  # tilted mass that may be cut off
-_STEEPEST = 2.0**20  # tilt
-_NARROWEST = 0.02  # of the variance without a tilt: a tilted loss is not narrower than that
+_STEEPEST = 1000.0  # tilt, by the standard deviation of the loss
+_NARROWEST = 0.02  # of the deviation without a tilt: grids take no tilted loss for narrower
 _INVERTED = 1e-6  # relative accuracy of ε(δ)
 
 
@@ -77,7 +77,8 @@ class Losses:
             return 0.0
         tilt = self._tilt(epsilon)
         log_mass, mean, variance = self._moments(tilt)
-        grid = _Grid.around(epsilon, mean, math.sqrt(variance), self._fineness.common)
+        deviation = max(math.sqrt(variance), _NARROWEST * self._deviation)
+        grid = _Grid.around(epsilon, mean, deviation, self._fineness.common)
 
         def shifted(t: float) -> float:
             return self._moments(tilt + t)[0] - log_mass
@@ -113,28 +114,32 @@ class Losses:
         """An ε whose bound on δ is at most `delta`; the smallest, up to a relative 1e-6."""
         if delta <= 0.0 or not self._blocks:
             return self.largest
-        if self.delta(0.0) <= delta:
+
+        def excess(epsilon: float) -> float:
+            return max(math.log(max(self.delta(epsilon), 5e-324) / delta), -50.0)
+
+        low, above = 0.0, excess(0.0)
+        if above <= 0.0:
             return 0.0
-        low, high = 0.0, self.largest
-        if high == math.inf:
-            high = 1.0
-            while self.delta(high) > delta:
-                low, high = high, 2.0 * high
+        high = self.largest if self.largest < math.inf else 1.0
+        while (below := excess(high)) > 0.0:
+            low, above, high = high, below, 2.0 * high
+        kept = 0  # times that the same end was kept, by its sign
         while high - low > _INVERTED * high:
-            middle = (low + high) / 2.0
-            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
+            share = min(max(above / (above - below), 0.05), 0.95) if abs(kept) < 3 else 0.5
+            middle = low + share * (high - low)
+            value = excess(middle)
+            if value > 0.0:
+                low, above, kept = middle, value, max(kept, 0) + 1
+            else:
+                high, below, kept = middle, value, min(kept, 0) - 1
         return high
 
     def _tilt(self, epsilon: float) -> float:
         """θ > 0 at which the tilted mean is ε, roughly, or the steepest."""
-        low, tilt, high = 0.0, 1.0, _STEEPEST
-        least = _NARROWEST * self._moments(0.0)[2]
+        low, tilt, high = 0.0, 1.0, _STEEPEST / self._deviation
         for _ in range(60):
             _, mean, variance = self._moments(tilt)
-            if variance < least:  # nearly all of the mass has the largest loss already
-                high = tilt
-                tilt = (low + tilt) / 2.0
-                continue
             low, high = (tilt, high) if mean < epsilon else (low, tilt)
             new = tilt + (epsilon - mean) / max(variance, 1e-300)
             if not low < new < high:
@@ -143,6 +148,11 @@ class Losses:
                 break
             tilt = new
         return tilt
+
+    @cached_property
+    def _deviation(self) -> float:
+        """The standard deviation of the loss."""
+        return math.sqrt(self._moments(0.0)[2])
 
     def _moments(self, tilt: float) -> tuple[float, float, float]:
         """ln M(θ), and mean and variance of the tilted loss."""

@@ -100,8 +100,9 @@ def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
     theirs = between(law, low - sizes[:, None], high - sizes[:, None])
     gap = -np.expm1(-step)[:, None]
     tail = np.where(high <= 0, law.below(high), np.where(low >= 0, law.above(low), 1.0))
-    slack = _ULPS * UNIT * tail / gap
-    up = np.clip((ours - np.exp(losses[:, :-1]) * theirs) / gap, 0.0, ours)
+    slack = _ULPS * UNIT * tail
+    # what rounding may have left at the lower point goes to the upper one: δ only grows
+    up = np.clip((ours - np.exp(losses[:, :-1]) * theirs + 2.0 * slack) / gap, 0.0, ours)
     masses = np.zeros(losses.shape)
     masses[:, :-1] += ours - up + slack
     masses[:, 1:] += up + slack

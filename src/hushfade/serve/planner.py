@@ -75,13 +75,11 @@ def answer(document: Any) -> dict[str, Any]:
 
 
 def _told(made: Plan, low: float, high: float, expect: int | None) -> dict[str, Any]:
-    from scipy.special import ndtri
-
     late = made.horizon or _LATE
     stddevs = made.stddevs(late)
     points = np.unique(np.geomspace(1, late, _POINTS).round().astype(int))
     stddev = float(stddevs[-1])
-    margin = float(ndtri(0.975)) * stddev
+    low_end, high_end = made.interval(late)
     return {
         "guarantee": made.guarantee.sentence(),
         "stddev": stddev,
@@ -89,7 +87,7 @@ def _told(made: Plan, low: float, high: float, expect: int | None) -> dict[str, 
         "optimum": made.certificate(late).sentence(),
         "curve": {"step": points.tolist(), "stddev": stddevs[points - 1].tolist()},
         "alternatives": list(_alternatives(made, made.guarantee.change(low, high))),
-        "shown": {"true": _TRUE, "low": _TRUE - margin, "high": _TRUE + margin},
+        "shown": {"true": _TRUE, "low": _TRUE + low_end, "high": _TRUE + high_end},
         "code": _code(made, low, high, expect),
         "command": _command(made, low, high, expect),
     }

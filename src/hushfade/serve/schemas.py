@@ -102,6 +102,7 @@ _RELEASE: Schema = {
     "closed": TIME,
     "value": _VALUE,
     "stddev": _ABOVE_0 | {"description": "The standard deviation of the error."},
+    "margin": number(0) | {"description": "Half the width of the 95 % interval."},
 }
 _STREAM: Schema = {
     "name": PLACE, "dataset": NAME, "decay": TEXT, "guarantee": TEXT, "epsilon": _ABOVE_0,

@@ -28,7 +28,13 @@ def release(step: int, value: float | list[float], stddev: float) -> dict[str, A
     """A release, one an hour."""
     day, hour = divmod(step, 24)
     closed = f"2026-{1 + day // 28:02}-{1 + day % 28:02}T{hour:02}:00:00Z"
-    return {"step": step, "closed": closed, "value": value, "stddev": stddev}
+    return {
+        "step": step,
+        "closed": closed,
+        "value": value,
+        "stddev": stddev,
+        "margin": 1.959964 * stddev,
+    }
 
 
 def wave(step: int, lane: int = 0) -> float:

@@ -81,7 +81,7 @@ def shown(release: dict[str, float]) -> str:
     """Whether the page shows the release: its value to the nearest whole number, and its band."""
     text, value = "document.querySelector('#late').textContent", release["value"]
     near = f"Math.abs(parseFloat({text}) - {value!r}) <= 0.5"
-    return f"{near} && {text}.endsWith(' ± {math.ceil(1.96 * release['stddev'])}')"
+    return f"{near} && {text}.endsWith(' ± {math.ceil(release['margin'])}')"
 
 
 def test_a_page_of_another_site_shows_a_public_release_and_the_next(
