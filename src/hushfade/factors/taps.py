@@ -80,7 +80,7 @@ def blended(root: Column, c: float) -> Column:
     >>> blended(np.array([2.0, 1.0, 0.75]), 0.5)
     array([1.    , 0.25  , 0.1875])
     """
-    taps = c / root[0] * root
+    taps: Column = c / root[0] * root
     taps[0] = 1.0
     return taps
 

@@ -57,6 +57,7 @@ class Candidate:
     factors: Factorization
     kappa: float = 0.0  # of Huber's law
     slope: float = 0.0  # of the noise, per unit of the records' grid: a guess
+    steps: int = 1  # over which the error was computed
 
 
 def candidates(
@@ -119,7 +120,7 @@ def given(
     if law is None:
         law = "laplace" if name == "input" and search.bounded else "gaussian"
     if law == "gaussian":
-        return Candidate(name, law, search.deviation(factors), factors)
+        return Candidate(name, law, search.deviation(factors), factors, steps=search.steps)
     if guarantee.gaussian_only:
         raise InvalidValue("must be gaussian where mu or rho is declared", argument="law", got=law)
     return search.with_law(factors, name, law)
@@ -171,7 +172,7 @@ class _Search:
             (name, exact_factors(self.decay, self.horizon, name, self.expect)[0]) for name in names
         ]
         return [
-            Candidate(name, "gaussian", self.deviation(pair), pair)
+            Candidate(name, "gaussian", self.deviation(pair), pair, steps=self.steps)
             for name, pair in pairs
             if name != "normalized" or pair.gain is not None
         ]
@@ -211,7 +212,7 @@ class _Search:
         for kappa in _KAPPAS if law == "huber" else (0.0,):
             slope = self._slope(taps, kappa)
             error = left * _law(slope, kappa).stddev
-            several.append(Candidate(name, law, error, factors, kappa, slope))
+            several.append(Candidate(name, law, error, factors, kappa, slope, self.steps))
         return min(several, key=lambda one: _settled(one.error))
 
     def blend(self) -> Candidate:
@@ -221,7 +222,8 @@ class _Search:
         found = blend.best_blend(self.decay, self.steps, guarantee.epsilon, guarantee.delta, lanes)
         factors = factorization.blend(self.decay, found.c, self.horizon)
         error = found.error * size * self.grid.resolution
-        return Candidate("blend", "huber", error, factors, found.kappa, found.slope / size)
+        slope = found.slope / size
+        return Candidate("blend", "huber", error, factors, found.kappa, slope, self.steps)
 
     def _left(self, factors: Factorization) -> float:
         return float(np.max(factors.errors(self.steps)))

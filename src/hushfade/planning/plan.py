@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 _ROOM = 1 << 54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
 
 
+class NoiseOutOfRange(InvalidValue):
+    """The noise has fewer or more grid units than its tables serve."""
+
+
 class Considered(NamedTuple):
     """A mechanism that the search compared, and its largest standard deviation."""
 
@@ -273,7 +277,7 @@ def sized(plan: Plan) -> Plan:
     """The plan with the largest total that int64 can carry, if the noise fits its tables."""
     least = 0.0 if isinstance(plan.law, Laplace) else 8.0  # it is exact on any grid
     if not least < plan.law.stddev <= 2.0**34:
-        raise InvalidValue(
+        raise NoiseOutOfRange(
             f"must put the noise between {least:g} and 2^34 grid units",
             argument="resolution",
             got=f"{plan.law.stddev:.3g} units with a resolution of {plan.grid.resolution!r}",

@@ -9,19 +9,21 @@ from typing import Literal, get_args
 import numpy as np
 
 from hushfade.decay import Decay
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidValue, Unstable
 from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Law
 from hushfade.planning import noise_scale
 from hushfade.planning.candidates import Candidate, LawName, candidates, given
 from hushfade.planning.exact_factors import Method
-from hushfade.planning.plan import Considered, Plan, sized
+from hushfade.planning.plan import Considered, NoiseOutOfRange, Plan, sized
 from hushfade.planning.search_taps import integer_factors
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import Grid, grid_of
 
 _FINEST = 2.0**-6  # of a unit: slopes of Huber's law per unit of the crossing are at most this
+_CLOSE = 1.05  # errors that near are compared once more, with integer taps
+_EQUAL = 1.0101  # an error up to this factor of another one is taken for equal
 
 
 def plan(
@@ -84,14 +86,36 @@ def plan(
 
 
 def _made(decay: Decay, guarantee: Guarantee, grid: Grid, several: list[Candidate]) -> Plan:
-    """The plan of the first candidate."""
-    chosen = several[0]
+    """The plan of the first candidate that integer taps and the noise tables can serve.
+
+    Where the next candidate is nearly as good, the errors of both are compared once more: that of
+    the integer taps with what was expected of the other.
+    """
+    for place, chosen in enumerate(several):
+        others = [one for one in several if one is not chosen]
+        try:
+            made = _plan(decay, guarantee, grid, chosen, others)
+        except (NoiseOutOfRange, Unstable):
+            if place == len(several) - 1:
+                raise
+            continue
+        rest = several[place + 1 :]
+        if not rest or rest[0].error > _CLOSE * chosen.error:
+            return made
+        if made.max_stddev(chosen.steps) <= _EQUAL * rest[0].error:
+            return made
+    return made
+
+
+def _plan(
+    decay: Decay, guarantee: Guarantee, grid: Grid, chosen: Candidate, others: list[Candidate]
+) -> Plan:
     if chosen.method == "input":
         pair, loss = _on_inputs(chosen), 0.0
     else:
         pair, loss = integer_factors(chosen.factors)
     law = _law(chosen, guarantee, grid, pair)
-    considered = tuple(Considered(one.method, one.law, one.error) for one in several)
+    considered = tuple(Considered(one.method, one.law, one.error) for one in (chosen, *others))
     return sized(
         Plan(decay, guarantee, grid, pair.horizon, chosen.method, pair, law, loss, considered)
     )
