@@ -18,7 +18,6 @@ from hushfade.baselines.honaker import honaker_online
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.baselines.smooth_binary import smooth_binary
 from hushfade.decay import Decay, Exponential, Mixture, NoDecay, PowerLaw, SlidingWindow
-from hushfade.errors import InvalidValue
 from hushfade.factors.taps import BlendedTaps
 from hushfade.laws import Huber
 from hushfade.planning.candidates import given
@@ -28,7 +27,6 @@ from hushfade.plots import write as write_figure
 HORIZON = 1024
 EPSILONS = (0.1, 0.25, 1.0, 4.0, 8.0)
 DELTAS = (1e-5, 1e-6, 1e-9)
-COARSE = 2.0**-6  # the grid where the default one is too fine
 EXCESS = 1.02  # the most that a computed error may be above its reference
 
 DECAYS: dict[str, Decay] = {
@@ -111,9 +109,6 @@ No ratio is above 1, which the script requires.  The smallest is {least:.3f}, th
 
 {chosen}
 
-{coarse} of the plans need `resolution={resolution:g}`, because a gain per step needs a fine grid of
-its own, and the default resolution then leaves no room for the noise.
-
 ## Without delta
 
 With delta = 0 a plan has Laplace noise on the inputs.  *Tree* is the tree mechanism with the
@@ -157,8 +152,6 @@ def main() -> None:
             ratios=table(["decay", *(f"ε = {epsilon:g}" for epsilon in EPSILONS)], ratios.rows),
             least=ratios.least,
             worst=ratios.worst,
-            coarse=ratios.coarse,
-            resolution=COARSE,
             count=len(DECAYS) * len(EPSILONS) * len(DELTAS),
             chosen=table(["method", "law", "plans"], ratios.chosen),
             pure=table(["decay", "Laplace on inputs", "tree", "ratio", "which tree"], _pure()),
@@ -222,7 +215,6 @@ class _Ratios(NamedTuple):
     least: float
     worst: float
     chosen: list[Sequence[str]]  # how often each mechanism was chosen
-    coarse: int  # plans that need a coarser grid than the default
 
 
 def _ratios() -> _Ratios:
@@ -230,7 +222,6 @@ def _ratios() -> _Ratios:
     rows: list[Sequence[str]] = []
     every: list[float] = []
     chosen: dict[tuple[str, str], int] = {}
-    coarse = 0
     for name, decay in DECAYS.items():
         cells = []
         for epsilon in EPSILONS:
@@ -238,8 +229,7 @@ def _ratios() -> _Ratios:
             for delta in DELTAS:
                 guarantee = Guarantee(epsilon=epsilon, delta=delta)
                 root = plan(decay, guarantee, horizon=HORIZON, method="square_root")
-                best = _best(decay, guarantee)
-                coarse += best.grid.resolution != root.grid.resolution
+                best = plan(decay, guarantee, horizon=HORIZON)
                 ratio = _error(best) / _error(root)
                 if not ratio <= 1.0:
                     raise SystemExit(f"{name}, {guarantee}: the ratio is {ratio:.6f}, above 1")
@@ -252,15 +242,7 @@ def _ratios() -> _Ratios:
         rows.append((name, *cells))
     often = sorted(chosen.items(), key=lambda item: -item[1])
     counts: list[Sequence[str]] = [(*pair, str(count)) for pair, count in often]
-    return _Ratios(rows, min(every), max(every), counts, coarse)
-
-
-def _best(decay: Decay, guarantee: Guarantee) -> Plan:
-    """The best plan, on a coarser grid if the noise of the default grid does not fit its tables."""
-    try:
-        return plan(decay, guarantee, horizon=HORIZON)
-    except InvalidValue:
-        return plan(decay, guarantee, horizon=HORIZON, resolution=COARSE)
+    return _Ratios(rows, min(every), max(every), counts)
 
 
 # Without delta -----------------------------------------------------------------------------------
