@@ -61,7 +61,7 @@ def plan(
     >>> p = plan(day, Guarantee(epsilon=1, delta=1e-6))
     >>> q = plan(day, Guarantee(epsilon=1, delta=1e-6), method="square_root")  # the paper
     >>> p.law.name, round(p.stddev(1000), 2), q.law.name, round(q.stddev(1000), 2)
-    ('huber', 5.83, 'gaussian', 7.68)
+    ('huber', 5.81, 'gaussian', 7.68)
     """
     if law is not None and law not in get_args(LawName):
         raise InvalidValue(
