@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Literal, get_args
 
 import numpy as np
@@ -41,8 +42,9 @@ def plan(
 ) -> Plan:
     """The plan that releases the decayed sum at every step under the guarantee.
 
-    Each record is clipped to [low, high] and put on a grid of `resolution` (a power of two, by
-    default at most 1/1024 of the range; 1 for counts).  `keys` declares one stream per key; `width`
+    Each record is clipped to [low, high] and rounded to a grid of `resolution` (a power of two, by
+    default at most 1/1024 of the range).  Give resolution=1 for counts and other whole numbers: the
+    noise is then whole too, and smaller.  `keys` declares one stream per key; `width`
     and `norm` release sums of vectors clipped to that ℓ2 norm.  Without a horizon the stream runs
     for ever.
 
@@ -81,6 +83,34 @@ def plan(
     else:
         several = [given(decay, guarantee, grid, horizon, method, law, expect)]
     return _made(decay, guarantee, grid, several)
+
+
+def compared_plans(
+    decay: Decay,
+    guarantee: Guarantee,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    horizon: int | None = None,
+    law: LawName | None = None,
+    resolution: float | None = None,
+) -> Iterator[Plan]:
+    """A plan for each mechanism that method="best" compares, the chosen one first.
+
+    Mechanisms whose noise does not fit the grid are left out.
+
+    >>> from hushfade.decay import SlidingWindow
+    >>> week = compared_plans(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6))
+    >>> [(made.method, made.law.name) for made in week]
+    [('input', 'laplace'), ('blend', 'huber'), ('square_root', 'gaussian')]
+    """
+    grid = grid_of(
+        guarantee, low=low, high=high, keys=None, width=None, norm=None, resolution=resolution
+    )
+    several = candidates(decay, guarantee, grid, horizon, law)
+    for place, one in enumerate(several):
+        with suppress(InvalidValue):
+            yield _made(decay, guarantee, grid, [one] if place else several)
 
 
 def _made(decay: Decay, guarantee: Guarantee, grid: Grid, several: list[Candidate]) -> Plan:
