@@ -14,11 +14,11 @@ from hushfade.cli.attacker_odds import odds, posterior
 from hushfade.cli.options import PictureOptions
 from hushfade.cli.options.parameters import option
 from hushfade.cli.plan import considered, law_document
-from hushfade.cli.weaker_promises import epsilon_of_loss
 from hushfade.errors import InvalidValue, Refused
 from hushfade.laws import Gaussian
 from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.plan import Plan
+from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import composed_mu, epsilon_of
 from hushfade.privacy.loss import composed
 from hushfade.privacy.rounding import epsilon_up, rounded_up
