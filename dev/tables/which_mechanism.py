@@ -112,6 +112,12 @@ With epsilon alone:
 """
 
 
+def _ratio(ratio: float | None) -> str:
+    if ratio is None:
+        return "-"
+    return f"{ratio:.3f}" if ratio < 100 else f"{ratio:.3g}"
+
+
 def _cells(row: Row) -> list[str]:
     name = f"**{row.method}**" if row.method.startswith("hushfade") else row.method
     return [
@@ -119,7 +125,7 @@ def _cells(row: Row) -> list[str]:
         row.source,
         f"{row.max_error:.4g}",
         f"{row.rms_error:.4g}",
-        f"{row.ratio:.3f}" if row.ratio < 100 else f"{row.ratio:.3g}",
+        _ratio(row.ratio),
         str(row.memory),
         f"{row.work:.3g}",
         row.notes,

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import hushfade as hf
 from hushfade import baselines
-from hushfade.cli.options import MechanismOptions
 from hushfade.serve import openapi, planner
 from tests.cli.command import run
 from tests.serve.client import ONE
@@ -38,7 +37,7 @@ def test_the_answer_is_that_of_the_plan(client, told, decay, horizon):
     assert (steps[0], steps[-1]) == (1, late)
     assert found["curve"]["stddev"] == pytest.approx(plan.stddevs(late)[steps - 1], rel=1e-12)
     shown = found["shown"]
-    assert shown["high"] - shown["low"] == pytest.approx(2 * plan.interval(late)[1], rel=1e-12)
+    assert shown["high"] - shown["low"] == pytest.approx(2 * 1.96 * plan.stddev(late), rel=1e-4)
     assert found.keys() == set(openapi.openapi()["components"]["schemas"]["PlanAnswer"]["required"])
 
 
@@ -47,23 +46,49 @@ def test_the_alternatives_are_those_of_the_comparison(told, decay, horizon):
     found = planner.answer(asked(told, horizon=64))["alternatives"]
     table = baselines.compare(decay, ONE, 64)
     ours = hf.plan(decay, ONE, horizon=64).max_stddev(64)
-    names = [row["name"] for row in found]
-    assert names[:3] == ["output noise", "input noise", "input noise, Laplace noise"]
-    assert len(names) == 4
-    for row in found:
-        name = row["name"] + (", β = 0.1" if "power" in row["name"] else "")
+    considered = hf.plan(decay, ONE, horizon=64).considered
+    own, rivals = found[: len(considered) - 1], found[len(considered) - 1 :]
+    assert [row["largest"] for row in own] == [one.error for one in considered[1:]]
+    for row in own:
+        # integer taps cost 0.2 % at most
+        compared = table.row(f"hushfade, {row['name']}").max_error
+        assert row["largest"] == pytest.approx(compared, rel=2e-3)
+        assert row["ratio"] == pytest.approx(row["largest"] / considered[0].error, rel=1e-9)
+    assert len(rivals) == 4
+    for row in rivals:
+        name = row["name"].removesuffix(", Gaussian noise")
+        name += ", β = 0.1" if "power" in name else ""
         assert row["largest"] == pytest.approx(table.row(name).max_error, rel=1e-9)
         assert row["ratio"] == pytest.approx(row["largest"] / ours, rel=1e-9)
+
+
+def test_the_answer_names_the_law_and_mu_for_gaussian_noise_only():
+    week = {"kind": "window", "length": 7}
+    found = planner.answer(asked(week, resolution=1))
+    assert (found["law"], found["method"], found["mu"]) == ("laplace", "input", None)
+    assert "with the smallest error" in found["choice"]
+    assert "resolution=1" in found["code"]
+    paper = planner.answer(asked(week, method="square_root"))
+    assert paper["mu"] == pytest.approx(ONE.mu)
+    assert "--method square_root" in paper["command"]
+    pure = planner.answer(asked(week) | {"delta": 0})
+    assert pure["law"] == "laplace"
+    assert pure["alternatives"]
+    assert "No mechanism with Gaussian noise has delta = 0" in pure["optimum"]
+    for wrong in ({"law": "cauchy"}, {"method": "given"}, {"law": "gaussian", "delta": 0}):
+        with pytest.raises(hf.InvalidValue):
+            planner.answer(asked(week) | wrong)
 
 
 def test_counting_for_ever_and_several_participations_are_planned_too():
     found = planner.answer(asked({"kind": "counting"}))
     assert found["stddev"] > 0
-    assert (found["method"], found["law"]) == ("unbounded", "gaussian")
+    assert found["method"] == "unbounded"
+    assert "expect" not in found["command"] + found["code"]
     short = planner.answer(asked({"kind": "counting"}, expect=1000))
     assert short["stddev"] < found["stddev"]
     assert "--expect 1000" in short["command"]
-    assert "expect=1000)" in short["code"]
+    assert ", expect=1000)" in short["code"]
     with pytest.raises(hf.InvalidValue, match="expect must only be given with the method"):
         planner.answer(asked({"kind": "counting"}, expect=1000, horizon=64))
     many = planner.answer(
@@ -71,7 +96,7 @@ def test_counting_for_ever_and_several_participations_are_planned_too():
             {"kind": "window", "length": 7}, participations=3, separation=24, neighbours="replace"
         )
     )
-    assert many["alternatives"] == []
+    assert all("noise" in row["name"] for row in many["alternatives"])
     guarantee = hf.Guarantee(
         epsilon=1, delta=1e-6, participations=3, separation=24, neighbours="replace"
     )
@@ -80,7 +105,8 @@ def test_counting_for_ever_and_several_participations_are_planned_too():
 
 
 @pytest.mark.parametrize(("told", "decay", "horizon"), DECAYS, ids=repr)
-def test_the_code_makes_the_same_plan(told, decay, horizon):
+def test_the_code_and_the_command_make_the_same_plan(told, decay, horizon, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the command keeps the plan
     found = planner.answer(
         asked(told, horizon=horizon, low=-1, high=2.5, participations=2, separation=3)
     )
@@ -91,44 +117,12 @@ def test_the_code_makes_the_same_plan(told, decay, horizon):
     )
     late = names["plan"].horizon or 1000
     assert names["plan"].stddev(late) == pytest.approx(found["stddev"], rel=1e-12)
-    assert "POST /v1/streams" in found["code"]
-
-
-@pytest.mark.xfail(
-    str(MechanismOptions().method) != "best",
-    reason="hushfade plan does not choose the best mechanism yet",
-    strict=False,
-)
-@pytest.mark.parametrize(("told", "decay", "horizon"), DECAYS, ids=repr)
-def test_the_command_makes_the_same_plan(told, decay, horizon, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # the command keeps the plan
-    found = planner.answer(
-        asked(told, horizon=horizon, low=-1, high=2.5, participations=2, separation=3)
-    )
-    late = horizon or 1000
     shown = run(found["command"].removeprefix("hushfade "), "--json")
     assert shown.exit_code == 0, shown.stderr
     assert re.search(rf'"stddev": {re.escape(repr(found["stddev"]))}', shown.stdout)
     kept = hf.Plan.from_json((tmp_path / "plan.json").read_text(encoding="utf-8"))
     assert kept.stddev(late) == pytest.approx(found["stddev"], rel=1e-12)
-
-
-def test_a_plan_without_delta_is_made_with_a_pure_loss():
-    found = planner.answer(asked({"kind": "window", "length": 7}) | {"delta": 0})
-    assert (found["method"], found["law"], found["optimum"]) == ("input", "laplace", None)
-    assert "(delta)" not in found["guarantee"]
-    assert [row["name"] for row in found["alternatives"]] == ["input noise, Laplace noise"]
-    plan = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(epsilon=1, delta=0))
-    assert found["stddev"] == pytest.approx(plan.stddev(1000), rel=1e-12)
-
-
-def test_the_law_is_taken_as_asked():
-    for law in ("gaussian", "laplace", "huber", None):
-        found = planner.answer(asked({"kind": "exponential", "half_life": 24}, law=law))
-        plan = hf.plan(hf.Exponential(half_life=24), ONE, law=law)
-        assert found["law"] == plan.law.name
-        assert found["stddev"] == pytest.approx(plan.stddev(1000), rel=1e-12)
-        assert ("law" in found["code"], "--law" in found["command"]) == 2 * (law is not None,)
+    assert "POST /v1/streams" in found["code"]
 
 
 def test_the_whole_code_runs():
@@ -156,11 +150,6 @@ def test_the_whole_code_runs():
         (asked({"kind": "counting"}, neighbours="other"), 422),
         (asked({"kind": "counting"}, participations=0), 422),
         (asked({"kind": "counting"}, more=0), 400),
-        (asked({"kind": "counting"}, law="cauchy"), 422),
-        (asked({"kind": "counting"}, law=["gaussian"]), 422),
-        (asked({"kind": "counting"}) | {"delta": 0}, 422),
-        (asked({"kind": "window", "length": 7}, law="gaussian") | {"delta": 0}, 422),
-        (asked({"kind": "window", "length": 7}) | {"delta": 1e-31}, 422),
         (asked({"kind": "counting"}) | {"epsilon": 1e-9}, 422),
         (asked({"kind": "counting"}) | {"delta": None}, 422),
     ],

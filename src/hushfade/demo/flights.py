@@ -46,6 +46,22 @@ class Series:
         margin = self.rows.margins(0.95)[:, None]
         return float(np.mean(np.abs(self.rows.values - self.truth) <= margin))
 
+    @property
+    def share_of_the_paper(self) -> float:
+        """The largest error, over that of Gaussian noise on the square root for this guarantee."""
+        made, steps = self.plan, len(self.truth)
+        grid = made.grid
+        other = plan(
+            made.decay,
+            made.guarantee,
+            low=grid.low,
+            high=grid.high,
+            keys=grid.keys,
+            resolution=grid.resolution,
+            method="square_root",
+        )
+        return made.max_stddev(steps) / other.max_stddev(steps)
+
 
 def events() -> bytes:
     """The events as CSV: hour, origin, delay in minutes, empty where the flight was cancelled."""

@@ -86,7 +86,7 @@ def candidates(
         raise InvalidValue(
             f"no mechanism with the law {law} gives this guarantee" if law else
             "no mechanism gives this guarantee",
-            remedy="leave law out, give a horizon, or give delta > 0",
+            remedy=("leave law out, " if law else "") + "give a horizon, or give delta > 0",
         )  # fmt: skip
     several.sort(key=lambda one: _settled(one.error))
     least = several[0].error

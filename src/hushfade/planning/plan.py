@@ -80,7 +80,7 @@ class Plan:
         >>> from hushfade import Guarantee, SlidingWindow, plan
         >>> week = plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0), method="best")
         >>> week.privacy.epsilon(0), round(week.privacy.delta(0.5), 3)
-        (1.0, 0.222)
+        (1.0, 0.221)
         """
         if isinstance(self.law, Gaussian):
             return PrivacyLoss.gaussian(self.guarantee.mu)
@@ -174,7 +174,7 @@ class Plan:
         return self.pair.error_factor(self._steps(n))
 
     def certificate(self, n: int | None = None) -> Certificate:
-        """The error of the first n steps beside the smallest of any Gaussian factorization.
+        """The error of the first n steps compared with the smallest of any Gaussian factorization.
 
         Without n: the whole horizon, or 1000 steps if there is none.  `ratio` is below 1 where
         another law of noise beats every Gaussian mechanism.  For repeated participation the lower
@@ -186,8 +186,9 @@ class Plan:
         >>> from hushfade import Exponential, plan
         >>> day, guarantee = Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)
         >>> plan(day, guarantee).certificate(10_000).sentence()
-        'Over the first 10000 steps this error is at most 75.85 % of that of any Gaussian
-        factorization.'
+        'Over the first 10000 steps this error is at most 75.78 % of the smallest error of any
+        Gaussian factorization. A share below 100 % means that no Gaussian noise reaches this error
+        under the same guarantee.'
         >>> plan(day, guarantee, method="square_root").certificate(10_000).sentence()
         'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.90 %
         of this error.'

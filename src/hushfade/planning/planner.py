@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Literal, get_args
 
 import numpy as np
@@ -43,8 +44,9 @@ def plan(
 ) -> Plan:
     """The plan that releases the decayed sum at every step under the guarantee.
 
-    Each record is clipped to [low, high] and put on a grid of `resolution` (a power of two, by
-    default at most 1/1024 of the range; 1 for counts).  `keys` declares one stream per key; `width`
+    Each record is clipped to [low, high] and rounded to a grid of `resolution` (a power of two, by
+    default at most 1/1024 of the range).  Give resolution=1 for counts and other whole numbers: the
+    noise is then whole too, and smaller.  `keys` declares one stream per key; `width`
     and `norm` release sums of vectors clipped to that ℓ2 norm.  Without a horizon the stream runs
     for ever.
 
@@ -63,7 +65,7 @@ def plan(
     >>> p = plan(day, Guarantee(epsilon=1, delta=1e-6))
     >>> q = plan(day, Guarantee(epsilon=1, delta=1e-6), method="square_root")  # the paper
     >>> p.law.name, round(p.stddev(1000), 2), q.law.name, round(q.stddev(1000), 2)
-    ('huber', 5.83, 'gaussian', 7.68)
+    ('huber', 5.81, 'gaussian', 7.68)
     """
     if law is not None and law not in get_args(LawName):
         raise InvalidValue(
@@ -83,6 +85,34 @@ def plan(
     else:
         several = [given(decay, guarantee, grid, horizon, method, law, expect)]
     return _made(decay, guarantee, grid, several)
+
+
+def compared_plans(
+    decay: Decay,
+    guarantee: Guarantee,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    horizon: int | None = None,
+    law: LawName | None = None,
+    resolution: float | None = None,
+) -> Iterator[Plan]:
+    """A plan for each mechanism that method="best" compares, the chosen one first.
+
+    Mechanisms whose noise does not fit the grid are left out.
+
+    >>> from hushfade.decay import SlidingWindow
+    >>> week = compared_plans(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6))
+    >>> [(made.method, made.law.name) for made in week]
+    [('input', 'laplace'), ('blend', 'huber'), ('square_root', 'gaussian')]
+    """
+    grid = grid_of(
+        guarantee, low=low, high=high, keys=None, width=None, norm=None, resolution=resolution
+    )
+    several = candidates(decay, guarantee, grid, horizon, law)
+    for place, one in enumerate(several):
+        with suppress(InvalidValue):
+            yield _made(decay, guarantee, grid, [one] if place else several)
 
 
 def _made(decay: Decay, guarantee: Guarantee, grid: Grid, several: list[Candidate]) -> Plan:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hushfade.serve.batches import MOST
 from hushfade.serve.guard import MAX_BODY
-from hushfade.serve.planner import EXPECTED, LONGEST, SLOWEST
+from hushfade.serve.planner import EXPECTED, LAWS, LONGEST, METHODS, SLOWEST
 from hushfade.serve.strict_json import LARGEST
 from hushfade.store.tokens import SCOPES
 
@@ -82,7 +82,8 @@ _LENGTH: Schema = {
 _EPSILON = number(1e-3, 100)
 _DELTA: Schema = {"anyOf": [{"const": 0}, number(1e-30, 0.5)]}
 _ABOVE_0 = number(0, above=True)
-_LAW: Schema = {"enum": ["gaussian", "laplace", "huber"]}
+_LAW: Schema = {"enum": list(LAWS)}
+_RESOLUTION = "The grid of records, a power of two. 1 for counts and other whole numbers."
 _SCOPE: Schema = {"enum": list(SCOPES), "description": "admin includes the others."}
 
 _VALUE: Schema = {
@@ -313,27 +314,32 @@ SCHEMAS: dict[str, Schema] = {
                 ]
             },
             "epsilon": _EPSILON,
-            "delta": _DELTA,
+            "delta": {"anyOf": [_DELTA, {"const": 0, "description": "Pure privacy."}]},
         },
         {
             "horizon": or_null(whole(1, LONGEST)),
             "expect": or_null(whole(1, EXPECTED)),
             "low": or_null(number(-1e12, 1e12)),
             "high": or_null(number(-1e12, 1e12)),
+            "resolution": or_null(_ABOVE_0 | {"description": _RESOLUTION}),
             "neighbours": or_null(named("Neighbours")),
             "participations": or_null(whole(1, 1000)),
             "separation": or_null(whole(1, LONGEST)),
+            "method": or_null({"enum": list(METHODS)}),
             "law": or_null(_LAW),
         },
     ),
     "PlanAnswer": an_object(
         {
             "guarantee": TEXT,
+            "mechanism": TEXT,
             "method": TEXT,
             "law": _LAW,
+            "choice": TEXT,
+            "mu": or_null(_ABOVE_0 | {"description": "For Gaussian noise only."}),
             "stddev": _ABOVE_0,
             "step": whole(1, LONGEST),
-            "optimum": or_null(TEXT),
+            "optimum": TEXT,
             "curve": an_object({"step": list_of(whole(1)), "stddev": list_of(_ABOVE_0)}),
             "alternatives": list_of(
                 an_object(
