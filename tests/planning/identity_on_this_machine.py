@@ -103,7 +103,7 @@ def streams(folder):
     for name, (made, digits) in streamed().items():
         lanes, unit = made.grid.lanes, made.grid.resolution
         units = np.random.default_rng(5).integers(-4000, 4000, size=(STEPS, lanes))
-        z = NOISE.bound(made.digest).draws(table(Gaussian(made.sigma)), 0, STEPS, lanes)
+        z = NOISE.bound(made.digest).draws(table(made.law), 0, STEPS, lanes)
         stream = made.start(NOISE)
         first = stream.run(units[: STEPS // 2] * unit)
         saved = folder / f"{name}.state"
