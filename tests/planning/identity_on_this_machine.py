@@ -28,7 +28,6 @@ from hushfade import (
 from hushfade.audit.observer import private
 from hushfade.crossing.sampling_tables import table
 from hushfade.factors import compact, factorization
-from hushfade.laws import Gaussian
 from hushfade.planning import plan_file, search_taps
 from tests.decays import ALL_DECAYS
 from tests.noise_laws import ALL_LAWS
