@@ -65,8 +65,9 @@ def test_no_gaussian_mechanism_is_below_the_least_and_ours_is_near_it(decay):
         assert row.rms_error <= row.max_error * (1 + 1e-12)
     ours = [row for row in found.rows if row.method.startswith("hushfade")]
     assert found.rows[0] is ours[0] is found.row("hushfade")
-    # noise on the inputs comes first within 1 % of the smallest error; taps differ by 0.2 %
-    assert ours[0].max_error <= 1.012 * min(row.max_error for row in ours)
+    # noise on the inputs comes first within 1 % of the smallest error, and the search's coarse
+    # bound is up to 1 % above the error of the plan itself
+    assert ours[0].max_error <= 1.02 * min(row.max_error for row in ours)
     gaussian = [row for row in ours if "Gaussian" in row.method]
     assert min(row.ratio for row in gaussian) < 1.16
     optimum = found.row("optimum, largest error")
@@ -197,11 +198,11 @@ def test_one_and_two_steps_can_be_compared(decay):
         assert all(np.isfinite(row.max_error) for row in found.rows)
 
 
-def test_a_decay_with_an_unstable_root_is_compared_without_ours():
+def test_a_decay_with_an_unstable_root_is_compared_without_our_roots():
     found = compare(CustomDecay([0.1, 0.5, 1, 0.2]), ONE, 40)
     names = [row.method for row in found.rows]
     assert "input noise" in names
-    assert not any(name.startswith("hushfade") for name in names)
+    assert not any(name.startswith("hushfade") and "root" in name for name in names), names
 
 
 def test_arguments_are_checked():

@@ -86,8 +86,10 @@ def test_other_laws_state_what_a_changed_record_costs(law):
     )
     lines = " ".join(line for part in plain_words.explanation(plan).values() for line in part)
     assert "Two such people together are protected less, with epsilon = 2 at delta" in lines
-    epsilons = [float(part.split()[0].rstrip(".")) for part in lines.split("epsilon = ")[1:]]
-    assert all(1 <= epsilon <= 2 for epsilon in epsilons), epsilons
+    epsilons = [float(part.split()[0].rstrip(".,")) for part in lines.split("epsilon = ")[1:]]
+    # twice the shift has twice the loss; at the same delta Huber noise needs a little more
+    most = 2.0 if law == "laplace" else 2.1
+    assert all(1 <= epsilon <= most for epsilon in epsilons), epsilons
     assert "mu =" not in lines
 
 

@@ -50,9 +50,9 @@ def test_the_alternatives_are_those_of_the_comparison(told, decay, horizon):
     own, rivals = found[: len(considered) - 1], found[len(considered) - 1 :]
     assert [row["largest"] for row in own] == [one.error for one in considered[1:]]
     for row in own:
-        # integer taps cost 0.2 % at most
+        # integer taps cost 0.2 % at most; the search's coarse bound for Huber noise adds up to 1 %
         compared = table.row(f"hushfade, {row['name']}").max_error
-        assert row["largest"] == pytest.approx(compared, rel=2e-3)
+        assert row["largest"] == pytest.approx(compared, rel=1.2e-2)
         assert row["ratio"] == pytest.approx(row["largest"] / considered[0].error, rel=1e-9)
     assert len(rivals) == 4
     for row in rivals:

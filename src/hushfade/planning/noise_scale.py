@@ -84,7 +84,7 @@ def laplace(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Lap
     """
     cases = shifts.cases(guarantee, grid, pair)
     total = max(sum(size * times for size, times in case) for case in cases)
-    pure = below(Fraction(guarantee.epsilon) / total)
+    pure = below(Fraction(float(guarantee.epsilon)) / total)
     if guarantee.pure or all(len(case) == case[0].times == 1 for case in cases):
         return Laplace(pure)
     slope = _steepest(Laplace, cases, guarantee, 1.5 * pure)
