@@ -35,6 +35,7 @@ _WHOLE = 1 << 11  # points of a grid that is never cut
 _NOTHING = 1e-13  # tilted mass that may be cut off
 _STEEPEST = 1000.0  # tilt, by the standard deviation of the loss
 _NARROWEST = 0.02  # of the deviation without a tilt: grids take no tilted loss for narrower
+_MANY, _COARSER = 64, 0.05  # times from which a shift has a coarser grid, and its fineness
 _INVERTED = 1e-6  # relative accuracy of ε(δ)
 
 
@@ -63,7 +64,12 @@ class Losses:
     ) -> None:
         parts = [(law, [shift for shift in shifts if shift.size]) for law, shifts in shifted]
         self._fineness = fineness
-        self._blocks = [block(law, shifts, fineness.single) for law, shifts in parts if shifts]
+        self._blocks = [
+            block(law, group, fine)
+            for law, shifts in parts
+            for group, fine in _grouped(shifts, fineness)
+            if group
+        ]
         self.largest = math.fsum(
             law.largest_loss(size) * times for law, shifts in parts for size, times in shifts
         )
@@ -159,6 +165,16 @@ class Losses:
         several = [taps.moments(tilt) for taps in self._blocks]
         log_mass, mean, variance = (math.fsum(part) for part in zip(*several, strict=True))
         return log_mass, mean, variance
+
+
+def _grouped(shifts: list[Shift], fineness: Fineness) -> list[tuple[list[Shift], float]]:
+    """The shifts with a grid's fineness: a coarser one for those that occur many times.
+
+    Their grids are long, and the rounding of many independent losses averages out.
+    """
+    few = [shift for shift in shifts if shift.times <= _MANY]
+    many = [shift for shift in shifts if shift.times > _MANY]
+    return [(few, fineness.single), (many, max(fineness.single, _COARSER))]
 
 
 class _Grid(NamedTuple):
