@@ -120,7 +120,7 @@ MUTANTS: dict[str, Mutant] = {
     "live noise is taken in its order, not by its step": Mutant(
         (
             ("stream/stream.py", "x, self._ahead[at], self._", "x, self._ahead.pop(0), self._"),
-            ("stream/stream.py", "self._ahead[at][None, :]", "self._ahead.pop(0)[None, :]"),
+            ("stream/stream.py", "self._ahead[at], out)", "self._ahead.pop(0), out)"),
         ),
         ("numbers", "keys"),
     ),
@@ -141,12 +141,26 @@ MUTANTS: dict[str, Mutant] = {
         "stream/stream.py", "            turn.taken = step + 1\n", ""
     ),
     "a live step does not look whose turn it is": one(
-        "stream/stream.py", "turn.taken <= step < self._ahead_until", "step < self._ahead_until"
+        "stream/stream.py",
+        "turn.taken <= step < self._ahead_until):\n"
+        "                self._prepare()\n"
+        "            at = step - self._ahead_from\n"
+        "            turn.taken",
+        "step < self._ahead_until):\n"
+        "                self._prepare()\n"
+        "            at = step - self._ahead_from\n"
+        "            turn.taken",
     ),
     "a live step of keys does not look whose turn it is": one(
         "stream/stream.py",
-        "self._turn.taken <= self.steps < self._ahead_until",
-        "self.steps < self._ahead_until",
+        "turn.taken <= step < self._ahead_until):\n"
+        "                self._prepare()\n"
+        "            at = step - self._ahead_from\n"
+        "            out",
+        "step < self._ahead_until):\n"
+        "                self._prepare()\n"
+        "            at = step - self._ahead_from\n"
+        "            out",
         "keys",
     ),
     "a run marks one step too few as taken": one(
@@ -206,13 +220,15 @@ MUTANTS: dict[str, Mutant] = {
         "if False:",
     ),
     "negative totals of a run may be of any size": one(
-        "private/declared_totals.py", "float(totals.min()) >= -limit and float", "float"
+        "private/unit_loops.py", "if not -limit <= total <= limit:", "if not total <= limit:"
     ),
     "units by step_units may be of any size": one(
         "private/integer_totals.py", "if not -most <= units <= most:", "if False:"
     ),
     "units of a run may be of any size": one(
-        "private/integer_totals.py", "if totals.size and not (", "if False and not ("
+        "private/integer_totals.py",
+        "if not loops().bounded(totals.reshape(-1), most):",
+        "if False:",
     ),
     "sums of records may be of any size": one(
         "private/grid.py",
@@ -376,8 +392,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "Laplace noise is for epsilon 5 % larger": one(
         "planning/noise_scale.py",
-        "pure = below(Fraction(guarantee.epsilon) / total)",
-        "pure = below(Fraction(guarantee.epsilon) * 21 / 20 / total)",
+        "pure = below(Fraction(float(guarantee.epsilon)) / total)",
+        "pure = below(Fraction(float(guarantee.epsilon)) * 21 / 20 / total)",
         "Laplace",
     ),
     "Huber noise stays below twice delta": one(
