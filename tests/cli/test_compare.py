@@ -35,8 +35,9 @@ def test_records_per_step_scale_all_errors(compared):
     found = document(LINE + " --records-per-step 3")
     least = {row["method"]: row["max_error"] for row in found["rows"]}
     for row in compared.rows:
-        # hushfade's own differ by the grid, which the same records keep
-        assert least[row.method] == pytest.approx(3 * row.max_error, rel=1e-6)
+        # slopes of Huber noise have 13 bits, so they scale to 2^-12 only
+        huber = "Huber" in row.method
+        assert least[row.method] == pytest.approx(3 * row.max_error, rel=5e-4 if huber else 1e-6)
 
 
 def test_several_participations_compare_hushfade_s_own_mechanisms():

@@ -110,9 +110,12 @@ def compared_plans(
         guarantee, low=low, high=high, keys=None, width=None, norm=None, resolution=resolution
     )
     several = candidates(decay, guarantee, grid, horizon, law)
-    for place, one in enumerate(several):
-        with suppress(InvalidValue):
-            yield _made(decay, guarantee, grid, [one] if place else several)
+    best = _made(decay, guarantee, grid, several)
+    yield best
+    for one in several:
+        if (one.method, one.law) != (best.method, best.law.name):
+            with suppress(InvalidValue):
+                yield _made(decay, guarantee, grid, [one])
 
 
 def _made(decay: Decay, guarantee: Guarantee, grid: Grid, several: list[Candidate]) -> Plan:
