@@ -42,7 +42,7 @@ def test_the_document_has_the_library_s_numbers(line):
     certificate = plan.certificate(n)
     assert found["digest"] == plan.digest.hex()
     assert found["sentences"][0] == plan.guarantee.sentence()
-    assert found["sentences"][2] == certificate.sentence()
+    assert certificate.sentence() in found["sentences"]
     assert len(found["sentences"]) == 3
     for name in ("epsilon", "delta", "mu", "rho", "records_per_step", "participations"):
         assert found[name] == getattr(plan.guarantee, name)

@@ -13,10 +13,10 @@ from hushfade import (
     PowerLaw,
     SlidingWindow,
     UnsafeSeededNoise,
-    plan,
 )
 from hushfade.crossing.sampling_tables import table
 from hushfade.laws import Gaussian
+from tests.gaussian_plans import plan
 from tests.mu import COPIES, crossed, many, measure, released
 
 ONE = Guarantee(epsilon=1, delta=1e-6)

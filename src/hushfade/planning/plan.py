@@ -187,7 +187,7 @@ class Plan:
         >>> day, guarantee = Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)
         >>> plan(day, guarantee).certificate(10_000).sentence()
         'Over the first 10000 steps this error is at most 75.78 % of the smallest error of any
-        Gaussian factorization. A share below 100 % means that no Gaussian noise reaches this error
+        Gaussian factorization. A share below 100 % means that no Gaussian one has this error
         under the same guarantee.'
         >>> plan(day, guarantee, method="square_root").certificate(10_000).sentence()
         'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.90 %
