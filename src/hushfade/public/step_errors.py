@@ -234,5 +234,6 @@ def _guarded(margins: Column | float, spacing: float) -> Column:
 
     A released value that is off by a rounding error must not fall out of its interval.
     """
-    exact = math.ldexp(spacing, 30) % 1.0 == 0.0
+    scaled = spacing * 2.0**30
+    exact = not math.isfinite(scaled) or scaled % 1.0 == 0.0
     return np.asarray(margins if exact else margins * (1.0 + 2.0**-36))
