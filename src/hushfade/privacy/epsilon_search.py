@@ -15,7 +15,7 @@ def epsilon_of_loss(loss: PrivacyLoss, delta: float, guess: float) -> float:
     `loss.epsilon` is more accurate and takes longer for plans with a long memory.
 
     >>> round(epsilon_of_loss(PrivacyLoss.gaussian(0.2), 1e-6, 1.0), 2)
-    0.84
+    0.83
     """
     largest = loss.epsilon(0.0)
     if delta == 0:

