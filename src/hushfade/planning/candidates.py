@@ -28,7 +28,7 @@ from hushfade.factors.factorization import Factorization
 from hushfade.laws import Huber, Laplace, Law
 from hushfade.planning import blend
 from hushfade.planning.exact_factors import Method, exact_factors
-from hushfade.planning.search_taps import reference_steps
+from hushfade.planning.search_taps import compared_steps
 from hushfade.planning.shifts import changes, repetitions
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss_distribution import COARSE, Losses
@@ -151,7 +151,7 @@ class _Search:
     ) -> None:
         self.decay, self.guarantee, self.grid, self.horizon = decay, guarantee, grid, horizon
         self.expect = expect
-        self.steps = horizon or reference_steps(decay)
+        self.steps = compared_steps(decay, horizon)
         self.times = repetitions(guarantee, horizon)
         self.changes = changes(guarantee, grid) if grid.norm is None else []
         lasting = horizon is not None or decay.horizon_free

@@ -167,6 +167,14 @@ def reference_steps(decay: Decay) -> int:
     return min(max(_REFERENCE, 1 << int(2.0 * span).bit_length()), _LONGEST)
 
 
+def compared_steps(decay: Decay, horizon: int | None) -> int:
+    """Steps over which mechanisms are compared: the horizon, or as many as show the error."""
+    settled = reference_steps(decay)
+    if horizon is None:
+        return settled
+    return min(horizon, _LONGEST if _span(decay) == math.inf else settled)
+
+
 def _span(decay: Decay) -> float:
     """Steps within which right taps of a small loss end; inf for heavy tails, where none do.
 
