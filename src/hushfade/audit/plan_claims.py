@@ -36,7 +36,7 @@ CHECK = "certificates"
 _DIGITS, _MOST_DIGITS = 60, 1000  # of what is left, and at most in all
 _CLOSE = 1e-9
 _NUMERICAL = 5e-4  # of delta, by which `loss_probabilities` may be wrong
-_LOOSE = 0.95  # of delta, that a plan uses at least: slopes have 13 bits, the bound some slack
+_LOOSE = 0.5  # of delta, that a plan uses at least: slopes have 13 bits, and delta may grow steeply
 _ROWS = 48  # steps of what is computed by dense matrices, or with exact sums
 _MATRIX = 400  # steps of a horizon that is looked at whole
 _COLUMNS = 400  # of a gain, looked at one by one
@@ -230,8 +230,7 @@ def _delta(plan: Plan, name: str) -> Finding:
         return exact(CHECK, f"{name}, slope", claim, shown, passed=largest <= 1 and close)
     ratio = max(Losses(law, case).delta(guarantee.epsilon) for case in cases) / guarantee.delta
     claim = f"delta at epsilon = {guarantee.epsilon!r} is {guarantee.delta!r}, not more"
-    least = 0.0 if isinstance(law, Laplace) else _LOOSE  # near pure, delta grows steeply
-    passed = least <= ratio <= 1.0 + _NUMERICAL
+    passed = _LOOSE <= ratio <= 1.0 + _NUMERICAL
     return exact(CHECK, f"{name}, delta", claim, f"delta {ratio:.5f} of that", passed=passed)
 
 
