@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushfade import UnsafeSeededNoise, plan
+from hushfade import UnsafeSeededNoise
 from hushfade.factors import factorization
 from hushfade.numerics import power_series
 from hushfade.planning.plan import sized
+from tests.gaussian_plans import plan
 
 COPIES = 60_000
 

@@ -31,7 +31,7 @@ class Here(Subject):
 
 
 def part(size: Size) -> Part:
-    """So many reduced audits, each of one of five plans."""
+    """So many reduced audits, each of one of seven plans."""
     with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
         runs = list(_watched(pool.map(audited, range(FIRST, FIRST + size.seeds))))
     ps = sorted(p for ps, _, _ in runs for p in ps)
@@ -62,7 +62,7 @@ def part(size: Size) -> Part:
     ]
     return Part(
         "The right implementation",
-        f"The reduced form with the seeds {FIRST} to {FIRST + size.seeds - 1}, in turn on five "
+        f"The reduced form with the seeds {FIRST} to {FIRST + size.seeds - 1}, in turn on seven "
         "plans. Checks that take many numbers together by the union bound have large p-values more "
         "often than not, so that small ones are rarer than their level.",
         findings,

@@ -61,15 +61,17 @@ def _plans(done: Audit) -> Part:
                 f"smallest p = {min(ps, default=1.0):.2g}",
                 *_told(mine, "sensitivity", _LARGEST),
                 *(f"μ {text}" for text in _told(mine, "μ-test", _LARGEST)),
+                *(f"loss {text}" for text in _told(mine, "likelihood ratio", ("mean loss",))),
                 *(f"noise {text}" for text in _told(mine, "noise in releases", ("scale",))),
             ]
         )
         findings.append(Finding(plan, "every check", shown, failed == 0))
     return Part(
         "Plans",
-        "Every decay, both relations of neighbours, every method, and keys, vectors, several "
-        "records besides. For each the change with the largest effect: its exact size, the "
-        "measured μ ± one standard error; and the noise's standard deviation against the stated.",
+        "Every decay, both relations of neighbours, every method and law, and keys, vectors, "
+        "several records besides. For each the change with the largest effect: its exact size, "
+        "and the measured μ or the mean loss under both streams, ± one standard error; then the "
+        "noise's standard deviation against the stated.",
         findings,
     )
 

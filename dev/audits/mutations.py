@@ -14,33 +14,42 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hushfade import Exponential, Guarantee, NoDecay, Plan, PowerLaw, SlidingWindow, plan
+from hushfade.planning.exact_factors import Method
 
 Edit: TypeAlias = tuple[str, str, str]
 """A file below src/hushfade, its text, and what stands there instead."""
 
 ONE = Guarantee(1, 1e-6)
+ROOT: Method = "square_root"  # Gaussian noise
 PLANS: dict[str, Callable[[], Plan]] = {
-    "numbers": lambda: plan(Exponential(half_life=24), ONE),
-    "below zero": lambda: plan(Exponential(half_life=8), ONE, low=-2, high=1),
-    "keys": lambda: plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"]),
+    "numbers": lambda: plan(Exponential(half_life=24), ONE, method=ROOT),
+    "below zero": lambda: plan(Exponential(half_life=8), ONE, low=-2, high=1, method=ROOT),
+    "keys": lambda: plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"], method=ROOT),
     "vectors": lambda: plan(
         Exponential(half_life=3), Guarantee(1, 1e-6, records_per_step=2), width=3, norm=1.0
     ),
     "often": lambda: plan(
-        Exponential(half_life=8), Guarantee(1, 1e-6, participations=3, separation=4)
+        Exponential(half_life=8), Guarantee(1, 1e-6, participations=3, separation=4), method=ROOT
     ),
     "replaced": lambda: plan(
-        PowerLaw(power=1), Guarantee(2, 1e-8, neighbours="replace"), low=-1, high=2
+        PowerLaw(power=1),
+        Guarantee(2, 1e-8, neighbours="replace"),
+        low=-1,
+        high=2,
+        method=ROOT,
     ),
     "moved": lambda: plan(
-        Exponential(half_life=8), Guarantee(1, 1e-6, neighbours="replace"), keys=["at", "ch"]
+        Exponential(half_life=8),
+        Guarantee(1, 1e-6, neighbours="replace"),
+        keys=["at", "ch"],
+        method=ROOT,
     ),
-    "window": lambda: plan(SlidingWindow(length=5), ONE),
+    "window": lambda: plan(SlidingWindow(length=5), ONE, method=ROOT),
     "counting": lambda: plan(NoDecay(), ONE, horizon=48, method="normalized"),
     "counting by key": lambda: plan(
         NoDecay(), ONE, horizon=48, method="normalized", keys=["at", "ch", "de"]
     ),
-    "ending": lambda: plan(NoDecay(), ONE, horizon=48),
+    "ending": lambda: plan(NoDecay(), ONE, horizon=48, method=ROOT),
     # its bounds lie between two points of the grid
     "halves": lambda: plan(
         Exponential(half_life=8),
@@ -48,9 +57,25 @@ PLANS: dict[str, Callable[[], Plan]] = {
         low=-1.5,
         high=1.5,
         resolution=1.0,
+        method=ROOT,
     ),
     # a few ten thousand of its records are more than a step may have
-    "fine": lambda: plan(Exponential(half_life=24), Guarantee(100, 1e-6), resolution=2.0**-28),
+    "fine": lambda: plan(
+        Exponential(half_life=24), Guarantee(100, 1e-6), resolution=2.0**-28, method=ROOT
+    ),
+    "Laplace": lambda: plan(SlidingWindow(length=7), ONE, law="laplace"),
+    "Laplace counts": lambda: plan(SlidingWindow(length=7), Guarantee(1, 0), resolution=1.0),
+    "Laplace, below zero": lambda: plan(SlidingWindow(length=7), Guarantee(1, 0), low=-2, high=1),
+    "Laplace, often": lambda: plan(
+        SlidingWindow(length=7), Guarantee(1, 1e-6, participations=4, separation=3), law="laplace"
+    ),
+    "Huber": lambda: plan(Exponential(half_life=24), ONE, method="blend"),
+    "Huber, moved": lambda: plan(
+        Exponential(half_life=24),
+        Guarantee(1, 1e-6, neighbours="replace"),
+        keys=["at", "ch"],
+        method="blend",
+    ),
 }
 
 
@@ -69,10 +94,10 @@ def one(file: str, old: str, new: str, *plans: str) -> Mutant:
 
 def _ends_at(sigmas: str) -> Mutant:
     """The noise's table ends at so many sigmas."""
-    line = "        above.append(min(total >> (_BITS - 127), ceiling))\n"
-    end = f"        if (len(above) << k) > {sigmas} * sigma:\n"
-    stop = "            above.append(1 << 127)\n            return above\n"
-    return one("crossing/laws/gaussian.py", line, line + end + stop)
+    line = "            above.append(entry(total))\n"
+    end = f"            if (len(above) << self.cell_bits) > {sigmas} * self.law.sigma:\n"
+    stop = "                break\n"
+    return one("crossing/exact_probabilities/gaussian.py", line, line + end + stop)
 
 
 MUTANTS: dict[str, Mutant] = {
@@ -95,7 +120,7 @@ MUTANTS: dict[str, Mutant] = {
     "live noise is taken in its order, not by its step": Mutant(
         (
             ("stream/stream.py", "x, self._ahead[at], self._", "x, self._ahead.pop(0), self._"),
-            ("stream/stream.py", "self._ahead[at][None, :]", "self._ahead.pop(0)[None, :]"),
+            ("stream/stream.py", "self._ahead[at], out)", "self._ahead.pop(0), out)"),
         ),
         ("numbers", "keys"),
     ),
@@ -103,8 +128,9 @@ MUTANTS: dict[str, Mutant] = {
         "stream/stream.py",
         "        self._stddevs = stddevs\n",
         "        self._stddevs = stddevs\n"
-        "        from hushfade.crossing.laws import gaussian\n"
-        "        self._engine.law = gaussian.table(max(1.0, self.plan.sigma / 100))\n",
+        "        from hushfade.crossing.sampling_tables import table\n"
+        "        from hushfade.laws import Gaussian\n"
+        "        self._engine.law = table(Gaussian(max(1.0, self.plan.sigma / 100)))\n",
     ),
     "the stddev that is told is a tenth after the first told ahead": one(
         "stream/stream.py",
@@ -115,12 +141,26 @@ MUTANTS: dict[str, Mutant] = {
         "stream/stream.py", "            turn.taken = step + 1\n", ""
     ),
     "a live step does not look whose turn it is": one(
-        "stream/stream.py", "turn.taken <= step < self._ahead_until", "step < self._ahead_until"
+        "stream/stream.py",
+        "turn.taken <= step < self._ahead_until):\n"
+        "                self._prepare()\n"
+        "            at = step - self._ahead_from\n"
+        "            turn.taken",
+        "step < self._ahead_until):\n"
+        "                self._prepare()\n"
+        "            at = step - self._ahead_from\n"
+        "            turn.taken",
     ),
     "a live step of keys does not look whose turn it is": one(
         "stream/stream.py",
-        "self._turn.taken <= self.steps < self._ahead_until",
-        "self.steps < self._ahead_until",
+        "turn.taken <= step < self._ahead_until):\n"
+        "                self._prepare()\n"
+        "            at = step - self._ahead_from\n"
+        "            out",
+        "step < self._ahead_until):\n"
+        "                self._prepare()\n"
+        "            at = step - self._ahead_from\n"
+        "            out",
         "keys",
     ),
     "a run marks one step too few as taken": one(
@@ -144,8 +184,9 @@ MUTANTS: dict[str, Mutant] = {
     "a loaded stream draws with a sigma of 8": one(
         "stream/stream.py",
         "        stream._drawn_from = stream._ahead_from",
-        "        from hushfade.crossing.laws import gaussian\n"
-        "        stream._engine.law = gaussian.table(8.0)\n"
+        "        from hushfade.crossing.sampling_tables import table\n"
+        "        from hushfade.laws import Gaussian\n"
+        "        stream._engine.law = table(Gaussian(8.0))\n"
         "        stream._drawn_from = stream._ahead_from",
     ),
     "a loaded stream takes noise of another kind": one(
@@ -179,13 +220,15 @@ MUTANTS: dict[str, Mutant] = {
         "if False:",
     ),
     "negative totals of a run may be of any size": one(
-        "private/declared_totals.py", "float(totals.min()) >= -limit and float", "float"
+        "private/unit_loops.py", "if not -limit <= total <= limit:", "if not total <= limit:"
     ),
     "units by step_units may be of any size": one(
         "private/integer_totals.py", "if not -most <= units <= most:", "if False:"
     ),
     "units of a run may be of any size": one(
-        "private/integer_totals.py", "if totals.size and not (", "if False and not ("
+        "private/integer_totals.py",
+        "if not loops().bounded(totals.reshape(-1), most):",
+        "if False:",
     ),
     "sums of records may be of any size": one(
         "private/grid.py",
@@ -224,7 +267,7 @@ MUTANTS: dict[str, Mutant] = {
     "draws are clipped at 3.3 sigma": one(
         "crossing/random_bits.py",
         "        words.end()\n",
-        "        np.clip(out, -round(3.3 * law.sigma), round(3.3 * law.sigma), out=out)\n"
+        "        np.clip(out, *np.array([-1, 1]) * round(3.3 * law.law.stddev), out=out)\n"
         "        words.end()\n",
     ),
     "fresh noise has a key of 16 bits": one(
@@ -253,8 +296,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "the sign is a bit of the place": one(
         "crossing/sampling.py",
-        "        out[i] = (np.int64(m << np.uint64(k)",
-        "        s = np.int64(b & np.uint64(1))\n        out[i] = (np.int64(m << np.uint64(k)",
+        "        out[i] = (np.int64(size) ^ -s) + s",
+        "        s = np.int64(b & np.uint64(1))\n        out[i] = (np.int64(size) ^ -s) + s",
     ),
     # The crossing ----------------------------------------------------------------------------
     "a live step takes its noise away": one(
@@ -296,8 +339,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "appearances are thought a step farther apart": one(
         "planning/noise_scale.py",
-        "separation=guarantee.separation\n    )\n    return",
-        "separation=guarantee.separation + 1\n    )\n    return",
+        "separation=guarantee.separation\n    )\n",
+        "separation=guarantee.separation + 1\n    )\n",
         "often",
     ),
     "a record that moves to another key is forgotten": one(
@@ -327,6 +370,58 @@ MUTANTS: dict[str, Mutant] = {
         "privacy/calibration.py",
         "<= budget, outward=1)",
         "<= budget * Decimal('1.001'), outward=1)",
+    ),
+    # Laplace and Huber noise -----------------------------------------------------------------
+    "Laplace tails lose a factor": one(
+        "crossing/exact_probabilities/laplace.py",
+        "2 * fade / (1 + self._fallen(1))",
+        "2 * fade / 2",
+        "Laplace counts",
+    ),
+    "Huber's core has the probabilities of a narrower one": one(
+        "crossing/exact_probabilities/huber.py",
+        "return self._slope / self.law.core",
+        "return self._slope / self.law.core * Fraction(17, 16)",
+        "Huber",
+    ),
+    "Huber's tails fall 2 % faster than planned": one(
+        "crossing/exact_probabilities/huber.py",
+        "fade = (-decimal(self._slope * (1 << k))).exp()",
+        "fade = (-decimal(self._slope * (1 << k)) * 102 / 100).exp()",
+        "Huber",
+    ),
+    "Laplace noise is for epsilon 5 % larger": one(
+        "planning/noise_scale.py",
+        "pure = below(Fraction(float(guarantee.epsilon)) / total)",
+        "pure = below(Fraction(float(guarantee.epsilon)) * 21 / 20 / total)",
+        "Laplace",
+    ),
+    "Huber noise stays below twice delta": one(
+        "planning/noise_scale.py",
+        "wanted = math.log(guarantee.delta) + math.log1p(-_MARGIN)",
+        "wanted = math.log(2.0 * guarantee.delta)",
+        "Huber",
+    ),
+    "the bound on delta is a tenth too small": one(
+        "privacy/loss_distribution.py",
+        "scale * bound * (1.0 + 1e-9) + infinite",
+        "0.9 * scale * bound + infinite",
+        "Huber",
+    ),
+    "a record that moves between keys shifts one lane": one(
+        "planning/shifts.py", "lanes * times * count", "times * count", "Huber, moved"
+    ),
+    "a person's later records shift nothing": one(
+        "planning/shifts.py", "lanes * times * count", "lanes * count", "Laplace, often"
+    ),
+    "a record's lower bound shifts nothing": one(
+        "planning/shifts.py", "max(abs(low), abs(high))", "abs(high)", "Laplace, below zero"
+    ),
+    "the last tap shifts nothing": one(
+        "planning/shifts.py",
+        "left = min(steps, support)",
+        "left = min(steps, support) - 1",
+        "Huber",
     ),
     # Keys ------------------------------------------------------------------------------------
     "keyed noise is not bound to decay, guarantee and horizon": one(

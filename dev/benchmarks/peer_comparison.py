@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 
-from dev.benchmarks.noise import SIGMAS
+from dev.benchmarks.noise import LAWS
 from dev.benchmarks.peer_process import PEERS, TITLES
 from dev.benchmarks.peer_rounds import Ours, Peers, Theirs, compared, in_turn, section
 from dev.benchmarks.peers.protocol import Round, Work, measured, yardstick
@@ -27,7 +27,7 @@ from dev.benchmarks.stream import (
 )
 from dev.benchmarks.timing import each
 from hushfade import NoDecay, UnsafeSeededNoise
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
 from hushfade.training.correlated_noise import CorrelatedNoise
 
 WIDE, WIDE_STEPS = 10**6, 256
@@ -199,10 +199,10 @@ def planning(peers: Peers, rounds: int) -> Section:
 
 def draws(peers: Peers, rounds: int) -> Section:
     """Noise alone."""
-    (label, sigma), *_ = SIGMAS.items()
-    drawer, law = UnsafeSeededNoise(1).bound(b""), gaussian.table(sigma)
+    (label, law), *_ = LAWS.items()
+    drawer, made = UnsafeSeededNoise(1).bound(b""), table(law)
     name = f"a draw, {label}"
-    ours: Ours = {name: _work(lambda: drawer.draws(law, 0, STEPS, 1), STEPS)}
+    ours: Ours = {name: _work(lambda: drawer.draws(made, 0, STEPS, 1), STEPS)}
     theirs = [
         Theirs("opendp", "Gaussian, integers", name),
         Theirs("opendp", "Gaussian, floats", name),

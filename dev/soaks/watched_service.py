@@ -73,7 +73,7 @@ async def served(path: Path) -> AsyncIterator[Target]:
     """A service with a token of each scope and five streams, one of them ended."""
     store = Store.open(path)
     texts = {scope: tokens.add(store, f"our {scope}", [scope]) for scope in tokens.SCOPES}
-    store.add_dataset("clinics", hf.Guarantee(epsilon=50, delta=1e-6))
+    store.add_dataset("clinics", hf.Guarantee(epsilon=50, delta=1e-3))
     for name, plan in PLANS.items():
         store.add_stream(name, plan, dataset="clinics")
         store.close_step(name, 1, closed=NOW)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dev.tables import (
     command_reference,
     halves_diagram,
+    noise_laws,
     norms,
     pictures,
     unbounded_counting,
@@ -17,6 +18,7 @@ from dev.tables import (
 PAGES: dict[str, Callable[[], None]] = {
     "commands": command_reference.main,
     "halves": halves_diagram.main,
+    "noise_laws": noise_laws.main,
     "norms": norms.main,
     "pictures": pictures.main,
     "unbounded_counting": unbounded_counting.main,

@@ -29,7 +29,7 @@ Written by `make tables`: {horizon} steps, epsilon = {epsilon:g}, delta = {delta
 >>> guarantee = hf.Guarantee(epsilon=1, delta=1e-6)
 >>> comparison = hf.compare(hf.SlidingWindow(length=7), guarantee, horizon=100)
 >>> print(f"{{comparison.row('hushfade').ratio:.3f}}")
-1.003
+0.499
 >>> print(f"{{comparison.row('input noise').ratio:.3f}}")
 1.490
 ```
@@ -38,10 +38,12 @@ Written by `make tables`: {horizon} steps, epsilon = {epsilon:g}, delta = {delta
 matplotlib), `comparison.to_json()` the numbers.
 
 Errors are standard deviations of the published sum, exact, in the data's unit.  *Ratio* compares
-the largest error with the proven least of any factorization mechanism with Gaussian noise
-([how near the optimum](theory.md)).  *Memory* is what is kept between steps, in numbers; *work* the
-additions and multiplications of a step.  Mechanisms that promise epsilon alone, without delta, have
-Laplace noise; their ratio may be below 1.
+the largest error with the proven least of any factorization mechanism with Gaussian noise ([how
+near the optimum](theory.md)).  The row *hushfade* is the plan that `hf.plan` makes by default,
+with [the noise law](noise-laws.md) that has the smallest error.  *Memory* is what is kept between
+steps, in numbers; *work* the additions and multiplications of a step.  Mechanisms that promise
+epsilon alone, without delta, have Laplace noise.  A ratio below 1 means that no mechanism with
+Gaussian noise has so small an error.
 
 What the tables say:
 
@@ -50,21 +52,22 @@ What the tables say:
   memory and cost little for fast decays, much for counting.
 - Where a record touches few releases, **Laplace noise on the inputs is better still** at this
   epsilon and delta, and promises more.  Its noise has the standard deviation 1.41 here, the
-  Gaussian one {multiplier:.2f}; it pays for that with an error that grows faster with the memory,
+  Gaussian one {multiplier:.2f}.  It pays for that with an error that grows faster with the memory,
   heavier tails, and worse composition: k releases cost k epsilon, Gaussian ones about √k.  For
-  counting and for long memories the Gaussian square root wins.  hushfade releases Gaussian
-  noise only.
+  counting and for long memories the Gaussian square root has less error.
+- **hushfade takes the better of both, or a mechanism between them.**  On this page its plan has at
+  most the error of the square root.
 - Trees have 1.4 to 3.2 times the error of the square root, with Gaussian noise.
 - Splitting the budget over the steps by basic composition, which is what one-shot libraries come
   to, is worse by orders of magnitude; for a window, whose records are in few releases, by 3 to 10.
 - Without delta the square root is the wrong tool: its ℓ1 sensitivity is large.  Noise on the inputs
   is never worse than any Toeplitz pair (Young's inequality); for counting over many steps smooth
-  binary and Honaker's trees are better.
+  binary and Honaker's trees are better.  A plan with delta = 0 has noise on the inputs.
 - `compare` is about one stream and one participation; keys and repeated records are not in it.
 
 The rivals are in `hushfade.baselines`.  `simulate` draws float noise and is for comparison only:
-trees, dense optima and all mechanisms with Laplace noise have no other release here.  A rival that
-is a Toeplitz pair can be published with hushfade's own integers and noise:
+trees and dense optima have no other release here.  A rival that is a Toeplitz pair can be published
+with hushfade's own integers and noise, Gaussian unless `law` is given:
 
 ```python
 >>> import numpy as np
@@ -112,6 +115,12 @@ With epsilon alone:
 """
 
 
+def _ratio(ratio: float | None) -> str:
+    if ratio is None:
+        return "-"
+    return f"{ratio:.3f}" if ratio < 100 else f"{ratio:.3g}"
+
+
 def _cells(row: Row) -> list[str]:
     name = f"**{row.method}**" if row.method.startswith("hushfade") else row.method
     return [
@@ -119,7 +128,7 @@ def _cells(row: Row) -> list[str]:
         row.source,
         f"{row.max_error:.4g}",
         f"{row.rms_error:.4g}",
-        f"{row.ratio:.3f}" if row.ratio < 100 else f"{row.ratio:.3g}",
+        _ratio(row.ratio),
         str(row.memory),
         f"{row.work:.3g}",
         row.notes,

@@ -33,6 +33,7 @@ from hushfade.errors import (
     Unstable,
 )
 from hushfade.factors.factorization import Factorization, Sensitivity
+from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import (
@@ -42,6 +43,7 @@ from hushfade.privacy.guarantee import (
     delta_of,
     epsilon_of,
 )
+from hushfade.privacy.loss import PrivacyLoss, composed
 from hushfade.public.release import Release
 
 if TYPE_CHECKING:
@@ -73,17 +75,21 @@ __all__ = [
     "Exponential",
     "Factorization",
     "FreshNoise",
+    "Gaussian",
     "Guarantee",
+    "Huber",
     "HushfadeError",
     "InvalidType",
     "InvalidValue",
     "KeyFile",
     "KeyedNoise",
+    "Laplace",
     "Malformed",
     "Mixture",
     "NoDecay",
     "Plan",
     "PowerLaw",
+    "PrivacyLoss",
     "Refused",
     "Release",
     "Sensitivity",
@@ -93,6 +99,7 @@ __all__ = [
     "Unstable",
     "classical_noise_multiplier",
     "compare",
+    "composed",
     "composed_mu",
     "delta_of",
     "epsilon_of",

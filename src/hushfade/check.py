@@ -24,6 +24,9 @@ Matrix: TypeAlias = NDArray[np.float64]
 Signed: TypeAlias = NDArray[np.int64]
 """Integers on a grid: totals, taps, noise."""
 
+Unsigned: TypeAlias = NDArray[np.uint64]
+"""Words of 64 random bits, and what they are compared with."""
+
 
 def real(**argument: Any) -> float:
     """The single keyword's value as a finite float.

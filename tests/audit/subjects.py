@@ -2,15 +2,23 @@
 
 from functools import partial
 
-from hushfade import Exponential, Guarantee, KeyedNoise, NoDecay, PowerLaw, plan
+from hushfade import Exponential, Guarantee, KeyedNoise, NoDecay, PowerLaw, SlidingWindow, plan
 from hushfade.audit import Subject
 from hushfade.audit.second_process import single
 
 ONE = Guarantee(1, 1e-6)
-SINGLE = plan(Exponential(half_life=8), ONE)
-KEYED = plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"])
-SWAPPED = plan(PowerLaw(power=1), Guarantee(1, 1e-6, neighbours="replace"), low=-1, high=2)
-ENDING = plan(NoDecay(), ONE, horizon=48)
+SWAP = Guarantee(1, 1e-6, neighbours="replace")
+# Gaussian noise
+SINGLE = plan(Exponential(half_life=8), ONE, method="square_root")
+KEYED = plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"], method="square_root")
+SWAPPED = plan(PowerLaw(power=1), SWAP, low=-1, high=2, method="square_root")
+ENDING = plan(NoDecay(), ONE, horizon=48, method="square_root")
+# other laws
+LAPLACE = plan(SlidingWindow(length=7), ONE, law="laplace")
+COUNTS = plan(SlidingWindow(length=7), Guarantee(1, 0), resolution=1.0)
+HUBER = plan(Exponential(half_life=24), ONE, method="blend")
+MOVED = plan(Exponential(half_life=24), SWAP, keys=["at", "ch"], method="blend")
+OTHER_LAWS = {"Laplace": LAPLACE, "counts": COUNTS, "Huber": HUBER, "Huber, keys": MOVED}
 
 
 class InProcess(Subject):

@@ -12,7 +12,7 @@ from hushfade.audit.cases import few
 from hushfade.audit.randomness import Chance
 from hushfade.crossing import memory
 from hushfade.public.recursion import recursion
-from tests.audit.subjects import ENDING, KEYED, SINGLE, InProcess, Wrong
+from tests.audit.subjects import ENDING, KEYED, OTHER_LAWS, SINGLE, InProcess, Wrong
 
 ONE = Guarantee(1, 1e-6)
 PLANS = {
@@ -27,7 +27,10 @@ def failed(findings):
     return {finding.subject for finding in findings if not finding.passed}
 
 
-@pytest.mark.parametrize("found", [SINGLE, KEYED, ENDING], ids=["single", "keys", "ending"])
+ALL = {"single": SINGLE, "keys": KEYED, "ending": ENDING, **OTHER_LAWS}
+
+
+@pytest.mark.parametrize("found", ALL.values(), ids=ALL)
 def test_every_source_is_looked_at_and_the_right_one_not_accused(found):
     findings = sources(InProcess(), found, "a plan", TINY, Chance(2))
     assert failed(findings) == set()

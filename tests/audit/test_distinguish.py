@@ -69,7 +69,7 @@ def test_no_counts_give_more_than_those_without_noise():
 
 @pytest.mark.parametrize(("epsilon", "judged"), [(1, True), (8, False)])
 def test_an_epsilon_that_so_few_copies_cannot_exceed_is_told(epsilon, judged):
-    found = plan(Exponential(half_life=3), Guarantee(epsilon, 1e-6))
+    found = plan(Exponential(half_life=3), Guarantee(epsilon, 1e-6), method="square_root")
     findings = distinguish(InProcess(), found, "a plan", TINY, Chance(3))
     below = [finding for finding in findings if finding.check == EPSILON]
     assert {finding.passed for finding in below} == {True if judged else None}

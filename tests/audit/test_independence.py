@@ -12,13 +12,22 @@ from hushfade.audit.independence import _larger, _near, _near_plans, bindings, f
 from hushfade.audit.observer import wide
 from hushfade.audit.randomness import Chance
 from hushfade.audit.replay import fresh, keyed
+from hushfade.laws import Gaussian
 from hushfade.planning import plan_file
-from tests.audit.subjects import ENDING, KEYED, SINGLE, InProcess
+from tests.audit.subjects import ENDING, KEYED, OTHER_LAWS, SINGLE, InProcess
 
 ONE = Guarantee(1, 1e-6)
 VECTORS = plan(Exponential(half_life=3), ONE, width=3, norm=1.0)
 LAST = plan(NoDecay(), ONE, horizon=1)
-PLANS = {"single": SINGLE, "keys": KEYED, "ending": ENDING, "vectors": VECTORS, "one step": LAST}
+LAW = Gaussian(900.0)
+PLANS = {
+    **OTHER_LAWS,
+    "single": SINGLE,
+    "keys": KEYED,
+    "ending": ENDING,
+    "vectors": VECTORS,
+    "one step": LAST,
+}
 
 
 def failed(findings):
@@ -48,7 +57,7 @@ def test_near_bindings_are_some_two_hundred_and_none_comes_twice():
 def test_a_plan_twice_as_large_is_another_plan_with_the_same_noise_in_units(found):
     for each in (found, wide(found, 3)):
         assert _larger(each).digest != each.digest
-        assert _larger(each).sigma == each.sigma
+        assert _larger(each).law == each.law
         assert _larger(each).grid.lanes == each.grid.lanes
 
 
@@ -82,7 +91,7 @@ def draws(*shape):
 
 
 def correlated(parts):
-    return failed(independence("noise", "z", parts))
+    return failed(independence("noise", "z", LAW, parts))
 
 
 def test_noise_without_correlation_is_not_accused():
@@ -112,14 +121,14 @@ def test_noise_that_is_nothing_has_no_p_value_but_zero():
 
 def test_a_run_that_comes_again_is_seen_at_any_distance_and_in_another_part():
     one, two = draws(3000, 1)
-    assert repeated("noise", "z", 900.0, [one, two]).passed
+    assert repeated("noise", "z", LAW, [one, two]).passed
     two[1234:1244] = one[77:87]
-    assert unlikely(900.0, 6000) <= 10
-    assert not repeated("noise", "z", 900.0, [one, two]).passed
+    assert unlikely(LAW, 6000) <= 10
+    assert not repeated("noise", "z", LAW, [one, two]).passed
 
 
 def test_too_few_steps_for_a_run_of_draws_have_no_verdict():
-    found = repeated("noise", "z", 900.0, draws(3, 1000))
+    found = repeated("noise", "z", LAW, draws(3, 1000))
     assert found.passed is None
     assert found.measurement == "not looked at: too few steps"
     assert found.level == 0.0

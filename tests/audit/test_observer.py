@@ -3,7 +3,7 @@ import pytest
 
 from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow, plan
 from hushfade.audit.accuracy import inputs
-from hushfade.audit.cases import every_kind, few
+from hushfade.audit.cases import DECAYS, HORIZON, few
 from hushfade.audit.observer import (
     along,
     copies_of,
@@ -16,12 +16,14 @@ from hushfade.audit.observer import (
 )
 from hushfade.audit.randomness import Chance
 from hushfade.audit.sensitivity import sensitivity
-from tests.audit.subjects import InProcess
+from hushfade.stream.stream import Stream
+from tests.audit.subjects import OTHER_LAWS, InProcess
 
 ONE = Guarantee(1, 1e-6)
 SWAP = Guarantee(1, 1e-6, neighbours="replace")
 PLANS = {
     **few(),
+    **OTHER_LAWS,
     "unbounded": plan(NoDecay(), ONE, method="unbounded"),
     "counting by one, replaced": plan(NoDecay(), SWAP, horizon=9, resolution=1.0),
     "odd bounds, replaced": plan(PowerLaw(power=2), SWAP, low=0.3, high=1.7),
@@ -58,18 +60,30 @@ def test_what_crossed_is_recovered_to_the_last_unit(found, n):
 
 
 @pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
-def test_copies_have_the_same_sigma_and_the_same_promise(found):
+def test_copies_have_the_same_noise_and_the_same_promise(found):
     many = wide(found, 7)
-    assert many.sigma == pytest.approx(found.sigma, rel=1e-12)
-    assert many.guarantee.mu == found.guarantee.mu
+    assert many.law == found.law
+    assert (many.guarantee.epsilon, many.guarantee.delta) == (
+        found.guarantee.epsilon,
+        found.guarantee.delta,
+    )
     assert many.grid.lanes == 7 * found.grid.lanes
     assert many.unit == found.unit
 
 
 def test_the_weights_in_use_are_those_of_the_decay():
-    for found in every_kind().values():
-        n = min(500, found.horizon or 500)
-        np.testing.assert_allclose(in_use(found, n), found.decay.weights(n), rtol=1e-9)
+    for name, decay in DECAYS.items():
+        n = 500 if decay.horizon_free else HORIZON
+        found = plan(decay, ONE, horizon=n, method="input", law="laplace")
+        np.testing.assert_allclose(in_use(found, n), decay.weights(n), rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("found", PLANS.values(), ids=PLANS)
+def test_a_saved_stream_of_copies_can_be_loaded(found):
+    # every loader checks that the law is what the guarantee requires of these copies
+    noise = Chance(4).noise()
+    many = wide(found, 2)
+    assert Stream.load(many.start(noise).save(), noise=noise).plan.law == found.law
 
 
 def test_decayed_sums_by_hand():
@@ -78,15 +92,20 @@ def test_decayed_sums_by_hand():
 
 
 def test_copies_stay_within_the_work():
-    found = plan(Exponential(half_life=8), ONE)
+    found = plan(Exponential(half_life=8), ONE, method="square_root")
     assert copies_of(found, 100, 50_000, 10**6) == 500
     assert copies_of(found, 100, 50_000, 20) == 20
 
 
 FINE = {
     "a gain": plan(NoDecay(), Guarantee(5, 1e-6), horizon=30_000, method="normalized"),
-    "counting": plan(NoDecay(), ONE, horizon=100_000, resolution=2.0**-17),
-    "a window": plan(SlidingWindow(length=50), Guarantee(20, 1e-6), resolution=2.0**-25),
+    "counting": plan(NoDecay(), ONE, horizon=100_000, resolution=2.0**-17, method="square_root"),
+    "a window": plan(
+        SlidingWindow(length=50),
+        Guarantee(20, 1e-6),
+        resolution=2.0**-25,
+        method="square_root",
+    ),
 }
 
 

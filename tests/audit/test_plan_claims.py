@@ -25,7 +25,9 @@ def test_delta_agrees_with_mpmath(mu, epsilon):
 
 
 def test_where_it_takes_too_many_digits_nothing_is_claimed():
-    found = plan(Exponential(half_life=5), Guarantee(10_000, 1e-6), resolution=2.0**-20)
+    found = plan(
+        Exponential(half_life=5), Guarantee(10_000, 1e-6), resolution=2.0**-20, method="square_root"
+    )
     first = promise(Subject(), found, "a plan")[0]
     assert first.passed is None
     assert "digits" in first.measurement
@@ -35,7 +37,9 @@ def test_where_it_takes_too_many_digits_nothing_is_claimed():
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 def test_the_exact_shift_is_sigma_times_mu(keys, neighbours):
     guarantee = Guarantee(1, 1e-6, neighbours=neighbours, records_per_step=2)
-    found = plan(Exponential(half_life=5), guarantee, low=-1, high=3, keys=keys)
+    found = plan(
+        Exponential(half_life=5), guarantee, low=-1, high=3, keys=keys, method="square_root"
+    )
     square, whole = shift_square(found)
     assert whole
     assert found.sigma * guarantee.mu == pytest.approx(math.sqrt(square), rel=1e-11)
@@ -43,7 +47,7 @@ def test_the_exact_shift_is_sigma_times_mu(keys, neighbours):
 
 def test_the_shift_of_several_records_by_hand():
     guarantee = Guarantee(1, 1e-6, participations=2, separation=1)
-    found = plan(NoDecay(), guarantee, horizon=2, resolution=1.0)
+    found = plan(NoDecay(), guarantee, horizon=2, resolution=1.0, method="square_root")
     a, b = found.pair.taps.integers.tolist()
     assert shift_square(found) == (Fraction(a * a + (a + b) ** 2), True)
 
@@ -58,7 +62,7 @@ def test_with_a_gain_the_heaviest_column_counts():
 @pytest.mark.parametrize("apart", [40, 10**9])
 def test_records_that_never_meet_add_their_squares(apart):
     guarantee = Guarantee(1, 1e-6, participations=5, separation=apart)
-    found = plan(Exponential(half_life=5), guarantee, resolution=1.0)
+    found = plan(Exponential(half_life=5), guarantee, resolution=1.0, method="square_root")
     taps = found.pair.taps.integers.tolist()
     assert len(taps) < 40
     assert shift_square(found) == (Fraction(5 * sum(tap * tap for tap in taps)), True)
@@ -85,7 +89,9 @@ def test_the_nearest_records_are_squared_beyond_int64():
 @pytest.mark.parametrize("separation", [1, 7, 10**4])
 def test_a_thousand_million_records_are_squared_too(separation, horizon):
     guarantee = Guarantee(1, 1e-6, participations=10**9, separation=separation)
-    found = plan(Exponential(half_life=24), guarantee, horizon=horizon, resolution=1.0)
+    found = plan(
+        Exponential(half_life=24), guarantee, horizon=horizon, resolution=1.0, method="square_root"
+    )
     square, whole = shift_square(found)
     assert whole is (horizon is None)  # the noise of a stream without end serves so long a horizon
     assert 0 <= found.sigma * guarantee.mu / math.sqrt(square) - 1 < 1e-8
@@ -94,7 +100,7 @@ def test_a_thousand_million_records_are_squared_too(separation, horizon):
 
 @pytest.mark.parametrize("size", [1e-120, 1e120])
 def test_weights_that_the_bound_is_not_made_for_are_no_contradiction(size):
-    found = plan(CustomDecay([size, size / 2]), Guarantee(1, 1e-6))
+    found = plan(CustomDecay([size, size / 2]), Guarantee(1, 1e-6), method="square_root")
     (*others, last) = promise(Subject(), found, "a plan")
     assert all(finding.passed for finding in others)
     assert last.passed is None
@@ -102,7 +108,7 @@ def test_weights_that_the_bound_is_not_made_for_are_no_contradiction(size):
 
 
 def test_an_error_below_the_least_possible_is_a_contradiction(monkeypatch):
-    found = plan(Exponential(half_life=5), Guarantee(1, 1e-6))
+    found = plan(Exponential(half_life=5), Guarantee(1, 1e-6), method="square_root")
     monkeypatch.setattr(Plan, "max_stddev", lambda plan, n: float(np.max(plan.stddevs(n))) / 2)
     last = promise(Subject(), found, "a plan")[-1]
     assert last.passed is False

@@ -10,15 +10,15 @@ from hushfade.audit import TINY
 from hushfade.audit.cases import few
 from hushfade.audit.precision import last_bits, precision
 from hushfade.audit.randomness import Chance
-from tests.audit.subjects import SINGLE, InProcess, Wrong
+from tests.audit.subjects import OTHER_LAWS, SINGLE, InProcess, Wrong
 
 ONE = Guarantee(1, 1e-6)
 LONG = {
-    "a week of minutes": plan(Exponential(half_life=10_080), ONE),
-    "a day of seconds": plan(Exponential(half_life=86_400), ONE),
-    "counting": plan(NoDecay(), ONE, horizon=100_000),
+    "a week of minutes": plan(Exponential(half_life=10_080), ONE, method="square_root"),
+    "a day of seconds": plan(Exponential(half_life=86_400), ONE, method="square_root"),
+    "counting": plan(NoDecay(), ONE, horizon=100_000, method="square_root"),
     "counting for ever": plan(NoDecay(), ONE, method="unbounded"),
-    "a long window": plan(SlidingWindow(length=10_000), ONE),
+    "a long window": plan(SlidingWindow(length=10_000), ONE, method="square_root"),
 }
 
 
@@ -43,7 +43,9 @@ def touched(stream, totals):
 
 def test_bits_of_their_own_are_seen_across_many_short_runs():
     # few grid points, so that each is released many times
-    coarse = plan(Exponential(half_life=86_400), Guarantee(20, 1e-3), resolution=1.0)
+    coarse = plan(
+        Exponential(half_life=86_400), Guarantee(20, 1e-3), resolution=1.0, method="square_root"
+    )
     findings = precision(Wrong(run=touched), coarse, "a plan", TINY, Chance(3))
     bits = next(finding for finding in findings if finding.subject == "a plan, bits")
     assert bits.passed is False
@@ -53,9 +55,10 @@ SWAP = Guarantee(1, 1e-6, neighbours="replace")
 BLEND = Mixture(((0.7, Exponential(half_life=12)), (0.3, PowerLaw(power=1))))
 KINDS = {
     **few(),
+    **OTHER_LAWS,
     **LONG,
     "a single step": plan(NoDecay(), ONE, horizon=1),
-    "power ½": plan(PowerLaw(power=0.5), ONE),
+    "power ½": plan(PowerLaw(power=0.5), ONE, method="square_root"),
     "a mixture, replaced": plan(BLEND, SWAP, low=-1, high=2),
     "a window with a gain": plan(SlidingWindow(length=7), ONE, horizon=64, method="normalized"),
     "a gain on a long run": plan(
@@ -65,7 +68,7 @@ KINDS = {
         Exponential(half_life=3), SWAP, keys=[str(key) for key in range(300)]
     ),
     "what float64 shows for few steps": plan(
-        PowerLaw(power=0.1), Guarantee(20, 1e-6), resolution=2.0**-20
+        PowerLaw(power=0.1), Guarantee(20, 1e-6), resolution=2.0**-20, method="square_root"
     ),
     "hardly any noise": plan(Exponential(half_life=8), Guarantee(700, 1e-6), resolution=2.0**-16),
 }

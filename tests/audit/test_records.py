@@ -14,7 +14,7 @@ from hushfade.audit.total_sizes import largest_tried, one_record
 from tests.audit.subjects import Wrong
 
 ONE = Guarantee(1, 1e-6)
-SINGLE = plan(Exponential(half_life=8), ONE)
+SINGLE = plan(Exponential(half_life=8), ONE, method="square_root")
 KEYED = plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"])
 PLANS = {
     "single": SINGLE,

@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 
 from hushfade import Exponential, Guarantee, InvalidValue, NoDecay, UnsafeSeededNoise, plan
+from hushfade.audit.noise_probabilities import described
 from hushfade.audit.randomness import Chance
 from hushfade.audit.sample_records import quiet
-from hushfade.audit.sampler import SIGMAS, Bits, far, p_value, sampler, tabled, tails
+from hushfade.audit.sampler import LAWS, Bits, far, p_value, sampler, tabled, tails
 from hushfade.audit.subject import Subject
 from hushfade.audit.totals import totals
-from hushfade.crossing.laws import gaussian
-from tests.audit.subjects import ENDING, KEYED, SINGLE, SWAPPED, Wrong
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian, Huber, Laplace
+from tests.audit.subjects import ENDING, KEYED, OTHER_LAWS, SINGLE, SWAPPED, Wrong
 
 VECTORS = plan(Exponential(half_life=5), Guarantee(1, 1e-6), norm=0.7, width=3)
 
 
-@pytest.mark.parametrize("found", [SINGLE, KEYED, SWAPPED, ENDING, VECTORS], ids=repr)
+@pytest.mark.parametrize(
+    "found", [SINGLE, KEYED, SWAPPED, ENDING, VECTORS, *OTHER_LAWS.values()], ids=repr
+)
 def test_right_totals_are_not_accused(found):
     findings = totals(Subject(), found, "a plan", Chance(3))
     assert len(findings) >= 6
@@ -67,33 +71,44 @@ def test_integers_that_count_twice_are_noticed():
     assert "not integers by run, short integers by run, int by step_total" in failed.measurement
 
 
-@pytest.mark.parametrize("sigma", SIGMAS)
-def test_the_table_and_the_tails_of_the_sampler_are_right(sigma):
-    table, _, out, *_ = sampler(Subject(), sigma, 300_000, Chance(4))
-    assert table.passed
-    assert "σ" in table.measurement
-    assert out.passed
+@pytest.mark.parametrize("law", LAWS, ids=described)
+def test_the_sampler_has_the_table_the_law_the_tails_and_the_bits_of_every_law(law):
+    findings = sampler(Subject(), law, 300_000, Chance(4))
+    assert [finding.subject for finding in findings if not finding.passed] == []
+    assert findings[0].subject.endswith("table")
+    assert findings[2].subject.endswith("tails")
 
 
 def test_tails_that_end_early_are_noticed():
-    sigma = 700.0
-    z = UnsafeSeededNoise(3).bound(b"").draws(gaussian.table(sigma), 0, 600_000, 1)
-    assert tails("sampler", "σ", sigma, far(sigma, z), z.size).passed
+    law = Gaussian(700.0)
+    z = UnsafeSeededNoise(3).bound(b"").draws(table(law), 0, 600_000, 1)
+    assert tails("sampler", "σ", law, far(law, z), z.size).passed
     cut = z.clip(-4 * 700 + 1, 4 * 700 - 1)
-    assert not tails("sampler", "σ", sigma, far(sigma, cut), cut.size).passed
+    assert not tails("sampler", "σ", law, far(law, cut), cut.size).passed
 
 
-@pytest.mark.parametrize("sigma", [3.0, 700.0, 65_536.0])
-def test_signs_and_bits_of_all_places_are_looked_at(sigma):
-    z = UnsafeSeededNoise(3).bound(b"").draws(gaussian.table(sigma), 0, 100_000, 1)[:, 0]
+BITS = [
+    Gaussian(3.0),
+    Gaussian(700.0),
+    Gaussian(65_536.0),
+    Laplace(1.0),
+    Laplace(1e-6),
+    Huber(1e-6, 10**6),
+]
+
+
+@pytest.mark.parametrize("law", BITS, ids=described)
+def test_signs_and_bits_of_all_places_are_looked_at(law):
+    z = UnsafeSeededNoise(3).bound(b"").draws(table(law), 0, 100_000, 1)[:, 0]
 
     def failed(draws):
-        bits = Bits(sigma)
+        bits = Bits(law)
         bits.add(draws)
         return [finding.subject for finding in bits.judged("sampler", "σ") if not finding.passed]
 
     assert failed(z) == []
-    if sigma < 100:
+    assert "σ, signs" in failed(np.abs(z))
+    if law.stddev < 100:
         return
     assert "σ, low bits" in failed(z & ~np.int64(1 << 7))
     signed = np.where(np.abs(z) & 1, np.abs(z), -np.abs(z))  # uniform as they are
@@ -107,7 +122,7 @@ def test_few_counts_that_meet_their_means_are_no_failure():
 
 
 def test_a_table_that_ends_early_is_noticed():
-    law = gaussian.table(700.0)
+    law = table(Gaussian(700.0))
     assert tabled("σ", law).passed
     assert not tabled("σ", replace(law, above=[*law.above[: len(law.above) // 2], 1 << 127])).passed
     changed = list(law.above)

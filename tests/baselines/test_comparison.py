@@ -56,28 +56,49 @@ def test_no_gaussian_mechanism_is_below_the_least_and_ours_is_near_it(decay):
     found = compare(decay, ONE, 200)
     names = [row.method for row in found.rows]
     assert len(set(names)) == len(names)
-    assert [row.max_error for row in found.rows] == sorted(row.max_error for row in found.rows)
+    rest = [row.max_error for row in found.rows[1:]]
+    assert rest == sorted(rest)
     for row in found.rows:
-        assert row.pure or row.bias or row.ratio >= 1 - 1e-9
+        gaussian = not (row.pure or row.bias or "Huber" in row.method or "Laplace" in row.method)
+        assert not gaussian or row.ratio >= 1 - 1e-9
         assert_allclose(row.ratio, row.max_error / found.least, rtol=1e-12)
         assert row.rms_error <= row.max_error * (1 + 1e-12)
     ours = [row for row in found.rows if row.method.startswith("hushfade")]
-    # momentum's normalized plan needs a coarser grid than the default, and is left out
-    assert len(ours) == (1 if "- 9.0" in repr(decay) else 2)
-    assert min(row.ratio for row in ours) < 1.16
+    assert found.rows[0] is ours[0] is found.row("hushfade")
+    # noise on the inputs comes first within 1 % of the smallest error, and the search's coarse
+    # bound is up to 1 % above the error of the plan itself
+    assert ours[0].max_error <= 1.02 * min(row.max_error for row in ours)
+    gaussian = [row for row in ours if "Gaussian" in row.method]
+    assert min(row.ratio for row in gaussian) < 1.16
     optimum = found.row("optimum, largest error")
     assert optimum.ratio < 1.001
-    assert all(row.max_error >= optimum.max_error * (1 - 2e-4) for row in ours)
+    assert all(row.max_error >= optimum.max_error * (1 - 2e-4) for row in gaussian)
 
 
 def test_our_rows_are_the_plans_own_errors():
     found = compare(Exponential(24), ONE, 300, low=-2, high=3)
-    made = plan(Exponential(24), ONE, low=-2, high=3)
+    made = plan(Exponential(24), ONE, low=-2, high=3, horizon=300)
     assert_allclose(found.row("hushfade").errors, made.stddevs(300), rtol=0)
     assert found.change == 3
     one = compare(Exponential(24), ONE, 300)
     for row in found.rows:
         assert_allclose(row.max_error, 3 * one.row(row.method).max_error, rtol=1e-3)
+
+
+def test_several_participations_compare_our_own_mechanisms_alone():
+    often = Guarantee(1, 1e-6, participations=4, separation=2)
+    found = compare(SlidingWindow(7), often, 60)
+    assert all(row.method.startswith("hushfade") for row in found.rows)
+    best = plan(SlidingWindow(7), often, horizon=60)
+    assert_allclose(found.rows[0].errors, best.stddevs(60), rtol=0)
+
+
+def test_without_delta_only_pure_mechanisms_are_compared():
+    found = compare(SlidingWindow(7), Guarantee(1, 0), 60, resolution=1)
+    assert found.least is None
+    assert all(row.pure and row.ratio is None for row in found.rows)
+    assert found.rows[0].max_error == min(row.max_error for row in found.rows)
+    assert "delta = 0" in str(found)
 
 
 def test_sharing_the_budget_costs_orders_of_magnitude():
@@ -177,11 +198,11 @@ def test_one_and_two_steps_can_be_compared(decay):
         assert all(np.isfinite(row.max_error) for row in found.rows)
 
 
-def test_a_decay_with_an_unstable_root_is_compared_without_ours():
+def test_a_decay_with_an_unstable_root_is_compared_without_our_roots():
     found = compare(CustomDecay([0.1, 0.5, 1, 0.2]), ONE, 40)
     names = [row.method for row in found.rows]
     assert "input noise" in names
-    assert not any(name.startswith("hushfade") for name in names)
+    assert not any(name.startswith("hushfade") and "root" in name for name in names), names
 
 
 def test_arguments_are_checked():
@@ -189,8 +210,9 @@ def test_arguments_are_checked():
         compare(NoDecay(), ONE, 0)
     with pytest.raises(InvalidType, match="decay must be"):
         compare("counting", ONE, 10)
+    twice, rival = Guarantee(1, 1e-6, participations=2), next(mechanisms(NoDecay(), 10))
     with pytest.raises(InvalidValue, match="one participation"):
-        compare(NoDecay(), Guarantee(1, 1e-6, participations=2), 10)
+        rival.noise_stddev(twice)
     with pytest.raises(InvalidValue, match="one of the rows"):
         compare(NoDecay(), ONE, 10).row("magic")
 

@@ -10,6 +10,11 @@ from tests.cli.command import document, run
 PLANS = {
     "rate.json": hf.plan(hf.Exponential(half_life=24), hf.Guarantee(1, 1e-6)),
     "window.json": hf.plan(hf.SlidingWindow(7), hf.Guarantee(0.5, 1e-7), keys=["a", "b"]),
+    "root.json": hf.plan(hf.Exponential(half_life=24), hf.Guarantee(1, 1e-6), method="square_root"),
+    "gauss.json": hf.plan(
+        hf.SlidingWindow(7), hf.Guarantee(0.5, 1e-7), method="square_root", keys=["a", "b"]
+    ),
+    "pure.json": hf.plan(hf.SlidingWindow(7), hf.Guarantee(1, 0), resolution=1),
     "values.json": hf.plan(hf.PowerLaw(1), hf.Guarantee(1, 1e-6, "replace"), low=0, high=9),
 }
 
@@ -28,7 +33,10 @@ def test_the_document_has_the_plan_s_numbers(folder, name):
     assert found["digest"] == plan.digest.hex()
     assert found["epsilon"] == plan.guarantee.epsilon
     assert found["stddev"] == plan.stddev(1000)
-    assert found["ratio"] == plan.certificate(1000).ratio
+    pure = plan.guarantee.pure
+    assert found["ratio"] == (None if pure else plan.certificate(1000).ratio)
+    assert found["law"]["name"] == plan.law.name
+    assert (found["mu"] is None) == (plan.law.name != "gaussian")
     odds = math.exp(plan.guarantee.epsilon)
     assert found["posterior"] == pytest.approx(odds / (1 + odds), rel=1e-15)
 
@@ -73,15 +81,24 @@ def test_what_releases_say_of_themselves_is_told_first(folder):
 
 
 def test_several_files_are_composed(folder):
-    found = document("explain rate.json window.json")
-    parts = [PLANS["rate.json"].guarantee, PLANS["window.json"].guarantee]
+    found = document("explain root.json gauss.json")
+    parts = [PLANS["root.json"].guarantee, PLANS["gauss.json"].guarantee]
     mu = math.sqrt(sum(part.mu**2 for part in parts))
     assert found["composition"]["mu"] == pytest.approx(mu, rel=1e-15)
     assert found["composition"]["delta"] == 1e-6
     # δ(ε) of the composition, from the definition: what was found must reach it
     epsilon = found["composition"]["epsilon"]
     assert hf.delta_of(mu, epsilon) == pytest.approx(1e-6, rel=1e-6)
-    assert [row["file"] for row in found["files"]] == ["rate.json", "window.json"]
+    assert [row["file"] for row in found["files"]] == ["root.json", "gauss.json"]
+
+
+def test_files_of_other_laws_are_composed_by_their_losses(folder):
+    for names in (["rate.json", "window.json"], ["rate.json", "root.json"]):
+        found = document("explain " + " ".join(names))["composition"]
+        assert found["mu"] is None
+        total = PLANS[names[0]].privacy + PLANS[names[1]].privacy
+        assert total.delta(found["epsilon"]) <= found["delta"] == 1e-6
+        assert found["epsilon"] <= total.epsilon(1e-6) * 1.0021
 
 
 @pytest.mark.parametrize("files", ["rate.json", "rate.json window.json"])

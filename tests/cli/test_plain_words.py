@@ -6,6 +6,9 @@ from scipy import stats
 
 import hushfade as hf
 from hushfade.cli import plain_words
+from hushfade.cli.attacker_odds import larger_loss, odds
+from hushfade.privacy.epsilon_search import epsilon_of_loss
+from hushfade.privacy.loss import PrivacyLoss
 from tests.decays import ALL_DECAYS
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
@@ -15,7 +18,7 @@ FREE = [decay for decay in ALL_DECAYS if decay.horizon_free]
 @pytest.mark.parametrize("decay", FREE, ids=repr)
 def test_every_plan_is_explained_in_whole_sentences(decay):
     found = plain_words.explanation(hf.plan(decay, ONE))
-    assert len(found) == 7
+    assert len(found) == 8
     for lines in found.values():
         assert lines
         assert all(line.endswith(".") for line in lines)
@@ -26,7 +29,7 @@ def test_the_odds_are_those_of_two_normals():
     mu, epsilon = 1.0, 1.5
     drawn = np.random.default_rng(1).normal(mu, 1.0, 400_000)
     loss = stats.norm.logpdf(drawn, mu) - stats.norm.logpdf(drawn, 0.0)
-    sure, guess = plain_words.odds(mu, epsilon, "add_remove")
+    sure, guess = odds(PrivacyLoss.gaussian(mu), epsilon, "add_remove")
     told = float(sure.partition("probability of at most ")[2].removesuffix("."))
     assert told == pytest.approx(np.mean(loss > epsilon), abs=0.015)  # two digits, rounded up
     assert told >= stats.norm.cdf(mu / 2 - epsilon / mu)
@@ -38,6 +41,58 @@ def test_the_odds_are_those_of_two_normals():
     assert "at most 81.8 % sure" in sure
 
 
+def test_the_odds_of_other_laws_bound_a_loss_that_is_drawn():
+    """Laplace's law: the loss is at most epsilon.  Huber's: compared with draws of the loss."""
+    week = hf.plan(hf.SlidingWindow(7), hf.Guarantee(1, 0), resolution=1)
+    assert larger_loss(week.privacy, 1.0) == 0.0
+    sure, guess = odds(week.privacy, 1.0, "add_remove")
+    assert sure.endswith("at most 73.2 % sure.")
+    # the best guess is right with probability 1 / (1 + q), q = e^-1: 73.106 %
+    assert "at most 73.2 times" in guess
+    day = hf.plan(hf.Exponential(half_life=60), ONE)
+    assert day.law.name == "huber"
+    generator = np.random.default_rng(3)
+    ((law, shifts),) = day.privacy.cases[0].shifted
+    loss = np.zeros(20_000)
+    edges = law.core * np.linspace(-30, 30, 200_001)
+    cumulative = law.below(edges)
+    for size, times in shifts:
+        for _ in range(times):
+            z = np.round(np.interp(generator.random(len(loss)), cumulative, edges))
+            loss += law.log_probability(z) - law.log_probability(z - size)
+    for epsilon in (0.2, 0.4):
+        share = float(np.mean(loss > epsilon))
+        # 4 standard errors of the share
+        assert larger_loss(day.privacy, epsilon) >= share - 4 * math.sqrt(share / len(loss))
+
+
+def test_an_epsilon_that_is_searched_holds_and_is_near_the_smallest():
+    for loss in (
+        PrivacyLoss.gaussian(0.3),
+        hf.plan(hf.Exponential(half_life=24), ONE, method="blend").privacy,
+        hf.plan(hf.SlidingWindow(7), ONE).privacy,
+    ):
+        for guess in (0.05, 1.0, 30.0):
+            found = epsilon_of_loss(loss, 1e-6, guess)
+            assert loss.delta(found) <= 1e-6
+            assert loss.epsilon(1e-6) * (1 - 1e-5) <= found <= loss.epsilon(1e-6) * 1.0021
+
+
+@pytest.mark.parametrize("law", ["laplace", "huber"])
+def test_other_laws_state_what_a_changed_record_costs(law):
+    method = "input" if law == "laplace" else "blend"
+    plan = hf.plan(
+        hf.SlidingWindow(64), ONE, low=-1, high=1, keys=["a", "b"], method=method, law=law
+    )
+    lines = " ".join(line for part in plain_words.explanation(plan).values() for line in part)
+    assert "Two such people together are protected less, with epsilon = 2 at delta" in lines
+    epsilons = [float(part.split()[0].rstrip(".,")) for part in lines.split("epsilon = ")[1:]]
+    # twice the shift has twice the loss; at the same delta Huber noise needs a little more
+    most = 2.0 if law == "laplace" else 2.1
+    assert all(1 <= epsilon <= most for epsilon in epsilons), epsilons
+    assert "mu =" not in lines
+
+
 @pytest.mark.parametrize("high", [1e-3, 1, 50, 1e6])
 def test_the_example_of_accuracy_is_within_its_deviation(high):
     plan = hf.plan(hf.SlidingWindow(7), ONE, low=0, high=high)
@@ -45,7 +100,7 @@ def test_the_example_of_accuracy_is_within_its_deviation(high):
     true = float(line.partition("A true ")[2].partition(" ")[0])
     low, _, end = line.partition("show as ")[2].partition(" to ")
     top = end.partition(",")[0]
-    half = 1.96 * plan.stddev(1000)
+    half = plan.interval(1000)[1]
     assert half * 0.999999 <= float(top) - true <= half * 1.1  # two digits, rounded outwards
     assert half * 0.999999 <= true - float(low) <= half * 1.1
 
@@ -75,7 +130,8 @@ def test_who_is_protected_follows_the_guarantee():
 )
 def test_under_add_remove_it_is_said_what_a_changed_record_costs(records, value, key):
     """Each printed epsilon holds for the shift, in multiples of the planned one, and barely so."""
-    plan = hf.plan(hf.SlidingWindow(3), ONE, resolution=2.0**-10, **records)
+    made = {"resolution": 2.0**-10, "method": "square_root"}
+    plan = hf.plan(hf.SlidingWindow(3), ONE, **made, **records)
     lines = plain_words.explanation(plan)["Who is protected"]
     moved = {
         "Records are added or removed. Changing a value is one removal plus one addition": value,

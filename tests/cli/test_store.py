@@ -21,7 +21,7 @@ from tests.cli.command import document, run
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWO = hf.Guarantee(epsilon=2, delta=1e-6)
-PLAN = hf.plan(hf.SlidingWindow(length=7), ONE)
+PLAN = hf.plan(hf.SlidingWindow(length=7), ONE, method="square_root")
 
 KILLED = """
 import os, signal, sys
@@ -106,6 +106,27 @@ def test_a_budget_that_is_spent_has_nothing_left(tmp_path):
     store.add_stream("late", PLAN, dataset="clinics")
     store.close()
     assert "epsilon = 0 of 1 is left" in run("store ledger", str(tmp_path / "releases.db")).stdout
+
+
+def test_a_budget_of_several_laws_is_told_with_epsilon_and_delta(tmp_path):
+    path, half = tmp_path / "releases.db", hf.Guarantee(epsilon=0.5, delta=1e-7)
+    with closing(Store.open(path)) as store:
+        store.add_dataset("clinics", hf.Guarantee(epsilon=2, delta=1e-6))
+        for law in ("huber", "gaussian"):
+            plan = hf.plan(hf.Exponential(half_life=24), half, law=law)
+            store.add_stream(law, plan, dataset="clinics")
+    path.with_name("releases.db.mark").unlink()
+    with patch("hushfade.stream.ownership._turns", {}):
+        Store.open(path, new_epoch=True).close()
+    shown = run("store verify", str(path)).stdout
+    assert "Dataset 'clinics': epsilon = 0 of 2 and delta = 6e-7 of 0.000001 are left." in shown
+    assert "Stream 'huber': epsilon = 1 at delta = 2e-7, for all that it has published" in shown
+    found = document("store verify", str(path))
+    (account,) = found["budgets"]
+    assert (account["composition"], account["spent_epsilon"]) == ("basic", 2.0)
+    assert (account["spent_delta"], account["left_delta"]) == (4e-7, 6e-7)
+    assert [account[name] for name in ("mu", "spent", "left")] == [None] * 3
+    assert [(each["mu"], each["epsilon"]) for each in found["new_epochs"]] == [(None, 1.0)] * 2
 
 
 @pytest.mark.parametrize(

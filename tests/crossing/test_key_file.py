@@ -19,16 +19,17 @@ from hushfade import (
     plan,
 )
 from hushfade.crossing.key_file import KeyFile, for_totals, opened, travelling
-from hushfade.crossing.laws import gaussian
 from hushfade.crossing.random_bits import Drawer
+from hushfade.crossing.sampling_tables import table
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue, Malformed, Refused
+from hushfade.laws import Gaussian
 from tests.spark.cases import KEY, PLAN, key_file, keyed
 
 
 def test_a_key_file_opens_to_the_noise_of_its_key(tmp_path):
     found = opened(pickle.loads(pickle.dumps(KeyFile(key_file(tmp_path), stream="visits"))))
     ours, theirs = (noise.bound(PLAN.digest) for noise in (found, keyed()))
-    law = gaussian.table(100.0)
+    law = table(Gaussian(100.0))
     assert ours.draws(law, 5, 3, 4).tolist() == theirs.draws(law, 5, 3, 4).tolist()
 
 
@@ -406,7 +407,7 @@ def test_correlated_noise_claims_its_name(tmp_path):
 
 def test_the_noise_of_a_job_has_a_name_that_no_stream_can_have(tmp_path):
     job = bytes(range(32))
-    noise, law = keyed().of_job(job), gaussian.table(100.0)
+    noise, law = keyed().of_job(job), table(Gaussian(100.0))
     reserved = f"visits {job.hex()}"
     with pytest.raises(InvalidValue, match="must not end in a space and 64 hexadecimal digits"):
         KeyFile(key_file(tmp_path), stream=reserved)

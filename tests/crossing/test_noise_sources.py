@@ -12,10 +12,16 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from hushfade import FreshNoise, InvalidType, InvalidValue, KeyedNoise, UnsafeSeededNoise
 from hushfade.crossing import random_bits
-from hushfade.crossing.laws.gaussian import table
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian, Huber, Laplace
 
 KEY = bytes(range(32))
-LAW = table(700.0)
+LAW = table(Gaussian(700.0))
+# by entries of a table and by cells
+POSITIONED = [
+    Gaussian(300.0), Gaussian(1e6), Laplace(0.05), Laplace(1.9e-6),
+    Huber(0.1, 20), Huber(1e-6, 10**6),
+]  # fmt: skip
 
 
 def draws(source, step=0, steps=20, lanes=3, digest=b"plan"):
@@ -33,11 +39,11 @@ def test_a_draw_is_a_function_of_its_position(source, lanes):
     assert np.array_equal(draws(source, 20_000, 1, lanes), whole[20_000:20_001])
 
 
-@pytest.mark.parametrize("sigma", [300.0, 1e6])
+@pytest.mark.parametrize("noise_law", POSITIONED, ids=repr)
 @pytest.mark.parametrize(("steps", "lanes"), [(200_000, 1), (1, 200_000), (7, 30_000), (30_000, 7)])
-def test_any_grouping_gives_the_same_draws(sigma, steps, lanes):
+def test_any_grouping_gives_the_same_draws(noise_law, steps, lanes):
     # up to 4 · 4 tiles with edges anywhere, those of the compiled loops' pieces left unaligned
-    law, drawer = table(sigma), KeyedNoise(KEY, stream="s").bound(b"plan")
+    law, drawer = table(noise_law), KeyedNoise(KEY, stream="s").bound(b"plan")
     whole = drawer.draws(law, 1000, steps, lanes, lane=50)
     rng = np.random.default_rng(steps)
     rows, columns = (np.unique([0, n, *rng.integers(0, n + 1, 3)]).tolist() for n in (steps, lanes))
@@ -49,8 +55,9 @@ def test_any_grouping_gives_the_same_draws(sigma, steps, lanes):
         assert drawer.draws(law, 1000 + step, 1, 1, lane=50 + lane) == whole[step, lane]
 
 
-def test_threads_that_share_a_drawer_get_the_draws_of_one():
-    law, drawer = table(1e6), KeyedNoise(KEY, stream="s").bound(b"plan")
+@pytest.mark.parametrize("noise_law", POSITIONED, ids=repr)
+def test_threads_that_share_a_drawer_get_the_draws_of_one(noise_law):
+    law, drawer = table(noise_law), KeyedNoise(KEY, stream="s").bound(b"plan")
 
     def many(steps):
         return np.vstack([drawer.draws(law, step, 1, 8000) for step in steps])

@@ -408,8 +408,9 @@ def test_arguments_that_break_a_rule_are_refused(said, error, words):
 
 
 def test_the_confidence_is_the_one_that_is_given():
-    """By hand: ± 1 standard deviation holds 68.27 %."""
-    found = pd.DataFrame(EVENTS).hushfade.release_events(**noisy(confidence=0.6826894921370859))
+    """By hand: ± 1 standard deviation holds 68.27 % of normal errors."""
+    said = noisy(confidence=0.6826894921370859, method="square_root")
+    found = pd.DataFrame(EVENTS).hushfade.release_events(**said)
     # Φ⁻¹ of a rounded number, and a difference: off by a few of the last bits
     assert_allclose(found["upper"] - found["value"], found["stddev"], rtol=1e-12)
 

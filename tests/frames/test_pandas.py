@@ -90,7 +90,7 @@ def test_under_replace_declared_keys_have_the_noise_of_a_keyed_plan():
     """By hand: √2 of the largest, where another value within its key would need 1."""
     frame = pd.DataFrame({"k": ["a", "b"], "x": [1.0, 1.0]})
     said = {"half_life": 5, "epsilon": 1, "delta": 1e-6, "low": 0, "high": 1}
-    said |= {"neighbours": "replace", "value": "x"}
+    said |= {"neighbours": "replace", "value": "x", "method": "square_root"}
     keyed = frame.hushfade.release(key="k", keys=["a", "b"], **said)
     alone = frame.hushfade.release(**said)
     # the noise is on a grid: rounding adds 1/12 of a unit², far below 1e-6 of it

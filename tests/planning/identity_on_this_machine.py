@@ -26,10 +26,11 @@ from hushfade import (
     plan,
 )
 from hushfade.audit.observer import private
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
 from hushfade.factors import compact, factorization
 from hushfade.planning import plan_file, search_taps
 from tests.decays import ALL_DECAYS
+from tests.noise_laws import ALL_LAWS
 
 ONE = Guarantee(epsilon=1, delta=1e-6)
 PERSON = {"participations": 5, "separation": 3}
@@ -101,7 +102,7 @@ def streams(folder):
     for name, (made, digits) in streamed().items():
         lanes, unit = made.grid.lanes, made.grid.resolution
         units = np.random.default_rng(5).integers(-4000, 4000, size=(STEPS, lanes))
-        z = NOISE.bound(made.digest).draws(gaussian.table(made.sigma), 0, STEPS, lanes)
+        z = NOISE.bound(made.digest).draws(table(made.law), 0, STEPS, lanes)
         stream = made.start(NOISE)
         first = stream.run(units[: STEPS // 2] * unit)
         saved = folder / f"{name}.state"
@@ -144,6 +145,12 @@ def series():
     yield "a person", [noise._correlation.digest.hex(), noise.stddev.hex()]
 
 
+def draws():
+    """Draws of every law and scale, with enough of each that some are decided by their share."""
+    for law in ALL_LAWS:
+        yield repr(law), hashed(NOISE.bound(b"").draws(table(law), 0, 50, 200))
+
+
 def hashed(array):
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
@@ -172,6 +179,7 @@ def main(folder, *bugs):
             for epsilon in (0.01, 0.3, 1, 5, 40)
             for delta in (1e-15, 1e-6, 0.1)
         }
+        found["draws"] = dict(draws())
         found["series"] = dict(series())
         found["streams"] = dict(streams(Path(folder)))
     print(json.dumps(found))

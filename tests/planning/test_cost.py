@@ -14,7 +14,7 @@ from hushfade import (
     plan,
 )
 from hushfade.crossing import memory
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
 from hushfade.public.left_product import left_of
 from tests.planning.test_plan import ONE, PLANS
 
@@ -48,7 +48,7 @@ def test_a_stream_never_exceeds_the_stated_memory(found):
     first.run(totals)
     first.step_total(totals[0])
     del first
-    gaussian.table.cache_clear()
+    table.cache_clear()
     gc.collect()
     tracemalloc.start()
     stream = found.start(UnsafeSeededNoise(1))

@@ -67,9 +67,10 @@ def test_plans_noise_and_saved_streams_are_the_same_on_every_machine(tmp_path):
     assert len(findings) >= 3
     expected = findings.pop("as it is")
     assert len(expected["plans"]) > 80
+    assert len(expected["draws"]) > 30
     assert all(expected["version 1"].values())
     for name, found in findings.items():
-        for part in ("plans", "version 1", "mu", "series"):
+        for part in ("plans", "version 1", "mu", "draws", "series"):
             assert differing(expected[part], found[part]) == [], (name, part)
         for stream, of in expected["streams"].items():
             other = found["streams"][stream]

@@ -13,9 +13,10 @@ from hushfade import (
     PowerLaw,
     SlidingWindow,
     UnsafeSeededNoise,
-    plan,
 )
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian
+from tests.gaussian_plans import plan
 from tests.mu import COPIES, crossed, many, measure, released
 
 ONE = Guarantee(epsilon=1, delta=1e-6)
@@ -119,7 +120,7 @@ def test_a_replaced_record_may_move_to_another_key():
 def with_law(sigma_of):
     def run(found, totals, seed):
         stream = found.start(UnsafeSeededNoise(seed))
-        stream._engine.law = gaussian.table(sigma_of(found))
+        stream._engine.law = table(Gaussian(sigma_of(found)))
         return stream.run(np.repeat(np.asarray(totals)[:, None], found.grid.lanes, axis=1))
 
     return run

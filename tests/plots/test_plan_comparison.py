@@ -25,7 +25,8 @@ def test_every_plan_has_a_row_with_its_largest_error_and_the_proven_least():
     figure = plans(THREE, 150)
     _, below = shown(figure)
     rows = [text.get_text() for text in below.get_yticklabels()]
-    assert [row.split("\n")[0] for row in rows] == list(THREE)
+    named = [f"{name}, {plan.law.name}" for name, plan in THREE.items()]
+    assert [row.split("\n")[0] for row in rows] == named
     for place, (row, made) in enumerate(zip(rows, THREE.values(), strict=True)):
         n = min(150, made.horizon or 150)
         found = made.certificate(n)

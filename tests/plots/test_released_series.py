@@ -41,6 +41,18 @@ def test_the_band_is_the_value_and_so_many_deviations_either_side(confidence):
     assert_array_equal(line(axes, "released")[1], values)
 
 
+def test_margins_that_are_given_are_the_band():
+    values, s = noisy(50), DAILY.stddevs(50)
+    margins = np.linspace(1.0, 3.0, 50)
+    _, low, high = band(shown(series(np.arange(1, 51), values, s, margins=margins))[0])
+    assert_allclose(low, values - margins, rtol=1e-12, atol=1e-12)  # rounding
+    assert_allclose(high, values + margins, rtol=1e-12, atol=1e-12)
+    with pytest.raises(InvalidValue, match="margins must have one row a time, 50"):
+        series(np.arange(1, 51), values, s, margins=margins[:3])
+    with pytest.raises(InvalidValue, match="margins must be >= 0"):
+        series(np.arange(1, 51), values, s, margins=-margins)
+
+
 def test_the_band_of_a_long_series_holds_every_interval():
     n = 50_000
     values, s = noisy(n), DAILY.stddevs(n)

@@ -233,7 +233,7 @@ def test_bad_epsilon_mu_and_rho_are_refused(value):
         Guarantee.from_rho(value)
 
 
-@pytest.mark.parametrize("value", [0, 1, -0.1, 2, float("nan")])
+@pytest.mark.parametrize("value", [1, -0.1, 2, float("nan")])
 def test_bad_delta_is_refused(value):
     with pytest.raises(InvalidValue, match=r"^delta must be"):
         Guarantee(1, value)

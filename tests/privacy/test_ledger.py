@@ -110,7 +110,7 @@ def test_a_dataset_whose_streams_promise_to_different_neighbours_is_refused(othe
 def test_what_a_mark_knows_to_be_spent_is_lacking_by_squares():
     known = Account("clinics", mu=5.0, delta=1e-6, spent=5.0)
     assert Account("clinics", mu=5.0, delta=1e-6, spent=3.0).lacking(known) == 4.0
-    assert known.lacking(Account("clinics", mu=5.0, delta=1e-6, spent=3.0)) == 0.0
+    assert known.lacking(Account("clinics", mu=5.0, delta=1e-6, spent=3.0)) is None
 
 
 def test_a_budget_of_0_1_0_affords_a_plan_with_the_same_epsilon():

@@ -1,21 +1,60 @@
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade import InvalidType, InvalidValue, Release
+from hushfade import (
+    Exponential,
+    Guarantee,
+    InvalidType,
+    InvalidValue,
+    Release,
+    UnsafeSeededNoise,
+    plan,
+)
+
+ERRORS = plan(
+    Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6), method="square_root"
+).errors
 
 
-def test_the_interval_is_the_gaussian_one():
-    low, high = Release(3, 10.0, 2.0).interval(0.95)
+def test_the_interval_of_a_gaussian_plan_is_the_normal_one():
+    low, high = Release(3, 10.0, 2.0, errors=ERRORS).interval(0.95)
     assert_allclose([low, high], [10 - 1.959964 * 2, 10 + 1.959964 * 2], rtol=1e-6)
-    low, high = Release(3, np.array([1.0, 5.0]), 1.0).interval(0.5)
+    low, high = Release(3, np.array([1.0, 5.0]), 1.0, errors=ERRORS).interval(0.5)
     assert_allclose(high - low, 2 * 0.67449, rtol=1e-4)
+
+
+def test_releases_of_a_stream_know_their_errors():
+    made = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6), keys=["a", "b"])
+    release = made.start(UnsafeSeededNoise(1)).step({"a": 1.0})
+    low, high = release.interval(0.9)
+    assert_allclose((high - low) / 2, made.interval(1, 0.9)[1], rtol=1e-12)  # rounding
+    changed = release.non_negative()
+    assert changed.errors is release.errors is made.errors
+    assert "errors" not in repr(release)
+
+
+def test_a_release_survives_pickling_with_its_interval():
+    made = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
+    release = made.start(UnsafeSeededNoise(1)).step(1.0)
+    copy = pickle.loads(pickle.dumps(release))
+    assert copy == release
+    assert copy.interval(0.99) == release.interval(0.99)
+    other = plan(Exponential(half_life=25), Guarantee(epsilon=1, delta=1e-6))
+    assert copy._replace(errors=other.errors) != release
+
+
+def test_a_release_without_its_errors_has_no_interval():
+    with pytest.raises(InvalidType, match="interval needs the distribution of the error"):
+        Release(1, 0.0, 1.0).interval()
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 2, -1, float("nan")])
 def test_bad_confidence_is_refused(confidence):
     with pytest.raises(InvalidValue, match="confidence must be"):
-        Release(1, 0.0, 1.0).interval(confidence)
+        Release(1, 0.0, 1.0, errors=ERRORS).interval(confidence)
 
 
 def test_post_processing_is_asked_for_and_marked():

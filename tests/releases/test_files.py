@@ -23,6 +23,9 @@ from hushfade.releases.files import (
 
 HOUR = 3600 * 10**9
 PLAN = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(1, 1e-6), keys=["a", "b,c"])
+ERRORS = hf.plan(  # normal errors
+    hf.Exponential(half_life=3), hf.Guarantee(1, 1e-6), method="square_root"
+).errors
 KEYED = Meaning(("a", "b,c"), zoned=True)
 COLUMNS = ["step", "time", "key", "value", "stddev", "lower", "upper"]
 
@@ -30,7 +33,7 @@ COLUMNS = ["step", "time", "key", "value", "stddev", "lower", "upper"]
 def rows(start=1, n=3, lanes=2):
     steps = np.arange(start, start + n)
     values = np.linspace(-5, 5, n * lanes).reshape(n, lanes) + 1e-17 + start / 7
-    return Rows(steps, steps * HOUR, values, np.full(n, 2.0))
+    return Rows(steps, steps * HOUR, values, np.full(n, 2.0), ERRORS)
 
 
 def read(path):
@@ -65,14 +68,15 @@ def test_what_is_written_is_read_back_exactly(tmp_path, ending):
 def test_columns_that_say_nothing_are_left_out(tmp_path):
     path = tmp_path / "r.csv"
     with whole_file(path, Meaning(None, None), "csv", "{}") as writer:
-        writer.write(Rows(np.array([1]), None, np.array([[1.5]]), np.array([1.0])))
+        writer.write(Rows(np.array([1]), None, np.array([[1.5]]), np.array([1.0]), ERRORS))
     assert path.read_text().splitlines()[0] == "step,value,stddev,lower,upper"
 
 
 def test_parts_of_a_second_are_kept(tmp_path):
     path = tmp_path / "r.csv"
     with whole_file(path, Meaning(None, False), "csv", "{}") as writer:
-        writer.write(Rows(np.array([1]), np.array([5 * 10**8]), np.ones((1, 1)), np.ones(1)))
+        half = np.array([5 * 10**8])
+        writer.write(Rows(np.array([1]), half, np.ones((1, 1)), np.ones(1), ERRORS))
     assert read(path)[0]["time"] == "1970-01-01T00:00:00.500000000"
 
 

@@ -12,10 +12,10 @@ from hushfade.serve.guard import Guard
 from hushfade.store import Store, tokens
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
-PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
-KEYED = hf.plan(hf.SlidingWindow(length=3), ONE, keys=["at", "ch", "de"])
-WIDE = hf.plan(hf.Exponential(half_life=3), ONE, low=-2, high=6)
-VECTORS = hf.plan(hf.Exponential(half_life=3), ONE, width=2, norm=1)
+PLAN = hf.plan(hf.Exponential(half_life=3), ONE, method="square_root")
+KEYED = hf.plan(hf.SlidingWindow(length=3), ONE, keys=["at", "ch", "de"], method="square_root")
+WIDE = hf.plan(hf.Exponential(half_life=3), ONE, low=-2, high=6, method="square_root")
+VECTORS = hf.plan(hf.Exponential(half_life=3), ONE, width=2, norm=1, method="square_root")
 UNIT = round(1 / PLAN.grid.resolution)
 PLANS = {"late": PLAN, "flights": KEYED, "wide": WIDE, "vectors": VECTORS}
 LOCAL = "http://127.0.0.1"

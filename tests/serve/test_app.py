@@ -17,9 +17,10 @@ def test_records_are_clipped_put_on_the_grid_summed_and_released(client):
     assert client.send([1, 0.5, 7, -3]).json() == {"status": "accepted", "records": 4}
     assert client.totals() == [2 * UNIT + UNIT // 2]
     released = client.close_step(1).json()
-    assert released.keys() == {"stream", "step", "closed", "value", "stddev"}
+    assert released.keys() == {"stream", "step", "closed", "value", "stddev", "margin"}
     assert abs(released["value"] - 2.5) < 8 * released["stddev"]
     assert released["stddev"] == pytest.approx(PLAN.stddev(1), rel=1e-12)
+    assert released["margin"] == pytest.approx(PLAN.interval(1)[1], rel=1e-12)
     assert client.totals() == [0]
 
 
@@ -87,7 +88,7 @@ def test_a_stream_that_ended_keeps_its_releases_and_takes_no_more(client):
 
 
 def test_the_last_step_of_a_horizon_ends_the_stream(make):
-    short = hf.plan(hf.SlidingWindow(length=3), ONE, horizon=2)
+    short = hf.plan(hf.SlidingWindow(length=3), ONE, horizon=2, method="square_root")
     client = make(plans={"short": short})
     for step, ended in ((1, False), (2, True), (2, True)):
         assert client.close_step(step, "short").status_code == 200
@@ -102,7 +103,8 @@ def test_a_dataset_and_its_streams_are_made_and_charged(make):
     assert made.status_code == 201
     assert made.json() == {
         "name": "trains", "epsilon": 1.0, "delta": 1e-6, "spent_epsilon": 0.0, "left_epsilon": 1.0,
-        "mu": ONE.mu, "spent": 0.0, "left": ONE.mu,
+        "spent_delta": 0.0, "left_delta": 1e-6, "composition": None, "mu": ONE.mu, "spent": 0.0,
+        "left": ONE.mu,
     }  # fmt: skip
     assert list(made.json())[:2] == ["name", "epsilon"]
     plan = json.loads(PLAN.to_json())
@@ -220,18 +222,21 @@ def test_json_csv_and_arrow_have_the_same_releases(five):
     plain = five.get(path).json()
     assert plain["keys"] == ["at", "ch", "de"]
     expected = [
-        (x["step"], key, value, x["stddev"])
+        (x["step"], key, value, x["stddev"], x["margin"])
         for x in plain["releases"]
         for key, value in zip(plain["keys"], x["value"], strict=True)
     ]
     text = five.get(path, headers={"Accept": "text/csv"})
     assert text.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(text.text)))
-    found = [(int(r["step"]), r["key"], float(r["value"]), float(r["stddev"])) for r in rows]
+    found = [
+        (int(r["step"]), r["key"], *(float(r[name]) for name in ("value", "stddev", "margin")))
+        for r in rows
+    ]
     assert found == expected
     arrow = five.get(path, headers={"Accept": "application/vnd.apache.arrow.stream"})
     table = pa.ipc.open_stream(arrow.content).read_all()
-    columns = ("step", "key", "value", "stddev")
+    columns = ("step", "key", "value", "stddev", "margin")
     assert list(zip(*(table[c].to_pylist() for c in columns), strict=True)) == expected
     closed = [x.closed for x in five.store.releases("flights") for _ in range(3)]
     assert table["closed"].cast(pa.int64()).to_pylist() == closed
@@ -263,7 +268,7 @@ def test_a_scrape_shows_the_newest_releases_and_draws_nothing(five):
 
 
 def test_labels_are_escaped(make):
-    plan = hf.plan(hf.SlidingWindow(length=2), ONE, keys=['"\\\n'])
+    plan = hf.plan(hf.SlidingWindow(length=2), ONE, keys=['"\\\n'], method="square_root")
     client = make(plans={'a "b"': plan})
     client.post('/v1/streams/a "b"/steps/1/close')
     text = client.get("/metrics").text

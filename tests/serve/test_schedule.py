@@ -102,7 +102,7 @@ def test_other_streams_and_those_that_ended_are_left_alone(ticking, clock):
 
 
 def test_a_stream_at_its_horizon_takes_no_more_steps_and_hinders_no_other(ticking, clock):
-    short = hf.plan(hf.SlidingWindow(length=2), ONE, horizon=3)
+    short = hf.plan(hf.SlidingWindow(length=2), ONE, horizon=3, method="square_root")
     added(ticking, "short", short, every="1h")
     added(ticking, "after", PLAN, every="2h")
     clock.now = NOON + 10 * HOUR

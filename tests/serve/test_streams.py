@@ -81,7 +81,7 @@ def test_a_plan_that_hushfade_wrote_is_taken(client):
     [
         ({"epsilon": 0}, 422), ({"epsilon": -1}, 422), ({"epsilon": "1"}, 422),
         ({"epsilon": True}, 422), ({"epsilon": 1e300}, 422), ({"epsilon": 1e-300}, 422),
-        ({"epsilon": 10**400}, 422), ({"epsilon": None}, 422), ({"delta": 0}, 422),
+        ({"epsilon": 10**400}, 422), ({"epsilon": None}, 422), ({"delta": 1e-31}, 422),
         ({"delta": 1}, 422), ({"delta": 1e-320}, 422), ({"delta": []}, 422),
         ({"name": ""}, 400), ({"name": None}, 400), ({"name": "clinics"}, 409), ({"x": 1}, 400),
     ],
@@ -125,3 +125,35 @@ def test_after_a_new_epoch_a_stream_reports_all_its_epochs_composed(tmp_path, mo
     alone = client.get("/v1/streams/late").json()
     assert alone["epsilon"] == streams["late"]["epsilon"]
     assert alone["plan"]["guarantee"]["epsilon"] == 1  # the plan of one epoch is as it was
+
+
+def test_streams_of_every_law_are_charged_over_http(make):
+    client = make(plans={})
+    half = hf.Guarantee(epsilon=0.5, delta=1e-7)
+    client.post("/v1/datasets", {"name": "clinics", "epsilon": 2, "delta": 1e-6})
+    for law in ("huber", "laplace", "gaussian"):
+        plan = json.loads(hf.plan(hf.Exponential(half_life=3), half, law=law).to_json())
+        found = client.post("/v1/streams", {"name": law, "dataset": "clinics", "plan": plan})
+        assert found.status_code == 201, found.text
+    (account,) = client.get("/v1/datasets").json()
+    assert account == {
+        "name": "clinics", "epsilon": 2.0, "delta": 1e-6, "spent_epsilon": 1.5, "left_epsilon": 0.5,
+        "spent_delta": 2e-7, "left_delta": 8e-7, "composition": "basic", "mu": None, "spent": None,
+        "left": None,
+    }  # fmt: skip
+
+
+def test_a_dataset_without_delta_is_served(make):
+    client = make(plans={})
+    made = client.post("/v1/datasets", {"name": "clinics", "epsilon": 1, "delta": 0}).json()
+    assert (made["delta"], made["composition"], made["mu"]) == (0.0, "basic", None)
+    assert (made["left_epsilon"], made["left_delta"]) == (1.0, 0.0)
+    for delta, status in ((0, 201), (1e-6, 409)):
+        guarantee = hf.Guarantee(epsilon=0.5, delta=delta)
+        law = "huber" if delta else None
+        plan = json.loads(hf.plan(hf.Exponential(half_life=3), guarantee, law=law).to_json())
+        content = {"name": f"{delta}", "dataset": "clinics", "plan": plan}
+        found = client.post("/v1/streams", content)
+        assert found.status_code == status, found.text
+    assert client.get("/v1/streams/0").json()["delta"] == 0
+    assert client.close_step(1, "0").status_code == 200

@@ -11,11 +11,11 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import Failed, HushfadeError, Refused
+from hushfade.planning import plan_file
 from hushfade.privacy import ledger
 from hushfade.store import Batch, Store
 from hushfade.store.high_water_mark import Mark, MarkFile
 from hushfade.store.live_streams import Live
-from tests.planning.test_noise_scale import redigested
 from tests.store.test_store import ONE, PLAN, TWO, batch, started
 
 
@@ -79,7 +79,8 @@ def restored_under_a_log(path, keys, steps=11):
     """A copy of a store with the log of a later time, and the releases that were published."""
     store = Store.open(path)
     store.add_dataset("clinics", TWO)
-    plan = hf.plan(hf.SlidingWindow(length=3), ONE, keys=[f"k{n}" for n in range(keys)])
+    names = [f"k{n}" for n in range(keys)]
+    plan = hf.plan(hf.SlidingWindow(length=3), ONE, keys=names, method="square_root")
     for name in ("late", "early"):
         store.add_stream(name, plan, dataset="clinics")
     for step in range(1, steps + 1):
@@ -140,6 +141,12 @@ def test_after_a_crash_the_ledger_tells_which_steps_are_missing(tmp_path, monkey
     Store.open(path).close()  # nothing else would have noticed here
 
 
+def redigested(document):
+    """The plan document with a digest that fits it."""
+    covered = {name: of for name, of in document.items() if name not in ("digest", "reported")}
+    return json.dumps(document | {"digest": plan_file._hashed(covered).hex()})
+
+
 def forged_store(path, *statements):
     """A store of one stream, closed, then changed by somebody who can write the database."""
     store = Store.open(path)
@@ -155,7 +162,7 @@ def forged_store(path, *statements):
 
 def test_a_store_with_a_plan_that_was_not_charged_is_refused(tmp_path):
     """Less noise than the ledger's entry pays for: another plan, with a state that fits it."""
-    weak = hf.plan(PLAN.decay, hf.Guarantee(epsilon=20, delta=1e-6))
+    weak = hf.plan(PLAN.decay, hf.Guarantee(epsilon=20, delta=1e-6), method="square_root")
     assert weak.sigma < PLAN.sigma / 5
     stream = weak.start()
     stream.step(0)
@@ -180,7 +187,7 @@ def test_a_store_whose_plan_claims_less_noise_is_refused(tmp_path):
     )
     with (
         closing(Store.open(path)) as store,
-        pytest.raises(hf.InvalidValue, match="digest or a field differs"),
+        pytest.raises(hf.InvalidValue, match="noise must be what the plan"),
     ):
         store.live("late")
 

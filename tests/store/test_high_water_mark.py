@@ -11,7 +11,7 @@ from hushfade.store.high_water_mark import Mark, MarkFile
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWICE = hf.Guarantee.from_mu(2**0.5 * ONE.mu, delta=1e-6)
-PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
+PLAN = hf.plan(hf.Exponential(half_life=3), ONE, method="square_root")
 MARK = Mark("ab", 7, "cd")
 
 

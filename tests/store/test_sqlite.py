@@ -15,7 +15,7 @@ from hushfade.store.high_water_mark import MarkFile
 from hushfade.store.sqlite import SQLite, replacing
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
-PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
+PLAN = hf.plan(hf.Exponential(half_life=3), ONE, method="square_root")
 
 
 @pytest.fixture

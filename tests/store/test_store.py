@@ -10,8 +10,8 @@ from hushfade.store.open_store import connected
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWO = hf.Guarantee.from_mu(ONE.mu * np.sqrt(2.0), delta=1e-6)
-PLAN = hf.plan(hf.Exponential(half_life=3), ONE)
-KEYED = hf.plan(hf.SlidingWindow(length=3), ONE, keys=["at", "ch", "de"])
+PLAN = hf.plan(hf.Exponential(half_life=3), ONE, method="square_root")
+KEYED = hf.plan(hf.SlidingWindow(length=3), ONE, keys=["at", "ch", "de"], method="square_root")
 UNIT = round(1 / PLAN.grid.resolution)
 
 
@@ -205,7 +205,7 @@ def test_a_stream_that_ended_is_erased_and_takes_nothing(place):
 
 
 def test_a_horizon_ends_a_stream_of_steps(place):
-    store = started(place, hf.plan(hf.NoDecay(), ONE, horizon=2))
+    store = started(place, hf.plan(hf.NoDecay(), ONE, horizon=2, method="square_root"))
     store.close_step("late", 1, closed=0)
     store.close_step("late", 2, closed=0)
     assert store.live("late").ended
@@ -331,13 +331,16 @@ def test_streams_that_promise_to_other_neighbours_do_not_share_a_budget(place):
     store = Store.open(place.where, mark=place.mark)
     store.add_dataset("clinics", hf.Guarantee(epsilon=10, delta=1e-6))
     decay = hf.Exponential(half_life=3)
-    store.add_stream("late", hf.plan(decay, hf.Guarantee(epsilon=1, delta=1e-6)), dataset="clinics")
+    one = hf.plan(decay, hf.Guarantee(epsilon=1, delta=1e-6), method="square_root")
+    store.add_stream("late", one, dataset="clinics")
     for other in (
         hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace"),
         hf.Guarantee(epsilon=1, delta=1e-6, participations=3, separation=24),
     ):
         with pytest.raises(Refused, match="must promise to the same neighbours"):
-            store.add_stream("other", hf.plan(decay, other), dataset="clinics")
+            store.add_stream(
+                "other", hf.plan(decay, other, method="square_root"), dataset="clinics"
+            )
     assert store.streams() == ["late"]
     assert store.verify() == 2
     store.close()

@@ -25,7 +25,8 @@ from hushfade import (
     UnsafeSeededNoise,
     plan,
 )
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian
 from hushfade.numerics.blocks import PERIOD as RENEW
 from hushfade.stream import binary_container as container
 from hushfade.stream import saved_state
@@ -48,7 +49,7 @@ def exact(found, x):
     taps = found.pair.taps
     gain = np.ones(n) if found.pair.gain is None else found.pair.gain[:n]
     scaled = np.ldexp(gain, taps.bits).astype(int) if found.pair.gain is not None else [1] * n
-    z = SEEDED.bound(found.digest).draws(gaussian.table(found.sigma), 0, *x.shape)
+    z = SEEDED.bound(found.digest).draws(table(Gaussian(found.sigma)), 0, *x.shape)
     left = found.pair.left(n)
     out = np.empty_like(x)
     for lane in range(x.shape[1]):
@@ -142,7 +143,7 @@ def test_one_lane_and_many_give_the_same_bits():
     from hushfade.crossing import memory
     from hushfade.crossing.step import advance_block
 
-    z = SEEDED.bound(keyed.digest).draws(gaussian.table(keyed.sigma), 0, *x.shape)
+    z = SEEDED.bound(keyed.digest).draws(table(Gaussian(keyed.sigma)), 0, *x.shape)
     alone = plan(PowerLaw(power=1), ONE, keys=["a"])
     assert alone.sigma == keyed.sigma
     out = np.empty(len(x))

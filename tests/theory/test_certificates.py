@@ -17,13 +17,13 @@ from hushfade import (
     NoDecay,
     PowerLaw,
     SlidingWindow,
-    plan,
     theory,
 )
 from hushfade.factors import factorization
 from hushfade.planning import certificate
 from hushfade.theory import certificates, dense_pair, optimum
 from tests.decays import ALL_DECAYS
+from tests.gaussian_plans import plan
 from tests.loops import for_each
 
 GUARANTEE = Guarantee(epsilon=1, delta=1e-6)

@@ -36,9 +36,10 @@ from hushfade import (
     plan,
 )
 from hushfade.baselines.banded import banded_root
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
 from hushfade.factors import factorization
 from hushfade.factors.compact_taps import compact
+from hushfade.laws import Gaussian
 from hushfade.training.correlated_noise import CorrelatedNoise
 from tests.decays import ALL_DECAYS
 
@@ -84,7 +85,7 @@ def assert_level(found, exact):
 
 def innovations(noise, n):
     """z as it was drawn, from the noise source itself."""
-    drawer, law = SEEDED.bound(b""), gaussian.table(2.0**34)
+    drawer, law = SEEDED.bound(b""), table(Gaussian(2.0**34))
     lanes = math.prod(noise.shape)
     z = drawer.draws(law, 0, n, lanes) * 2.0**-34
     if noise.dtype == np.float64:

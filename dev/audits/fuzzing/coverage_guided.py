@@ -22,8 +22,8 @@ TRACED = (
 # Numerical work, which needs no tracing.
 NUMERICAL = (
     "hushfade.numerics", "hushfade.factors.root_series", "hushfade.factors.limit_norms",
-    "hushfade.factors.compact_taps", "hushfade.planning.piecewise_taps", "hushfade.crossing.laws",
-    "hushfade.public.recursion",
+    "hushfade.factors.compact_taps", "hushfade.planning.piecewise_taps", "hushfade.laws",
+    "hushfade.crossing.exact_probabilities", "hushfade.public.recursion",
 )  # fmt: skip
 
 

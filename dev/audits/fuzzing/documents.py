@@ -12,7 +12,7 @@ from dev.audits.fuzzing import checksum_repairs
 from dev.audits.fuzzing.invariants import Target
 from hushfade.cli.console import Failure
 from hushfade.cli.explain import described_in
-from hushfade.privacy.ledger import Account
+from hushfade.privacy.account import Account, Loss
 from hushfade.releases import files
 from hushfade.store.high_water_mark import Mark, MarkFile
 from hushfade.stream.saved_state import MAGIC
@@ -155,6 +155,7 @@ def marks(directory: Path) -> Iterator[Target]:
     accounts = {
         "clinics": Account("clinics", 0.5, 1e-6, spent=0.1, relation=("add_remove", 1, 1, 1)),
         "wards": Account("wards", 0.5, 1e-6),
+        "schools": Account.of("schools", hf.Guarantee(1, 1e-6)).charged(Loss(0.3, 1e-9, "huber")),
     }
     for number in (3, 4):
         file = MarkFile(path)

@@ -51,7 +51,15 @@ class Case:
     def planned(self, copies: int) -> Plan:
         """The plan, with a key for each copy."""
         keys = [str(key) for key in range(copies)]
-        return plan(self.decay, GUARANTEE, low=self.low, high=1, resolution=1.0, keys=keys)
+        return plan(
+            self.decay,
+            GUARANTEE,
+            low=self.low,
+            high=1,
+            resolution=1.0,
+            keys=keys,
+            method="square_root",
+        )
 
     def given(self) -> tuple[Column, Column]:
         """The totals without the person, and what the person adds."""

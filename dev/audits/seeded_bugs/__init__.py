@@ -9,6 +9,7 @@ stream_noise    a stream that draws the wrong noise
 noise_sources   the same under one source of noise only
 records         records and totals that are clipped, summed or counted in a wrong way
 steps           one of the ways to close a step is wrong
+noise_laws      Laplace and Huber noise with a wrong law or a wrong accounting
 noise_keys      noise that is bound to too little
 copies          older states, forked processes and seeds that are too short
 added_floats    the true sum and the noise, added as floats
@@ -18,6 +19,7 @@ from dev.audits.seeded_bugs import (
     added_floats,
     copies,
     noise_keys,
+    noise_laws,
     noise_sources,
     plan_numbers,
     records,
@@ -32,6 +34,7 @@ _MODULES = (
     stream_noise,
     copies,
     noise_sources,
+    noise_laws,
     steps,
     noise_keys,
     added_floats,

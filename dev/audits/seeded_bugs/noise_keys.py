@@ -10,9 +10,9 @@ from typing import Any
 from dev.audits.seeded_bugs.subjects import SINGLE, Bug, Seeded
 from hushfade import KeyedNoise, Plan
 from hushfade.check import Signed
-from hushfade.crossing.laws.gaussian import Table
 from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.crossing.random_bits import Drawer
+from hushfade.crossing.sampling_tables import Table
 
 Bind = Callable[[KeyedNoise, bytes], Any]
 """From keyed noise and the digest of a plan to a drawer."""

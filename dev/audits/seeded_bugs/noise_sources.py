@@ -22,9 +22,10 @@ from dev.audits.seeded_bugs.subjects import (
 from hushfade import FreshNoise, KeyedNoise, Plan, UnsafeSeededNoise
 from hushfade.audit.subject import Live
 from hushfade.check import Signed
-from hushfade.crossing.laws import gaussian
 from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.crossing.random_bits import Drawer
+from hushfade.crossing.sampling_tables import table
+from hushfade.laws import Gaussian
 
 Break = Callable[[Any], None]
 """Puts a bug into a stream."""
@@ -58,7 +59,7 @@ class Loaded(Only):
 
 def hundredth(stream: Any) -> None:
     """Draw with a hundredth of sigma."""
-    stream._engine.law = gaussian.table(stream.plan.sigma / 100)
+    stream._engine.law = table(Gaussian(stream.plan.sigma / 100))
 
 
 def from_a_seed(stream: Any) -> None:

@@ -13,6 +13,7 @@ from dev.audits.seeded_bugs.subjects import CROWDED, ENDING, OFTEN, SINGLE, SWAP
 from hushfade import Plan
 from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.factors import factorization
+from hushfade.laws import Gaussian
 
 Factor = Callable[[Plan], float]
 """From the promised plan to the factor by which sigma is wrong."""
@@ -26,9 +27,7 @@ class Planned(Seeded):
 
     def plan(self, promised: Plan) -> Plan:
         """The plan with the wrong sigma."""
-        wrong = replace(promised)
-        wrong.__dict__["sigma"] = promised.sigma * self.factor(promised)  # a cached property
-        return wrong
+        return replace(promised, law=Gaussian(promised.sigma * self.factor(promised)))
 
 
 def without_norm(promised: Plan) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dev.audits.seeded_bugs.subjects import (
+    COUNTS,
     KEYED,
     SINGLE,
     SWAPPED,
@@ -20,8 +21,8 @@ from dev.audits.seeded_bugs.subjects import (
 )
 from hushfade import InvalidValue, Plan
 from hushfade.check import Column, Matrix, Signed
-from hushfade.crossing.laws.gaussian import Table
 from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.sampling_tables import Table
 from hushfade.public.release import Release
 
 ReadRecords = Callable[[Plan, Any], Any]
@@ -68,6 +69,14 @@ def clipped_sum(plan: Plan, records: Any) -> float:
         raise InvalidValue("records must be finite")
     grid = plan.grid.resolution
     return math.floor(min(max(total, -100.0), 100.0) / grid + 0.5) * float(grid)
+
+
+def rounded_sum(plan: Plan, records: Any) -> float:
+    """Records are clipped, summed, and then put on the grid."""
+    values = np.asarray(records, dtype=float)
+    if not np.all(np.isfinite(values)):
+        raise InvalidValue("records must be finite")
+    return float(_on_grid(plan, np.sum(np.clip(values, plan.grid.low, plan.grid.high))))
 
 
 def sum_with_nan_as_zero(plan: Plan, records: Any) -> float:
@@ -247,4 +256,5 @@ BUGS: dict[str, Bug] = {
     "negative totals saturate": Bug(Totalled(negative_saturated), SYMMETRIC),
     "large totals count twice": Bug(Totalled(large_twice), SINGLE),
     "large totals have no noise": Bug(Loud(), SINGLE),
+    "fractions are put on a grid of 1 after their sum": Bug(Misread(rounded_sum), COUNTS),
 }

@@ -26,22 +26,22 @@ from hushfade import FreshNoise, Plan
 from hushfade.audit import QUICK
 from hushfade.audit.observer import gain_of
 from hushfade.check import Column, Signed
-from hushfade.crossing.laws import gaussian
-from hushfade.crossing.laws.gaussian import Table
 from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.sampling_tables import Table, table
+from hushfade.laws import Gaussian, Law
 
 Flags = NDArray[np.bool_]
 
 
 class Sized(Seeded):
-    """The stream draws with another sigma than its plan states."""
+    """The stream draws with another law than its plan states."""
 
-    def __init__(self, sigma: Callable[[Plan], float]) -> None:
-        self.sigma = sigma
+    def __init__(self, law: Callable[[Plan], Law]) -> None:
+        self.law = law
 
     def wrong(self, stream: Any, plan: Plan, noise: NoiseSource | None) -> Any:
-        """A stream with the wrong sigma."""
-        stream._engine.law = gaussian.table(self.sigma(plan))
+        """A stream with the wrong law."""
+        stream._engine.law = table(self.law(plan))
         return stream
 
 
@@ -209,9 +209,9 @@ class Correlated(Seeded):
 
 
 BUGS: dict[str, Bug] = {
-    "half noise": Bug(Sized(lambda plan: plan.sigma / 2), SINGLE),
-    "noise one per cent short": Bug(Sized(lambda plan: plan.sigma * 0.99), SINGLE, QUICK),
-    "variance for deviation": Bug(Sized(lambda plan: math.sqrt(plan.sigma)), SINGLE),
+    "half noise": Bug(Sized(lambda plan: Gaussian(plan.sigma / 2)), SINGLE),
+    "noise one per cent short": Bug(Sized(lambda plan: Gaussian(plan.sigma * 0.99)), SINGLE, QUICK),
+    "variance for deviation": Bug(Sized(lambda plan: Gaussian(math.sqrt(plan.sigma))), SINGLE),
     "noise skipped on empty steps": Bug(Silent(lambda seen, now: ~now), SINGLE),
     "a key without noise until its first record": Bug(Silent(lambda seen, now: ~seen), KEYED),
     "first step without noise": Bug(Changed(silent_first), SINGLE),

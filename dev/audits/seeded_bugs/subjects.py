@@ -8,26 +8,53 @@ from typing import Any
 
 import numpy as np
 
-from hushfade import Exponential, Guarantee, KeyedNoise, NoDecay, Plan, PowerLaw, plan
+from hushfade import (
+    Exponential,
+    Guarantee,
+    KeyedNoise,
+    NoDecay,
+    Plan,
+    PowerLaw,
+    SlidingWindow,
+    plan,
+)
 from hushfade.audit import TINY, Size, Subject
 from hushfade.audit.second_process import single
 from hushfade.audit.subject import Live
 from hushfade.check import Column, Matrix, Signed
-from hushfade.crossing.laws.gaussian import Table
 from hushfade.crossing.noise_sources import NoiseSource
+from hushfade.crossing.sampling_tables import Table
 from hushfade.public.deviations import Deviations
 from hushfade.public.release import Release
 
 ONE = Guarantee(1, 1e-6)
-SINGLE = plan(Exponential(half_life=8), ONE)
-KEYED = plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"])
-TEN = plan(Exponential(half_life=8), ONE, keys=[f"key {place}" for place in range(10)])
+DAY = Exponential(half_life=8)
+# Gaussian noise on the square root, as in the paper
+SINGLE = plan(DAY, ONE, method="square_root")
+KEYED = plan(DAY, ONE, keys=["at", "ch", "de"], method="square_root")
+TEN = plan(DAY, ONE, keys=[f"key {place}" for place in range(10)], method="square_root")
 VECTORS = plan(Exponential(half_life=3), ONE, width=3, norm=1.0)
-SYMMETRIC = plan(Exponential(half_life=8), ONE, low=-1, high=1)
-SWAPPED = plan(PowerLaw(power=1), Guarantee(1, 1e-6, neighbours="replace"), low=-1, high=2)
-OFTEN = plan(Exponential(half_life=8), Guarantee(1, 1e-6, participations=3, separation=4))
-CROWDED = plan(Exponential(half_life=8), Guarantee(1, 1e-6, records_per_step=3))
-ENDING = plan(NoDecay(), ONE, horizon=48)
+SYMMETRIC = plan(DAY, ONE, low=-1, high=1, method="square_root")
+SWAPPED = plan(
+    PowerLaw(power=1),
+    Guarantee(1, 1e-6, neighbours="replace"),
+    low=-1,
+    high=2,
+    method="square_root",
+)
+OFTEN = plan(DAY, Guarantee(1, 1e-6, participations=3, separation=4), method="square_root")
+CROWDED = plan(DAY, Guarantee(1, 1e-6, records_per_step=3), method="square_root")
+ENDING = plan(NoDecay(), ONE, horizon=48, method="square_root")
+# other laws
+LAPLACE = plan(SlidingWindow(length=7), ONE, law="laplace")
+HUBER = plan(Exponential(half_life=24), ONE, method="blend")
+MOVED = plan(
+    Exponential(half_life=24),
+    Guarantee(1, 1e-6, neighbours="replace"),
+    keys=["at", "ch"],
+    method="blend",
+)
+COUNTS = plan(SlidingWindow(length=7), Guarantee(1, 0), resolution=1.0)
 
 ChangeDraws = Callable[[Signed, int], Signed]
 """From draws and their first step to the draws that are used."""

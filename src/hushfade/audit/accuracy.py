@@ -1,6 +1,8 @@
 """The released error: its mean, its deviation at each step, its covariance, and the noise in it.
 
-Sums of squares are compared by χ², several numbers in one check by the union bound.
+The error is L z.  Gaussian errors are compared as they are, by χ².  For other laws the sum of a few
+draws has no simple law, so the audit undoes L and compares z itself with its law.  Several numbers
+in one check are joined by the union bound.
 """
 
 from __future__ import annotations
@@ -11,9 +13,23 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from hushfade.audit.correlations import either_side, fisher, independence, repeated, two_sided
+from hushfade.audit.correlations import (
+    either_side,
+    fisher,
+    independence,
+    repeated,
+    sparseness,
+    two_sided,
+)
 from hushfade.audit.effort import Size
-from hushfade.audit.finding import Finding, by_chance, exact
+from hushfade.audit.finding import Finding, by_chance, exact, told
+from hushfade.audit.noise_probabilities import (
+    beyond,
+    energy,
+    energy_moments,
+    nonzero,
+    variance,
+)
 from hushfade.audit.observer import copies_of, crossed, decayed, in_use, legible, private, wide
 from hushfade.audit.randomness import Chance
 from hushfade.audit.sampler import Bits, binned, edges_of, far, followed, probabilities, tails
@@ -22,10 +38,13 @@ from hushfade.audit.subject import Subject
 from hushfade.audit.total_sizes import largest_tried, one_record
 from hushfade.check import Matrix, Signed
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
+from hushfade.laws import Gaussian, Law
 from hushfade.planning.plan import Plan
 
 ERROR, NOISE = "released error", "noise in releases"
 
+_PAIRS = 100  # draws for a mean or a correlation, at least
+_COUNTED = 10_000.0  # draws other than zero, below which they are counted if they are few
 _CORRELATED = 40  # steps of the covariance
 _RUNS, _FEW = 100, 8  # streams of one plan, at most
 _SHARE = 16  # of the work, for every source
@@ -43,7 +62,7 @@ Way: TypeAlias = Callable[[Plan, Signed], Matrix]
 class Recovered(NamedTuple):
     """The noise of some streams, (steps, lanes) each, that of empty steps, how far off the grid."""
 
-    sigma: float
+    law: Law
     parts: list[Signed]
     empty: Signed
     off: float
@@ -58,11 +77,12 @@ def accuracy(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
     released = started(subject, chance.noise)(plan, units)
     error = released - decayed(plan, units)
     stated = plan.stddevs(steps)
-    return [
-        _unbiased(name, error / stated[:, None]),
-        _deviations(name, error / stated[:, None]),
-        _covariance(name, plan, error / stated[:, None]),
-    ]
+    unbiased = _unbiased(name, error / stated[:, None])
+    if isinstance(plan.law, Gaussian):
+        scaled = error / stated[:, None]
+        return [unbiased, _deviations(name, scaled), _covariance(name, plan, scaled)]
+    z = np.rint(crossed(plan, released)).astype(np.int64) - private(plan, units)
+    return [unbiased, _scales(name, plan.law, z), _uncorrelated(name, plan.law, z)]
 
 
 def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
@@ -72,7 +92,7 @@ def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -
     """
     found = _recovered(subject, plan, started(subject, chance.noise), size.work, 1, _RUNS, chance)
     judged = _judged(name, found)
-    return [*judged, *_law(f"{name}, empty steps", found.sigma, found.empty)[:2]]
+    return [*judged, *_law(f"{name}, empty steps", found.law, found.empty)[:2]]
 
 
 def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
@@ -196,11 +216,11 @@ def _recovered(
         z = whole.astype(np.int64) - private(plan, units)
         parts.append(z)
         empty.append(z[units == 0])
-    return Recovered(plan.sigma, parts, np.concatenate(empty), off)
+    return Recovered(plan.law, parts, np.concatenate(empty), off)
 
 
 def _judged(name: str, found: Recovered) -> list[Finding]:
-    sigma, together = found.sigma, np.concatenate([z.ravel() for z in found.parts])
+    law, together = found.law, np.concatenate([z.ravel() for z in found.parts])
     return [
         exact(
             NOISE,
@@ -209,11 +229,11 @@ def _judged(name: str, found: Recovered) -> list[Finding]:
             f"at most {found.off:.1g} off in {len(together):,} values",
             passed=found.off < _OFF_GRID,
         ),
-        _centred(name, sigma, together),
-        _variance(name, sigma, together),
-        *_law(name, sigma, together),
-        *independence(NOISE, name, found.parts),
-        repeated(NOISE, name, sigma, found.parts),
+        _centred(name, law, together),
+        _scale(name, law, together),
+        *_law(name, law, together),
+        *independence(NOISE, name, law, found.parts),
+        repeated(NOISE, name, law, found.parts),
     ]
 
 
@@ -263,27 +283,83 @@ def _covariance(name: str, plan: Plan, error: Matrix) -> Finding:
     return by_chance(ERROR, f"{name}, covariance", "σ² L Lᵀ", measured, either_side(z))
 
 
-def _centred(name: str, sigma: float, z: Signed) -> Finding:
-    mean = float(np.sum(z)) / math.sqrt((sigma**2 + 1.0 / 12.0) * len(z))
-    measured = f"{mean:.2f} standard errors, {len(z):,} values"
-    return by_chance(NOISE, f"{name}, mean", "zero", measured, either_side(mean))
+def _scales(name: str, law: Law, z: Signed) -> Finding:
+    """At each step, for lanes with records from the start, late, or never: the scale of z."""
+    ps, worst = [], 1.0
+    for row in z:
+        for lanes in (row[0::3], row[1::3], row[2::3]):
+            if not len(lanes):
+                continue
+            ps.append(scale_p(law, lanes))
+            if ps[-1] <= min(ps):
+                worst = _times_stated(law, lanes)
+    measured = f"farthest {worst:.4f} times as stated, {z.shape[0]} steps, {z.shape[1]:,} copies"
+    claim = "L z with z of the stated scale at every step"
+    return by_chance(ERROR, f"{name}, stddevs", claim, measured, min(1.0, min(ps) * len(ps)))
 
 
-def _variance(name: str, sigma: float, z: Signed) -> Finding:
+def _uncorrelated(name: str, law: Law, z: Signed) -> Finding:
+    """Correlations of z at two steps, as bounded numbers: all zero if the covariance is σ² L Lᵀ."""
+    subject, claim = f"{name}, covariance", "σ² L Lᵀ"
+    n = min(_CORRELATED, len(z))
+    pairs = np.triu_indices(n, 1)
+    if not pairs[0].size or z.shape[1] < _PAIRS * sparseness(law):
+        return by_chance(ERROR, subject, claim, "too few steps or draws for a correlation", 1.0)
+    bounded = np.sign(z[:n]) * (1.0 - 2.0 * beyond(law, np.maximum(np.abs(z[:n]), 1.0)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        seen = np.asarray(np.corrcoef(bounded))[pairs]
+    off = fisher(seen) * math.sqrt(z.shape[1] - 3)
+    largest = float(np.max(np.abs(off)))
+    measured = f"largest of {len(off)} correlations of L⁻¹ error {largest:.2f} standard errors"
+    return by_chance(ERROR, subject, claim, measured, either_side(off))
+
+
+def _centred(name: str, law: Law, z: Signed) -> Finding:
+    mean = float(np.sum(z)) / math.sqrt(variance(law) * len(z))
+    measured, claim = f"{mean:.2f} standard errors, {len(z):,} values", "zero"
+    if len(z) < _PAIRS * sparseness(law):
+        return told(NOISE, f"{name}, mean", claim, measured, "none")
+    return by_chance(NOISE, f"{name}, mean", claim, measured, either_side(mean))
+
+
+def _scale(name: str, law: Law, z: Signed) -> Finding:
     """All of them together, which shows a wrong scale first."""
-    square = float(np.sum(z.astype(np.float64) ** 2)) / (sigma**2 + 1.0 / 12.0)
-    p = float(two_sided(square, len(z)))
-    measured = f"{math.sqrt(square / len(z)):.6f} times as stated, {len(z):,} values"
-    return by_chance(NOISE, f"{name}, scale", "σ as the plan says", measured, p)
+    measured = f"{_times_stated(law, z):.6f} times as stated, {len(z):,} values"
+    return by_chance(NOISE, f"{name}, scale", "as the plan states", measured, scale_p(law, z))
 
 
-def _law(name: str, sigma: float, z: Signed) -> list[Finding]:
+def _times_stated(law: Law, z: Signed) -> float:
+    """The standard deviation of the draws over that of the law."""
+    return math.sqrt(float(np.mean(z.astype(np.float64) ** 2)) / variance(law))
+
+
+def scale_p(law: Law, z: Signed) -> float:
+    """How often Σ h(z) is as far out, with h = -ln p: the best test of a scale.
+
+    For Gaussian noise the sum is χ², for Laplace noise a gamma variable.  In general the audit
+    takes the gamma variable with its mean and variance.  Where nearly all draws are zero, it counts
+    the others.
+    """
+    from scipy.stats import binom, gamma
+
+    share = nonzero(law)
+    if share < 0.5 and len(z) * share < _COUNTED:
+        seen = int(np.count_nonzero(z))
+        tails = binom.cdf(seen, len(z), share), binom.sf(seen - 1, len(z), share)
+        return min(1.0, 2.0 * float(min(tails)))
+    mean, spread = energy_moments(law)
+    shape = len(z) * mean * mean / spread
+    total = float(np.sum(energy(law, z))) * mean / spread
+    return min(1.0, 2.0 * float(min(gamma.sf(total, shape), gamma.cdf(total, shape))))
+
+
+def _law(name: str, law: Law, z: Signed) -> list[Finding]:
     if len(z) < 200:
         return []
-    edges, bits = edges_of(sigma, len(z)), Bits(sigma)
+    edges, bits = edges_of(law, len(z)), Bits(law)
     bits.add(z)
     found = [
-        followed(NOISE, name, binned(z, edges), probabilities(sigma, edges)),
-        tails(NOISE, name, sigma, far(sigma, z), len(z)),
+        followed(NOISE, name, law, binned(z, edges), probabilities(law, edges)),
+        tails(NOISE, name, law, far(law, z), len(z)),
     ]
     return [*found, *bits.judged(NOISE, name)]

@@ -1,4 +1,4 @@
-"""The plans that are audited where none is given: a few, or all decays, neighbours and methods."""
+"""The plans that are audited where none is given: a few, or every decay, method and law."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
+from hushfade.planning.candidates import LawName
+from hushfade.planning.exact_factors import Method
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours
@@ -32,19 +34,45 @@ EXPECTED = 1 << 16  # steps: with a thousand lanes the default would ask for too
 RELATIONS: tuple[Neighbours, ...] = ("add_remove", "replace")
 
 
+# Every law with a method that uses it; normalized and unbounded need a horizon or no decay.
+MECHANISMS: tuple[tuple[Method, LawName], ...] = (
+    ("square_root", "gaussian"),
+    ("input", "laplace"),
+    ("blend", "huber"),
+)
+
+
 def few() -> dict[str, Plan]:
-    """Five plans that differ in as much as five can."""
+    """Seven plans that differ in as much as seven can: three with Gaussian noise, two of each
+    other law."""
     return {
         "exponential / 3 keys": plan(
-            Exponential(half_life=8), Guarantee(1, 1e-6), keys=["at", "ch", "de"]
+            Exponential(half_life=8),
+            Guarantee(1, 1e-6),
+            keys=["at", "ch", "de"],
+            method="square_root",
         ),
         "power 1 / replaced": plan(
-            PowerLaw(power=1), Guarantee(2, 1e-8, neighbours="replace"), low=-1, high=2
+            PowerLaw(power=1),
+            Guarantee(2, 1e-8, neighbours="replace"),
+            low=-1,
+            high=2,
+            law="laplace",
         ),
         "window / twice": plan(
             SlidingWindow(length=5),
             Guarantee(1, 1e-5, neighbours="replace", participations=2, separation=4),
             keys=["north", "south"],
+            law="huber",
+        ),
+        "exponential / 2 keys, replaced": plan(
+            Exponential(half_life=24),
+            Guarantee(1, 1e-6, neighbours="replace"),
+            keys=["north", "south"],
+            method="blend",
+        ),
+        "window / whole numbers, pure": plan(
+            SlidingWindow(length=7), Guarantee(1, 0), resolution=1.0
         ),
         "counting / whole numbers": plan(
             NoDecay(), Guarantee(0.5, 1e-6), horizon=48, method="normalized", resolution=1.0
@@ -59,7 +87,7 @@ def few() -> dict[str, Plan]:
 
 
 def every_kind() -> dict[str, Plan]:
-    """Every decay × neighbours × method, and besides them several records of one person."""
+    """Every decay × neighbours × method with its law, and several records of one person."""
     return dict(_all())
 
 
@@ -69,7 +97,10 @@ def _all() -> Iterator[tuple[str, Plan]]:
             guarantee = Guarantee(1, 1e-6, neighbours=neighbours)
             free = decay.horizon_free
             said = f"{name} / {neighbours}"
-            yield said, plan(decay, guarantee, horizon=None if free else HORIZON)
+            horizon = None if free else HORIZON
+            for method, law in MECHANISMS:
+                made = plan(decay, guarantee, horizon=horizon, method=method, law=law)
+                yield f"{said} / {method} / {law}", made
             yield (
                 f"{said} / normalized",
                 plan(decay, guarantee, horizon=HORIZON, method="normalized"),
@@ -77,9 +108,11 @@ def _all() -> Iterator[tuple[str, Plan]]:
             if not free:
                 counting = plan(decay, guarantee, method="unbounded", expect=EXPECTED)
                 yield f"{said} / unbounded", counting
-    several = Guarantee(1, 1e-6, participations=4, separation=3)
-    yield "exponential / 4 times", plan(Exponential(half_life=8), several)
-    yield "window / 4 times", plan(SlidingWindow(length=7), several)
+    one, several = Guarantee(1, 1e-6), Guarantee(1, 1e-6, participations=4, separation=3)
+    yield "window / input / gaussian", plan(DECAYS["window"], one, method="input", law="gaussian")
+    yield "exponential / 4 times", plan(DECAYS["exponential"], several, method="square_root")
+    yield "window / 4 times", plan(DECAYS["window"], several, method="square_root")
+    yield "window / 4 times / laplace", plan(DECAYS["window"], several, law="laplace")
     yield (
         "counting / 4 times / normalized",
         plan(NoDecay(), several, horizon=HORIZON, method="normalized", resolution=2.0**-6),

@@ -13,35 +13,54 @@ from collections.abc import Iterator
 import numpy as np
 
 from hushfade.audit.finding import COINCIDENCE, Finding, by_chance, distinct, told
+from hushfade.audit.noise_probabilities import beyond, coincidence, nonzero
 from hushfade.check import Column, Matrix, Signed
+from hushfade.laws import Gaussian, Law
 
+_LONGEST = 256  # draws of a run that is sought again
 _PAIRED = 64  # lanes of which every pair is looked at
 _DRAWS, _MAGNITUDES = 500, 4000  # pairs in a correlation, at least: magnitudes are skew
 
 
-def independence(check: str, name: str, parts: list[Signed]) -> Iterator[Finding]:
-    """Noise of different steps, and of different lanes, has no correlation, nor its size."""
+def independence(check: str, name: str, law: Law, parts: list[Signed]) -> Iterator[Finding]:
+    """Noise of different steps, and of different lanes, has no correlation, nor its size.
+
+    Laws with geometric tails are compared as P[|Z| < |z|] with the sign of z: correlations of
+    bounded numbers are near normal far into the tails, those of the draws themselves are not.
+    """
     lanes = parts[0].shape[1]
     values = np.stack(parts, axis=1).astype(np.float64)  # steps, runs, lanes
+    if not isinstance(law, Gaussian):
+        values = np.sign(values) * (1.0 - 2.0 * beyond(law, np.maximum(np.abs(values), 1.0)))
     sizes = np.abs(values)
     sizes -= sizes.mean()
-    both = ((values, _DRAWS), (sizes, _MAGNITUDES))
+    few = sparseness(law)
+    both = ((values, math.ceil(_DRAWS * few)), (sizes, math.ceil(_MAGNITUDES * few)))
     steps = [_lagged(x, least) for x, least in both]
     if any(map(len, steps)):
         longest = max(map(len, steps))
         yield _unrelated(check, f"{name}, steps", f"lags to {longest:,}", np.concatenate(steps))
     if lanes > 1:
-        keys = np.concatenate([_between(x, least) for x, least in both])
+        keys = np.concatenate([_between(x, least, math.ceil(_DRAWS * few)) for x, least in both])
+    if lanes > 1 and len(keys):
         yield _unrelated(check, f"{name}, keys", f"{lanes} keys", keys)
 
 
-def repeated(check: str, name: str, sigma: float, parts: list[Signed]) -> Finding:
+def sparseness(law: Law) -> float:
+    """By how much more draws a correlation needs where most draws are zero: P[z ≠ 0]^-2."""
+    return nonzero(law) ** -2
+
+
+def repeated(check: str, name: str, law: Law, parts: list[Signed]) -> Finding:
     """No run of draws comes twice, at whatever distance: as long as chance would not repeat it.
 
     Told, without a verdict, where no stream has so many steps.
     """
     count = sum(part.size for part in parts)
-    length, claim = unlikely(sigma, count), "no run of draws comes twice"
+    length, claim = unlikely(law, count), "no run of draws comes twice"
+    if length > _LONGEST:
+        shown = f"not tested: runs of {length:,} draws would be needed, most of them zero"
+        return told(check, f"{name}, repeats", claim, shown, "none")
     rows = [
         np.lib.stride_tricks.sliding_window_view(column, length)
         for part in parts
@@ -56,13 +75,9 @@ def repeated(check: str, name: str, sigma: float, parts: list[Signed]) -> Findin
     return distinct(check, f"{name}, repeats", claim, measured, passed=not again)
 
 
-def unlikely(sigma: float, count: int) -> int:
-    """How many draws in a row no two of so many places share, but for 1 of 10^12 audits.
-
-    Two draws are alike with probability 1/(2σ√π), about.
-    """
-    alike = math.log(2.0 * sigma * math.sqrt(math.pi))
-    return math.ceil(math.log(count**2 / COINCIDENCE) / alike)
+def unlikely(law: Law, count: int) -> int:
+    """The length of a run that no two of `count` places share, but for 1 of 10^12 audits."""
+    return math.ceil(math.log(count**2 / COINCIDENCE) / -math.log(coincidence(law)))
 
 
 def correlation(a: Column, b: Column) -> float:
@@ -117,12 +132,14 @@ def _lagged(x: Matrix, least: int) -> Column:
         return np.asarray(fisher(products / np.sqrt(both)) * np.sqrt((n - lag) * each))
 
 
-def _between(x: Matrix, least: int) -> Column:
+def _between(x: Matrix, least: int, fewest: int) -> Column:
     """Correlations of keys in standard errors: some distances over all keys, and every pair."""
     lanes = x.shape[2]
     shifts = sorted({1, 2, 3, lanes // 2} & set(range(1, lanes)))
     pairs = [(x[:, :, k:].ravel(), x[:, :, :-k].ravel()) for k in shifts]
-    found = [correlation(a, b) * math.sqrt(max(len(a) - 3, 1)) for a, b in pairs]
+    found = [
+        correlation(a, b) * math.sqrt(max(len(a) - 3, 1)) for a, b in pairs if len(a) >= fewest
+    ]
     rows = x[:, :, :_PAIRED].reshape(-1, min(lanes, _PAIRED))
     if len(rows) < least:
         return np.array(found)

@@ -1,4 +1,4 @@
-"""The μ-test: how well can neighbouring streams be told apart from their releases?
+"""The μ-test of Gaussian noise: how well do releases distinguish neighbouring streams?
 
 The likelihood ratio of the two is a function of <d, y>/‖d‖, d = R̃ Δx.  For Gaussian noise its shift
 over its standard deviation is μ, and no statistic tells the streams apart better (Neyman and
@@ -49,13 +49,13 @@ def distinguish(
         loud = subject.start(many, chance.noise()).run((base + shift) * many.grid.resolution)
         a = _statistic(many, change, quiet, known)
         b = _statistic(many, change, loud, known)
-        d = _direction(many, change, steps)
+        d = direction(many, change, steps)
         expected = norm(d) / math.sqrt(many.sigma**2 + 1.0 / 12.0)
         most = rounded_up(claimed.guarantee.mu)
         claim = f"at most μ = {most}; by R̃ Δx {expected:.4f} in {steps} steps"
         said = f"{name}, {change.name}"
         found.append(_mu(said, claim, shift_of(a, b), expected, claimed.guarantee.mu))
-        found.append(_epsilon(said, a, b, claimed))
+        found.append(epsilon_from_below(said, a, b, claimed))
     return found
 
 
@@ -107,7 +107,7 @@ def largest_bound(without: int, loud: int, delta: float, level: float) -> float:
     return epsilon_below(np.zeros(without), np.full(loud, np.inf), delta, level)
 
 
-def _direction(plan: Plan, change: Change, steps: int) -> Signed:
+def direction(plan: Plan, change: Change, steps: int) -> Signed:
     """R̃ Δx of one group of lanes."""
     group = len(change.lanes)
     return private(plan, change.units(steps, plan.grid.lanes)[:, :group])
@@ -118,13 +118,13 @@ def _statistic(plan: Plan, change: Change, released: Column, known: Signed) -> C
     steps, lanes = known.shape
     released = released.reshape(known.shape)
     group = len(change.lanes)
-    d = _direction(plan, change, steps)
+    d = direction(plan, change, steps)
     total = np.zeros(lanes // group)
     for place in range(group):
-        direction = d[:, place].astype(np.float64)
-        weights = along(plan, direction)
+        column = d[:, place].astype(np.float64)
+        weights = along(plan, column)
         every = slice(place, lanes // group * group, group)
-        total += weights @ released[:, every] - direction @ known[:, every].astype(np.float64)
+        total += weights @ released[:, every] - column @ known[:, every].astype(np.float64)
     return total / (norm(d) * plan.sigma)
 
 
@@ -144,7 +144,8 @@ def _mu(subject: str, claim: str, found: Shift, expected: float, claimed: float)
     )
 
 
-def _epsilon(subject: str, a: Column, b: Column, plan: Plan) -> Finding:
+def epsilon_from_below(subject: str, a: Column, b: Column, plan: Plan) -> Finding:
+    """A lower bound of epsilon, from samples of a statistic without and with the records."""
     guarantee = plan.guarantee
     sure = epsilon_below(a, b, guarantee.delta, LEVEL)
     shown = epsilon_below(a, b, guarantee.delta, SHOWN)

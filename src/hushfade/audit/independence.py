@@ -14,26 +14,34 @@ from itertools import chain
 
 import numpy as np
 
-from hushfade.audit.correlations import correlation, either_side, repeated, unlikely
+from hushfade.audit.correlations import (
+    correlation,
+    either_side,
+    repeated,
+    sparseness,
+    unlikely,
+)
 from hushfade.audit.effort import Size
-from hushfade.audit.finding import Finding, by_chance, distinct, exact
+from hushfade.audit.finding import Finding, by_chance, distinct, exact, told
 from hushfade.audit.observer import crossed, wide
 from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject, doors, reloaded, taken
 from hushfade.check import Column
-from hushfade.crossing.laws import gaussian
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
+from hushfade.crossing.random_bits import Drawer
+from hushfade.crossing.sampling_tables import Table, table
 from hushfade.decay import Exponential
 from hushfade.errors import Refused
+from hushfade.laws import Law
 from hushfade.planning.plan import Plan, sized
 
 CHECK, STARTS, FORK = "noise apart", "fresh keys", "fork"
 
-_VALUES = 4000
+_VALUES, _MOST = 4000, 1 << 18
 _STEPS = (0, *(1 << bits for bits in (8, 16, 31, 32, 48, 61)))
 _LANES = (0, *(1 << bits for bits in (8, 16, 31, 32, 46)))
 _SECONDS = 30
-_BOUND = 200  # values of each binding
+_BOUND, _BINDINGS = 200, 300  # values of each binding, at least, and how many, at most
 _STARTS = 3000  # streams, each of which takes half a millisecond to make
 
 
@@ -51,7 +59,7 @@ def apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
     found = []
     for what, (one, two) in pairs.items():
         a, b = _noise(subject, plan, one), _noise(subject, plan, two)
-        found.append(_unrelated(f"{name}, {what}", a, b))
+        found.append(_unrelated(f"{name}, {what}", plan.law, a, b))
     return found
 
 
@@ -60,7 +68,7 @@ def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fi
 
     Neither do two of them share a run of draws at any distance.
     """
-    plan, steps = _sized(plan, _BOUND)
+    plan, steps = _sized(plan, max(_BOUND, unlikely(subject.plan(plan).law, _BINDINGS)))
     plans = [subject.plan(plan), subject.plan(_larger(plan))]
     lanes = plan.grid.lanes
     found = []
@@ -72,7 +80,7 @@ def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fi
     measured = f"{alike} of {len(found)} alike: keys, names, epochs, plans near each other"
     return [
         distinct(CHECK, f"{name}, keyed noise", "all different", measured, passed=not alike),
-        repeated(CHECK, f"{name}, keyed noise", plans[0].sigma, found),
+        repeated(CHECK, f"{name}, keyed noise", plans[0].law, found),
         _plans_apart(subject, plan, name, chance),
     ]
 
@@ -82,9 +90,9 @@ def _plans_apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> Fin
 
     All draw by one law, as noise of another size would hide that it is the same.
     """
-    source, law = KeyedNoise(chance.key(), stream="n"), gaussian.table(plan.sigma)
+    source, law = KeyedNoise(chance.key(), stream="n"), table(plan.law)
     near = list(map(subject.plan, _near_plans(plan)))
-    draws = unlikely(plan.sigma, len(near))
+    draws = unlikely(plan.law, len(near))
     drawn = {subject.bound(source, each.digest).draws(law, 0, 1, draws).tobytes() for each in near}
     alike = len(near) - len(drawn)
     measured = f"{alike} of {len(near)} alike: other bounds, guarantee, decay, horizon, keys"
@@ -94,8 +102,8 @@ def _plans_apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> Fin
 def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
     """So many fresh streams, no two with the same noise: seeds of 32 bits would meet by chance."""
     plan = subject.plan(plan)
-    law, lanes = gaussian.table(plan.sigma), plan.grid.lanes
-    draws = unlikely(plan.sigma, size.starts)
+    law, lanes = table(plan.law), plan.grid.lanes
+    draws = unlikely(plan.law, size.starts)
     steps = -(-draws // lanes)
     if steps > (plan.horizon or steps):
         plan = subject.plan(wide(plan, steps))
@@ -121,9 +129,9 @@ def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
 def positions(subject: Subject, plan: Plan, chance: Chance) -> list[Finding]:
     """Noise of steps and lanes so far apart that a short counter would begin anew."""
     plan = subject.plan(plan)
-    law, drawer = gaussian.table(plan.sigma), subject.bound(chance.noise(), plan.digest)
+    law, drawer = table(plan.law), subject.bound(chance.noise(), plan.digest)
     places = [(step, lane) for step in _STEPS for lane in _LANES]
-    draws = unlikely(plan.sigma, len(places))
+    draws = unlikely(plan.law, len(places))
     far = [drawer.draws(law, step, 1, draws, lane=lane).tobytes() for step, lane in places]
     same = len(far) - len(set(far))
     measured = f"{same} of {len(far)} positions alike, steps to 2^61, lanes to 2^46"
@@ -135,7 +143,7 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     if not hasattr(os, "fork"):
         return []
     plan = subject.plan(plan)
-    law = gaussian.table(plan.sigma)
+    law, draws = table(plan.law), max(64, unlikely(plan.law, 2))
     streams = [subject.start(plan, source) for source in (FreshNoise(), None)]
     for stream in streams:
         stream.run(np.zeros((min(1, (plan.horizon or 2) - 1), plan.grid.lanes)))
@@ -143,13 +151,13 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     before = gone.save()
     gone.run(np.zeros((1, plan.grid.lanes)))
     drawer = subject.bound(FreshNoise(), plan.digest)
-    own = drawer.draws(law, 0, 1, 64).tobytes()  # before the fork: what is kept of it goes along
+    own = _drawn(drawer, law, draws)  # before the fork: what is kept of it goes along
     step = _child(
         lambda: (
             ", ".join(chain(*(taken(doors(plan, each)) for each in streams))).encode() or b"refused"
         )
     )
-    noise = _child(lambda: drawer.draws(law, 0, 1, 64).tobytes())
+    noise = _child(lambda: _drawn(drawer, law, draws))
     other = noise is not None and noise != own
     again = reloaded(subject, plan, before, None)
     older = _child(lambda: ", ".join(taken(again)).encode() or b"refused")
@@ -171,9 +179,14 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     ]  # fmt: skip
 
 
+def _drawn(drawer: Drawer, law: Table, draws: int) -> bytes:
+    """A digest of the first draws."""
+    return hashlib.sha256(drawer.draws(law, 0, 1, draws).tobytes()).digest()
+
+
 def _noise(subject: Subject, plan: Plan, source: NoiseSource) -> Column:
     """What crossed, with nothing but noise in it: of the plan, or of copies if it ends early."""
-    many, steps = _sized(plan, _VALUES)
+    many, steps = _sized(plan, min(_MOST, round(_VALUES * sparseness(plan.law))))
     many = plan if many is plan else subject.plan(many)
     shape = steps, many.grid.lanes
     released = subject.start(many, source).run(np.zeros(shape))
@@ -189,12 +202,15 @@ def _sized(plan: Plan, values: int) -> tuple[Plan, int]:
     return plan, steps
 
 
-def _unrelated(subject: str, a: Column, b: Column) -> Finding:
-    alike = int(np.count_nonzero(a == b))
+def _unrelated(subject: str, law: Law, a: Column, b: Column) -> Finding:
+    alike, claim = int(np.count_nonzero(a == b)), "no correlation"
+    if len(a) < _VALUES * sparseness(law) / 4.0:
+        shown = f"not tested: {len(a):,} draws, nearly all of them zero"
+        return told(CHECK, subject, claim, shown, "none")
     z = [correlation(a[: len(a) - k], b[k:]) * math.sqrt(max(len(a) - k - 3, 1)) for k in (0, 1, 2)]
     largest = float(np.max(np.abs(z)))
     measured = f"{alike} of {len(a):,} draws alike, correlation {largest:.2f} standard errors"
-    return by_chance(CHECK, subject, "no correlation", measured, either_side(np.array(z)))
+    return by_chance(CHECK, subject, claim, measured, either_side(np.array(z)))
 
 
 def _different(what: str, count: int, work: Callable[[], bytes]) -> Finding:
@@ -226,7 +242,7 @@ def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
 def _near_plans(plan: Plan) -> Iterator[Plan]:
     """The plan, and others that differ from it in one thing; told apart, not run."""
     yield plan
-    plan = replace(plan, version_1_sigma=None)  # another plan has noise of its own
+    plan = replace(plan, version_1=False)  # another plan has noise of its own
     guarantee, grid = plan.guarantee, plan.grid
     yield _larger(plan)
     for factor in (0.5, 0.75):

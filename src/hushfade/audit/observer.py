@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
+from hushfade.laws import Gaussian
 from hushfade.numerics import power_series
 from hushfade.planning.plan import Plan, sized
 from hushfade.public.recursion import recursion
@@ -115,10 +116,11 @@ def in_use(plan: Plan, n: int) -> Column:
 
 
 def wide(plan: Plan, copies: int) -> Plan:
-    """The same mechanism, many times side by side: other lanes, the same taps and sigma.
+    """The same mechanism, many times side by side: other lanes, the same taps and noise.
 
-    Copies of a keyed plan have keys of their own.  A plan of single numbers becomes one of vectors
-    whose norm is the largest change: a coordinate is then a copy.
+    Copies of a keyed plan have keys of their own.  A plan of single numbers becomes one with keys,
+    to one of which a record of the largest change is added.  With Gaussian noise it becomes a plan
+    of vectors whose norm is the largest change: a coordinate is then a copy.
     """
     grid = plan.grid
     guarantee = plan.guarantee
@@ -127,6 +129,11 @@ def wide(plan: Plan, copies: int) -> Plan:
         grid = replace(grid, keys=names)
     elif grid.norm is not None:
         grid = replace(grid, width=grid.width * copies)
+    elif not isinstance(plan.law, Gaussian):
+        change = guarantee.change(grid.low_unit, grid.high_unit) * grid.resolution
+        names = tuple(map(str, range(copies)))
+        grid = replace(grid, low=-change, high=change, keys=names)
+        guarantee = replace(guarantee, neighbours="add_remove", records_per_step=1)
     else:
         units = guarantee.change(grid.low_unit, grid.high_unit) / guarantee.records_per_step
         change = units * grid.resolution

@@ -8,6 +8,8 @@ numbers and no more.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hushfade.audit.accuracy import Way, inputs, kinds_of_noise, loaded, started
@@ -16,7 +18,6 @@ from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.neighbouring_streams import kinds
 from hushfade.audit.observer import crossed, gain_of, legible, wide
 from hushfade.audit.randomness import Chance
-from hushfade.audit.sampler import low_bits
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Matrix, Signed
 from hushfade.planning.plan import Plan
@@ -38,7 +39,7 @@ def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chanc
     many = subject.plan(wide(plan, max(1, lanes // plan.grid.lanes)))
     lanes = many.grid.lanes
     most = next(iter(kinds(plan).values()))[-1]
-    bits = min(_LOW_BITS, low_bits(many.sigma))
+    bits = min(_LOW_BITS, max(0, math.floor(math.log2(many.law.stddev / 1.6))))
     patterns = np.zeros((2, 1 << bits), dtype=np.int64)
     grid: list[Column] = []
     values: list[Column] = []

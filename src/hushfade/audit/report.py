@@ -21,8 +21,9 @@ LETTERS = """\
   is one step of it.
 - x are the totals of the steps. y = R̃ x + z is what crosses, in whole units; z is its noise, with
   standard deviation σ. s = L y is released.
-- Δx is how one person's records may change x, and R̃ Δx by how much that moves y. The guarantee is
-  ‖R̃ Δx‖ ≤ σ μ.
+- Δx is how one person's records may change x, and R̃ Δx by how much that moves y. With Gaussian
+  noise the guarantee is ‖R̃ Δx‖ ≤ σ μ. With Laplace or Huber noise each shift of R̃ Δx has a privacy
+  loss, and the guarantee is about their sum.
 - *told*: said without a verdict, because nothing is claimed, or too little could be looked at.
 - What each check shows, and what none can show: The audit, in hushfade's documentation."""
 COLUMNS = ("verdict", "check", "claim", "measurement", "confidence")
@@ -31,7 +32,8 @@ COLUMNS = ("verdict", "check", "claim", "measurement", "confidence")
 CHECKS = {
     "certificates": "The plan's own numbers, computed anew by integers, fractions and decimals.",
     "sensitivity": "Two neighbouring inputs under the same noise: what crosses differs by R̃ Δx in "
-    "whole units, and by no more than σ μ. No chance is in it.",
+    "whole units. For Gaussian noise its norm is at most σ μ; for other laws the plan accounts for "
+    "every shift. No chance is in it.",
     "records": "Records of any size, through the door for records: each is clipped, or refused.",
     "horizon": "What a plan for so many steps does after them.",
     "no second draw": "Fresh noise and saved states: no published step is drawn again.",
@@ -40,8 +42,10 @@ CHECKS = {
     "noise in releases": "z = y - R̃ x, recovered from releases in whole units: its law, at empty "
     "steps too, its independence between steps and keys.",
     "released error": "Many copies of the plan: the error's mean, deviation and covariance.",
-    "μ-test": "The best test there is of two neighbouring streams: the shift of the likelihood "
-    "ratio over its standard deviation, ± one standard error.",
+    "μ-test": "The best test of two neighbouring streams with Gaussian noise: the shift of the "
+    "likelihood ratio over its standard deviation, ± one standard error.",
+    "likelihood ratio": "The best test for noise of other laws: the mean and the law of the "
+    "privacy loss, and δ(ε) at several ε, against what the plan claims.",
     "epsilon from below": "How often the likelihood ratio is large under either stream, with the "
     "limits of Clopper and Pearson.",
     "sampler": "χ² of draws against probabilities that are computed without the sampler's table.",

@@ -18,16 +18,19 @@ from hushfade.audit.distinguish import distinguish
 from hushfade.audit.effort import FULL, MANY, QUICK, Size
 from hushfade.audit.finding import FALSE_ALARM, Finding, exact
 from hushfade.audit.independence import apart, bindings, fork, positions, starts
+from hushfade.audit.likelihood_ratio import likelihood_ratio
+from hushfade.audit.noise_probabilities import described
 from hushfade.audit.plan_claims import promise
 from hushfade.audit.precision import last_bits, precision
 from hushfade.audit.randomness import Chance
 from hushfade.audit.replay import fresh, keyed, traced, twice
-from hushfade.audit.sampler import SIGMAS, sampler
+from hushfade.audit.sampler import LAWS, sampler
 from hushfade.audit.sensitivity import ends, records, sensitivity
 from hushfade.audit.subject import Subject
 from hushfade.audit.timing import timing
 from hushfade.audit.totals import totals
 from hushfade.errors import InvalidValue
+from hushfade.laws import Gaussian, Law
 from hushfade.planning.plan import Plan
 
 Job: TypeAlias = Callable[[], list[Finding]]
@@ -85,7 +88,7 @@ def audit(
         raise InvalidValue("plans must not be empty")
     chosen = few() if plans is None else plans
     more = every_kind() if plans is None and size == FULL else {}
-    sampled = SIGMAS if plans is None else ()
+    sampled = LAWS if plans is None else ()
     all_plans = {**chosen, **more}
     if len(all_plans) > MOST:
         raise InvalidValue(
@@ -105,10 +108,10 @@ def checked(
     chance: Chance,
     *,
     more: Mapping[str, Plan] = MappingProxyType({}),
-    sampled: Sequence[float] = (),
+    sampled: Sequence[Law] = (),
     watch: Watch = lambda done, of, doing: None,
 ) -> Iterator[Finding]:
-    """The findings as they come.  Of `more` plans less is drawn; `sampled` are sigmas besides.
+    """The findings as they come.  Of `more` plans less is drawn; `sampled` are laws besides.
 
     A check that breaks down has failed.  Its error's message is left out: it might tell noise.
     """
@@ -130,14 +133,14 @@ def _jobs(
     plans: Mapping[str, Plan],
     size: Size,
     chance: Chance,
-    sampled: Sequence[float],
+    sampled: Sequence[Law],
 ) -> Iterator[tuple[str, Job]]:
     """What is done, in order, each with a word for those who wait."""
     for name, plan in plans.items():
         yield from _of_plan(subject, plan, name, size, chance)
     first = next(iter(plans.items()))
-    for sigma in sampled or sorted({subject.plan(plan).sigma for plan in plans.values()}):
-        yield f"sampler, σ = {sigma:.4g}", partial(sampler, subject, sigma, size.draws, chance)
+    for law in sampled or dict.fromkeys(subject.plan(plan).law for plan in plans.values()):
+        yield f"sampler, {described(law)}", partial(sampler, subject, law, size.draws, chance)
     for name, plan in [first] if sampled else plans.items():  # all of those that were asked for
         yield f"{name}: precision attack", partial(precision, subject, plan, name, size, chance)
         yield f"{name}: second process", partial(twice, subject, plan, name, chance)
@@ -167,7 +170,9 @@ def _of_plan(
     yield f"{name}: noise in releases", partial(noise, subject, plan, name, size, chance)
     yield f"{name}: noise of every source", partial(sources, subject, plan, name, size, chance)
     yield f"{name}: released error", partial(accuracy, subject, plan, name, size, chance)
-    yield f"{name}: μ-test", partial(distinguish, subject, plan, name, size, chance)
+    gaussian = isinstance(subject.plan(plan).law, Gaussian)
+    test = distinguish if gaussian else likelihood_ratio
+    yield f"{name}: neighbouring streams", partial(test, subject, plan, name, size, chance)
 
 
 def _where(error: Exception) -> str:

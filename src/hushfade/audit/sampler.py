@@ -1,6 +1,7 @@
-"""The sampler: its table, and its draws against round(N(0, σ²)), computed without the table.
+"""The sampler: its tables, and its draws against the exact probabilities of each law.
 
-χ² for the bulk, which ends at 3 σ, and counts beyond some distances for the tails.
+χ² for the bulk, and counts beyond some distances for the tails.  `noise_probabilities` computes the
+probabilities without the tables.
 """
 
 from __future__ import annotations
@@ -11,12 +12,29 @@ from collections.abc import Iterator
 import numpy as np
 
 from hushfade.audit.finding import Finding, by_chance, exact
+from hushfade.audit.noise_probabilities import (
+    beyond,
+    cumulative,
+    described,
+    formula,
+    nonzero,
+    quantiles,
+)
 from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Signed
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import Table, table
+from hushfade.laws import Gaussian, Huber, Laplace, Law
 
-SIGMAS = (3.0, 300.0, 700.0, 65_536.0, 1.5e6)  # by entries of a table, and by cells
+# by entries of a table, and by cells
+LAWS: tuple[Law, ...] = (
+    *map(Gaussian, (3.0, 300.0, 700.0, 65_536.0, 1.5e6)),
+    *map(Laplace, (1.0, 0.02, 1.0 / 1024, 1e-6)),
+    *(
+        Huber(slope, core)
+        for slope, core in ((0.2, 5), (0.01, 100), (1e-3, 3000), (8e-7, 2_500_000))
+    ),
+)
 CHECK = "sampler"
 
 _BINS = 1000
@@ -24,92 +42,96 @@ _LEAST = 50.0  # draws expected in a bin
 _CHUNK = 1 << 18
 _BITS = 6  # looked at together
 _MANY = 31  # degrees of freedom from which a fit may be too good
-_FAR = (3.0, 3.5, 4.0, 4.5, 5.0, 5.5)  # in σ
+_FAR = (3.0, 3.5, 4.0, 4.5, 5.0, 5.5)  # in σ, for Gaussian noise
+_FARTHER = (3.0, 4.5, 6.0, 8.0, 10.0, 12.0)  # in standard deviations, for geometric tails
+_UNEVEN = 2e-5  # by which low bits may differ from uniform: 4·10^7 draws do not show it
 _CLOSE = 1e-11
 
 
-def sampler(subject: Subject, sigma: float, draws: int, chance: Chance) -> list[Finding]:
+def sampler(subject: Subject, law: Law, draws: int, chance: Chance) -> list[Finding]:
     """The table, the law of the draws in bins and in the tails, and their low bits."""
-    edges = edges_of(sigma, draws)
+    edges = edges_of(law, draws)
     counts = np.zeros(len(edges) + 1, dtype=np.int64)
-    bits = Bits(sigma)
-    beyond = np.zeros(len(_FAR), dtype=np.int64)
-    drawer, law = subject.bound(chance.noise(), b""), gaussian.table(sigma)
+    bits = Bits(law)
+    out = np.zeros(len(distances(law)), dtype=np.int64)
+    drawer, entries = subject.bound(chance.noise(), b""), table(law)
     for start in range(0, draws, _CHUNK):
-        z = drawer.draws(law, start, min(_CHUNK, draws - start), 1)[:, 0]
+        z = drawer.draws(entries, start, min(_CHUNK, draws - start), 1)[:, 0]
         counts += binned(z, edges)
-        beyond += far(sigma, z)
+        out += far(law, z)
         bits.add(z)
-    name = f"σ = {sigma:.6g}"
+    name = described(law)
     found = [
-        tabled(name, law),
-        followed(CHECK, name, counts, probabilities(sigma, edges)),
-        tails(CHECK, name, sigma, beyond, draws),
+        tabled(name, entries),
+        followed(CHECK, name, law, counts, probabilities(law, edges)),
+        tails(CHECK, name, law, out, draws),
     ]
     return [*found, *bits.judged(CHECK, name)]
 
 
-def tabled(name: str, law: gaussian.Table) -> Finding:
+def tabled(name: str, entries: Table) -> Finding:
     """P[|z| ≥ m] of every entry, and that the table does not end before 2^-126 is left."""
-    from scipy.special import erfc
-
-    m = np.ldexp(np.arange(1.0, len(law.above)), law.k)
-    left = np.array([((1 << 127) - above) / 2.0**127 for above in law.above[:-1]])
-    exactly = erfc((m - 0.5) / (law.sigma * math.sqrt(2.0)))
+    law = entries.law
+    m = np.ldexp(np.arange(1.0, len(entries.above)), entries.k)
+    left = np.array([((1 << 127) - above) / 2.0**127 for above in entries.above[:-1]])
+    exactly = 2.0 * beyond(law, m)
     off = np.abs(left - exactly) - 2.0**-126
-    passed = bool(np.all(off <= _CLOSE * exactly) and exactly[-1] < 2.0**-120)
+    end = np.array([float(len(entries.above) << entries.k)])
+    passed = bool(np.all(off <= _CLOSE * exactly) and beyond(law, end)[0] < 2.0**-120)
     worst = float(np.max(np.maximum(off, 0.0) / exactly, initial=0.0, where=exactly > 2.0**-100))
-    measured = f"{len(m):,} entries to {m[-1] / law.sigma:.1f} σ, at most {worst:.1g} off"
-    return exact(
-        CHECK, f"{name}, table", "the probabilities of round(N(0, σ²))", measured, passed=passed
-    )
+    measured = f"{len(m):,} entries to {m[-1] / law.stddev:.1f} σ, at most {worst:.1g} off"
+    claim = f"the probabilities of {formula(law)}"
+    return exact(CHECK, f"{name}, table", claim, measured, passed=passed)
 
 
-def far(sigma: float, z: Signed) -> Signed:
-    """How many draws are at least so many σ from zero, for each of some distances."""
+def distances(law: Law) -> tuple[float, ...]:
+    """The distances from zero at which tails are counted, in standard deviations."""
+    return _FAR if isinstance(law, Gaussian) else _FARTHER
+
+
+def far(law: Law, z: Signed) -> Signed:
+    """The number of draws at least as far from zero as each of some distances."""
     size = np.abs(z.ravel())
-    return np.array([np.count_nonzero(size >= limit) for limit in _limits(sigma)])
+    return np.array([np.count_nonzero(size >= limit) for limit in _limits(law)])
 
 
-def tails(check: str, subject: str, sigma: float, beyond: Signed, draws: int) -> Finding:
+def tails(check: str, subject: str, law: Law, out: Signed, draws: int) -> Finding:
     """Are there as many draws far out as there should be?  Each count is binomial."""
-    from scipy.special import erfc
     from scipy.stats import binom
 
-    share = erfc((_limits(sigma) - 0.5) / (sigma * math.sqrt(2.0)))
-    below, above = binom.cdf(beyond, draws, share), binom.sf(beyond - 1, draws, share)
-    p = min(1.0, 2.0 * float(min(np.min(below), np.min(above))) * len(_FAR))
-    expected = draws * share
+    share = 2.0 * beyond(law, _limits(law))
+    below, above = binom.cdf(out, draws, share), binom.sf(out - 1, draws, share)
+    p = min(1.0, 2.0 * float(min(np.min(below), np.min(above))) * len(share))
     shown = ", ".join(
         f"{count:,} beyond {limit:g} σ ({mean:,.0f})"
-        for limit, count, mean in zip(_FAR, beyond, expected, strict=True)
+        for limit, count, mean in zip(distances(law), out, draws * share, strict=True)
         if mean >= 1.0
     )
     measured = f"{shown} of {draws:,}" if shown else f"none is expected in {draws:,} draws"
     return by_chance(check, f"{subject}, tails", "as many far out as the law has", measured, p)
 
 
-def _limits(sigma: float) -> Column:
-    return np.ceil(np.array(_FAR) * sigma)
+def _limits(law: Law) -> Column:
+    scale = law.sigma if isinstance(law, Gaussian) else law.stddev
+    return np.maximum(np.ceil(np.array(distances(law)) * scale), 1.0)
 
 
-def followed(check: str, subject: str, counts: Signed, exact: Column) -> Finding:
+def followed(check: str, subject: str, law: Law, counts: Signed, exact: Column) -> Finding:
     """Do the counts follow the exact probabilities?"""
     measured = f"{counts.sum():,} draws in {len(counts)} bins, χ² = {chi_square(counts, exact):.4g}"
-    return by_chance(check, subject, "the law round(N(0, σ²))", measured, p_value(counts, exact))
+    return by_chance(check, subject, f"the law {formula(law)}", measured, p_value(counts, exact))
 
 
 class Bits:
     """The bits of draws, six at a time: uniform, and the sign is a fair coin whatever they are.
 
-    The lowest bits of z are uniform to within 1e-21 as long as 2^bits ≤ σ/1.6 (Poisson summation);
-    sign and magnitude are independent, but for 0.
+    `low_bits` states which bits are uniform.  Sign and magnitude are independent, but for 0.
     """
 
-    def __init__(self, sigma: float) -> None:
-        total = low_bits(sigma)
-        width = min(_BITS, total)
-        starts = {*range(0, total - width, _BITS), total - width} if total else ()
+    def __init__(self, law: Law) -> None:
+        self.total = low_bits(law)
+        width = min(_BITS, self.total) or _BITS
+        starts = {*range(0, self.total - width, _BITS), max(0, self.total - width)}
         self.windows = [(k, width) for k in sorted(starts)]
         self.uniform = [np.zeros(1 << width, dtype=np.int64) for _, width in self.windows]
         self.signs = np.zeros((len(self.windows), 2, 1 << _BITS), dtype=np.int64)
@@ -121,22 +143,20 @@ class Bits:
         for place, (k, width) in enumerate(self.windows):
             mask = (1 << width) - 1
             self.uniform[place] += np.bincount((z >> k) & mask, minlength=mask + 1)
-            both = np.bincount(((size >> k) & mask) + side, minlength=2 << _BITS)
+            pattern = (size >> k) & ((1 << _BITS) - 1)
+            both = np.bincount(pattern + side, minlength=2 << _BITS)
             self.signs[place] += both.reshape(2, -1)
 
     def judged(self, check: str, subject: str) -> Iterator[Finding]:
-        """The findings, none where σ is too small to have uniform bits."""
-        if not self.windows:
-            return
-        total = sum(self.windows[-1])
+        """The findings; only of the signs where the scale is too small for uniform bits."""
         even = [p_value(seen, np.full(len(seen), 1.0 / len(seen))) for seen in self.uniform]
         draws = int(self.uniform[0].sum())
         measured = f"{draws:,} draws, {self.windows[0][1]} bits at {len(even)} places"
         coins = [_fair(seen) for seen in self.signs]
-        for what, claim, found in (
-            ("low bits", f"the low {total} bits are uniform", even),
-            ("signs", "a fair coin whatever the bits of the magnitude", coins),
-        ):
+        checks = [("signs", "a fair coin whatever the bits of the magnitude", coins)]
+        if self.total:
+            checks.insert(0, ("low bits", f"the low {self.total} bits are uniform", even))
+        for what, claim, found in checks:
             p = min(1.0, min(found) * len(found))
             yield by_chance(check, f"{subject}, {what}", claim, measured, p)
 
@@ -154,38 +174,49 @@ def binned(z: Signed, edges: Signed) -> Signed:
     return np.bincount(np.searchsorted(edges, z.ravel()), minlength=len(edges) + 1)
 
 
-def probabilities(sigma: float, edges: Signed) -> Column:
+def probabilities(law: Law, edges: Signed) -> Column:
     """P[z ≤ e_0], P[e_0 < z ≤ e_1], ..., P[z > e_last], by the complement in the upper half.
 
-    >>> probabilities(3.0, np.array([-1, 0])).round(6)  # the middle: erf(1 / (6 √2))
+    >>> probabilities(Gaussian(3.0), np.array([-1, 0])).round(6)  # the middle: erf(1 / (6 √2))
     array([0.433816, 0.132368, 0.433816])
     """
-    from scipy.special import ndtr
-
-    x = (edges + 0.5) / sigma
-    below, above = ndtr(x), ndtr(-x)
-    middle = np.where(x[1:] <= 0, np.diff(below), -np.diff(above))
+    if not len(edges):
+        return np.ones(1)
+    below, above = cumulative(law, edges)
+    middle = np.where(edges[1:] < 0, np.diff(below), -np.diff(above))
     return np.concatenate([below[:1], middle, above[-1:]])
 
 
-def edges_of(sigma: float, draws: int) -> Signed:
+def edges_of(law: Law, draws: int) -> Signed:
     """The largest value of each bin but the last: every value, or bins of like probability."""
-    from scipy.special import ndtri
-
     bins = min(_BINS, max(2, int(draws / (4.0 * _LEAST))))
-    edges = np.unique(np.rint(ndtri(np.arange(1, bins) / bins) * sigma)).astype(np.int64)
-    if 8.0 * sigma < bins:
-        edges = np.arange(-math.ceil(8.0 * sigma), math.ceil(8.0 * sigma))
-        below = np.cumsum(probabilities(sigma, edges))[:-1] * draws
-        edges = edges[(below >= _LEAST) & (below <= draws - _LEAST)]
-        keep = np.diff(np.cumsum(probabilities(sigma, edges))[:-1], prepend=0.0) * draws >= _LEAST
-        edges = edges[keep]
-    return edges
+    if 8.0 * law.stddev >= bins:
+        upper = quantiles(law, np.arange(1, (bins + 1) // 2) / bins)
+        return np.unique(np.concatenate([-upper, upper - 1]))
+    reach = int(quantiles(law, np.array([_LEAST / draws / 2.0]))[0]) + 1
+    edges = np.arange(-reach, reach)
+    kept: list[int] = []
+    below, last = cumulative(law, edges)[0] * draws, 0.0
+    for edge, expected in zip(edges.tolist(), below.tolist(), strict=True):
+        if expected - last >= _LEAST and draws - expected >= _LEAST:
+            kept.append(edge)
+            last = expected
+    return np.array(kept, dtype=np.int64)
 
 
-def low_bits(sigma: float) -> int:
-    """How many low bits are uniform to within 1e-21: 2^bits ≤ σ / 1.6 (Poisson summation)."""
-    return max(0, math.floor(math.log2(sigma / 1.6)))
+def low_bits(law: Law) -> int:
+    """The number of low bits that are uniform, up to less than the draws can show.
+
+    A pattern of the lowest b bits has probability 2^-b (1 + Σ_j E e^(2πij z/2^b)), by Poisson
+    summation.  Gaussian: the sum is below 1e-21 for 2^b ≤ σ/1.6.  Otherwise |E e^(iuz)| is at most
+    ∫|p''|/u² ≤ 4 slope p(0)/u².
+    """
+    if isinstance(law, Gaussian):
+        return max(0, math.floor(math.log2(law.sigma / 1.6)))
+    if isinstance(law, Huber | Laplace):
+        most = 2.0 * math.pi * math.sqrt(_UNEVEN / (4.0 * law.slope * (1.0 - nonzero(law))))
+        return max(0, math.floor(math.log2(most)))
+    return 0
 
 
 def chi_square(counts: Signed, exact: Column) -> float:
@@ -197,7 +228,7 @@ def chi_square(counts: Signed, exact: Column) -> float:
 def p_value(counts: Signed, exact: Column) -> float:
     """How often a χ² lies at least so far out."""
     if len(counts) < 2:
-        return 1.0
+        return 1.0  # there is one bin, with all draws
     return _unlike(chi_square(counts, exact), len(counts) - 1)
 
 

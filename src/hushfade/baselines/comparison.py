@@ -1,13 +1,14 @@
-"""compare(...): this mechanism and every rival side by side."""
+"""compare(...): hushfade's mechanisms and every rival side by side."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,8 +19,13 @@ from hushfade.baselines.mechanism import Mechanism
 from hushfade.check import Column
 from hushfade.decay import Decay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.factors.factorization import Factorization
+from hushfade.planning.candidates import LawName
+from hushfade.planning.certificate import certificate
+from hushfade.planning.exact_factors import Method
+from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.plan import Plan
-from hushfade.planning.planner import plan
+from hushfade.planning.planner import compared_plans, plan
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.rounding import rounded_down, rounded_up
 from hushfade.theory import certificates
@@ -35,7 +41,7 @@ class Row:
     source: str
     pure: bool  # needs no delta
     errors: Column = field(repr=False)  # the standard deviation at each step, in the data's unit
-    ratio: float  # of the largest to the certified least of any factorization mechanism
+    ratio: float | None  # of the largest to the least of any Gaussian factorization, if it exists
     memory: int  # numbers kept between steps
     work: float  # additions and multiplications a step
     bias: float  # relative; 0 for unbiased mechanisms
@@ -67,30 +73,39 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The rows, best first, and the least error of factorization mechanisms with Gaussian noise.
+    """The rows, and the least error of factorization mechanisms with Gaussian noise.
 
-    Mechanisms that are online only with all their noise drawn at the start, that are biased, or
-    that promise epsilon alone are listed with the others and marked.  The least error is that of
-    Gaussian noise: Laplace noise may do better where a record touches few releases, and its ratio
-    is then below 1.
+    The first row is hushfade's plan, the others follow by their largest error.  Mechanisms that
+    are online only with all their noise drawn at the start, that are biased, or that promise
+    epsilon alone are listed with the others and marked.  The least error is that of Gaussian noise:
+    other laws may have less where a record touches few releases, and their ratio is then below 1.
+    It is None for delta = 0, which Gaussian noise cannot give.
     """
 
     decay: Decay
     guarantee: Guarantee
     horizon: int
     change: float
-    least: float
+    least: float | None
     rows: tuple[Row, ...]
 
     def row(self, method: str) -> Row:
-        """The row of that name."""
+        """The row of that name; 'hushfade' is the row of hushfade's plan."""
         for row in self.rows:
-            if row.method == method:
+            if row.method == method or (method == OURS and row.method.startswith(OURS)):
                 return row
         names = ", ".join(row.method for row in self.rows)
         raise InvalidValue(
             f"must be one of the rows' names ({names})", argument="method", got=repr(method)
         )
+
+    @property
+    def lower_bound(self) -> str:
+        """The least error of Gaussian noise, in words."""
+        if self.least is None:
+            return "No mechanism with Gaussian noise has delta = 0."
+        least = rounded_down(self.least)
+        return f"No Gaussian factorization mechanism has a largest error below {least}."
 
     def to_json(self) -> str:
         """The table as a JSON document."""
@@ -113,17 +128,15 @@ class Comparison:
             f"steps: {self.horizon}; epsilon = {rounded_up(self.guarantee.epsilon)}, "
             f"delta = {rounded_up(self.guarantee.delta, 3)}; a record changes a total by up to "
             f"{self.change:g}",
-            "No Gaussian factorization mechanism has a largest error below "
-            f"{rounded_down(self.least)}.",
+            self.lower_bound,
             "",
         )
         foot = (
             "",
             "errors: standard deviations; ratio: max error over the least with Gaussian noise;",
-            "memory: numbers kept between steps; work: operations a step",
+            "memory: numbers kept between steps; work: operations per step",
         )
-        ordered = sorted(self.rows, key=lambda row: row.pure)
-        table = [_COLUMNS, *(_shown(row) for row in ordered)]
+        table = [_COLUMNS, *(_shown(row) for row in self.rows)]
         widths = [max(len(cells[i]) for cells in table) for i in range(len(_COLUMNS))]
         lines = [
             "  ".join(
@@ -146,18 +159,27 @@ _WORDS = (0, 1, 7)
 
 
 def compare(
-    decay: Decay, guarantee: Guarantee, horizon: int, *, low: float = 0.0, high: float = 1.0
+    decay: Decay,
+    guarantee: Guarantee,
+    horizon: int,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    resolution: float | None = None,
+    method: Method | Literal["best"] | Factorization = "best",
+    law: LawName | None = None,
 ) -> Comparison:
-    """This mechanism and every rival that applies, by largest error.
+    """hushfade's mechanisms of every law and every rival that applies, hushfade's plan first.
 
-    Errors are standard deviations in the records' unit, exact, for records in [low, high].  Rivals
-    are defined for one participation.  Cost: seconds, some ten at 1024 steps, beyond which the
-    dense optima are left out.  Printed, the result is a table; it also has `rows`, `row(name)`,
-    `least`, `plot(path)` and `to_json()`.
+    Errors are standard deviations in the records' unit, exact, for records in [low, high] on a grid
+    of `resolution` (1 for counts).  `method` and `law` choose hushfade's plan as in `plan`.  Rivals
+    are defined for one participation, and are left out for more.  Cost: seconds, some ten at 1024
+    steps, beyond which the dense optima are left out.  Printed, the result is a table; it also has
+    `rows`, `row(name)`, `least`, `plot(path)` and `to_json()`.
 
     >>> from hushfade.decay import NoDecay
     >>> found = compare(NoDecay(), Guarantee(epsilon=1, delta=1e-6), 64)
-    >>> found.row("binary tree").max_error > found.row("hushfade, normalized").max_error
+    >>> found.row("binary tree").max_error > found.row("hushfade").max_error
     True
     """
     n = check.count(horizon=horizon)
@@ -165,43 +187,77 @@ def compare(
     if not isinstance(guarantee, Guarantee):
         raise InvalidType("guarantee must be a Guarantee", got=type(guarantee).__name__)
     change = guarantee.change(low, high)
-    ours = list(_plans(decay, guarantee, n, low, high))
+    least = None if guarantee.pure else _least(decay, guarantee, n) * change / guarantee.mu
+    several = _plans(decay, guarantee, n, low, high, resolution, method, law)
+    ours = [_own(made, n, least) for made in several]
+    rows = ours[1:]
+    if guarantee.participations == 1:
+        rivals = (rival for rival in mechanisms(decay, n) if rival.pure or not guarantee.pure)
+        rows += [_row(rival, guarantee, change, least) for rival in rivals]
+    rows.sort(key=lambda row: row.max_error)
+    return Comparison(decay, guarantee, n, change, least, (*ours[:1], *rows))
+
+
+def _least(decay: Decay, guarantee: Guarantee, n: int) -> float:
+    """A lower bound on the error factor of any Gaussian factorization."""
+    if guarantee.participations > 1:
+        repeated = certificate(
+            decay,
+            n,
+            math.inf,
+            participations=guarantee.participations,
+            separation=guarantee.separation,
+            gaussian=False,
+        )
+        return repeated.lower
     error = certificates.rounding(decay, decay.weights(n))
     explicit = certificates.lower(decay.weights(n), weight_error=error).value
     dense = theory.gamma2(decay, n).lower if n <= DENSE else 0.0
-    least = max(explicit, dense) * change / guarantee.mu
-    rows = [_own(name, made, n, least) for name, made in ours]
-    rows += [_row(rival, guarantee, change, least) for rival in mechanisms(decay, n)]
-    rows.sort(key=lambda row: row.max_error)
-    return Comparison(decay, guarantee, n, change, least, tuple(rows))
+    return max(explicit, dense)
 
 
 def _plans(
-    decay: Decay, guarantee: Guarantee, n: int, low: float, high: float
-) -> Iterator[tuple[str, Plan]]:
-    """hushfade's own plans, and with a gain per step; none if √g is unstable, or the noise huge."""
-    forever = None if decay.horizon_free else n
+    decay: Decay,
+    guarantee: Guarantee,
+    n: int,
+    low: float,
+    high: float,
+    resolution: float | None,
+    method: Method | Literal["best"] | Factorization,
+    law: LawName | None,
+) -> Iterator[Plan]:
+    """hushfade's own plans, the chosen one first; none if √g is unstable."""
+    bounds: dict[str, Any] = {"low": low, "high": high, "resolution": resolution}
+    first: Plan | None = None
+    if method != "best":
+        steps = None if method == "unbounded" else n
+        first = plan(decay, guarantee, horizon=steps, method=method, law=law, **bounds)
+        yield first
+        law = None
     with suppress(InvalidValue):
-        yield OURS, plan(decay, guarantee, low=low, high=high, horizon=forever)
-        made = plan(decay, guarantee, low=low, high=high, horizon=n, method="normalized")
-        yield f"{OURS}, normalized", made
+        for made in compared_plans(decay, guarantee, horizon=n, law=law, **bounds):
+            same = first is not None and (made.method, made.law) == (first.method, first.law)
+            if not same:
+                yield made
 
 
-def _own(name: str, made: Plan, n: int, least: float) -> Row:
+def _own(made: Plan, n: int, least: float | None) -> Row:
     errors = made.stddevs(n)
-    # totals and quotients of the past, then the decayed sum's own state; a multiply-add a jump
+    # totals and quotients of the past, then the decayed sum's own state; a multiply-add per jump
     # in either half
     past, sums = min(made.pair.memory or n, n), sum_cost(made.decay, n)
     memory, work = 2 * past + sums.memory, 4.0 * made.jumps + 1.0 + sums.work
-    ratio = float(np.max(errors)) / least
-    return Row(name, "this software", False, errors, ratio, memory, work, 0.0, True)
+    name = f"{OURS}, {mechanism_name(made.method, made.law.name)}"
+    pure = made.privacy.epsilon(0.0) <= made.guarantee.epsilon
+    ratio = None if least is None else float(np.max(errors)) / least
+    return Row(name, "this software", pure, errors, ratio, memory, work, 0.0, True)
 
 
-def _row(rival: Mechanism, guarantee: Guarantee, change: float, least: float) -> Row:
+def _row(rival: Mechanism, guarantee: Guarantee, change: float, least: float | None) -> Row:
     name = rival.name + (", Laplace noise" if rival.pure else "")
     errors = rival.stddevs(guarantee, change)
     cost = rival.memory, rival.work
-    ratio = float(np.max(errors)) / least
+    ratio = None if least is None else float(np.max(errors)) / least
     return Row(name, rival.source, rival.pure, errors, ratio, *cost, rival.bias, rival.online)
 
 
@@ -216,7 +272,7 @@ def _shown(row: Row) -> tuple[str, ...]:
         promise,
         f"{largest:.4g}",
         f"{mean:.4g}",
-        rounded_up(ratio),
+        "-" if ratio is None else rounded_up(ratio),
         f"{memory}",
         f"{work:.3g}",
         notes,

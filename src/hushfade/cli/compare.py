@@ -1,4 +1,4 @@
-"""hushfade compare: this mechanism and every other one side by side."""
+"""hushfade compare: hushfade's mechanisms and every other one side by side."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from hushfade.cli import console, plain_words
 from hushfade.cli.options import (
     BoundsOptions,
     DecayOptions,
-    GuaranteeOptions,
+    MechanismOptions,
+    PersonOptions,
     PictureOptions,
     TimeOptions,
 )
 from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
-from hushfade.privacy.rounding import rounded_down, rounded_up
+from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,16 +32,18 @@ def compare(
     *,
     decay: DecayOptions = DecayOptions(),
     time: TimeOptions = TimeOptions(),
-    guarantee: GuaranteeOptions = GuaranteeOptions(),
+    guarantee: PersonOptions = PersonOptions(),
     records: BoundsOptions = BoundsOptions(),
+    mechanism: MechanismOptions = MechanismOptions(),
     output: PictureOptions = PictureOptions(),
 ) -> None:
-    """Compare the error of this mechanism with the error of every other mechanism that applies.
+    """Compare the errors of hushfade's mechanisms with every other mechanism that applies.
 
     All mechanisms have the same guarantee and the same number of steps, --horizon. Errors are
-    exact standard deviations, not simulations. Up to 1024 steps the table includes the optimum,
-    which takes about ten seconds. The other mechanisms are defined for one participation only, so
-    there is no option for more.
+    exact standard deviations, not simulations. hushfade's plan comes first: the mechanism with the
+    smallest error, or the one that --method and --law choose. Up to 1024 steps the table includes
+    the best Gaussian factorization, which takes about ten seconds. With --participations above 1
+    the table has hushfade's mechanisms only, because the others are defined for one participation.
 
     `hushfade compare --half-life 24 --horizon 256 --epsilon 1 --delta 1e-6`
     """
@@ -52,8 +55,19 @@ def compare(
     fading, promised = decay.function(time.step), guarantee.guarantee(time.step)
     from hushfade import baselines
 
-    with console.progress("comparing"), naming_options(records, time):
-        found = baselines.compare(fading, promised, steps, low=bottom, high=top)
+    if mechanism.expect is not None:
+        raise InvalidValue("--expect must not be given: --horizon is the length of the comparison")
+    with console.progress("comparing"), naming_options(records, time, mechanism):
+        found = baselines.compare(
+            fading,
+            promised,
+            steps,
+            low=bottom,
+            high=top,
+            resolution=1.0 if records.counting else None,
+            method=mechanism.method,
+            law=mechanism.law,
+        )
     if output.plot is not None:
         from hushfade import plots
 
@@ -66,10 +80,9 @@ def compare(
     if records.counting:
         page.print(plain_words.COUNTED)
     page.print(promised.sentence())
-    page.print(
-        f"No Gaussian factorization mechanism has a largest error below "
-        f"{rounded_down(found.least)}."
-    )
+    page.print(found.lower_bound)
+    if promised.participations > 1:
+        page.print("Other mechanisms are defined for one participation and are left out.")
     page.print(_table(found, wide=page.width >= _WIDE))
     page.print(
         "Errors are standard deviations in the unit of the records. Ratio: the largest error over "
@@ -79,7 +92,7 @@ def compare(
 
 
 def _table(found: Comparison, *, wide: bool) -> Table:
-    """Best first, with hushfade's own rows in bold; memory, work and notes if there is room."""
+    """hushfade's own rows in bold; memory, work and notes if there is room."""
     from rich import box
     from rich.table import Table
 
@@ -96,7 +109,7 @@ def _table(found: Comparison, *, wide: bool) -> Table:
             row.method,
             f"{row.max_error:.4g}",
             f"{row.rms_error:.4g}",
-            rounded_up(row.ratio),
+            "-" if row.ratio is None else rounded_up(row.ratio),
             *((str(row.memory), f"{row.work:.3g}", ", ".join(notes)) if wide else ()),
             style="bold green" if row.method.startswith(OURS) else None,
         )

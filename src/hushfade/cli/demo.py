@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hushfade.cli import console
 from hushfade.cli.options import ReportOptions
 from hushfade.cli.options.parameters import option, option_group
+from hushfade.planning.mechanism_names import choice, mechanism_name
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,6 +53,7 @@ def demo(*, output: DemoOutputOptions = DemoOutputOptions()) -> None:
         files = list(_files(directory, late, cancelled))
     report = {
         "guarantee": late.plan.guarantee.sentence(),
+        "mechanism": choice(late.plan),
         "optimum": late.plan.certificate(len(late.truth)).sentence(),
         "late": _numbers(late),
         "cancelled": _numbers(cancelled),
@@ -67,6 +69,9 @@ def _numbers(series: Series) -> dict[str, Any]:
     certificate = series.plan.certificate(len(series.truth))
     return {
         "decay": repr(series.plan.decay),
+        "mechanism": mechanism_name(series.plan.method, series.plan.law.name),
+        "law": series.plan.law.name,
+        "share_of_the_paper": series.share_of_the_paper,
         "steps": len(series.truth),
         "keys": series.truth.shape[1],
         "max_stddev": series.plan.max_stddev(len(series.truth)),
@@ -112,6 +117,7 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
             guarantee=series.plan.guarantee,
             label=label,
             truth=series.truth[which],
+            margins=series.rows.margins(0.95)[which],
             time_label="2013, local time",
         )
         report.write(figure, output / f"{name}.png")
@@ -119,16 +125,15 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
 
 
 def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
-    from hushfade import composed_mu
     from hushfade.planning.summary import sentences
-    from hushfade.privacy.rounding import epsilon_up
+    from hushfade.privacy.rounding import rounded_up
 
     page = console.out()
     page.print("Departures from New York more than 15 minutes late, each hour of 2013.")
     page.print("Half-life 24 hours; one record is one departure.", end="\n\n")
     for sentence in sentences(late.plan)[:2]:
         page.print(sentence)
-    page.print(late.plan.certificate(len(late.truth)).sentence(), end="\n\n")
+    page.print(_compared(late), end="\n\n")
     page.print(_table(late))
     page.print(
         f"Measured: {late.inside:.1%} of the {late.truth.size} intervals of 95 % hold the truth.",
@@ -138,16 +143,27 @@ def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
     page.print("Cancelled departures of the last 7 days, each day, all airports together.")
     page.print(
         f"The error's standard deviation is {deviation:.2f}; {cancelled.inside:.1%} of "
-        f"the {cancelled.truth.size} intervals of 95 % hold the truth.",
-        end="\n\n",
+        f"the {cancelled.truth.size} intervals of 95 % hold the truth."
     )
-    both = composed_mu([late.plan.guarantee, cancelled.plan.guarantee])
-    epsilon = epsilon_up(both, late.plan.guarantee.delta)
+    page.print(_compared(cancelled), end="\n\n")
+    both = late.plan.privacy + cancelled.plan.privacy
+    epsilon = rounded_up(both.epsilon(late.plan.guarantee.delta))
     page.print(
         f"Two series of the same records would compose to epsilon = {epsilon}. Here "
         "epsilon = 1 holds for both together: a departure is late or cancelled, never both."
     )
     page.print("\nWritten: " + ", ".join(str(path) for path in files))
+
+
+def _compared(series: Series) -> str:
+    """The mechanism, and its error compared with the paper's mechanism."""
+    name = mechanism_name(series.plan.method, series.plan.law.name)
+    percent = math.ceil(100.0 * series.share_of_the_paper)
+    share = f"half ({percent} %)" if 45 <= percent <= 52 else f"{percent} % of"
+    return (
+        f"{name} has {share} the error of Gaussian noise on the square root, the mechanism of the "
+        "paper."
+    )
 
 
 def _table(late: Series) -> Table:
@@ -166,8 +182,9 @@ def _table(late: Series) -> Table:
     for key in late.plan.keys or ():
         table.add_column(f"{key}\ntruth", justify="right")
         table.add_column(f"{key}\nreleased", justify="right", style="bold")
+    margins = late.rows.margins(0.95)
     for step in HOURS:
-        margin = 1.959964 * late.rows.stddevs[step - 1]
+        margin = float(margins[step - 1])
         pairs = zip(late.truth[step - 1], late.rows.values[step - 1], strict=True)
         cells = [f"{number:.1f}" for pair in pairs for number in pair]
         table.add_row(

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from hushfade.cli import console, plain_words
+from hushfade.cli.attacker_odds import odds, posterior
 from hushfade.cli.options import PictureOptions
 from hushfade.cli.options.parameters import option
+from hushfade.cli.plan import considered, law_document
 from hushfade.errors import InvalidValue, Refused
+from hushfade.laws import Gaussian
+from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.plan import Plan
+from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import composed_mu, epsilon_of
+from hushfade.privacy.loss import composed
 from hushfade.privacy.rounding import epsilon_up, rounded_up
 
 _LIMIT = 1 << 27  # bytes
@@ -135,27 +142,39 @@ def _printable(text: str) -> str:
 
 def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
     """What several releases promise about people whose records all of them read."""
-    try:
-        mu = composed_mu(plan.guarantee for plan in plans.values())
-    except InvalidValue:
+    if len({plan.guarantee.relation for plan in plans.values()}) > 1:
         raise Refused(
             "the files differ in neighbours, participations, separation or records per step: they "
             "have no promise in common"
-        ) from None
+        )
     delta = max(plan.guarantee.delta for plan in plans.values())
     neighbours = next(iter(plans.values())).guarantee.neighbours
-    epsilon = epsilon_of(mu, delta)
+    loss = composed(plan.privacy for plan in plans.values())
+    gaussian = all(isinstance(plan.law, Gaussian) for plan in plans.values())
+    if gaussian:
+        mu = composed_mu(plan.guarantee for plan in plans.values())
+        epsilon, shown = epsilon_of(mu, delta), epsilon_up(mu, delta)
+        adds = f"mu = {rounded_up(mu)}, the root of the sum of squares, which is epsilon = {shown}"
+        exact = "This is exact, also if one release was planned after seeing another. "
+    else:
+        guess = math.sqrt(sum(plan.guarantee.epsilon**2 for plan in plans.values()))
+        epsilon = epsilon_of_loss(loss, delta, guess)
+        adds = f"together they have epsilon = {rounded_up(epsilon)}"
+        exact = "This holds if all plans were fixed before the first release. "
     return {
         "files": [{"file": name, **_numbers(plan)} for name, plan in plans.items()],
-        "composition": {"mu": mu, "rho": mu * mu / 2, "epsilon": epsilon, "delta": delta},
+        "composition": {
+            "mu": mu if gaussian else None,
+            "rho": mu * mu / 2 if gaussian else None,
+            "epsilon": epsilon,
+            "delta": delta,
+        },
         "explanation": {
             "Together": [
-                f"If all {len(plans)} files tell of the same people, their privacy costs add up: "
-                f"mu = {rounded_up(mu)}, the root of the sum of squares, which is epsilon = "
-                f"{epsilon_up(mu, delta)} at delta = {rounded_up(delta, 3)}.",
-                *plain_words.odds(mu, epsilon, neighbours),
-                "This is exact, also if one release was planned after seeing another. If no person "
-                "has records in two of them, each promise stands for itself.",
+                f"If all {len(plans)} files are about the same people, their privacy costs add up: "
+                f"{adds} at delta = {rounded_up(delta, 3)}.",
+                *odds(loss, epsilon, neighbours),
+                f"{exact}If no person has records in two of them, each promise stands for itself.",
             ]
         },
     }
@@ -166,9 +185,12 @@ def _numbers(plan: Plan) -> dict[str, Any]:
     guarantee = plan.guarantee
     return {
         "decay": repr(plan.decay),
+        "mechanism": mechanism_name(plan.method, plan.law.name),
+        "law": law_document(plan),
+        "considered": considered(plan),
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
-        "mu": guarantee.mu,
+        "mu": guarantee.mu if isinstance(plan.law, Gaussian) else None,
         "neighbours": guarantee.neighbours,
         "participations": guarantee.participations,
         "separation": guarantee.separation,
@@ -176,8 +198,8 @@ def _numbers(plan: Plan) -> dict[str, Any]:
         "steps": n,
         "stddev": plan.stddev(n),
         "max_stddev": plan.max_stddev(n),
-        "ratio": plan.certificate(n).ratio,
-        "posterior": plain_words.posterior(guarantee.epsilon),
+        "ratio": None if guarantee.pure else plan.certificate(n).ratio,
+        "posterior": posterior(guarantee.epsilon),
         "digest": plan.digest.hex(),
     }
 
@@ -195,14 +217,17 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
         page.print(Text.assemble((found["file"], "bold"), f": {found['decay']}"))
     if "files" in found:
         table = Table(box=box.SIMPLE_HEAD)
-        for head in ("file", "decay", "epsilon", "delta", "mu", "error", "ratio"):
-            table.add_column(head, justify="left" if head in ("file", "decay") else "right")
+        words = ("file", "decay", "law")
+        for head in (*words, "epsilon", "delta", "mu", "error", "ratio"):
+            table.add_column(head, justify="left" if head in words else "right")
         for row in found["files"]:
             numbers = (row[name] for name in ("epsilon", "delta", "mu", "max_stddev", "ratio"))
-            table.add_row(row["file"], row["decay"], *map(rounded_up, numbers))
+            cells = ("-" if number is None else rounded_up(number) for number in numbers)
+            table.add_row(row["file"], row["decay"], row["law"]["name"], *cells)
         page.print(table)
         page.print(
-            "Error: the largest standard deviation. Ratio: to the least possible, at most.\n"
+            "mu: for Gaussian noise only. Error: the largest standard deviation. Ratio: at most "
+            "this, over the smallest error of any Gaussian factorization.\n"
         )
     if "drawing" in found:
         page.print(found["drawing"])

@@ -44,20 +44,20 @@ class SeriesView:
         if self._live is None:
             return
         first = rows.values[-_LAST:, 0]
-        self._last.extend(zip(first.tolist(), rows.stddevs[-_LAST:].tolist(), strict=True))
+        self._last.extend(zip(first.tolist(), rows.margins(0.95)[-_LAST:].tolist(), strict=True))
         self._step = int(rows.steps[-1])
         self._live.update(self._chart(), refresh=True)
 
     def _chart(self) -> Any:
         from hushfade.plots import chart
 
-        values, deviations = np.array(self._last).T
+        values, margins = np.array(self._last).T
         keys = self._meaning.keys
         of = "" if keys is None else f"{keys[0]}, the first of {len(keys)} keys; "
         return chart(
             values,
-            low=values - 1.96 * deviations,
-            high=values + 1.96 * deviations,
+            low=values - margins,
+            high=values + margins,
             width=min(console.err().width, 100),
             height=14,
             label=f"{of}steps {self._step - len(values) + 1} to {self._step}, 95 % band",
@@ -81,6 +81,9 @@ class SeriesView:
             decay=self._plan.decay,
             guarantee=self._plan.guarantee,
             confidence=self._meaning.confidence,
+            margins=np.concatenate(
+                [piece.margins(self._meaning.confidence) for piece in self._pieces]
+            ),
         )
         plots.write(figure, path)
 

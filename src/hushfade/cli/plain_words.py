@@ -1,22 +1,19 @@
-"""A plan in plain words, for somebody without the theory: who is protected, and what may go wrong.
-
-Guarantee: the odds are those of the plan's mu.  The best guess between neighbouring streams with
-prior ½ is right with probability Φ(mu/2); the posterior is above e^ε/(1 + e^ε) with probability
-Φ(mu/2 - ε/mu), which is more than delta (Dong, Roth, Su 2022).
-"""
+"""A plan in plain words, for a reader without the theory: who is protected, what may go wrong."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
+from hushfade.cli import weaker_promises
+from hushfade.cli.attacker_odds import odds
 from hushfade.decay import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.laws import Gaussian, Laplace
+from hushfade.planning.mechanism_names import choice
 from hushfade.planning.plan import Plan
-from hushfade.privacy.guarantee import Guarantee, Neighbours
-from hushfade.privacy.rounding import epsilon_up, root_up, rounded_up
+from hushfade.planning.summary import lower_bounds
+from hushfade.privacy.rounding import rounded_up
 
 STEPS = 1000  # reported of a plan that runs for ever
-_SAFE = 1.0 + 1e-12  # more than the rounding of scipy's functions
 COUNTED = "Each record counts 1: --low and --high were not given."
 
 DRAWING = """\
@@ -40,11 +37,12 @@ MECHANISM: dict[str, list[str]] = {
     "Why two halves": [
         "Noise on the published sums would have to be large, since one record is in all of them. "
         "Noise on the totals would pile up. In between, at the crossing, both are small.",
-        "With the square root of the weights on either side the error is close to the least that "
-        "any such mechanism can have; every plan says how close, with a proof.",
+        "With the square root of the weights on either side, Gaussian noise has close to the "
+        "smallest error that it can have. For short memories Laplace noise on the totals has less "
+        "error. Every plan compares the mechanisms, takes the best, and states how it compares.",
     ],
     "Why it is safe": [
-        "Left of the crossing everything is whole numbers, so no rounding tells of the data. Right "
+        "Left of the crossing everything is whole numbers, so no rounding reveals the data. Right "
         "of it nothing knows the data: rounding, plots and averages there cost no privacy.",
         "The promise is for the whole series, all steps and keys together, for ever.",
     ],
@@ -63,16 +61,16 @@ def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
     guarantee = plan.guarantee
     return {
         "What is published": _published(plan),
-        "Who is protected": [*_protected(guarantee, person), *_changes(plan)],
+        "Who is protected": [*_protected(plan, person), *_changes(plan)],
         "What is not protected": _unprotected(plan),
         "How accurate": _accuracy(plan),
         "What epsilon means": [
-            f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {rounded_up(guarantee.delta, 3)} "
-            f"(mu = {rounded_up(guarantee.mu)}). All numbers of privacy and error here are rounded "
-            "up.",
-            *odds(guarantee.mu, guarantee.epsilon, guarantee.neighbours),
+            f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {rounded_up(guarantee.delta, 3)}"
+            f"{_mu(plan)}. All numbers of privacy and error here are rounded up.",
+            *odds(plan.privacy, guarantee.epsilon, guarantee.neighbours),
         ],
-        "How near the optimum": [plan.certificate(reported_steps(plan)).sentence()],
+        "Which noise": [choice(plan), *_law(plan)],
+        "How near the optimum": lower_bounds(plan, reported_steps(plan)),
         "What must not be done": _forbidden(plan),
     }
 
@@ -94,32 +92,6 @@ def in_time(steps: int, every: int | None) -> str:
     from hushfade.records import duration
 
     return f"{counted}, {duration.shown(steps * every)}"
-
-
-def posterior(epsilon: float) -> float:
-    """How sure one may become of a fact that was even odds: e^epsilon / (1 + e^epsilon).
-
-    >>> round(posterior(math.log(3)), 12)
-    0.75
-    """
-    return 1.0 / (1.0 + math.exp(-epsilon))
-
-
-def odds(mu: float, epsilon: float, neighbours: Neighbours) -> list[str]:
-    """What an attacker who sees everything that is published may learn about one person."""
-    from scipy.special import ndtr
-
-    more, right = float(ndtr(mu / 2 - epsilon / mu)), float(ndtr(mu / 2))
-    sure, more, right = (_SAFE * number for number in (posterior(epsilon), more, right))
-    added = neighbours == "add_remove"
-    fact = "that a person is in the data" if added else "which of two values a person has"
-    return [
-        f"Suppose an attacker starts out 50 % sure {fact}. After seeing everything that is ever "
-        f"published, the attacker is at most {rounded_up(100 * sure, 3)} % sure, except with a "
-        f"probability of at most {rounded_up(more, 2)}.",
-        f"An attacker who has to guess is right at most {rounded_up(100 * right, 3)} times in 100. "
-        "Blind guesses are right 50 times.",
-    ]
 
 
 def _published(plan: Plan) -> list[str]:
@@ -149,7 +121,8 @@ def _published(plan: Plan) -> list[str]:
     return [f"At every step the sum of the records, {fades}{each}; {ends}.", clipped]
 
 
-def _protected(guarantee: Guarantee, person: bool) -> list[str]:
+def _protected(plan: Plan, person: bool) -> list[str]:
+    guarantee = plan.guarantee
     records = guarantee.records_per_step
     each = "one record" if records == 1 else f"up to {records} records"
     if guarantee.participations == 1:
@@ -167,53 +140,68 @@ def _protected(guarantee: Guarantee, person: bool) -> list[str]:
             "The values are hidden, and the keys. It is not hidden that the person has records, "
             "and in which steps."
         )
-    more = f"Two such people together are protected less, with {_epsilon(guarantee, 4)}."
+    more = f"Two such people together are protected less, with {weaker_promises.two_people(plan)}."
     return [who, hidden, more]
 
 
 def _changes(plan: Plan) -> list[str]:
-    """What it costs, where records are added or removed, that a record is changed.
-
-    In units of the grid, a changed value shifts a total by high - low where an added one shifts it
-    by max(|low|, |high|).  A record that moves to another key shifts two totals, so by √2 times as
-    much.  A record that moves to another step is removed and added: by 2 times as much.
-    """
-    guarantee, grid = plan.guarantee, plan.grid
-    if guarantee.neighbours != "add_remove":
+    """What it costs, where records are added or removed, that a record is changed."""
+    if plan.guarantee.neighbours != "add_remove":
         return []
-    if grid.norm is None:
-        low, high = grid.low_unit, grid.high_unit
-        ratio = Fraction((high - low) ** 2, max(abs(low), abs(high)) ** 2)
-    else:
-        ratio = Fraction(4)
     lines = [
         "Records are added or removed. Changing a value is one removal plus one addition: with "
-        f"these bounds it is protected with {_epsilon(guarantee, ratio)}."
+        f"these bounds it is protected with {weaker_promises.changed_value(plan)}."
     ]
     if plan.keys is not None:
         lines.append(
             "Moving a record to another key changes two series: it is protected with "
-            f"{_epsilon(guarantee, 2)}."
+            f"{weaker_promises.changed_key(plan)}."
         )
     lines.append(
         "Moving a record to another step is one removal plus one addition too: it is protected "
-        f"with {_epsilon(guarantee, 4)}."
+        f"with {weaker_promises.two_people(plan)}."
     )
     return lines
 
 
-def _epsilon(guarantee: Guarantee, square: Fraction | int) -> str:
-    """Epsilon in words where the shift is that factor, squared, of the planned one."""
-    if square == 1:
-        return f"epsilon = {rounded_up(guarantee.epsilon)} at the same delta"
-    mu = root_up(square * Fraction(guarantee.mu) ** 2)
-    return f"epsilon = {epsilon_up(mu, guarantee.delta)} at the same delta"
+def _mu(plan: Plan) -> str:
+    """mu, which only Gaussian noise has."""
+    return f" (mu = {rounded_up(plan.guarantee.mu)})" if isinstance(plan.law, Gaussian) else ""
+
+
+def _law(plan: Plan) -> list[str]:
+    """What distinguishes the law of the noise."""
+    match plan.law:
+        case Gaussian():
+            return [
+                "Gaussian noise is bell-shaped. Very rarely it reveals more than epsilon: delta "
+                "bounds how often. Several Gaussian releases of the same data add up slowly."
+            ]
+        case Laplace():
+            never = "It never reveals more than epsilon." if _bounded(plan) else ""
+            return [
+                "Laplace noise falls off evenly: one unit more is always less likely by the same "
+                f"factor. {never}".rstrip(),
+                "Several Laplace releases of the same data add up faster than Gaussian ones: their "
+                "epsilons nearly add.",
+            ]
+        case _:
+            return [
+                "Huber noise is bell-shaped in the middle, where it hides the many small traces "
+                "of a record, and falls off like Laplace noise outside, where it hides the one "
+                "large trace."
+            ]
+
+
+def _bounded(plan: Plan) -> bool:
+    """Whether the plan's epsilon holds without delta."""
+    return plan.privacy.epsilon(0.0) <= plan.guarantee.epsilon
 
 
 def _unprotected(plan: Plan) -> list[str]:
     public = "the steps, the bounds" + ("" if plan.keys is None else ", the keys") + ", this plan"
     return [
-        "What is true of many people: the published sums tell it, that is their purpose, and it "
+        "What is true of many people: the published sums show it, which is their purpose, and it "
         "may say something about each of them.",
         f"What was public before: {public}.",
         "The data themselves, where they are kept, and the running stream with its saved state: "
@@ -223,7 +211,7 @@ def _unprotected(plan: Plan) -> list[str]:
 
 def _accuracy(plan: Plan) -> list[str]:
     n = reported_steps(plan)
-    half = 1.96 * plan.stddev(n)
+    half = plan.interval(n)[1]
     true = 10.0 ** max(2, math.ceil(math.log10(5.0 * half)))
     digits = max(0, 1 - math.floor(math.log10(half)))
     scale = 10.0**digits
@@ -241,7 +229,7 @@ def _forbidden(plan: Plan) -> list[str]:
     guarantee = plan.guarantee
     lines = [
         "Publishing the same data twice with new noise, by a second run or from an old saved "
-        f"state: two such releases together have {_epsilon(guarantee, 2)}.",
+        f"state: two such releases together have {weaker_promises.second_release(plan)}.",
         "Choosing the bounds, the keys, the step or the decay by looking at the data: the largest "
         "value is one person's.",
         "Publishing anything else of the same data without adding it to the account, exact totals "

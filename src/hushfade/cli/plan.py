@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ from hushfade.cli.options import (
     RecordOptions,
     TimeOptions,
 )
+from hushfade.laws import Gaussian, Huber, Laplace
+from hushfade.planning.certificate import single_step_bound
+from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.plan_file import decay_document
 from hushfade.planning.summary import rows, sentences
 from hushfade.privacy.rounding import rounded_up
@@ -36,9 +40,9 @@ def plan(
 ) -> None:
     """Report how private and how accurate a series will be, before any record is read.
 
-    No data is needed. The report states the guarantee, the accuracy, and how close the error is
-    to the smallest error of any mechanism of this kind. The option -o saves the plan for hushfade
-    run, explain and serve.
+    No data is needed. The report states the guarantee, the accuracy, which mechanism has the
+    smallest error and how the others compare. Without --low and --high each record counts 1, on a
+    grid of 1. The option -o saves the plan for hushfade run, explain and serve.
 
     `hushfade plan --half-life 24h --every 1h --epsilon 1 --delta 1e-6 -o plan.json`
     """
@@ -67,18 +71,23 @@ def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
     from hushfade.records import duration
 
     n = plain_words.reported_steps(made)
-    guarantee, grid, certificate = made.guarantee, made.grid, made.certificate(n)
-    deviations = made.stddevs(n)
+    guarantee, grid = made.guarantee, made.grid
+    gaussian = isinstance(made.law, Gaussian)
+    deviations, margins = made.stddevs(n), made.margins(n)
+    bound = single_step_bound(made)
     return {
         "sentences": sentences(made),
         "decay": decay_document(made.decay),
+        "mechanism": mechanism_name(made.method, made.law.name),
         "method": made.method,
+        "law": law_document(made),
+        "considered": considered(made),
         "horizon": made.horizon,
         "every": None if every is None else duration.shown(every),
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
-        "mu": guarantee.mu,
-        "rho": guarantee.rho,
+        "mu": guarantee.mu if gaussian else None,
+        "rho": guarantee.rho if gaussian else None,
         "neighbours": guarantee.neighbours,
         "participations": guarantee.participations,
         "separation": guarantee.separation,
@@ -91,18 +100,52 @@ def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
         "noise_stddev": made.noise_stddev,
         "steps": n,
         "stddev": [
-            {"step": step, "stddev": float(deviations[step - 1])} for step in _milestones(n)
+            {
+                "step": step,
+                "stddev": float(deviations[step - 1]),
+                "margin": float(margins[step - 1]),
+            }
+            for step in _milestones(n)
         ],
         "max_stddev": float(deviations.max()),
         "error_bound": made.error_bound(n),
-        "certificate": {
-            "lower": certificate.lower,
-            "upper": certificate.upper,
-            "error_factor": certificate.error_factor,
-            "ratio": certificate.ratio,
-        },
+        "certificate": None if guarantee.pure else _certificate(made, n),
+        "single_step_bound": None if bound is None else bound._asdict(),
         "cost": asdict(made.cost),
         "digest": made.digest.hex(),
+    }
+
+
+def law_document(made: Plan) -> dict[str, Any]:
+    """The law of the noise with its parameters, in the records' unit."""
+    law, unit = made.law, made.unit
+    match law:
+        case Gaussian(sigma=sigma):
+            parameters = {"sigma": sigma * unit}
+        case Laplace(slope=slope):
+            parameters = {"slope": slope / unit}
+        case Huber(slope=slope, core=core):
+            parameters = {"slope": slope / unit, "core": core * unit, "kappa": law.kappa}
+        case _:
+            parameters = {}
+    return {"name": law.name, **parameters}
+
+
+def considered(made: Plan) -> list[dict[str, Any]]:
+    """The mechanisms that were compared, the chosen one first."""
+    return [
+        {"mechanism": mechanism_name(one.method, one.law), **one._asdict()}
+        for one in made.considered
+    ]
+
+
+def _certificate(made: Plan, n: int) -> dict[str, float | None]:
+    found = made.certificate(n)
+    return {
+        "lower": found.lower,
+        "upper": found.upper if math.isfinite(found.upper) else None,
+        "error_factor": found.error_factor,
+        "ratio": found.ratio,
     }
 
 
@@ -179,6 +222,6 @@ def _errors(found: dict[str, Any], every: int | None) -> Table:
     table.add_column("95 of 100 within", justify="right")
     for row in found["stddev"]:
         after = [] if every is None else [duration.shown(row["step"] * every)]
-        deviation = row["stddev"]
-        table.add_row(str(row["step"]), *after, f"{deviation:.4g}", rounded_up(1.96 * deviation))
+        margin = rounded_up(row["margin"])
+        table.add_row(str(row["step"]), *after, f"{row['stddev']:.4g}", margin)
     return table

@@ -156,7 +156,7 @@ def _plan(
         with console.reading(mechanism.plan_file):
             return Plan.from_json(mechanism.plan_file.read_bytes())
     fading, horizon = decay.function(time.step), time.steps_to_horizon
-    if horizon is None and _needs_horizon(fading, mechanism.method):
+    if horizon is None and mechanism.expect is None and _needs_horizon(fading, mechanism.method):
         horizon = steps  # declared, like a horizon
     promised = guarantee.guarantee(time.step)
     valued = records.value is not None
@@ -164,7 +164,7 @@ def _plan(
 
 
 def _needs_horizon(decay: Decay, method: str) -> bool:
-    return method == "normalized" or (method == "square_root" and not decay.horizon_free)
+    return method == "normalized" or (method != "unbounded" and not decay.horizon_free)
 
 
 def _writer(

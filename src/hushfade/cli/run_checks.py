@@ -60,7 +60,7 @@ def check_plan_alone(
         *guarantee.given(*PersonOptions.names()),
         *records.given(*RecordOptions.names()),
         *time.given("horizon"),
-        *mechanism.given("method", "expect"),
+        *mechanism.given("method", "law", "expect"),
     )
     for option in repeated:
         raise InvalidValue(f"--plan and {option} exclude each other: the plan already says it")

@@ -60,7 +60,7 @@ class Promise:
 
     def show(self, plan: Plan, steps: int | None) -> None:
         """Before anything is released: how private and how accurate the releases will be."""
-        margin = 1.96 * plan.max_stddev(steps or plan.horizon or 1000)
+        margin = float(plan.margins(steps or plan.horizon or 1000).max())
         console.note(self.sentence)
         if self.limits is not None:
             console.note(self.limits)

@@ -16,7 +16,7 @@ from hushfade.errors import HushfadeError, InvalidValue, Malformed, Refused
 from hushfade.privacy.rounding import rounded_down, rounded_up
 
 if TYPE_CHECKING:
-    from hushfade.privacy.ledger import Account
+    from hushfade.privacy.account import Account
     from hushfade.store import Reader
     from hushfade.store.high_water_mark import Mark
 
@@ -113,11 +113,7 @@ def _print(found: dict[str, Any]) -> None:
     if found.get("left_out"):
         lines.append(f"{found['left_out']} entries are not shown: --kind all shows them.")
     for account in found.get("budgets", []):
-        lines.append(
-            f"Dataset {account['dataset']!r}: epsilon = {rounded_down(account['left_epsilon'])} of "
-            f"{rounded_up(account['epsilon'])} is left at delta = "
-            f"{rounded_up(account['delta'], 3)}."
-        )
+        lines.append(f"Dataset {account['dataset']!r}: {_left(account)}.")
     for stream in found.get("new_epochs", []):
         lines.append(
             f"Stream {stream['stream']!r}: epsilon = {rounded_up(stream['epsilon'])} at delta = "
@@ -125,6 +121,16 @@ def _print(found: dict[str, Any]) -> None:
         )
     for line in lines:
         page.print(line, soft_wrap=not page.is_terminal)
+
+
+def _left(account: dict[str, Any]) -> str:
+    """What is left of a budget, in words."""
+    epsilon = f"epsilon = {rounded_down(account['left_epsilon'])} of "
+    epsilon += rounded_up(account["epsilon"])
+    if account["composition"] != "basic":
+        return f"{epsilon} is left at delta = {rounded_up(account['delta'], 3)}"
+    delta = f"delta = {rounded_down(account['left_delta'], 3)} of {rounded_up(account['delta'], 3)}"
+    return f"{epsilon} and {delta} are left"
 
 
 def _check_free(output: Path) -> None:
@@ -162,25 +168,32 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
 
 
 def _budget(account: Account) -> dict[str, Any]:
+    gaussian = account.composition != "basic"
     return {
         "dataset": account.name,
-        "mu": account.mu,
+        "composition": account.composition,
+        "mu": account.mu if gaussian else None,
         "delta": account.delta,
         "epsilon": account.epsilon,
-        "spent": account.spent,
+        "spent": account.spent if gaussian else None,
         "spent_epsilon": account.spent_epsilon,
-        "left": account.left,
+        "spent_delta": account.spent_delta,
+        "left": account.left if gaussian else None,
         "left_epsilon": account.left_epsilon,
+        "left_delta": account.left_delta,
     }
 
 
 def _composed(reader: Reader, stream: str) -> dict[str, Any]:
-    """What a stream promises after a new epoch: its steps were drawn, and charged, again."""
+    """The guarantee of a stream after a new epoch: its steps were drawn, and charged, again.
+
+    mu is null where its charges are epsilon and delta.
+    """
     guarantee = reader.guarantee(stream)
     return {
         "stream": stream,
         "epoch": reader.epoch(stream),
-        "mu": guarantee.mu,
+        "mu": guarantee.declared_mu,
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
     }

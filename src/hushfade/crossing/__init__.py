@@ -1,12 +1,14 @@
 """The crossing: the only place where noise is added to private integers.
 
-step              one step of the mechanism, compiled; `cross` adds the noise
-memory            the constants and the state of a stream in two flat arrays, with named offsets
-laws              noise laws, each with exact probabilities on the integers
-noise_sources     fresh, keyed or seeded noise: which key the random bits have
-random_bits       random bits by position, and draws from them
-key_file          keyed noise with its key in a file, also for workers elsewhere
-sealed_totals     a digest of totals under the key: which totals a name has served
-key_record        what a key file has served: one job under one name
-sampling          compiled loops that turn random bits into draws
+step                  one step of the mechanism, compiled; `cross` adds the noise
+memory                the constants and the state of a stream in two flat arrays
+exact_probabilities   of the noise laws, in integers and decimal numbers
+sampling_tables       cumulative tables of 127-bit probabilities, one per law
+draws                 draws from a table, each a function of its own random words
+sampling              compiled loops that turn random words into draws
+random_bits           random words by position, and draws from them
+noise_sources         fresh, keyed or seeded noise: which key the random words have
+key_file              keyed noise with its key in a file, also for workers elsewhere
+key_record            what a key file has served: one job under one name
+sealed_totals         a digest of totals under the key: which totals a name has served
 """

@@ -13,9 +13,9 @@ from typing import NoReturn
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
-from hushfade.check import Signed
-from hushfade.crossing.laws import gaussian
-from hushfade.crossing.laws.gaussian import Table, Unsigned
+from hushfade.check import Signed, Unsigned
+from hushfade.crossing.draws import fill, loops
+from hushfade.crossing.sampling_tables import Table
 from hushfade.errors import InvalidType, InvalidValue
 
 _STEPS, _LANES = 2**62, 2**47  # a block has 64 bits for the step, 48 for the lane, 16 for the slot
@@ -26,7 +26,7 @@ class Drawer:
     """Noise by position: the draw at (step, lane) is a fixed function of the key.
 
     Guarantee: draws at different positions are independent, as far as AES-256 is a pseudorandom
-    function, each within 2^-113 of round(N(0, sigma²)).
+    function, each within 2^-112 of the table's law in total variation.
     """
 
     __slots__ = ("_cipher", "_fresh", "_idle", "_process")
@@ -61,7 +61,7 @@ class Drawer:
             words = _Words(self._cipher.encryptor())
         out = np.empty(steps * lanes, dtype=np.int64)
         words.begin(step, lanes, lane)
-        gaussian.draws(law, words, out)
+        fill(out, law, words)
         words.end()
         idle.append(words)
         return out.reshape(steps, lanes)
@@ -92,13 +92,13 @@ class _Words:
     def first(self, start: int, count: int) -> Unsigned:
         if count > len(self._blocks):
             self._room(count)
-        gaussian.loops().number(self._blocks, count, start, *self._grid)
+        loops().number(self._blocks, count, start, *self._grid)
         return self._encrypted(count)
 
     def listed(self, places: Signed, slot: int) -> Unsigned:
         if len(places) > len(self._blocks):
             self._room(len(places))
-        gaussian.loops().number_listed(self._blocks, places, slot, *self._grid)
+        loops().number_listed(self._blocks, places, slot, *self._grid)
         return self._encrypted(len(places))
 
     def _room(self, count: int) -> None:

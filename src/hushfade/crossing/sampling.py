@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushfade.check import Signed
+from hushfade.check import Column, Signed, Unsigned
 from hushfade.compiled import compiled
-from hushfade.crossing.laws.gaussian import Unsigned
 
 # what floats can say of a place
 _ACCEPTED, _REJECTED, _DOUBTFUL = 0, 1, 2
@@ -63,7 +62,7 @@ def decode_cells(
     guide: Unsigned,
     shift: int,
     k: int,
-    sigma: float,
+    curve: Column,
     margin: float,
     out: Signed,
     left: Signed,
@@ -76,18 +75,29 @@ def decode_cells(
     doubtful one, also by a tie of the 63 bits, joins left[1].  Their new counts come back.
     """
     inside = (np.uint64(1) << np.uint64(k)) - np.uint64(1)
+    unsure = rejected  # draws that need their share wait behind the rejected ones
     for i in range(len(out)):
         a, b = words[i, 0], words[i, 1]
         u = a >> np.uint64(1)
         m = np.uint64(guide[a >> np.uint64(shift)])
-        m += np.uint64(high[m] < u)
-        while high[m] < u:
+        while high[m] <= u:
+            if high[m] == u:
+                b = ~np.uint64(0)  # a tie: above every bound, so that the draw waits
+                break
             m += np.uint64(1)
         s = np.int64(a & np.uint64(1))
-        out[i] = (np.int64(m << np.uint64(k) | (b & inside)) ^ -s) + s
-        if b < sure[m] and high[m] != u:
-            continue
-        verdict = _DOUBTFUL if high[m] == u else _verdict(b, np.int64(m), k, sigma, margin)
+        size = m << np.uint64(k) | (b & inside)
+        out[i] = (np.int64(size) ^ -s) + s
+        if (b >= sure[m]) | (size == np.uint64(0)):
+            left[0, unsure] = i
+            unsure += 1
+    for j in range(rejected, unsure):
+        i = left[0, j]
+        a, b = words[i, 0], words[i, 1]
+        s = np.int64(a & np.uint64(1))
+        m = np.uint64(abs(out[i]) >> k)
+        tied = high[m] == a >> np.uint64(1)
+        verdict = _DOUBTFUL if tied else _verdict(b, np.int64(m), k, curve, margin)
         if verdict == _REJECTED:
             out[i] = np.int64(m) ^ -s
             left[0, rejected] = start + i
@@ -102,7 +112,7 @@ def decode_cells(
 def place(
     words: Unsigned,
     k: int,
-    sigma: float,
+    curve: Column,
     margin: float,
     out: Signed,
     left: Signed,
@@ -116,7 +126,7 @@ def place(
         at, b = left[0, i], words[i, 1]
         s = np.int64(out[at] < 0)
         m = out[at] ^ -s
-        verdict = _verdict(b, m, k, sigma, margin)
+        verdict = _verdict(b, m, k, curve, margin)
         if verdict == _ACCEPTED:
             out[at] = ((m << k | np.int64(b & inside)) ^ -s) + s
         elif verdict == _REJECTED:
@@ -129,19 +139,40 @@ def place(
 
 
 @compiled
-def _verdict(word: np.uint64, cell: np.int64, k: int, sigma: float, margin: float) -> int:
+def _verdict(word: np.uint64, cell: np.int64, k: int, curve: Column, margin: float) -> int:
     """Is the word's uniform clearly below or above the share of the word's place?
 
-    share = P[z] / P[start] = exp(-(z² - start²) / 2σ²) (1 + (z² - start²) / 24σ⁴ + O(σ⁻⁴)).
+    share = P[z] / P[start] = exp(-(h(z) - h(start)) + c(z) - c(start)), by the fields of `Curve`.
+
+    Its error is below 2^-36, so that a margin of 2^-30 is safe.  Start, end and core are integers
+    below 2^53, and h grows by less than 0.12 within a cell: h(z) - h(start) and exp err by less
+    than 2^-48 on any machine.  c leaves out (s⁶ + 6 s⁴ p + 3 s² p² - p³)/181440 and higher orders,
+    less than 2^-41: cells are used only where s² < 2^-10 and p < 2^-18 (Gaussian), or s < 2^-7 and
+    p < 2^-8 (Huber).  The bits of the uniform that follow the word weigh less than 2^-36.
     """
-    start = cell << k
-    offset = np.int64(word & ((np.uint64(1) << np.uint64(k)) - np.uint64(1)))
+    start = float(cell << k)
+    end = start + float(word & ((np.uint64(1) << np.uint64(k)) - np.uint64(1)))
     drawn = np.float64(word >> np.uint64(k)) * 2.0 ** (k - 64)
-    precision = 1.0 / (sigma * sigma)
-    growth = (float(start) + 0.5 * offset) * offset * precision
-    share = np.exp(-growth) * (1.0 + growth * precision / 12.0)
-    if start + offset == 0:  # -0 and +0 are one value
+    precision, core, slope = curve[0], curve[1], curve[2]
+    a, b = min(start, core), min(end, core)
+    growth = (b - a) * (0.5 * (a + b)) * precision + slope * ((end - b) - (start - a))
+    share = np.exp(_correction(end, curve) - _correction(start, curve) - growth)
+    if end == 0.0:  # -0 and +0 are one value
         share = 0.5
     if drawn < share - margin:
         return _ACCEPTED
     return _REJECTED if drawn > share + margin else _DOUBTFUL
+
+
+@compiled
+def _correction(z: float, curve: Column) -> float:
+    """c(z) of `Curve`: what the integral over a unit adds to the log density at its middle."""
+    precision: float = curve[0]
+    core: float = curve[1]
+    edge: float = curve[3]
+    tail: float = curve[4]
+    if z >= core:
+        return edge if z == core else tail
+    s = (z * precision) ** 2
+    second = s * s + 4.0 * s * precision - 2.0 * precision * precision
+    return (s - precision) / 24.0 - second / 2880.0

@@ -43,8 +43,24 @@ class Series:
     @property
     def inside(self) -> float:
         """The share of intervals of 95 % that hold the truth."""
-        margin = 1.959964 * self.rows.stddevs[:, None]
+        margin = self.rows.margins(0.95)[:, None]
         return float(np.mean(np.abs(self.rows.values - self.truth) <= margin))
+
+    @property
+    def share_of_the_paper(self) -> float:
+        """The largest error, over that of Gaussian noise on the square root for this guarantee."""
+        made, steps = self.plan, len(self.truth)
+        grid = made.grid
+        other = plan(
+            made.decay,
+            made.guarantee,
+            low=grid.low,
+            high=grid.high,
+            keys=grid.keys,
+            resolution=grid.resolution,
+            method="square_root",
+        )
+        return made.max_stddev(steps) / other.max_stddev(steps)
 
 
 def events() -> bytes:
@@ -78,7 +94,7 @@ def _series(
         np.concatenate([getattr(piece, name) for piece in pieces])
         for name in ("steps", "ends", "values", "stddevs")
     )
-    rows = Rows(steps, ends, values, stddevs)
+    rows = Rows(steps, ends, values, stddevs, made.errors)
     truth = _decayed(made.decay, np.asarray(totals * made.grid.resolution))
     return Series(made, year, rows, truth)
 

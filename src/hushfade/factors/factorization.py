@@ -5,6 +5,7 @@ inexact right costs accuracy only, never bias, and never privacy, because the se
 computed from the right that is used.
 
     square_root(decay)             r = √g, the paper's factorization
+    blend(decay, c)                r = 1 + c (√g - 1)
     from_right(decay, right)       any right with r_0 ≠ 0, then zeros
     normalized(decay, horizon)     √g with a gain per step, for a known horizon
     unbounded_counting(expect=n)   counting without a horizon, best near n steps
@@ -28,7 +29,7 @@ from hushfade.factors import integer_sensitivity, root_series
 from hushfade.factors import sensitivity as participation
 from hushfade.factors.counting_parameters import EXPECTED, expected_taps
 from hushfade.factors.exponentials import CompactTaps
-from hushfade.factors.taps import CountingTaps, IntegerTaps, ListedTaps, RootTaps, Taps
+from hushfade.factors.taps import BlendedTaps, CountingTaps, IntegerTaps, ListedTaps, RootTaps, Taps
 from hushfade.numerics import fft_products, power_series, unit_disk
 from hushfade.numerics.fast_division import quotient
 
@@ -254,6 +255,13 @@ def square_root(decay: Decay, horizon: int | None = None) -> Factorization:
     (array([1.     , 0.25   , 0.09375]), 1.073182)
     """
     return Factorization(_decay(decay), RootTaps(decay), _horizon(horizon))
+
+
+def blend(decay: Decay, c: float, horizon: int | None = None) -> Factorization:
+    """r = 1 + c (√g - 1), between noise on the inputs (c = 0) and the square root (c = 1)."""
+    if not 0 < check.real(c=c) <= 1:
+        raise InvalidValue("must be in (0, 1]", argument="c", got=repr(c))
+    return Factorization(_decay(decay), BlendedTaps(decay, float(c)), _horizon(horizon))
 
 
 def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Factorization:

@@ -1,6 +1,7 @@
 """The right factor's taps r_0, r_1, ...: by a law, listed, or as integers over a power of two.
 
 RootTaps       r = √g, the paper's choice
+BlendedTaps    r = 1 + c (√g - 1): between noise on the inputs and the paper's choice
 CountingTaps   r = (1-x)^-½ ℓ^-β, ℓ = 1 + c ln(1/(1-x)): counting without a horizon
 ListedTaps     r as given, then zeros
 IntegerTaps    r = integers / 2^bits, then zeros: what a private half of integers can apply
@@ -54,6 +55,34 @@ class RootTaps:
     def energy(self) -> float:
         found = limit_norms.energy(self.decay)
         return found.value + found.error
+
+
+@dataclass(frozen=True)
+class BlendedTaps:
+    """r = 1 + c (√(g/g_0) - 1) with 0 < c ≤ 1."""
+
+    decay: Decay
+    c: float
+    support = None
+
+    def first(self, n: int) -> Column:
+        return blended(_root(self.decay, n), self.c)
+
+    def energy(self) -> float:
+        """1 + c² Σ_{n≥1} (a_n / a_0)²."""
+        first = float(_root(self.decay, 1)[0])
+        return 1.0 + self.c**2 * (RootTaps(self.decay).energy() / first**2 - 1.0)
+
+
+def blended(root: Column, c: float) -> Column:
+    """The taps 1 + c (√(g/g_0) - 1), from those of √g.
+
+    >>> blended(np.array([2.0, 1.0, 0.75]), 0.5)
+    array([1.    , 0.25  , 0.1875])
+    """
+    taps: Column = c / root[0] * root
+    taps[0] = 1.0
+    return taps
 
 
 @dataclass(frozen=True)

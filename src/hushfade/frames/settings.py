@@ -5,7 +5,9 @@ Either `plan`, or:
     decay, or one of    half_life (pandas writes halflife), alpha, power, window, weights
     epsilon, delta      and neighbours, participations, separation, records_per_step
     low, high           the bounds of a record
-    horizon, method, expect, resolution
+    resolution          the grid to which records are rounded; 1 for counts and other whole numbers
+    method, law         the mechanism; without them the one with the smallest error
+    horizon, expect
 
 half_life, window, separation, horizon and expect may be durations such as "24h" if `every` says how
 long a step is, as text or as a timedelta.  alpha is the decay's, f_k = alpha^-k: what pandas calls
@@ -16,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from hushfade.crossing.key_file import Noise
 from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
+from hushfade.planning.candidates import LawName
 from hushfade.planning.exact_factors import Method
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
@@ -33,7 +36,7 @@ _DECAYS = ("decay", "half_life", "halflife", "alpha", "power", "window", "weight
 _GUARANTEE = (
     "epsilon", "delta", "neighbours", "participations", "separation", "records_per_step",
 )  # fmt: skip
-_REST = ("low", "high", "horizon", "method", "expect", "resolution")
+_REST = ("low", "high", "horizon", "method", "law", "expect", "resolution")
 
 
 class TotalsArguments(TypedDict, total=False):
@@ -57,7 +60,8 @@ class TotalsArguments(TypedDict, total=False):
     low: float | None
     high: float | None
     horizon: int | str | None
-    method: Method | Factorization
+    method: Method | Literal["best"] | Factorization
+    law: LawName | None
     expect: int | str | None
     resolution: float | None
     noise: Noise | None

@@ -82,7 +82,9 @@ def sampled(seed: int, decay: Decay, horizon: int | None, steps: int, releases: 
     from scipy.linalg import solve_triangular
 
     names = [f"stream {k}" for k in range(LANES)]
-    made = plan(decay, GUARANTEE, low=-1.0, high=1.0, horizon=horizon, keys=names)
+    made = plan(
+        decay, GUARANTEE, low=-1.0, high=1.0, horizon=horizon, keys=names, method="square_root"
+    )
     x = totals(steps)
     truth = np.convolve(x, decay.weights(steps))[:steps]
     ends = np.unique(np.append(1 << np.arange(1, steps.bit_length()), steps))

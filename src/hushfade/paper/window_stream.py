@@ -44,7 +44,7 @@ def _simulated(extent: Extent) -> Blocks:
     _, R = mechanism.matrices()
     z = generator.normal(scale=mechanism.noise_stddev(guarantee), size=(n, runs))
     u = np.asarray(R @ ((R @ x)[:, None] + z))
-    made = plan(decay, guarantee)
+    made = plan(decay, guarantee, method="square_root")
     ours = np.column_stack([made.start(UnsafeSeededNoise(SEED + i)).run(x) for i in range(runs)])
     found = {PRINTED: printed_output(u, w), MENDED: mended_output(u, w), ROOT: ours}
     said = {MENDED: mechanism.stddevs(guarantee), ROOT: made.stddevs(n)}

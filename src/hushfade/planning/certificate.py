@@ -1,5 +1,8 @@
 """The certificate of a plan: how near its error is to the least that any mechanism can have.
 
+`certificate` compares with Gaussian factorizations, over all steps.  `single_step_bound` holds for
+every mechanism with delta = 0, at a single step.
+
 Repeated participation.  If a person has up to k records, b steps apart, R must also hide
 R (e_s + e_{s+b} + ...), a column of R C with C the Toeplitz matrix of the comb 1 + x^b + ... +
 x^{(k-1)b}.  M C = L (R C), so γ2(M C) is a lower bound, and M C is again a column of weights.
@@ -9,26 +12,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
+from hushfade.privacy.rounding import rounded_down
 from hushfade.theory import certificates, optimum
 from hushfade.theory.bound_values import Bracket, Bracketed
 from hushfade.theory.optimum import UNIT
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
 
 _DENSE = 256  # up to that many steps the optimum itself takes a fraction of a second
 
 
 @dataclass(frozen=True)
 class Certificate(Bracketed):
-    """How near the optimum a mechanism is over its first `steps` steps.
+    """A mechanism's error beside the smallest error of any Gaussian factorization.
 
-    `bracket` holds the least error factor of any factorization for these steps; `error_factor` is
-    what the mechanism has: its worst standard deviation there, for unit noise multiplier and unit
-    change of a record.
+    `bracket` holds the least error factor of any factorization for the first `steps` steps;
+    `error_factor` is what the mechanism has: its worst standard deviation there, for unit noise
+    multiplier and unit change of a record.  A mechanism with another law of noise may have less
+    than the least of all Gaussian ones.
     """
 
     steps: int
@@ -37,22 +46,37 @@ class Certificate(Bracketed):
 
     @property
     def ratio(self) -> float:
-        """The mechanism's error over the least possible: at most this."""
+        """The mechanism's error over the least of any Gaussian factorization: at most this."""
         return self.error_factor / self.lower
 
     def sentence(self) -> str:
         """The claim in words, rounded to the safe side."""
-        share = f"{math.floor(1e4 * self.lower / self.error_factor) / 100:.2f} %"
         over = "At step 1" if self.steps == 1 else f"Over the first {self.steps} steps"
+        if self.ratio < 1.0:
+            most = f"{math.ceil(1e4 * self.ratio) / 100:.2f} %"
+            return (
+                f"{over} this error is at most {most} of the smallest error of any Gaussian "
+                "factorization. A share below 100 % means that no Gaussian one has this "
+                "error under the same guarantee."
+            )
+        share = f"{math.floor(1e4 * self.lower / self.error_factor) / 100:.2f} %"
         return (
             f"{over} no Gaussian factorization mechanism can have less than {share} of this error."
         )
 
 
 def certificate(
-    decay: Decay, n: int, error_factor: float, *, participations: int = 1, separation: int = 1
+    decay: Decay,
+    n: int,
+    error_factor: float,
+    *,
+    participations: int = 1,
+    separation: int = 1,
+    gaussian: bool = True,
 ) -> Certificate:
     """The certificate of a mechanism with that error factor over its first n steps.
+
+    `gaussian` states that the mechanism is itself a Gaussian factorization.
 
     Up to 256 steps the lower bound is the optimum's own, to 1e-4; beyond, the explicit one, up to
     2 % lower for counting.  Cost: about a second at 2^17 steps, seconds at 2^20.
@@ -69,7 +93,7 @@ def certificate(
     least, summing = _repeated(f, k, b)
     error = certificates.rounding(decay, f)
     # some factorization has the mechanism's own factor; for k = 1 γ2 is attained as well
-    most = [error_factor]
+    most = [error_factor if gaussian else math.inf]
     if n <= _DENSE:
         found, slack = optimum.solve(least), math.sqrt(n) * (k * error + summing)
         bottom = found.lower - slack
@@ -99,3 +123,66 @@ def _repeated(f: Column, k: int, b: int) -> tuple[Column, float]:
         window[k * b :] -= sums[: (rows - k) * b]
     error = 2.0 * rows * rows * float(np.finfo(np.longdouble).eps) * largest
     return window[:n].astype(np.float64), error + 2.0 * UNIT * k * largest
+
+
+class SingleStepBound(NamedTuple):
+    """A lower bound on the standard deviation of one released value, for any mechanism."""
+
+    stddev: float  # in the records' unit
+    records: str  # the records for which it holds
+    source: str
+
+    def sentence(self) -> str:
+        """The bound in words, rounded down."""
+        return (
+            f"At a single step no mechanism with delta = 0 has a standard deviation below "
+            f"{rounded_down(self.stddev)} for {self.records} ({self.source})."
+        )
+
+
+def single_step_bound(plan: Plan) -> SingleStepBound | None:
+    """The least standard deviation of any mechanism with the plan's guarantee at a single step.
+
+    Known for delta = 0 only, else None.  With b = e^-ε and a change Δ of the step's total:
+
+        whole records    Δ √(2b) / (1 - b)      the geometric law; Ghosh, Roughgarden,
+                                                Sundararajan 2009
+        real records     Δ √(2^(-2/3) b^(2/3) (1 + b)^(2/3) + b) / (1 - b)      the staircase law;
+                                                Geng, Viswanath 2014, Theorem 7
+
+    Records are whole if the plan's grid has a resolution of 1 or more.  For whole records and
+    Δ > 1 the bound looks only at totals that are Δ apart, so it is not tight there.
+
+    >>> from hushfade import Guarantee, SlidingWindow, plan
+    >>> counts = plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0), resolution=1)
+    >>> round(single_step_bound(counts).stddev, 4), round(counts.stddev(1), 4)
+    (1.357, 1.357)
+    """
+    guarantee, grid = plan.guarantee, plan.grid
+    if not guarantee.pure or grid.norm is not None:
+        return None
+    weight = abs(float(plan.decay.weights(1)[0]))
+    on_grid = guarantee.change(grid.low_unit, grid.high_unit) * grid.resolution
+    if grid.resolution >= 1.0:
+        least = _geometric_stddev(guarantee.epsilon)
+        source = "Ghosh, Roughgarden, Sundararajan 2009"
+        return SingleStepBound(weight * on_grid * least, "whole records", source)
+    change = min(guarantee.change(grid.low, grid.high), on_grid)
+    least = math.sqrt(staircase_variance(guarantee.epsilon))
+    return SingleStepBound(weight * change * least, "real-valued records", "Geng, Viswanath 2014")
+
+
+def staircase_variance(epsilon: float) -> float:
+    """The variance of the staircase law for a change of 1: the least of any ε-private noise.
+
+    >>> round(staircase_variance(1.0), 4)  # Laplace's law has 2
+    1.9181
+    """
+    b = math.exp(-epsilon)
+    stairs = math.pow(b * (1.0 + b) / 2.0, 2 / 3)
+    return (stairs + b) / math.expm1(-epsilon) ** 2
+
+
+def _geometric_stddev(epsilon: float) -> float:
+    """The standard deviation of the two-sided geometric law: √(2b) / (1 - b)."""
+    return math.sqrt(0.5) / math.sinh(epsilon / 2.0)

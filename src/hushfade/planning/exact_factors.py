@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, get_args
 
+import numpy as np
+
 from hushfade import check
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import Diverges, InvalidValue
@@ -13,7 +15,9 @@ from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import ListedTaps
 
-Method = Literal["square_root", "normalized", "unbounded", "given"]
+Method = Literal["square_root", "normalized", "unbounded", "blend", "input", "given"]
+"""How a plan's right factor was made: the paper's square root, the same with a gain per step,
+counting without a horizon, 1 + c (√g - 1), noise on the inputs (R = 1), or a given pair."""
 
 
 def exact_factors(
@@ -35,6 +39,9 @@ def exact_factors(
     check_method(method)
     if method == "given":
         raise InvalidValue("method='given' is the name for a pair of your own: give the pair")
+    if method == "input":
+        checked = factorization.square_root(decay, horizon)  # checks decay and horizon
+        return factorization.from_right(decay, np.ones(1), checked.horizon), method
     return _named(decay, horizon, method, expect), method
 
 
@@ -42,7 +49,7 @@ def check_method(method: object) -> None:
     """Raise unless it is the name of a method."""
     if method not in get_args(Method):
         raise InvalidValue(
-            "must be square_root, normalized, unbounded or a Factorization "
+            "must be best, input, blend, square_root, normalized, unbounded or a Factorization "
             "(of a baseline: baseline.pair())",
             argument="method",
             got=repr(str(method)[:60]),

@@ -1,23 +1,35 @@
-"""The standard deviation of a plan's noise, in grid units, from integers alone.
+"""The noise that a plan's guarantee requires, in grid units, the same on every machine.
 
-    σ² = change² ‖R̃‖² / μ²
+    Gaussian    σ² = change² ‖R̃‖² / μ²
+    Laplace     slope = ε / (change ‖R̃‖₁), or steeper where δ allows it
+    Huber       the steepest slope for which the bound on δ(ε) is at most δ
 
-change² and ‖R̃‖² are integers in grid units and μ is a float64, so σ² is a fraction.  σ is its root,
-rounded up to 48 bits.  Every machine gets the same σ, so it belongs to a plan's identity.
+change and the taps are integers in grid units, so σ² and Laplace's slope are fractions, rounded to
+48 bits on the safe side.  Other slopes have 13 bits.  The bound on δ(ε) differs between machines by
+about 1e-12, relatively; two slopes of 13 bits differ by far more than that.  A plan must stay below
+δ by a margin of 2^-20, which a loader does not ask for, so a loader accepts what any machine made.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 from hushfade.errors import InvalidValue
 from hushfade.factors.factorization import IntegerFactorization
+from hushfade.laws import Gaussian, Huber, Laplace, Law
+from hushfade.planning import shifts
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.loss import PrivacyLoss
+from hushfade.privacy.rounded_losses import Shift
 from hushfade.private.grid import Grid
 
 _BITS = 48
+_LADDER = 12  # bits of a slope that a bound on the loss decides, after the first
+_MARGIN = 2.0**-20  # of δ, that a plan stays below it
+_RATE = 30.0  # of ln δ by ln slope, to begin with
 _ROUNDING = Fraction(1, 10**9)  # of sigma, by which 0.1.0 may have rounded it up
 
 
@@ -28,15 +40,19 @@ def required_variance(guarantee: Guarantee, grid: Grid, pair: IntegerFactorizati
     differential privacy for the series R̃x + z, also if later records depend on earlier releases
     (Denisov et al. 2022).
     """
+    return Fraction(squared_sensitivity(guarantee, grid, pair)) / Fraction(guarantee.mu) ** 2
+
+
+def squared_sensitivity(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> int:
+    """The largest ‖R̃ Δx‖² for a change Δx of one person's records, in grid units."""
     if grid.norm is None:
         low, high = grid.low_unit, grid.high_unit
         change = guarantee.squared_change(low, high, keyed=grid.keys is not None)
     else:
         change = guarantee.squared_vector_change(grid.norm_unit)
-    sensitivity = pair.squared_sensitivity(
+    return change * pair.squared_sensitivity(
         participations=guarantee.participations, separation=guarantee.separation
     )
-    return Fraction(change * sensitivity) / Fraction(guarantee.mu) ** 2
 
 
 def root_above(square: Fraction) -> float:
@@ -53,6 +69,121 @@ def root_above(square: Fraction) -> float:
         if root.bit_length() <= _BITS:
             return math.ldexp(root, -places)
         places -= 1
+
+
+def gaussian(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Gaussian:
+    """The Gaussian noise that the guarantee requires."""
+    return Gaussian(root_above(required_variance(guarantee, grid, pair)))
+
+
+def laplace(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Laplace:
+    """The Laplace noise that the guarantee requires.
+
+    Guarantee: slope · (change ‖R̃‖₁) ≤ epsilon is pure ε-differential privacy.  Where δ > 0 and
+    the loss has several parts, the bound on δ(ε) allows a steeper slope.
+    """
+    cases = shifts.cases(guarantee, grid, pair)
+    total = max(sum(size * times for size, times in case) for case in cases)
+    pure = below(Fraction(float(guarantee.epsilon)) / total)
+    if guarantee.pure or all(len(case) == case[0].times == 1 for case in cases):
+        return Laplace(pure)
+    slope = _steepest(Laplace, cases, guarantee, 1.5 * pure)
+    return Laplace(max(slope, pure))
+
+
+def huber(
+    guarantee: Guarantee, grid: Grid, pair: IntegerFactorization, kappa: float, guess: float
+) -> Huber:
+    """Huber's noise of the shape κ that the guarantee requires.  `guess` is a slope near it."""
+    cases = shifts.cases(guarantee, grid, pair)
+    return _huber(_steepest(lambda slope: _huber(slope, kappa), cases, guarantee, guess), kappa)
+
+
+def check_required(law: Law, guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> None:
+    """Raise unless the law is the noise that the guarantee requires: no less, and no more."""
+    match law:
+        case Gaussian():
+            same = law == gaussian(guarantee, grid, pair)
+        case Laplace():
+            same = law == laplace(guarantee, grid, pair)
+        case Huber():
+            cases = shifts.cases(guarantee, grid, pair)
+            index = _index(law.slope)
+            steeper = Huber(_on_ladder(index + 1), law.core)
+            same = (
+                _on_ladder(index) == law.slope
+                and _delta(law, cases, guarantee) <= guarantee.delta
+                and _delta(steeper, cases, guarantee) > guarantee.delta * (1.0 - 0.1)
+            )
+        case _:
+            same = False
+    if not same:
+        raise InvalidValue("noise must be what the plan's guarantee requires")
+
+
+def below(value: Fraction) -> float:
+    """The largest number of at most 48 bits that is at most `value`.
+
+    >>> below(Fraction(1, 4)), Fraction(below(Fraction(1, 3))) < Fraction(1, 3)
+    (0.25, True)
+    """
+    places = _BITS + value.denominator.bit_length() - value.numerator.bit_length()
+    while True:
+        scaled = math.floor(value * Fraction(2) ** places)
+        if scaled.bit_length() <= _BITS:
+            return math.ldexp(scaled, -places)
+        places -= 1
+
+
+def _huber(slope: float, kappa: float) -> Huber:
+    return Huber(slope, max(1, math.floor(Fraction(kappa) / Fraction(slope) + Fraction(1, 2))))
+
+
+def _steepest(
+    law: Callable[[float], Law], cases: list[list[Shift]], guarantee: Guarantee, guess: float
+) -> float:
+    """The steepest slope of 13 bits that stays below δ; secant steps, then neighbours."""
+    wanted = math.log(guarantee.delta) + math.log1p(-_MARGIN)
+    index, rate = _index(guess), _RATE / (1 << _LADDER)
+    accepted: int | None = None
+    rejected: int | None = None
+    last: tuple[int, float] | None = None
+    while accepted is None or rejected is None or rejected - accepted > 1:
+        bound = _delta(law(_on_ladder(index)), cases, guarantee)
+        excess = math.log(max(bound, 1e-320)) - wanted
+        if last is not None and index != last[0]:
+            rate = max((excess - last[1]) / (index - last[0]), rate / 8.0)
+        last = index, excess
+        if excess > 0.0:
+            rejected = index
+        else:
+            accepted = index
+        new = index - math.ceil(max(-4096.0, min(4096.0, excess / rate)))
+        if accepted is not None and new <= accepted:
+            new = accepted + 1
+        if rejected is not None and new >= rejected:
+            new = rejected - 1
+        if accepted is not None and rejected is not None and not accepted < new < rejected:
+            new = (accepted + rejected) // 2
+        index = new
+    return _on_ladder(accepted)
+
+
+def _delta(law: Law, cases: list[list[Shift]], guarantee: Guarantee) -> float:
+    return PrivacyLoss.shifted(law, cases).delta(guarantee.epsilon)
+
+
+def _on_ladder(index: int) -> float:
+    """The slope with that index: 13 bits, 4096 of them from one power of two to the next."""
+    exponent, step = divmod(index, 1 << _LADDER)
+    return math.ldexp((1 << _LADDER) + step, exponent - _LADDER)
+
+
+def _index(slope: float) -> int:
+    """The index of the slope on the ladder, or below it."""
+    mantissa, exponent = math.frexp(slope)
+    step = math.floor(mantissa * (2 << _LADDER)) - (1 << _LADDER)
+    return (exponent - 1 << _LADDER) + step
 
 
 def check_version_1(

@@ -1,8 +1,8 @@
 """A plan: what will be released, how private and how accurate it will be, before any record.
 
 R̃   integer taps over 2^bits, so R̃x is exact          sensitivity from R̃ itself
-z   round(N(0, σ²)) on the grid resolution · 2^-bits     σ = change · sensitivity / mu
-L   g / r̃, whatever r̃ is                              errors σ ‖L_t‖, no bias
+z   integer noise on the grid resolution · 2^-bits       its law from the guarantee (noise_scale)
+L   g / r̃, whatever r̃ is                              errors stddev(z) ‖L_t‖, no bias
 """
 
 from __future__ import annotations
@@ -10,22 +10,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
-from hushfade.numerics.root_finding import root_of
+from hushfade.laws import Gaussian, Laplace, Law
 from hushfade.planning import noise_scale
 from hushfade.planning.cost import Cost, cost
 from hushfade.planning.exact_factors import Method
+from hushfade.planning.shifts import cases
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.loss import PrivacyLoss
 from hushfade.private.grid import Grid
+from hushfade.public.step_errors import StepErrors
 
 if TYPE_CHECKING:
     from hushfade.crossing.key_file import Noise
@@ -35,12 +38,24 @@ if TYPE_CHECKING:
 _ROOM = 1 << 54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
 
 
+class NoiseOutOfRange(InvalidValue):
+    """The noise has fewer or more grid units than its tables serve."""
+
+
+class Considered(NamedTuple):
+    """A mechanism that the search compared, and its largest standard deviation."""
+
+    method: str
+    law: str
+    error: float  # in the records' unit, over the steps that were compared
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """A mechanism, fixed to the last bit.  `hushfade.plan` makes it; it depends on no data.
 
-    `version_1_sigma` is the noise of a plan that 0.1.0 wrote.  Such a plan keeps its noise and its
-    digest, so that its streams continue.
+    `version_1` marks a plan that 0.1.0 wrote.  Such a plan keeps its noise and its digest, so that
+    its streams continue.
     """
 
     decay: Decay
@@ -49,32 +64,41 @@ class Plan:
     horizon: int | None
     method: Method
     pair: IntegerFactorization = field(repr=False)
+    law: Law
     loss: float  # of the integer taps, relative to the exact factors
-    version_1_sigma: float | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.version_1_sigma is not None:
-            noise_scale.check_version_1(self.version_1_sigma, self.guarantee, self.grid, self.pair)
+    considered: tuple[Considered, ...] = field(default=(), repr=False)  # the chosen one first
+    version_1: bool = field(default=False, repr=False)
 
     # Privacy ---------------------------------------------------------------------------------
+
+    @cached_property
+    def privacy(self) -> PrivacyLoss:
+        """What one record or person can reveal: `privacy.epsilon(delta)`, `privacy.delta(epsilon)`.
+
+        Upper bounds.  `a.privacy + b.privacy` is the loss of two plans on the same data.
+
+        >>> from hushfade import Guarantee, SlidingWindow, plan
+        >>> week = plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0), method="best")
+        >>> week.privacy.epsilon(0), round(week.privacy.delta(0.5), 3)
+        (1.0, 0.221)
+        """
+        if isinstance(self.law, Gaussian):
+            return PrivacyLoss.gaussian(self.guarantee.mu)
+        return PrivacyLoss.shifted(self.law, cases(self.guarantee, self.grid, self.pair))
 
     @cached_property
     def sensitivity(self) -> float:
         """The largest ℓ2 change of the private half's output for one person's change, in the
         records' unit."""
-        required = noise_scale.required_variance(self.guarantee, self.grid, self.pair)
-        return math.sqrt(required) * self.guarantee.mu * self.unit
+        squared = noise_scale.squared_sensitivity(self.guarantee, self.grid, self.pair)
+        return math.sqrt(squared) * self.unit
 
-    @cached_property
+    @property
     def sigma(self) -> float:
-        """The noise's standard deviation in grid units, before rounding; an exact binary number.
-
-        The same on every machine.
-        """
-        if self.version_1_sigma is not None:
-            return self.version_1_sigma
-        required = noise_scale.required_variance(self.guarantee, self.grid, self.pair)
-        return noise_scale.root_above(required)
+        """The standard deviation of Gaussian noise in grid units, before rounding."""
+        if not isinstance(self.law, Gaussian):
+            raise InvalidType("sigma is a property of Gaussian noise", got=self.law.name)
+        return self.law.sigma
 
     @cached_property
     def unit(self) -> float:
@@ -83,8 +107,8 @@ class Plan:
 
     @property
     def noise_stddev(self) -> float:
-        """The standard deviation of z_t in the records' unit; rounding adds 1/12 of a unit²."""
-        return math.sqrt(self.sigma**2 + 1.0 / 12.0) * self.unit
+        """The standard deviation of z_t in the records' unit."""
+        return self.law.stddev * self.unit
 
     @property
     def bits(self) -> int:
@@ -110,37 +134,62 @@ class Plan:
         """The largest standard deviation of the first n steps."""
         return float(np.max(self.stddevs(n)))
 
+    def margins(self, n: int, confidence: float = 0.95) -> Column:
+        """The margins of steps 1, ..., n: |error| is at most the margin with this probability.
+
+        At each step by itself; `error_bound` is for all steps at once.
+        """
+        return self.errors.margins(np.arange(1, n + 1), confidence, stddevs=self.stddevs(n))
+
+    def interval(self, step: int, confidence: float = 0.95) -> tuple[float, float]:
+        """The two ends (-m, m) that hold the error at a step with this probability.
+
+        A release holds the true sum between value - m and value + m: see `Release.interval`.
+
+        >>> from hushfade import Exponential, plan
+        >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
+        >>> "{:.1f} {:.1f}".format(*p.interval(1000))
+        '-11.5 11.5'
+        """
+        margin = self.errors.margin(step, confidence, stddev=self.stddev(step))
+        return -margin, margin
+
+    @cached_property
+    def errors(self) -> StepErrors:
+        """The distribution of the error at every step."""
+        return StepErrors(self.law, self.pair, self.unit)
+
     def error_bound(self, n: int, failure: float = 0.05) -> float:
         """A bound of |error| at all of the first n steps at once, with probability 1 - failure.
 
-        The union bound with each step's own deviation s_t: the b with Σ_t 2Φ(-b/s_t) = failure.
-        For equal s_t about s √(2 ln(n/failure)); never the paper's s √(ln n), which is too small.
+        The union bound with each step's own tail: the b with Σ_t P[|e_t| > b] = failure.  For
+        normal errors with equal deviations s about s √(2 ln(n/failure)); never the paper's
+        s √(ln n), which is too small.
         """
-        from scipy.special import ndtr
-
         failure = check.probability(failure=failure)
-        s = self.stddevs(n)
-        top = float(np.max(s)) * math.sqrt(2.0 * math.log(2.0 * n / failure))
-        return root_of(lambda b: float(np.sum(2 * ndtr(-b / s))) - failure, 0.0, top)
+        return self.errors.bound(failure, stddevs=self.stddevs(n))
 
     def error_factor(self, n: int) -> float:
         """‖L‖·‖R‖ over the first n steps, of the taps in use."""
         return self.pair.error_factor(self._steps(n))
 
     def certificate(self, n: int | None = None) -> Certificate:
-        """How near the optimum the first n steps are.
+        """The error of the first n steps compared with the smallest of any Gaussian factorization.
 
-        Without n: the whole horizon, or 1000 steps if there is none.  The error is at most `ratio`
-        times the least possible; for repeated participation the lower bound is loose.
+        Without n: the whole horizon, or 1000 steps if there is none.  `ratio` is below 1 where
+        another law of noise beats every Gaussian mechanism.  For repeated participation the lower
+        bound is loose.  There is none for delta = 0, which Gaussian noise cannot give.
 
-        Its error factor is `max_stddev(n)` for unit noise multiplier and unit change, with the
-        noise in use: a plan that runs for ever is compared with mechanisms made for these n steps.
         The change is that of one record within its key, before or after rounding to the grid,
         whichever is less: what every mechanism must hide.
 
         >>> from hushfade import Exponential, plan
-        >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
-        >>> p.certificate(10_000).sentence()
+        >>> day, guarantee = Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)
+        >>> plan(day, guarantee).certificate(10_000).sentence()
+        'Over the first 10000 steps this error is at most 75.78 % of the smallest error of any
+        Gaussian factorization. A share below 100 % means that no Gaussian one has this error
+        under the same guarantee.'
+        >>> plan(day, guarantee, method="square_root").certificate(10_000).sentence()
         'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.90 %
         of this error.'
         """
@@ -160,6 +209,7 @@ class Plan:
             self.max_stddev(steps) * guarantee.mu / min(exact, on_grid),
             participations=guarantee.participations,
             separation=guarantee.separation,
+            gaussian=isinstance(self.law, Gaussian),
         )
 
     # Use -------------------------------------------------------------------------------------
@@ -226,16 +276,22 @@ class Plan:
 
 def sized(plan: Plan) -> Plan:
     """The plan with the largest total that int64 can carry, if the noise fits its tables."""
-    if not 8.0 <= plan.sigma <= 2.0**34:
-        raise InvalidValue(
-            "must put the noise between 8 and 2^34 grid units",
+    least = 0.0 if isinstance(plan.law, Laplace) else 8.0  # it is exact on any grid
+    if not least < plan.law.stddev <= 2.0**34:
+        raise NoiseOutOfRange(
+            f"must put the noise between {least:g} and 2^34 grid units",
             argument="resolution",
-            got=f"{plan.sigma:.3g} units with a resolution of {plan.grid.resolution!r}",
+            got=f"{plan.law.stddev:.3g} units with a resolution of {plan.grid.resolution!r}",
             remedy="give another resolution, to which each record is then rounded",
         )
     reach = sum(abs(value) * length for value, length in zip(*plan.taps.pieces, strict=True))
     if plan.pair.integer_gain is not None:
         reach *= int(np.max(plan.pair.integer_gain))
-    largest = (_ROOM - math.ceil(64 * plan.sigma)) // reach
+    largest = (_ROOM - math.ceil(farthest(plan.law))) // reach
     # also below 2^52, where float64 still distinguishes neighbouring totals
     return replace(plan, grid=replace(plan.grid, largest_total=min(largest, 2**52)))
+
+
+def farthest(law: Law) -> float:
+    """Units that no draw exceeds: the tables end far below it."""
+    return 64.0 * law.sigma if isinstance(law, Gaussian) else 128.0 * law.stddev + 256.0

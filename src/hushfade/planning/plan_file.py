@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ from hushfade.decay import (
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, IntegerTaps
-from hushfade.planning import plan_version_1
+from hushfade.laws import Gaussian, Huber, Laplace, Law
+from hushfade.planning import noise_scale, plan_version_1
 from hushfade.planning.exact_factors import check_method
-from hushfade.planning.plan import Plan, sized
+from hushfade.planning.plan import Considered, Plan, sized
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import grid_of
 
@@ -52,8 +54,11 @@ _MALFORMED = (
 def written(plan: Plan) -> str:
     """The document, indented."""
     document = {**_covered(plan), "digest": plan.digest.hex()}
-    if plan.version_1_sigma is None:
-        document["reported"] = {"loss": float(plan.loss)}
+    if not plan.version_1:
+        document["reported"] = {
+            "loss": float(plan.loss),
+            "considered": [considered._asdict() for considered in plan.considered],
+        }
     return json.dumps(document, indent=1)
 
 
@@ -127,17 +132,53 @@ def _covered(plan: Plan) -> dict[str, Any]:
         "method": plan.method,
         "taps": _taps(plan.taps),
     }
-    if plan.version_1_sigma is not None:
+    if plan.version_1:
         return plan_version_1.document(plan, common)
-    scale, denominator = plan.sigma.as_integer_ratio()
     gain = plan.pair.integer_gain
     return {
         "format": FORMAT,
         "guarantee": guarantee_document(plan.guarantee),
         **common,
         "gain": None if gain is None else {"bits": plan.taps.bits, "value": gain.tolist()},
-        "noise": {"bits": denominator.bit_length() - 1, "scale": scale},
+        "noise": _law(plan.law),
     }
+
+
+def _law(law: Law) -> dict[str, Any]:
+    """The law with its parameters as integers; Gaussian noise needs no name."""
+    match law:
+        case Gaussian():
+            return _binary(law.sigma)
+        case Laplace():
+            return {"law": law.name, "slope": _binary(law.slope)}
+        case Huber():
+            return {"law": law.name, "slope": _binary(law.slope), "core": law.core}
+        case _:
+            raise InvalidType("only built-in laws can be written", got=type(law).__name__)
+
+
+def _law_from(document: dict[str, Any]) -> Law:
+    """The law of plain data."""
+    match document:
+        case {"bits": _, "scale": _}:
+            return Gaussian(_number(document))
+        case {"law": "laplace", "slope": dict(slope)}:
+            return Laplace(_number(slope))
+        case {"law": "huber", "slope": dict(slope), "core": int(core)}:
+            return Huber(_number(slope), core)
+        case _:
+            raise InvalidValue("noise must be one of hushfade's laws, with its parameters")
+
+
+def _binary(value: float) -> dict[str, int]:
+    """The number as an integer over a power of two."""
+    scale, denominator = value.as_integer_ratio()
+    return {"bits": denominator.bit_length() - 1, "scale": scale}
+
+
+def _number(document: dict[str, Any]) -> float:
+    bits = check.count(bits=document["bits"], least=0, most=1074)
+    return math.ldexp(check.count(scale=document["scale"], most=1 << 53), -bits)
 
 
 def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
@@ -207,22 +248,36 @@ def _plan(document: dict[str, Any]) -> Plan:
     loss = check.real(loss=document["reported"]["loss"])
     if not -1.0 < loss < 1e6:
         raise InvalidValue("must be in (-1, 1e6)", argument="loss", got=repr(loss))
-    return _made(document, guarantee, None if gain is None else gain["value"], loss, None)
+    considered = tuple(
+        Considered(str(one["method"]), str(one["law"]), check.real(error=one["error"]))
+        for one in document["reported"]["considered"]
+    )
+    law = _law_from(document["noise"])
+    gains = None if gain is None else gain["value"]
+    plan = _made(document, guarantee, gains, law, loss, considered=considered)
+    noise_scale.check_required(law, guarantee, plan.grid, plan.pair)
+    return plan
 
 
 def _version_1(document: dict[str, Any]) -> Plan:
     _check_fields(document, plan_version_1.COMMON | {"gain", "loss", "sigma"})
     guarantee = plan_version_1.guarantee(document["guarantee"])
     loss, sigma = check.real(loss=document["loss"]), check.real(sigma=document["sigma"])
-    return _made(document, guarantee, document["gain"], loss, sigma)
+    law = Gaussian(sigma)
+    plan = _made(document, guarantee, document["gain"], law, loss, version_1=True)
+    noise_scale.check_version_1(sigma, guarantee, plan.grid, plan.pair)
+    return plan
 
 
 def _made(
     document: dict[str, Any],
     guarantee: Guarantee,
     gain: list[int] | None,
+    law: Law,
     loss: float,
-    version_1_sigma: float | None,
+    *,
+    considered: tuple[Considered, ...] = (),
+    version_1: bool = False,
 ) -> Plan:
     records = document["records"]
     grid = grid_of(
@@ -245,8 +300,9 @@ def _made(
     )
     method = document["method"]
     check_method(method)
-    plan = Plan(pair.decay, guarantee, grid, horizon, method, pair, loss, version_1_sigma)
-    return sized(plan)
+    return sized(
+        Plan(pair.decay, guarantee, grid, horizon, method, pair, law, loss, considered, version_1)
+    )
 
 
 def _check_fields(document: dict[str, Any], expected: set[str]) -> None:

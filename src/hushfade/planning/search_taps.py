@@ -22,7 +22,7 @@ from hushfade.decay import (
 )
 from hushfade.errors import InvalidValue, Unstable
 from hushfade.factors.factorization import Factorization, IntegerFactorization
-from hushfade.factors.taps import MOST_TAPS, CountingTaps
+from hushfade.factors.taps import MOST_TAPS, BlendedTaps, CountingTaps
 from hushfade.planning import piecewise_taps
 
 MAX_LOSS = 0.001  # of the integer taps over the exact factors
@@ -49,6 +49,8 @@ def integer_factors(exact: Factorization) -> tuple[IntegerFactorization, float]:
     if not float(np.max(np.abs(r))) < 2.0**45:
         raise Unstable(_NO_TAPS)
     whole = float(np.sum(r * r)) + beyond
+    if isinstance(exact.taps, BlendedTaps):  # all taps but the first are smaller by c
+        whole *= exact.taps.c**2
     best: tuple[IntegerFactorization, float] | None = None
     landscape = piecewise_taps.Landscape.of(r, beyond, MAX_LOSS * whole)
     share = 1.0  # of the distance that predicts MAX_LOSS
@@ -155,6 +157,22 @@ def _endless(pair: Factorization, n: int) -> float:
     """The error factor when the stream runs on after n steps."""
     left = pair.left(n)
     return math.sqrt(float(np.sum(left * left))) * pair.sensitivity().value
+
+
+def reference_steps(decay: Decay) -> int:
+    """Steps after which the error of an endless plan has settled; 2^17 where it never does."""
+    span = _span(decay)
+    if span == math.inf:
+        return _FARTHEST
+    return min(max(_REFERENCE, 1 << int(2.0 * span).bit_length()), _LONGEST)
+
+
+def compared_steps(decay: Decay, horizon: int | None) -> int:
+    """Steps over which mechanisms are compared: the horizon, or as many as show the error."""
+    settled = reference_steps(decay)
+    if horizon is None:
+        return settled
+    return min(horizon, _LONGEST if _span(decay) == math.inf else settled)
 
 
 def _span(decay: Decay) -> float:

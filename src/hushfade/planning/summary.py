@@ -6,6 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from hushfade.factors.counting_parameters import REACH
+from hushfade.laws import Gaussian
+from hushfade.planning.certificate import single_step_bound
+from hushfade.planning.mechanism_names import choice, law_name, mechanism_name
 from hushfade.privacy.rounding import rounded_up
 from hushfade.public.recursion import recursion
 
@@ -23,15 +26,34 @@ def table(plan: Plan) -> str:
 
 
 def sentences(plan: Plan) -> list[str]:
-    """One sentence of guarantee, one of accuracy, one of the distance from the optimum."""
-    n = plan.horizon or 1000
-    margin = plan.stddev(n) * 1.96
+    """The guarantee, the accuracy, the mechanism with its runner-up, and lower bounds."""
+    margin = plan.interval(_reported(plan))[1]
     accuracy = (
         f"A released value is unbiased; 95 of 100 are within {rounded_up(margin)} of the true "
         f"decayed sum (a true 1000 shows as {math.floor(1000 - margin)} to "
         f"{math.ceil(1000 + margin)})."
     )
-    return [plan.guarantee.sentence(), accuracy, plan.certificate(n).sentence()]
+    return [plan.guarantee.sentence(), accuracy, choice(plan), *lower_bounds(plan)]
+
+
+def lower_bounds(plan: Plan, n: int | None = None) -> list[str]:
+    """How near the error of the first n steps is to a proven lower bound."""
+    if not plan.guarantee.pure:
+        return [plan.certificate(_reported(plan) if n is None else n).sentence()]
+    bound = single_step_bound(plan)
+    assert bound is not None  # delta is 0
+    error = plan.stddev(1)
+    attained = error <= bound.stddev * (1.0 + 1e-9)
+    own = "attains this bound" if attained else f"has {rounded_up(error)} there"
+    return [
+        "No mechanism with Gaussian noise has delta = 0.",
+        f"{bound.sentence()} This plan {own}.",
+    ]
+
+
+def _reported(plan: Plan) -> int:
+    """The steps of a report: the horizon, or 1000."""
+    return plan.horizon or 1000
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
@@ -40,6 +62,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     largest = grid.largest_total * grid.resolution
     return [
         ("decay", repr(plan.decay)),
+        ("mechanism", mechanism_name(plan.method, plan.law.name)),
         ("method", f"{plan.method}, {_length(plan)}"),
         ("released", _lanes(plan)),
         ("records", _records(plan)),
@@ -49,7 +72,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
 
 def rows(plan: Plan) -> list[tuple[str, str]]:
     """What was chosen, and the numbers, each with its name."""
-    n = plan.horizon or 1000
+    n = _reported(plan)
     deviations = plan.stddevs(n)
     bound = plan.error_bound(n)
     each = "" if plan.grid.lanes == 1 else ", for any one of them"
@@ -57,21 +80,33 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
     return [
         *facts(plan),
         ("sensitivity", f"{plan.sensitivity:.6g}"),
-        ("noise", f"standard deviation {plan.noise_stddev:.6g} at each step"),
+        ("noise", f"{law_name(plan.law, plan.unit)}, standard deviation {plan.noise_stddev:.6g}"),
+        *_gaussian_privacy(plan),
         ("error", f"standard deviation {deviations[0]:.4g} at step 1, {deviations[-1]:.4g} at {n}"),
         ("all steps", f"error below {rounded_up(bound)} at all {n} steps at once, 95 %" + each),
         ("rounding", f"costs {rounded_up(100 * max(plan.loss, 0.0), 2)} % of accuracy"),
         ("weights", _weights(plan)),
-        ("memory", f"{_bytes(cost.memory)} at most; {cost.totals} past totals a key"),
-        ("work", f"{cost.work} multiply-adds a step and key, and a draw"),
-        ("time", f"about {_time(cost.live_seconds)} a step; {_time(cost.block_seconds)} in blocks"),
+        ("memory", f"{_bytes(cost.memory)} at most; {cost.totals} past totals per key"),
+        ("work", f"{cost.work} multiply-adds and one draw, per step and key"),
+        (
+            "time",
+            f"about {_time(cost.live_seconds)} per step; {_time(cost.block_seconds)} in blocks",
+        ),
     ]
+
+
+def _gaussian_privacy(plan: Plan) -> list[tuple[str, str]]:
+    """mu and rho, which only Gaussian noise has."""
+    if not isinstance(plan.law, Gaussian):
+        return []
+    guarantee = plan.guarantee
+    return [("privacy", f"mu = {rounded_up(guarantee.mu)}, rho = {rounded_up(guarantee.rho)}")]
 
 
 def _length(plan: Plan) -> str:
     if plan.horizon is not None:
         return f"{plan.horizon} steps"
-    if plan.method == "unbounded" and plan.version_1_sigma is None:  # 0.1.0 expected no length
+    if plan.method == "unbounded" and not plan.version_1:  # 0.1.0 expected no length
         return f"for ever; about {plan.taps.support // REACH} steps are expected"
     return "for ever"
 

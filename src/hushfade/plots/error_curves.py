@@ -23,7 +23,7 @@ def errors(comparison: Comparison) -> Figure:
 
     Both scales are logarithmic; up to 24 steps only the vertical one.  Each line is named at its
     end, with its largest error; the dashed black line is the least largest error of factorization
-    mechanisms with Gaussian noise.
+    mechanisms with Gaussian noise.  hushfade's own lines are black and thick, its plan solid.
     """
     rows = comparison.rows
     figure = style.figure(10.5, max(5.5, 1.6 + 0.19 * (len(rows) + 1)))
@@ -34,14 +34,17 @@ def errors(comparison: Comparison) -> Figure:
     else:
         style.whole_steps(axes)
     axes.set_yscale("log")
-    lowest = min(comparison.least, *(float(np.min(row.errors)) for row in rows))
-    highest = max(comparison.least, *(row.max_error for row in rows))
+    bounds = [] if comparison.least is None else [comparison.least]
+    lowest = min([*bounds, *(float(np.min(row.errors)) for row in rows)])
+    highest = max([*bounds, *(row.max_error for row in rows)])
     axes.set_ylim(*style.decades(lowest, highest))
     axes.set_xlim(0 if comparison.horizon == 1 else 1, comparison.horizon)
     style.plain_numbers(axes)
-    least = f"least with Gaussian noise, proven  {style.three(comparison.least)}"
-    ends = [(comparison.least, least, style.BLACK, "--", 1.0)]
-    axes.axhline(comparison.least, color=style.BLACK, linewidth=1.0, linestyle="--", label=least)
+    ends: list[tuple[float, str, str, str, float]] = []
+    for bound in bounds:
+        least = f"least with Gaussian noise, proven  {style.three(bound)}"
+        ends.append((bound, least, style.BLACK, "--", 1.0))
+        axes.axhline(bound, color=style.BLACK, linewidth=1.0, linestyle="--", label=least)
     for rank, row in enumerate(rows):
         colour, dashes, weight = _pen(rank, row)
         most = np.maximum.accumulate(row.errors)
@@ -78,9 +81,9 @@ def _ours(row: Row) -> bool:
 
 
 def _pen(rank: int, row: Row) -> tuple[str, str, float]:
-    """Colour, dashes and width: this software's lines are black and thick."""
+    """Colour, dashes and width: hushfade's lines are black and thick, its plan's solid."""
     if _ours(row):
-        return style.BLACK, "-", 2.4
+        return style.BLACK, "-" if rank == 0 else style.line(rank)[1], 2.4
     return *style.line(rank), 1.3
 
 

@@ -23,11 +23,12 @@ COLUMNS = 400  # of a panel
 
 
 def plans(plans: Mapping[str, Plan], steps: int | None = None) -> Figure:
-    """The plans' standard deviations against the step, and a row a plan with its numbers.
+    """The plans' standard deviations against the step, and one row per plan with its numbers.
 
-    A row has the largest error, the proven least of any Gaussian factorization mechanism for that
-    decay and promise, their ratio, epsilon and delta.  Without `steps` the longest horizon is
-    meant, 1000 steps for plans that have none; a plan with a shorter horizon ends there.
+    A row has the law of the noise, the largest error, the proven least of any Gaussian
+    factorization mechanism for that decay and promise, and their ratio.  There is no such least for
+    delta = 0.  Without `steps` the longest horizon is meant, 1000 steps for plans that have none; a
+    plan with a shorter horizon ends there.
     """
     if not plans:
         raise InvalidValue("plans must hold one plan at least", got="none")
@@ -67,15 +68,16 @@ def draw_errors(axes: Axes, plans: Mapping[str, Plan], n: int) -> None:
     if len(plans) == 1:
         (plan,) = plans.values()
         low = least(plan, n)
-        axes.axhline(
-            low,
-            color=style.BLACK,
-            linestyle="--",
-            linewidth=1.2,
-            label=f"proven least of the largest error, {rounded_down(low)}",
-        )
+        if low is not None:
+            axes.axhline(
+                low,
+                color=style.BLACK,
+                linestyle="--",
+                linewidth=1.2,
+                label=f"proven least with Gaussian noise, {rounded_down(low)}",
+            )
+            bottom, top = min(bottom, low), max(top, low)
         style.legend(axes)
-        bottom = min(bottom, low)
     if top > 10.0 * bottom:
         axes.set_yscale("log")
     else:
@@ -94,8 +96,13 @@ def draw_errors(axes: Axes, plans: Mapping[str, Plan], n: int) -> None:
     )
 
 
-def least(plan: Plan, n: int) -> float:
-    """The proven least of the largest standard deviation over the first n steps."""
+def least(plan: Plan, n: int) -> float | None:
+    """The proven least of the largest standard deviation of Gaussian noise over the first n steps.
+
+    None for delta = 0, which Gaussian noise cannot give.
+    """
+    if plan.guarantee.pure:
+        return None
     n = _steps(plan, n)
     return plan.max_stddev(n) / plan.certificate(n).ratio
 
@@ -104,28 +111,34 @@ def _draw_rows(axes: Axes, plans: Mapping[str, Plan], n: int, *, told: bool) -> 
     """A row a plan, the first on top, drawn like its line: the names are the figure's legend."""
     largest = [plan.max_stddev(_steps(plan, n)) for plan in plans.values()]
     lows = [least(plan, n) for plan in plans.values()]
+    shown = largest + [low for low in lows if low is not None]
     start = 0.0
-    if max(largest) > 10.0 * min(lows):
+    if max(shown) > 10.0 * min(shown):
         axes.set_xscale("log")
-        start = min(lows) / 2.0
-        axes.set_xlim(start, max(largest) * (max(largest) / start) ** 0.5)
+        start = min(shown) / 2.0
+        axes.set_xlim(start, max(shown) * (max(shown) / start) ** 0.5)
         style.plain_numbers(axes)
     else:
-        axes.set_xlim(0.0, 1.45 * max(largest))  # the numbers stand right of the dots
+        axes.set_xlim(0.0, 1.45 * max(shown))  # the numbers stand right of the dots
     for row, (high, low) in enumerate(zip(largest, lows, strict=True)):
         colour, dashes = style.line(row)
         axes.plot([start, high], [row, row], color=colour, linestyle=dashes, linewidth=1.8)
         axes.plot([high], [row], color=colour, marker="o", markersize=7)
-        axes.plot([low], [row], color=style.BLACK, marker="|", markersize=14, markeredgewidth=1.8)
+        text = rounded_up(high)
+        if low is not None:
+            axes.plot(
+                [low], [row], color=style.BLACK, marker="|", markersize=14, markeredgewidth=1.8
+            )
+            text += f" / {rounded_down(low)} = {rounded_up(high / low)}"
         axes.annotate(
-            f"{rounded_up(high)} / {rounded_down(low)} = {rounded_up(high / low)}",
-            (high, row),
+            text,
+            (max(high, low or 0.0), row),
             xytext=(9, 0),
             textcoords="offset points",
             verticalalignment="center",
             fontsize=style.SMALL,
         )
-    names = [style.short(name, 40) for name in plans]
+    names = [f"{style.short(name, 40)}, {plan.law.name}" for name, plan in plans.items()]
     if told:
         names = [
             f"{name}\n{style.short(repr(plan.decay), 40)}\n{style.terms(None, plan.guarantee)}"

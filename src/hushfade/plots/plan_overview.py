@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hushfade.planning.mechanism_names import choice, mechanism_name
+from hushfade.planning.summary import lower_bounds
 from hushfade.plots import style
 from hushfade.plots.plan_comparison import STEPS, draw_errors
 from hushfade.plots.privacy_curves import draw_curves
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def overview(plan: Plan) -> Figure:
-    """One page for a plan: four panels and the sentences of its guarantee and its certificate.
+    """One page for a plan: four panels and the sentences of its guarantee and its mechanism.
 
     The error is drawn over the horizon, or 1000 steps for a plan that has none.
 
@@ -28,10 +30,10 @@ def overview(plan: Plan) -> Figure:
     draw_taps(above, plan)
     draw_record(beside, plan)
     draw_errors(left, {"standard deviation of the error": plan}, n)
-    draw_curves(right, plan.guarantee)
+    draw_curves(right, plan)
     far = "for ever" if plan.horizon is None else f"horizon {plan.horizon}"
-    title = f"Plan: {plan.method.replace('_', ' ')}, {far}"
+    title = f"Plan: {mechanism_name(plan.method, plan.law.name)}, {far}"
     style.headline(figure, title, style.terms(plan.decay, plan.guarantee))
-    words = (plan.guarantee.sentence(), plan.certificate(n).sentence())
+    words = (plan.guarantee.sentence(), choice(plan), *lower_bounds(plan, n))
     style.footnote(figure, "\n".join(style.wrapped(sentence, 145) for sentence in words), 10)
     return figure

@@ -1,4 +1,4 @@
-"""What a guarantee promises at other deltas, and after several such releases."""
+"""What a guarantee or a plan promises at other deltas, and after several such releases."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hushfade.check import Column
+from hushfade.laws import Gaussian
 from hushfade.plots import style
+from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import epsilon_of
+from hushfade.privacy.loss import composed
 from hushfade.privacy.rounding import epsilon_up, root_up, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
+    from hushfade.privacy.loss import PrivacyLoss
 
 RELEASES = (1, 2, 4, 10)
+_FEW = (1, 2, 4)  # releases of noise that is not Gaussian: each point takes longer
+_POINTS = 12  # of their curves
 
 
 def privacy(guarantee: Guarantee) -> Figure:
@@ -26,41 +34,97 @@ def privacy(guarantee: Guarantee) -> Figure:
 
     m releases of the same records have mu √m.  The chosen delta is marked on every curve.
 
-    Guarantee: each point (delta, epsilon) of a curve is promised, all at once; the curve is tight.
+    Guarantee: each point (delta, epsilon) of a curve is promised, all at once, by Gaussian noise;
+    the curve is tight.
     """
     figure = style.figure(8.5, 5.8)
-    draw_curves(figure.add_subplot(), guarantee)
+    axes = figure.add_subplot()
+    _draw_gaussian(axes, guarantee)
+    _finish(axes, guarantee)
     title = f"What mu = {rounded_up(guarantee.mu)} promises, once and composed"
     style.headline(figure, title, style.terms(None, guarantee))
     return figure
 
 
-def draw_curves(axes: Axes, guarantee: Guarantee) -> None:
-    """The curves and the marks, with a legend under the axes."""
+def draw_curves(axes: Axes, plan: Plan) -> None:
+    """The curves and the marks of a plan's privacy loss, with a legend under the axes."""
+    if isinstance(plan.law, Gaussian):
+        _draw_gaussian(axes, plan.guarantee)
+    else:
+        _draw_losses(axes, plan.guarantee, plan.privacy)
+    _finish(axes, plan.guarantee)
+
+
+def _draw_gaussian(axes: Axes, guarantee: Guarantee) -> None:
+    """The curves of mu, of 2 mu² and so on."""
     delta = guarantee.delta
-    exponent = math.log10(delta)
-    deltas = 10.0 ** np.linspace(min(-12.0, exponent - 3), min(max(-2.0, exponent + 2), -0.1), 40)
+    low, high = _ends(guarantee)
+    deltas = np.geomspace(low, high, 40)
     for rank, m in enumerate(RELEASES):
         mu = root_up(m * Fraction(guarantee.mu) ** 2)
-        colour, dashes = style.line(rank)
         # the guarantee's own number where it was given: mu is rounded to the safe side
         epsilon = guarantee.epsilon if m == 1 else epsilon_of(mu, delta)
         shown = rounded_up(epsilon, 3) if m == 1 else epsilon_up(mu, delta, 3)
-        curve = [epsilon_of(mu, float(d)) for d in deltas]
-        words = "this release" if m == 1 else f"{m} such releases"
-        axes.plot(
-            deltas,
-            curve,
-            color=colour,
-            linestyle=dashes,
-            linewidth=2.2 if m == 1 else 1.5,
-            label=f"{words}: mu = {rounded_up(mu, 3)}, epsilon = {shown} at delta "
-            f"= {rounded_up(delta, 3)}",
-        )
-        axes.plot([delta], [epsilon], marker="o", color=colour, markersize=8 if m == 1 else 5)
-    axes.axvline(delta, color=style.GREY, linewidth=0.8, linestyle=":")
+        curve = np.array([epsilon_of(mu, float(d)) for d in deltas])
+        label = f"{_words(m)}: mu = {rounded_up(mu, 3)}, epsilon = {shown}"
+        _draw(axes, rank, deltas, curve, label, guarantee, epsilon)
+
+
+def _draw_losses(axes: Axes, guarantee: Guarantee, loss: PrivacyLoss) -> None:
+    """The curves of a loss that is composed with itself."""
+    low, high = _ends(guarantee)
+    for rank, m in enumerate(_FEW):
+        several = composed([loss] * m)
+        guess = m * guarantee.epsilon
+        top = epsilon_of_loss(several, low, guess)
+        curve = np.linspace(0.0, top, _POINTS)
+        deltas = np.clip([several.delta(float(epsilon)) for epsilon in curve], low, high)
+        epsilon = guarantee.epsilon
+        if m > 1:
+            epsilon = epsilon_of_loss(several, guarantee.delta, guess)
+        label = f"{_words(m)}: epsilon = {rounded_up(epsilon, 3)}"
+        _draw(axes, rank, deltas, curve, label, guarantee, epsilon)
+
+
+def _draw(
+    axes: Axes,
+    rank: int,
+    deltas: Column,
+    curve: Column,
+    label: str,
+    guarantee: Guarantee,
+    epsilon: float,
+) -> None:
+    """One curve, and its mark at the guarantee's delta."""
+    colour, dashes = style.line(rank)
+    axes.plot(
+        deltas,
+        curve,
+        color=colour,
+        linestyle=dashes,
+        linewidth=1.5 if rank else 2.2,
+        label=f"{label} at delta = {rounded_up(guarantee.delta, 3)}",
+    )
+    if not guarantee.pure:
+        size = 5 if rank else 8
+        axes.plot([guarantee.delta], [epsilon], marker="o", color=colour, markersize=size)
+
+
+def _words(m: int) -> str:
+    return "this release" if m == 1 else f"{m} such releases"
+
+
+def _ends(guarantee: Guarantee) -> tuple[float, float]:
+    """The smallest and the largest delta of the axis."""
+    exponent = -6.0 if guarantee.pure else math.log10(guarantee.delta)
+    return 10.0 ** min(-12.0, exponent - 3), 10.0 ** min(max(-2.0, exponent + 2), -0.1)
+
+
+def _finish(axes: Axes, guarantee: Guarantee) -> None:
+    if not guarantee.pure:
+        axes.axvline(guarantee.delta, color=style.GREY, linewidth=0.8, linestyle=":")
     axes.set_xscale("log")
-    axes.set_xlim(deltas[0], deltas[-1])
+    axes.set_xlim(*_ends(guarantee))
     axes.set_ylim(bottom=0.0)
     style.tidy(
         axes,

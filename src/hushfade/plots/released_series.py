@@ -15,6 +15,7 @@ from hushfade import check
 from hushfade.check import Column, Matrix
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.plots import style, thinning
+from hushfade.public.error_distribution import normal_multiple
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,40 +38,42 @@ def series(
     guarantee: Guarantee | None = None,
     label: str = "decayed sum",
     confidence: float = 0.95,
+    margins: ArrayLike | None = None,
     truth: ArrayLike | None = None,
     time_label: str | None = None,
 ) -> Figure:
-    """The released values with their interval, value ± z · stddev, at each time.
+    """The released values with their interval, value ± margin, at each time.
 
     `times` are n step numbers or n dates and times, not descending; `values` is (n,) or (n, keys)
-    and so is `truth`; `stddevs` is (n,), the same for all keys.  z is the normal quantile of
-    `confidence`, at each step by itself.  Draw `truth` only where the records are public.  Any
-    array will do: numpy's, pandas' or Polars'.
+    and so is `truth`; `stddevs` is (n,), the same for all keys.  `margins` is (n,) too:
+    `plan.margins(n, confidence)`.  Without them the errors are taken to be normal, which they are
+    for Gaussian noise.  Draw `truth` only where the records are public.  Arrays may be numpy's,
+    pandas' or Polars'.
 
     The first 12 keys are drawn.  Panels share the vertical scale unless a key's range is less
     than an eighth of all; the figure says so.  Of more than 2400 points (4 for each of 600 columns
     of the figure) a column shows the first, last, least and largest, and the widest band.
     """
-    from scipy.special import ndtri
-
-    confidence = check.real(confidence=confidence)
-    if not 0 < confidence < 1:
-        raise InvalidValue("must be in (0, 1)", argument="confidence", got=repr(confidence))
+    confidence = check.probability(confidence=confidence)
     clock = _clock(times)
     released, s = _columns(values=values), check.coefficients(stddevs=stddevs)
-    for name, length in (("values", len(released)), ("stddevs", len(s))):
+    margin = normal_multiple(confidence) * s
+    if margins is not None:
+        margin = check.coefficients(margins=margins)
+    lengths = (("values", len(released)), ("stddevs", len(s)), ("margins", len(margin)))
+    for name, length in lengths:
         if length != len(clock.x):
             raise InvalidValue(
                 f"must have one row a time, {len(clock.x)}", argument=name, got=length
             )
-    if not float(np.min(s)) >= 0:
-        raise InvalidValue("stddevs must be >= 0", got=repr(float(np.min(s))))
+    for name, column in (("stddevs", s), ("margins", margin)):
+        if not float(np.min(column)) >= 0:
+            raise InvalidValue("must be >= 0", argument=name, got=repr(float(np.min(column))))
     true = None if truth is None else _columns(truth=truth)
     if true is not None and true.shape != released.shape:
         raise InvalidValue(f"truth must have the shape {released.shape}", got=true.shape)
     names = _names(keys, released.shape[1])
     shown = min(len(names), MOST_KEYS)
-    margin = float(-ndtri((1.0 - confidence) / 2.0)) * s
     chance, words = f"{100 * confidence:.6g} %", time_label or clock.label
 
     across = 1 if shown <= 3 else 2 if shown <= 8 else 3

@@ -1,8 +1,8 @@
-"""The guarantee: how much one person's data may change what is released, and the noise it needs.
+"""The guarantee: how much one person's data may change what is released.
 
-All noise is Gaussian, so one number carries the guarantee exactly: μ, the ratio of the largest
-shift of the private half's output to the noise's standard deviation (Gaussian differential privacy;
-Dong, Roth, Su 2022).  (ε, δ) and zCDP's ρ express the same μ:
+For Gaussian noise one number carries the guarantee exactly: μ, the ratio of the largest shift of
+the private half's output to the noise's standard deviation (Gaussian differential privacy; Dong,
+Roth, Su 2022).  (ε, δ) and zCDP's ρ express the same μ:
 
     δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ)      Balle & Wang 2018, Theorem 8; tight
     ρ = μ²/2                                       Bun & Steinke 2016
@@ -72,7 +72,8 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         check.positive(epsilon=self.epsilon)
-        checked_delta(self.delta)
+        if not self.pure:
+            checked_delta(self.delta)
         if not isinstance(self.neighbours, str):
             raise InvalidType(
                 "must be a str", argument="neighbours", got=type(self.neighbours).__name__
@@ -87,8 +88,10 @@ class Guarantee:
         check.count(records_per_step=self.records_per_step, most=2**31)
         if self.declared_mu is not None and self.declared_rho is not None:
             raise InvalidType("declare mu or rho, not both")
-        mu = self.mu  # raises where there is none
-        if self.declared_mu is not None or self.declared_rho is not None:
+        if self.pure and self.gaussian_only:
+            raise InvalidValue("must be > 0 where mu or rho is declared", argument="delta", got=0)
+        mu = 0.0 if self.pure else self.mu  # raises where there is none
+        if self.gaussian_only:
             least = epsilon_of(mu, float(self.delta))
             if not self.epsilon >= least:
                 raise InvalidValue(
@@ -97,12 +100,24 @@ class Guarantee:
                     got=repr(self.epsilon),
                 )
 
+    @property
+    def pure(self) -> bool:
+        """Is delta 0?  Then only noise with a bounded loss will do."""
+        return isinstance(self.delta, float | int) and self.delta == 0
+
+    @property
+    def gaussian_only(self) -> bool:
+        """Was mu or rho declared?  They promise more than epsilon and delta, by Gaussian noise."""
+        return self.declared_mu is not None or self.declared_rho is not None
+
     @cached_property
     def mu(self) -> float:
         """Gaussian differential privacy: as declared, or the largest that epsilon and delta allow.
 
-        The same on every machine.
+        The same on every machine.  It belongs to Gaussian noise; other laws have epsilon and delta.
         """
+        if self.pure:
+            raise InvalidValue("must be > 0 for Gaussian noise", argument="delta", got=0)
         if self.declared_mu is not None:
             return check.positive(mu=self.declared_mu)
         if self.declared_rho is not None:
@@ -219,8 +234,8 @@ class Guarantee:
         return (
             f"{deed.capitalize()} {who} changes the probability of any published outcome by at "
             f"most a factor of {exponential_up(self.epsilon)} (epsilon = "
-            f"{rounded_up(self.epsilon)}), plus {rounded_up(self.delta, 3)} (delta); mu = "
-            f"{rounded_up(self.mu)}, rho = {rounded_up(Fraction(self.mu) ** 2 / 2, 3)}."
+            f"{rounded_up(self.epsilon)})"
+            + ("." if self.pure else f", plus {rounded_up(self.delta, 3)} (delta).")
         )
 
     def _who(self) -> str:

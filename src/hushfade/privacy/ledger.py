@@ -4,14 +4,14 @@
 
 Kinds of entries:
 
-    dataset   a dataset and its whole budget, mu at a delta
-    charge    a stream of a plan, or a new epoch of it, its mu, and to whom it promises
-    lost      what was spent, by a mark, after the copy was made from which the ledger goes on
+    dataset   a dataset and its whole budget: epsilon and delta, or mu at a delta
+    charge    a stream of a plan, or a new epoch of it, what it spends, and the unit it protects
+    lost      what was spent, according to a mark, after the copy was made that the ledger continues
     step      a step of a stream was closed, and the digest of what was released
     end       a stream takes no more steps
 
-Gaussian budgets add up by squares, exactly: mu_total² = Σ mu_i², as long as all promise to the same
-neighbours: one relation a dataset, that of its first stream.  Nothing in a ledger is private.
+A charge and a `lost` spend either a mu of Gaussian noise, or a loss: epsilon and delta.  `account`
+defines how they add up.  Nothing in a ledger is private.
 """
 
 from __future__ import annotations
@@ -20,21 +20,29 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from hushfade.errors import InvalidValue, Malformed, Refused
-from hushfade.privacy.calibration import epsilon_of, mu_of
-from hushfade.privacy.rounding import epsilon_up, root_down, root_up, rounded_down, rounded_up
+from hushfade.errors import Malformed
+from hushfade.privacy.account import Account, Loss, Relation, Spending, Total
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.rounding import root_up
+
+__all__ = [
+    "Account",
+    "Entry",
+    "Kind",
+    "accounts",
+    "budget_fields",
+    "fields",
+    "following",
+    "published",
+    "verified",
+]
 
 Kind = Literal["dataset", "charge", "lost", "step", "end"]
-Relation = tuple[str, int, int, int]  # neighbours, participations, separation, records a step
 ORIGIN = "0" * 64  # the digest before the first entry
-
-_ROUNDING = 1e-12  # of a budget, by which sums of charges may exceed it: two halves are the whole
-_ROUNDING_0_1_0 = 1e-9  # 0.1.0 rounded budgets down by up to 1e-9; plans of today spend them whole
 
 
 @dataclass(frozen=True)
@@ -86,125 +94,94 @@ def _digest(before: str, number: int, kind: str, body: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Account:
-    """A dataset's budget and what was spent of it, in mu; and to whom its streams promise."""
-
-    name: str
-    mu: float
-    delta: float
-    spent: float = 0.0
-    relation: Relation | None = None  # none before the first charge
-    exact: bool = False  # is the budget all that its epsilon allows?  0.1.0 rounded it down
-
-    @property
-    def left(self) -> float:
-        """The largest mu that may still be charged."""
-        return root_down(Fraction(self.mu) ** 2 - Fraction(self.spent) ** 2)
-
-    @property
-    def epsilon(self) -> float:
-        """The whole budget as an epsilon of nine digits at delta, rounded up."""
-        return self._epsilon(self.mu)
-
-    @property
-    def spent_epsilon(self) -> float:
-        """What was spent as an epsilon of nine digits at delta, rounded up."""
-        return self._epsilon(self.spent)
-
-    @property
-    def left_epsilon(self) -> float:
-        """The largest epsilon of nine digits that one more stream may have.
-
-        >>> whole = Account("clinics", mu_of(2.0, 1e-6), 1e-6)
-        >>> whole.left_epsilon, whole.charged(mu_of(1.0, 1e-6)).left_epsilon
-        (2.0, 1.67327427)
-        """
-        whole = epsilon_of(self.left, self.delta) if self.left > 0 else 0.0
-        for text in (rounded_up(whole, 9), rounded_down(whole, 9)):
-            with suppress(InvalidValue):  # too little for any stream
-                if self.affords(mu_of(float(text), self.delta)):
-                    return float(text)
-        return 0.0
-
-    def _epsilon(self, mu: float) -> float:
-        return float(epsilon_up(mu, self.delta, 9)) if mu > 0 else 0.0
-
-    def affords(self, mu: float) -> bool:
-        """May this mu be charged?"""
-        rounding = _ROUNDING if self.exact else _ROUNDING_0_1_0
-        return math.hypot(self.spent, mu) <= self.mu * (1.0 + rounding)
-
-    def charged(self, mu: float, relation: Relation | None = None) -> Account:
-        """The account after a charge; Refused if it overspends, or promises to other neighbours.
-
-        >>> Account("clinics", mu=5.0, delta=1e-6).charged(3.0).charged(4.0).left
-        0.0
-        """
-        if not self.affords(mu):
-            raise Refused(
-                f"the budget of dataset {self.name!r} must not be overspent: mu = "
-                f"{rounded_down(self.left, 6)} is left, {rounded_up(mu, 6)} is needed"
-            )
-        if None not in (relation, self.relation) and relation != self.relation:
-            raise Refused(
-                f"the streams of dataset {self.name!r} must promise to the same neighbours, else "
-                f"they do not add up: {_words(self.relation)}, not {_words(relation)}"
-            )
-        spent = root_up(Fraction(self.spent) ** 2 + Fraction(mu) ** 2)
-        return replace(self, spent=spent, relation=self.relation or relation)
-
-    def lacking(self, known: Account) -> float:
-        """The mu that this account lacks of one that is known to have spent more."""
-        return root_up(max(Fraction(0), Fraction(known.spent) ** 2 - Fraction(self.spent) ** 2))
-
-
 def accounts(entries: Iterable[Entry]) -> Mapping[str, Account]:
     """All datasets' accounts, from the entries that change them or from all."""
     found: dict[str, Account] = {}
     for entry in entries:
         match entry.kind:
             case "dataset":
-                content = entry.content
-                name = content["dataset"]
-                exact = content.get("exact") is True
-                found[name] = Account(name, content["mu"], content["delta"], exact=exact)
-            case "charge" | "lost":
-                content = entry.content
-                if not (isinstance(content["mu"], float) and content["mu"] > 0):
-                    raise Malformed(f"entry {entry.number} of the ledger must charge a mu > 0")
-                name, said = content["dataset"], content.get("relation")
-                relation = None if said is None else (said[0], said[1], said[2], said[3])
-                found[name] = found[name].charged(content["mu"], relation)
+                account = _opened(entry)
+                found[account.name] = account
+            case "charge":
+                name = entry.content["dataset"]
+                found[name] = found[name].charged(_spending(entry), _relation(entry))
+            case "lost":
+                name = entry.content["dataset"]
+                found[name] = found[name].with_lost(_spending(entry), _relation(entry))
     return found
 
 
-def published_mu(entries: Iterable[Entry], stream: str) -> float:
-    """The mu of all that a stream has published: its charges, one for each epoch, composed.
+def published(entries: Iterable[Entry], stream: str) -> Spending:
+    """The mu, or the loss, of all that a stream has published: the charges of its epochs, composed.
 
-    What was lost of its dataset before a new epoch counts too, since it may have been the stream's.
+    What was lost of its dataset before a new epoch counts too, since the stream may have spent it.
     So this is an upper bound.
     """
-    square, lost, dataset = Fraction(0), Fraction(0), None
+    spent: list[Spending] = []
+    lost: list[Spending] = []
+    dataset = None
     for entry in entries:
         content = entry.content
         if entry.kind == "charge" and content["stream"] == stream:
-            square += lost + Fraction(content["mu"]) ** 2
-            lost, dataset = Fraction(0), content["dataset"]
+            spent += [*lost, _spending(entry)]
+            lost, dataset = [], content["dataset"]
         elif entry.kind == "lost" and content["dataset"] == dataset:
-            lost += Fraction(content["mu"]) ** 2
-    return root_up(square)
+            lost.append(_spending(entry))
+    total, square = Total(), Fraction(0)
+    for part in spent:
+        if isinstance(part, Loss):
+            total = total.plus(part)
+        else:
+            square += Fraction(part) ** 2
+    if any(total) and square:
+        raise Malformed(f"the charges of stream {stream!r} must all be a mu, or all a loss")
+    return total.up() if any(total) else root_up(square)
 
 
-def _words(relation: Relation | None) -> str:
-    """The relation as a person reads it.
+def fields(spending: Spending) -> dict[str, Any]:
+    """The fields of an entry that spends this.
 
-    >>> _words(("replace", 3, 24, 1))
-    'replace with participations 3, separation 24, records_per_step 1'
+    >>> fields(Loss(1.0, 1e-6, "huber"))
+    {'loss': {'epsilon': 1.0, 'delta': 1e-06, 'law': 'huber'}}
     """
-    assert relation is not None
-    neighbours, participations, separation, records = relation
-    return (
-        f"{neighbours} with participations {participations}, separation {separation}, "
-        f"records_per_step {records}"
+    return {"loss": spending._asdict()} if isinstance(spending, Loss) else {"mu": spending}
+
+
+def budget_fields(account: Account) -> dict[str, Any]:
+    """The fields of the entry `dataset` that opens the account."""
+    common = {"dataset": account.name, "delta": account.delta}
+    if account.declared is not None:
+        return common | {"epsilon": account.declared}
+    return common | {"mu": account.mu} | ({"exact": True} if account.exact else {})
+
+
+def _opened(entry: Entry) -> Account:
+    content = entry.content
+    name, delta = content["dataset"], content["delta"]
+    if "epsilon" in content:
+        return Account.of(name, Guarantee(content["epsilon"], delta))
+    return Account(name, content["mu"], delta, exact=content.get("exact") is True)
+
+
+def _relation(entry: Entry) -> Relation | None:
+    told = entry.content.get("relation")
+    return None if told is None else (told[0], told[1], told[2], told[3])
+
+
+def _spending(entry: Entry) -> Spending:
+    """The mu or the loss of a charge or a `lost`; Malformed unless it is one of them, above 0."""
+    content = entry.content
+    if "loss" not in content:
+        mu = content["mu"]
+        if not (isinstance(mu, float) and mu > 0):
+            raise Malformed(f"entry {entry.number} of the ledger must charge a mu > 0")
+        return mu
+    match content["loss"]:
+        case {"epsilon": float(epsilon), "delta": float(delta), "law": law, **rest}:
+            loss = Loss(epsilon, delta, law)
+            above = epsilon > 0 or (entry.kind == "lost" and delta > 0)
+            if "mu" not in content and not rest and above and 0 <= epsilon < math.inf > delta >= 0:
+                return loss
+    raise Malformed(
+        f"entry {entry.number} of the ledger must charge a loss: epsilon > 0 and delta >= 0"
     )

@@ -15,6 +15,7 @@ from hushfade.errors import InvalidType, InvalidValue
 
 Floats = NDArray[np.float64]
 
+_DEEPEST = 64  # dimensions of a numpy array
 _PLAIN = frozenset((int, float, np.int64, np.float64))  # most values are of these types
 
 
@@ -70,21 +71,21 @@ def _converted(values: Any, name: str) -> NDArray[Any] | None:
         return None
 
 
-def _has_truth_value(values: list[Any] | tuple[Any, ...]) -> bool:
+def _has_truth_value(values: list[Any] | tuple[Any, ...], depth: int = 0) -> bool:
     """Is there a truth value in nested lists?
 
     numpy rejects a list of truth values alone, and reads them as 0 and 1 beside numbers.  Then a
-    record would decide whether another one counts.
+    record would decide whether another one counts.  It rejects lists that are nested too deeply.
     """
-    if set(map(type, values)) <= _PLAIN:
+    if depth > _DEEPEST or set(map(type, values)) <= _PLAIN:
         return False
-    return any(_is_truth_value(value) for value in values if type(value) not in _PLAIN)
+    return any(_is_truth_value(value, depth) for value in values if type(value) not in _PLAIN)
 
 
-def _is_truth_value(value: Any) -> bool:
+def _is_truth_value(value: Any, depth: int) -> bool:
     """Is it a truth value, an array of them, or a list that has one?"""
     if isinstance(value, list | tuple):
-        return _has_truth_value(value)
+        return _has_truth_value(value, depth + 1)
     with suppress(Exception):  # it might contain a value of the foreign object
         return np.asarray(value).dtype.kind == "b"
     return False

@@ -6,5 +6,10 @@ left_product      both together, for one lane
 recursion         a decay as poles, windows and listed weights
 constants         the constants of a plan's loops
 deviations        the standard deviation of the error, step by step
+cumulants         the cumulant function of a weighted sum of noise
+tail_curves       the tails of such a sum, and their exponential bound
+fourier_inversion the tails from the transform of the noise
+error_distribution    margins and tails of the error at one step
+step_errors       margins at every step, and a bound for all steps
 release           Release: the published result of one step
 """

@@ -6,9 +6,9 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.public.step_errors import StepErrors
 
 
 class Release(NamedTuple):
@@ -16,7 +16,8 @@ class Release(NamedTuple):
 
     `value` is a float, or a column with one entry per key or coordinate.  What is changed on
     request (`non_negative`, `whole`, `not_below`) is as private as before, and says in `biased`
-    that it is no longer unbiased.
+    that it is no longer unbiased.  `errors` is the distribution of the error at every step, shared
+    by all releases of a stream.
     """
 
     step: int
@@ -24,16 +25,22 @@ class Release(NamedTuple):
     stddev: float
     keys: tuple[str, ...] | None = None
     biased: tuple[str, ...] = ()
+    errors: StepErrors | None = None
 
     def interval(self, confidence: float = 0.95) -> tuple[float | Column, float | Column]:
         """Two numbers that hold the true sum between them with this probability, at this step."""
-        from scipy.special import ndtri
-
-        confidence = check.real(confidence=confidence)
-        if not 0 < confidence < 1:
-            raise InvalidValue("must be in (0, 1)", argument="confidence", got=repr(confidence))
-        margin = float(-ndtri((1.0 - confidence) / 2.0)) * self.stddev
+        if self.errors is None:
+            raise InvalidType(
+                "interval needs the distribution of the error",
+                remedy="make the release by a stream, or give errors=plan.errors",
+            )
+        margin = self.errors.margin(self.step, confidence, stddev=self.stddev)
         return self.value - margin, self.value + margin
+
+    def __repr__(self) -> str:
+        """Without `errors`, which is the same for all releases of a stream."""
+        shown = (f"{name}={getattr(self, name)!r}" for name in self._fields if name != "errors")
+        return f"Release({', '.join(shown)})"
 
     def by_key(self) -> dict[str, float]:
         """The values of a keyed stream, by key."""

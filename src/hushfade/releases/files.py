@@ -28,6 +28,7 @@ from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
+    from hushfade.public.step_errors import StepErrors
 
 FORMAT = "hushfade releases 1"
 FORMS = ("csv", "jsonl", "parquet")
@@ -58,20 +59,23 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some steps' releases: values (n, lanes), one deviation a step, ends in ns since 1970."""
+    """Some steps' releases: values (n, lanes), one deviation per step, ends in ns since 1970."""
 
     steps: Signed
     ends: Signed | None
     values: Matrix
     stddevs: Column
+    errors: StepErrors
+
+    def margins(self, confidence: float) -> Column:
+        """The margin of each step: the error is at most this large with this probability."""
+        return self.errors.margins(self.steps, confidence, stddevs=self.stddevs)
 
     def table(self, meaning: Meaning) -> dict[str, Any]:
         """One array a column; a row for each step and key, steps first."""
-        from scipy.special import ndtri
-
         n, lanes = self.values.shape
         value, stddev = self.values.ravel(), np.repeat(self.stddevs, lanes)
-        margin = float(-ndtri((1.0 - meaning.confidence) / 2.0)) * stddev
+        margin = np.repeat(self.margins(meaning.confidence), lanes)
         lower, upper = value - margin, value + margin
         if "non_negative" in meaning.changed:
             value, lower, upper = (np.maximum(x, 0.0) for x in (value, lower, upper))

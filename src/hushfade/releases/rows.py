@@ -33,7 +33,7 @@ def released(stream: Stream, units: Signed, calendar: Calendar | None) -> Iterat
         values = stream.run_units(part)
         steps = first + start + 1 + np.arange(len(part), dtype=np.int64)
         ends = None if calendar is None else calendar.ends(steps)
-        yield Rows(steps, ends, values, stddevs[start : start + rows])
+        yield Rows(steps, ends, values, stddevs[start : start + rows], stream.plan.errors)
 
 
 def released_live(
@@ -45,4 +45,4 @@ def released_live(
         step = np.array([release.step], dtype=np.int64)
         ends = None if calendar is None else calendar.ends(step)
         values = np.atleast_2d(np.asarray(release.value, dtype=np.float64))
-        yield Rows(step, ends, values, np.array([release.stddev]))
+        yield Rows(step, ends, values, np.array([release.stddev]), stream.plan.errors)

@@ -1,14 +1,15 @@
 """A plan before there is a stream: how private, how accurate, how near the optimum, and what else.
 
-No data are read and nothing is kept.  The sizes are bounded so that an answer takes a second or
-two at most.
+No data are read and nothing is kept.  The sizes are bounded so that an answer takes a few seconds
+at most.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 import numpy as np
 
@@ -21,9 +22,13 @@ from hushfade.baselines.independent_noise import input_noise, output_noise
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidValue, Malformed
-from hushfade.planning.exact_factors import Method
+from hushfade.laws import Gaussian
+from hushfade.planning.candidates import LawName
+from hushfade.planning.mechanism_names import choice, mechanism_name
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
+from hushfade.planning.search_taps import reference_steps
+from hushfade.planning.summary import lower_bounds
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.serve import strict_json
 from hushfade.serve.service import guarantee_of
@@ -32,9 +37,14 @@ LONGEST = 1 << 16  # steps of a horizon
 EXPECTED = 1 << 20  # steps of an expected length, at most
 SLOWEST = 10_000  # steps of a half-life or a window
 NEED = ("decay", "epsilon", "delta")
-MORE = ("horizon", "expect", "low", "high", "neighbours", "participations", "separation")
+MORE = (
+    "horizon", "expect", "low", "high", "resolution", "neighbours", "participations", "separation",
+    "method", "law",
+)  # fmt: skip
+METHODS = ("best", "input", "blend", "square_root", "normalized", "unbounded")
+LAWS = get_args(LawName)
 
-_LATE = 1000  # the step that is told where a stream runs for ever
+_LATE = 1000  # the step that is reported where a stream runs for ever
 _COMPARED = 256  # steps, there
 _MOST_COMPARED = 4096
 _POINTS = 200  # of the curve
@@ -43,14 +53,14 @@ _TRUE = 100.0  # the true sum whose release is shown
 
 
 def answer(document: Any) -> dict[str, Any]:
-    """All that the planner says of what is asked."""
+    """The plan for what is asked, in numbers and words."""
     asked = strict_json.fields(document, needed=NEED, more=MORE)
     asked = {name: value for name, value in asked.items() if name in NEED or value is not None}
     decay = _decay(asked["decay"])
     horizon = asked.get("horizon")
     if horizon is not None:
         horizon = check.count(horizon=horizon, most=LONGEST)
-    guarantee = guarantee_of(asked, **_neighbours(asked))
+    guarantee = _guarantee(asked)
     span = (guarantee.participations - 1) * guarantee.separation
     if horizon is None and not span <= LONGEST:  # a minute of work, with a horizon none
         raise InvalidValue(f"participations must lie within {LONGEST} steps, or give a horizon")
@@ -58,59 +68,81 @@ def answer(document: Any) -> dict[str, Any]:
     high = check.real(high=asked.get("high", 1.0))
     if not max(abs(low), abs(high)) <= 1e12:
         raise InvalidValue("low and high must be within 1e12")
-    endless = isinstance(decay, NoDecay) and horizon is None
-    method: Method = "unbounded" if endless else "square_root"
     expect = asked.get("expect")
     if expect is not None:
         expect = check.count(expect=expect, most=EXPECTED)
+    options: dict[str, Any] = {
+        "method": _one_of(METHODS, method=asked.get("method", "best")),
+        "law": None if "law" not in asked else _one_of(LAWS, law=asked["law"]),
+        "expect": expect,
+        "resolution": asked.get("resolution"),
+    }
     try:
-        made = plan(
-            decay, guarantee, low=low, high=high, horizon=horizon, method=method, expect=expect
-        )
-        return _told(made, low, high, expect)
+        made = plan(decay, guarantee, low=low, high=high, horizon=horizon, **options)
+        return _answered(made, low, high, options)
     except HushfadeError:
         raise
     except (ArithmeticError, ValueError):  # numbers of a size that nobody uses
         raise InvalidValue("the numbers must be of a size that can be computed with") from None
 
 
-def _told(made: Plan, low: float, high: float, expect: int | None) -> dict[str, Any]:
-    from scipy.special import ndtri
-
+def _answered(made: Plan, low: float, high: float, options: dict[str, Any]) -> dict[str, Any]:
     late = made.horizon or _LATE
     stddevs = made.stddevs(late)
     points = np.unique(np.geomspace(1, late, _POINTS).round().astype(int))
     stddev = float(stddevs[-1])
-    margin = float(ndtri(0.975)) * stddev
+    low_end, high_end = made.interval(late)
+    gaussian = isinstance(made.law, Gaussian)
     return {
         "guarantee": made.guarantee.sentence(),
+        "mechanism": mechanism_name(made.method, made.law.name),
+        "method": made.method,
+        "law": made.law.name,
+        "choice": choice(made),
+        "mu": made.guarantee.mu if gaussian else None,
         "stddev": stddev,
         "step": late,
-        "optimum": made.certificate(late).sentence(),
+        "optimum": " ".join(lower_bounds(made, late)),
         "curve": {"step": points.tolist(), "stddev": stddevs[points - 1].tolist()},
         "alternatives": list(_alternatives(made, made.guarantee.change(low, high))),
-        "shown": {"true": _TRUE, "low": _TRUE - margin, "high": _TRUE + margin},
-        "code": _code(made, low, high, expect),
-        "command": _command(made, low, high, expect),
+        "shown": {"true": _TRUE, "low": _TRUE + low_end, "high": _TRUE + high_end},
+        "code": _code(made, low, high, options),
+        "command": _command(made, low, high, options),
     }
 
 
 def _alternatives(made: Plan, change: float) -> Iterator[dict[str, Any]]:
-    """What else there is, with its largest error over the same steps and how much more that is."""
-    if made.guarantee.participations > 1:  # the others are defined for one
+    """Other mechanisms, each with its largest error, and that over the plan's.
+
+    First the mechanisms that the plan was chosen from, over the steps of that comparison.  Then
+    rivals, which are defined for one participation.
+    """
+    if made.considered:
+        chosen, *others = made.considered
+        steps = made.horizon or reference_steps(made.decay)
+        for one in others:
+            name = mechanism_name(one.method, one.law)
+            yield _alternative(name, steps, one.error, chosen.error)
+    if made.guarantee.participations > 1:
         return
     steps = min(made.horizon or _COMPARED, _MOST_COMPARED)
     ours = made.max_stddev(steps)
     for rival in _rivals(made.decay, steps):
+        if made.guarantee.pure and not rival.pure:
+            continue
         largest = float(np.max(rival.stddevs(made.guarantee, change)))
-        name = rival.name + (", Laplace noise" if rival.pure else "")
-        yield {"name": name, "steps": steps, "largest": largest, "ratio": largest / ours}
+        name = f"{rival.name}, {'Laplace' if rival.pure else 'Gaussian'} noise"
+        yield _alternative(name, steps, largest, ours)
+
+
+def _alternative(name: str, steps: int, largest: float, ours: float) -> dict[str, Any]:
+    return {"name": name, "steps": steps, "largest": largest, "ratio": largest / ours}
 
 
 def _rivals(decay: Decay, steps: int) -> Iterator[Mechanism]:
     yield output_noise(decay, steps)
     yield input_noise(decay, steps)
-    yield input_noise(decay, steps, noise="laplace")  # it may do better, and that is told
+    yield output_noise(decay, steps, noise="laplace")
     match decay:
         case NoDecay():
             yield binary_tree(decay, steps)
@@ -146,6 +178,21 @@ def _within(least: float, most: float, **given: Any) -> float:
     return number
 
 
+def _one_of(names: tuple[str, ...], **given: Any) -> str:
+    ((argument, value),) = given.items()
+    if value not in names:
+        raise InvalidValue(f"must be {', '.join(names[:-1])} or {names[-1]}", argument=argument)
+    return str(value)
+
+
+def _guarantee(asked: dict[str, Any]) -> Guarantee:
+    """The guarantee that is asked for; delta may be 0."""
+    if asked["delta"] != 0 or isinstance(asked["delta"], bool):
+        return guarantee_of(asked, **_neighbours(asked))
+    checked = guarantee_of(asked | {"delta": 0.5}, **_neighbours(asked))
+    return replace(checked, delta=0.0)
+
+
 def _neighbours(asked: dict[str, Any]) -> dict[str, Any]:
     return {
         "neighbours": asked.get("neighbours", "add_remove"),
@@ -162,12 +209,11 @@ def _beyond_default(guarantee: Guarantee) -> Iterator[tuple[str, Any]]:
         yield "separation", guarantee.separation
 
 
-def _code(made: Plan, low: float, high: float, expect: int | None) -> str:
+def _code(made: Plan, low: float, high: float, options: dict[str, Any]) -> str:
     guarantee = made.guarantee
     more = "".join(f", {name}={value!r}" for name, value in _beyond_default(guarantee))
     horizon = "" if made.horizon is None else f", horizon={made.horizon}"
-    method = "" if made.method == "square_root" else f", method={made.method!r}"
-    expected = "" if expect is None else f", expect={expect}"
+    chosen = "".join(f", {name}={value!r}" for name, value in _chosen(options))
     return "\n".join(
         (
             "import hushfade as hf",
@@ -175,7 +221,7 @@ def _code(made: Plan, low: float, high: float, expect: int | None) -> str:
             f"guarantee = hf.Guarantee(epsilon={guarantee.epsilon!r}, "
             f"delta={guarantee.delta!r}{more})",
             f"plan = hf.plan(hf.{made.decay!r}, guarantee, low={low!r}, high={high!r}"
-            f"{horizon}{method}{expected})",
+            f"{horizon}{chosen})",
             "stream = plan.start()",
             "release = stream.step([1, 1, 1])  # the records of a step",
             "print(release.value, release.stddev)",
@@ -185,7 +231,7 @@ def _code(made: Plan, low: float, high: float, expect: int | None) -> str:
     )
 
 
-def _command(made: Plan, low: float, high: float, expect: int | None) -> str:
+def _command(made: Plan, low: float, high: float, options: dict[str, Any]) -> str:
     match made.decay:
         case Exponential(half_life=half_life):
             kind = f"--half-life {half_life:.15g}"
@@ -202,11 +248,17 @@ def _command(made: Plan, low: float, high: float, expect: int | None) -> str:
         *(f"--{name} {value}" for name, value in _beyond_default(guarantee)),
         f"--low {_short(low)} --high {_short(high)}",
         *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
-        *([] if made.method == "square_root" else [f"--method {made.method}"]),
-        *([] if expect is None else [f"--expect {expect}"]),
+        *(f"--{name} {value}" for name, value in _chosen(options)),
         "-o plan.json",
     ]
     return " ".join(parts)
+
+
+def _chosen(options: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The options that differ from the defaults of `plan`."""
+    for name, value in options.items():
+        if value is not None and value != "best":
+            yield name, value
 
 
 def _short(number: float) -> str:

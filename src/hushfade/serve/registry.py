@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hushfade.privacy.guarantee import Guarantee
     from hushfade.store import Published, Store
 
+CONFIDENCE = 0.95  # of the intervals in answers and on the page
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -33,6 +35,10 @@ class Facts:
     def first_stddev(self) -> float:
         """The error's standard deviation at step 1."""
         return self.plan.stddev(1)
+
+    def margin(self, release: Published) -> float:
+        """Half the width of a release's 95 % interval."""
+        return self.plan.errors.margin(release.step, CONFIDENCE, stddev=release.stddev)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -1,6 +1,8 @@
 """Releases as JSON, CSV and Arrow.  All of it is public.
 
-step   closed   key   value   stddev         CSV and Arrow: a row for each step and key
+step   closed   key   value   stddev   margin     CSV and Arrow: a row for each step and key
+
+`margin` is half the width of the 95 % interval.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 from starlette.responses import Response
 
 from hushfade.serve.error_responses import Refusal, answer
-from hushfade.serve.registry import Facts, shown
+from hushfade.serve.registry import CONFIDENCE, Facts, shown
 
 if TYPE_CHECKING:
     from hushfade.store import Published
@@ -71,6 +73,7 @@ def plain(facts: Facts, release: Published) -> dict[str, Any]:
         "closed": shown(release.closed),
         "value": values[0] if facts.scalar else values,
         "stddev": release.stddev,
+        "margin": facts.margin(release),
     }
 
 
@@ -100,12 +103,12 @@ def _csv(facts: Facts, releases: Sequence[Published]) -> str:
     named = labels(facts)
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["step", "closed", *(["key"] if named else []), "value", "stddev"])
+    rows.writerow(["step", "closed", *(["key"] if named else []), "value", "stddev", "margin"])
     for release in releases:
-        closed = shown(release.closed)
+        closed, margin = shown(release.closed), repr(facts.margin(release))
         for place, value in enumerate(release.values.tolist()):
             key = [named[place]] if named else []
-            rows.writerow([release.step, closed, *key, repr(value), repr(release.stddev)])
+            rows.writerow([release.step, closed, *key, repr(value), repr(release.stddev), margin])
     return text.getvalue()
 
 
@@ -115,6 +118,7 @@ def _arrow(facts: Facts, releases: Sequence[Published]) -> bytes:
     steps = np.array([release.step for release in releases], dtype=np.int64)
     closed = np.array([release.closed for release in releases], dtype=np.int64)
     stddevs = np.array([release.stddev for release in releases], dtype=np.float64)
+    margins = facts.plan.errors.margins(steps, CONFIDENCE, stddevs=stddevs)
     values = [release.values for release in releases] or [np.zeros(0)]
     columns = {
         "step": pa.array(np.repeat(steps, lanes)),
@@ -122,6 +126,7 @@ def _arrow(facts: Facts, releases: Sequence[Published]) -> bytes:
         **({"key": pa.array(named * len(releases), pa.string())} if named else {}),
         "value": pa.array(np.concatenate(values).astype(np.float64)),
         "stddev": pa.array(np.repeat(stddevs, lanes)),
+        "margin": pa.array(np.repeat(margins, lanes)),
     }
     table = pa.table(columns)
     sink = pa.BufferOutputStream()

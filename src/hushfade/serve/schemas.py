@@ -6,7 +6,7 @@ from typing import Any
 
 from hushfade.serve.batches import MOST
 from hushfade.serve.guard import MAX_BODY
-from hushfade.serve.planner import EXPECTED, LONGEST, SLOWEST
+from hushfade.serve.planner import EXPECTED, LAWS, LONGEST, METHODS, SLOWEST
 from hushfade.serve.strict_json import LARGEST
 from hushfade.store.tokens import SCOPES
 
@@ -79,8 +79,11 @@ _LENGTH: Schema = {
     "description": "A step's length: a number and its unit, several may follow. At least 1s.",
     "examples": ["1h", "90min", "7d"],
 }
-_EPSILON, _DELTA = number(1e-3, 100), number(1e-30, 0.5)
+_EPSILON = number(1e-3, 100)
+_DELTA: Schema = {"anyOf": [{"const": 0}, number(1e-30, 0.5)]}
 _ABOVE_0 = number(0, above=True)
+_LAW: Schema = {"enum": list(LAWS)}
+_RESOLUTION = "The grid of records, a power of two. 1 for counts and other whole numbers."
 _SCOPE: Schema = {"enum": list(SCOPES), "description": "admin includes the others."}
 
 _VALUE: Schema = {
@@ -102,10 +105,11 @@ _RELEASE: Schema = {
     "closed": TIME,
     "value": _VALUE,
     "stddev": _ABOVE_0 | {"description": "The standard deviation of the error."},
+    "margin": number(0) | {"description": "Half the width of the 95 % interval."},
 }
 _STREAM: Schema = {
     "name": PLACE, "dataset": NAME, "decay": TEXT, "guarantee": TEXT, "epsilon": _ABOVE_0,
-    "delta": _ABOVE_0, "epoch": whole(),
+    "delta": number(0), "epoch": whole(),
     "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)), "every": or_null(TEXT),
     "start": or_null(TIME), "step": whole(), "stddev": _ABOVE_0, "closed": or_null(TIME),
     "ended": {"type": "boolean"},
@@ -153,7 +157,7 @@ _PLAN_FIELDS: Schema = {
         }
     ),
     "horizon": or_null(whole(1)),
-    "method": {"enum": ["square_root", "normalized", "unbounded", "given"]},
+    "method": {"enum": ["square_root", "normalized", "unbounded", "blend", "input", "given"]},
     "taps": an_object(
         {
             "bits": whole(0, 62),
@@ -164,6 +168,14 @@ _PLAN_FIELDS: Schema = {
     ),
     "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
 }
+_BINARY: Schema = an_object({"bits": whole(0, 1074), "scale": whole(1)})
+_NOISE: Schema = {
+    "oneOf": [
+        _BINARY,
+        an_object({"law": {"const": "laplace"}, "slope": _BINARY}),
+        an_object({"law": {"const": "huber"}, "slope": _BINARY, "core": whole(1)}),
+    ]
+}
 _PLAN: Schema = {
     "oneOf": [
         an_object(
@@ -172,15 +184,27 @@ _PLAN: Schema = {
                 "guarantee": {
                     "oneOf": [
                         an_object(
-                            {by: _ABOVE_0, "delta": _ABOVE_0, **_UNIT, "records_per_step": whole(1)}
+                            {
+                                by: _ABOVE_0,
+                                "delta": number(0),
+                                **_UNIT,
+                                "records_per_step": whole(1),
+                            }
                         )
                         for by in ("epsilon", "mu", "rho")
                     ]
                 },
                 **_PLAN_FIELDS,
                 "gain": or_null(an_object({"bits": whole(0, 62), "value": _INTEGERS})),
-                "noise": an_object({"bits": whole(0, 62), "scale": whole(1)}),
-                "reported": an_object({"loss": number()}),
+                "noise": _NOISE,
+                "reported": an_object(
+                    {
+                        "loss": number(),
+                        "considered": list_of(
+                            an_object({"method": TEXT, "law": _LAW, "error": number()})
+                        ),
+                    }
+                ),
             }
         ),
         an_object(
@@ -208,8 +232,14 @@ SCHEMAS: dict[str, Schema] = {
     "NewDataset": an_object({"name": NAME, "epsilon": _EPSILON, "delta": _DELTA}),
     "Dataset": an_object(
         {
-            "name": NAME, "epsilon": _ABOVE_0, "delta": _DELTA, "spent_epsilon": number(0),
-            "left_epsilon": number(0), "mu": _ABOVE_0, "spent": number(0), "left": number(0),
+            "name": NAME, "epsilon": _ABOVE_0, "delta": number(0),
+            "composition": or_null({"enum": ["gaussian", "basic"]}) | {
+                "description": "How the budget adds up: gaussian by the squares of mu, basic by "
+                "epsilon and delta. The first stream decides."
+            },
+            "spent_epsilon": number(0), "spent_delta": number(0), "left_epsilon": number(0),
+            "left_delta": number(0), "mu": or_null(_ABOVE_0), "spent": or_null(number(0)),
+            "left": or_null(number(0)),
         }
     ),
     "NewStream": an_object(
@@ -284,21 +314,29 @@ SCHEMAS: dict[str, Schema] = {
                 ]
             },
             "epsilon": _EPSILON,
-            "delta": _DELTA,
+            "delta": {"anyOf": [_DELTA, {"const": 0, "description": "Pure privacy."}]},
         },
         {
             "horizon": or_null(whole(1, LONGEST)),
             "expect": or_null(whole(1, EXPECTED)),
             "low": or_null(number(-1e12, 1e12)),
             "high": or_null(number(-1e12, 1e12)),
+            "resolution": or_null(_ABOVE_0 | {"description": _RESOLUTION}),
             "neighbours": or_null(named("Neighbours")),
             "participations": or_null(whole(1, 1000)),
             "separation": or_null(whole(1, LONGEST)),
+            "method": or_null({"enum": list(METHODS)}),
+            "law": or_null(_LAW),
         },
     ),
     "PlanAnswer": an_object(
         {
             "guarantee": TEXT,
+            "mechanism": TEXT,
+            "method": TEXT,
+            "law": _LAW,
+            "choice": TEXT,
+            "mu": or_null(_ABOVE_0 | {"description": "For Gaussian noise only."}),
             "stddev": _ABOVE_0,
             "step": whole(1, LONGEST),
             "optimum": TEXT,

@@ -29,13 +29,14 @@ from hushfade.serve.writer import Writer
 from hushfade.store import Batch, Published, Store, tokens
 
 if TYPE_CHECKING:
-    from hushfade.privacy.ledger import Account
+    from hushfade.privacy.account import Account
     from hushfade.store.tokens import Token
 
 SHORTEST = 10**9  # nanoseconds of a step that the clock closes
 MISSED = 1000  # steps that a new stream may have missed
 
 _SUPPORT, _LANES = 1 << 22, 100_000  # of a plan that is sent
+_PIECES = 4096  # different taps of a plan whose loss is computed
 _TIMES, _SPAN = 10_000, 1 << 20  # participations, and the steps from the first to the last
 _MISFITS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, AssertionError)
 
@@ -206,17 +207,22 @@ def _published(store: Store, name: str, step: int) -> Published:
 def budget(account: Account) -> dict[str, Any]:
     """A dataset's account as plain data; what was spent is rounded up, what is left down.
 
-    The budget adds up by the squares of mu: the epsilon that is left is that of one more stream.
+    left_epsilon and left_delta are the guarantee of one more stream.  mu, spent and left are null
+    where epsilon and delta add up.
     """
+    gaussian = account.composition != "basic"
     return {
         "name": account.name,
         "epsilon": account.epsilon,
         "delta": account.delta,
         "spent_epsilon": account.spent_epsilon,
         "left_epsilon": account.left_epsilon,
-        "mu": account.mu,
-        "spent": account.spent,
-        "left": account.left,
+        "spent_delta": account.spent_delta,
+        "left_delta": account.left_delta,
+        "composition": account.composition,
+        "mu": account.mu if gaussian else None,
+        "spent": account.spent if gaussian else None,
+        "left": account.left if gaussian else None,
     }
 
 
@@ -226,8 +232,8 @@ def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:
     delta = check.real(delta=document["delta"])
     if not 1e-3 <= epsilon <= 100:
         raise InvalidValue("must be from 0.001 to 100", argument="epsilon", got=repr(epsilon))
-    if not 1e-30 <= delta <= 0.5:
-        raise InvalidValue("must be from 1e-30 to 0.5", argument="delta", got=repr(delta))
+    if not (delta == 0 or 1e-30 <= delta <= 0.5):
+        raise InvalidValue("must be 0, or from 1e-30 to 0.5", argument="delta", got=repr(delta))
     return Guarantee(epsilon=epsilon, delta=delta, **more)
 
 
@@ -241,6 +247,9 @@ def plan_of(document: Any) -> Plan:
         records = document["records"]
         if not max(records["width"], len(records["keys"] or ())) <= _LANES:
             raise InvalidValue(f"the plan must have at most {_LANES} keys")
+        several = len(document["taps"]["value"]) > _PIECES
+        if several and "law" in document.get("noise", {}):  # each costs time in the bound on delta
+            raise InvalidValue(f"a plan without Gaussian noise must have at most {_PIECES} jumps")
         promised = document["guarantee"]
         span = (promised["participations"] - 1) * promised["separation"]
         endless = document["horizon"] is None

@@ -14,12 +14,13 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from hushfade.atomic_files import synced
 from hushfade.errors import Malformed
-from hushfade.privacy.ledger import Account
+from hushfade.privacy.account import Account, Total
 from hushfade.store import process_lock
 
 _SLOT = 256  # bytes; two slots are written in turn, so a torn write leaves the other
@@ -89,7 +90,14 @@ class MarkFile:
     def _read_accounts(self, text: bytes) -> dict[str, Account]:
         try:
             return {name: _account(told) for name, told in json.loads(text).items()}
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
             raise Malformed(f"{self.path.name} must be a mark, as a store wrote it") from None
 
     def write(self, mark: Mark, accounts: Mapping[str, Account] | None = None) -> None:
@@ -132,13 +140,25 @@ def _put(descriptor: int, content: bytes, place: int) -> None:
 
 def _line(accounts: Mapping[str, Account]) -> bytes:
     """The budgets on a line of their own with a checksum, after whatever was torn off before."""
-    text = json.dumps({name: asdict(account) for name, account in accounts.items()}).encode()
+    text = json.dumps({name: _document(account) for name, account in accounts.items()}).encode()
     return b"\n" + text + b" " + hashlib.sha256(text).hexdigest().encode() + b"\n"
 
 
+def _document(account: Account) -> dict[str, Any]:
+    """The account as plain data; sums of losses as fractions, which are exact."""
+    total = account.losses
+    losses = None if total is None else {"epsilon": str(total.epsilon), "delta": str(total.delta)}
+    return asdict(account) | {"losses": losses}
+
+
 def _account(told: dict[str, Any]) -> Account:
-    relation = told["relation"]
-    return Account(**told | {"relation": None if relation is None else tuple(relation)})
+    relation, losses = told["relation"], told.get("losses")
+    total = None
+    if losses is not None:
+        total = Total(Fraction(losses["epsilon"]), Fraction(losses["delta"]))
+    return Account(
+        **told | {"relation": None if relation is None else tuple(relation)} | {"losses": total}
+    )
 
 
 def _read(slot: bytes) -> Mark | None:

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hushfade.errors import Failed, Refused
+from hushfade.planning.charge import charge_of
 from hushfade.privacy import ledger
-from hushfade.privacy.ledger import Account, Entry, Kind
+from hushfade.privacy.account import Account, Loss, Spending
+from hushfade.privacy.ledger import Entry, Kind
 from hushfade.privacy.rounding import epsilon_up, rounded_down, rounded_up
 
 if TYPE_CHECKING:
@@ -36,23 +38,23 @@ class Book:
 
     def add(self, account: Account) -> None:
         """Enter a dataset and its whole budget."""
-        exact = {"exact": True} if account.exact else {}
-        self.enter("dataset", dataset=account.name, mu=account.mu, delta=account.delta, **exact)
+        self.enter("dataset", **ledger.budget_fields(account))
 
     def charge(self, stream: str, dataset: str, plan: Plan, *, epoch: int) -> None:
         """Charge a stream to its dataset; Refused if that would overspend, or not add up."""
         account, guarantee = self.accounts()[dataset], plan.guarantee
-        if not account.affords(guarantee.mu):
+        spending = account.spending(charge_of(plan))
+        if not isinstance(spending, Loss) and not account.affords(spending):
             left, whole = rounded_down(account.left_epsilon), rounded_up(account.epsilon)
-            needed = epsilon_up(guarantee.mu, account.delta)
+            needed = epsilon_up(spending, account.delta)
             raise Refused(
                 f"the budget of dataset {dataset!r} must not be overspent: epsilon = {left} of "
                 f"{whole} is left at delta = {rounded_up(account.delta, 3)}, {needed} is needed"
             )
-        account.charged(guarantee.mu, guarantee.relation)
+        account.charged(spending, guarantee.relation)
         self.enter(
             "charge", stream=stream, dataset=dataset, epoch=epoch, plan=plan.digest.hex(),
-            mu=guarantee.mu, relation=guarantee.relation,
+            relation=guarantee.relation, **ledger.fields(spending),
         )  # fmt: skip
 
     def restore(self, known: Mapping[str, Account]) -> None:
@@ -60,14 +62,14 @@ class Book:
         for name, account in known.items():
             if name not in self.accounts():
                 self.add(account)
-            mu = self.accounts()[name].lacking(account)
-            if mu > 0:
-                self.enter("lost", dataset=name, mu=mu, relation=account.relation)
+            lost = self.accounts()[name].lacking(account)
+            if lost is not None:
+                self.enter("lost", dataset=name, relation=account.relation, **ledger.fields(lost))
 
-    def published_mu(self, stream: str) -> float:
-        """The mu of all that a stream has published, over all its epochs."""
+    def published(self, stream: str) -> Spending:
+        """The mu, or the loss, of all that a stream has published, over all its epochs."""
         rows = self._database.read(f"{_ROWS} WHERE kind IN ('charge', 'lost') ORDER BY number")
-        return ledger.published_mu((Entry(*row) for row in rows), stream)
+        return ledger.published((Entry(*row) for row in rows), stream)
 
     def accounts(self) -> Mapping[str, Account]:
         """The budget of each dataset, and what was spent of it."""
@@ -92,10 +94,15 @@ class Book:
 
 def check_charged(database: Database, stream: str, epoch: int, plan: Plan) -> None:
     """Raise Failed unless the stream's dataset was charged for this plan, and for all of it."""
+    cost = charge_of(plan)
     for (body,) in database.read("SELECT body FROM ledger WHERE kind = 'charge' ORDER BY number"):
         charged = json.loads(body)
         if (charged["stream"], charged["epoch"]) == (stream, epoch):
-            if (charged["plan"], charged["mu"]) == (plan.digest.hex(), plan.guarantee.mu):
+            if "loss" in charged:
+                paid = charged["loss"] == cost.loss._asdict() and "mu" not in charged
+            else:
+                paid = cost.mu is not None and charged["mu"] == cost.mu
+            if paid and charged["plan"] == plan.digest.hex():
                 return
             break
     raise Failed(f"the plan of stream {stream!r} must be the one that the ledger charged for it")

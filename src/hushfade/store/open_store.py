@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hushfade.errors import InvalidValue, Refused
 from hushfade.planning.plan import Plan
-from hushfade.privacy.ledger import Account
+from hushfade.privacy.account import Account
 from hushfade.store import schema
 from hushfade.store.database import Database
 from hushfade.store.high_water_mark import Mark, MarkFile

@@ -15,8 +15,9 @@ from hushfade.check import Column
 from hushfade.errors import Failed, Refused
 from hushfade.planning.plan import Plan
 from hushfade.privacy import ledger
+from hushfade.privacy.account import Account, Loss
 from hushfade.privacy.guarantee import Guarantee, epsilon_of
-from hushfade.privacy.ledger import Account, Entry
+from hushfade.privacy.ledger import Entry
 from hushfade.store import schema
 from hushfade.store.database import Database
 from hushfade.store.ledger_table import Book
@@ -92,9 +93,17 @@ class Reader:
             planned = Plan.from_json(text).guarantee
             if not self.epoch(name):
                 return planned
-            mu = self._book.published_mu(name)
-        epsilon = epsilon_of(mu, planned.delta)
-        return replace(planned, epsilon=epsilon, declared_mu=mu, declared_rho=None)
+            spent = self._book.published(name)
+        if isinstance(spent, Loss):
+            return replace(
+                planned,
+                epsilon=spent.epsilon,
+                delta=spent.delta,
+                declared_mu=None,
+                declared_rho=None,
+            )
+        epsilon = epsilon_of(spent, planned.delta)
+        return replace(planned, epsilon=epsilon, declared_mu=spent, declared_rho=None)
 
     def releases(self, name: str, *, after: int = 0, most: int | None = None) -> list[Published]:
         """The releases after a step, in order."""

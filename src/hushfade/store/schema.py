@@ -31,6 +31,7 @@ MIGRATIONS = (
     ),
     ("CREATE TABLE tokens (name TEXT PRIMARY KEY, scopes TEXT NOT NULL, digest TEXT NOT NULL)",),
     (),  # charges with a relation, entries 'lost': an older program would not count them
+    (),  # charges of any law, and budgets of epsilon and delta: an older program cannot add them up
 )
 VERSION = len(MIGRATIONS)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushfade.check import Signed
 from hushfade.errors import Failed, InvalidValue, Refused
-from hushfade.privacy.ledger import Account
+from hushfade.privacy.account import Account
 from hushfade.store import fail_points, schema
 from hushfade.store.database import Database
 from hushfade.store.high_water_mark import Mark, MarkFile
@@ -89,12 +89,16 @@ class Store(Reader):
     # Datasets and streams -------------------------------------------------------------------
 
     def add_dataset(self, name: str, guarantee: Guarantee) -> Account:
-        """A dataset with its whole budget: what all streams of it together may cost."""
+        """A dataset with its whole budget: what all streams of it together may cost.
+
+        The first stream decides how the budget adds up (`hushfade.privacy.account`).  A budget
+        that is declared by mu or rho takes Gaussian noise only.
+        """
         _named(dataset=name)
         with self._changing():
             if name in self._book.accounts():
                 raise Refused(f"dataset {name!r} exists: its budget is fixed")
-            self._book.add(Account(name, guarantee.mu, guarantee.delta, exact=True))
+            self._book.add(Account.of(name, guarantee))
         return self.accounts()[name]
 
     def add_stream(

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from hushfade.check import Column, Matrix, Signed
 from hushfade.crossing import memory
-from hushfade.crossing.laws import gaussian
 from hushfade.crossing.random_bits import Drawer
+from hushfade.crossing.sampling_tables import table
 from hushfade.numerics.blocks import CHUNK
 from hushfade.planning.plan import Plan
 
@@ -36,7 +36,7 @@ class Engine:
         self.steps = 0
         self.memory = memory.blank(plan, self.lanes)
         self.drawer = drawer
-        self.law = gaussian.table(plan.sigma)
+        self.law = table(plan.law)
         self._kernels = step
 
     def noise(self, step: int, steps: int) -> Signed:

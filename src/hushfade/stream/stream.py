@@ -44,8 +44,8 @@ class Stream:
 
     __slots__ = (
         "_advance", "_ahead", "_ahead_from", "_ahead_until", "_deviations", "_drawn_from",
-        "_engine", "_floats", "_grid", "_identity", "_integers", "_noise", "_scalar", "_sound",
-        "_stddevs", "_turn", "plan",
+        "_engine", "_errors", "_floats", "_grid", "_identity", "_integers", "_noise", "_scalar",
+        "_sound", "_stddevs", "_turn", "plan",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +71,7 @@ class Stream:
         self._integers, self._floats = self._engine.memory
         self._noise = source.identity
         self._deviations = Deviations(plan)
+        self._errors = plan.errors
         self._ahead: list[Any] = []  # noise of the steps from _ahead_from up to _ahead_until
         self._stddevs: list[float] = []
         self._ahead_from = self._ahead_until = self.steps
@@ -149,7 +150,7 @@ class Stream:
             value = self._advance(step, x, self._ahead[at], self._integers, self._floats)
             engine.steps = step + 1
             self._sound = True
-            return _new(Release, (step + 1, value, self._stddevs[at], None, ()))
+            return _new(Release, (step + 1, value, self._stddevs[at], None, (), self._errors))
 
     def _row(self, x: Signed) -> Release:
         turn, engine = self._turn, self._engine
@@ -160,7 +161,8 @@ class Stream:
             at = step - self._ahead_from
             out = np.empty((1, len(x)))
             self._take(x[None, :], self._ahead[at], out)
-            return _new(Release, (step + 1, out[0], self._stddevs[at], self._grid.keys, ()))
+            fields = (step + 1, out[0], self._stddevs[at], self._grid.keys, (), self._errors)
+            return _new(Release, fields)
 
     def _take(self, x: Signed, z: Signed, out: Matrix) -> None:
         """The next steps, admitted before: from here on they are taken, whatever happens."""

@@ -19,11 +19,13 @@ from numpy.typing import DTypeLike
 
 from hushfade import check
 from hushfade.crossing import key_file
+from hushfade.crossing.exact_probabilities.gaussian import LARGEST
 from hushfade.crossing.key_file import Noise
-from hushfade.crossing.laws import gaussian
+from hushfade.crossing.sampling_tables import table
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue, Refused
 from hushfade.factors.factorization import Factorization
+from hushfade.laws import Gaussian
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.stream.ownership import turn_of
 from hushfade.stream.saved_state import check_noise
@@ -31,7 +33,7 @@ from hushfade.training.loop_coefficients import Floats
 from hushfade.training.noise_series import Correlation, correlation
 from hushfade.training.saved_series import SavedSeries, packed, read
 
-GRID = gaussian.LARGEST  # grid units in one standard deviation of z: the finest table
+GRID = LARGEST  # grid units in one standard deviation of z: the finest table
 FINER = 2.0**-30  # of the grid, for float64
 _DRAWS = 1 << 15  # at a time, so that they stay in the cache
 _AHEAD = 1 << 10  # made in one go for single steps
@@ -92,7 +94,7 @@ class CorrelatedNoise:
         self._correlation = found
         self._mix = mix_of(found.loop)
         self._unit = found.stddev / GRID / float(found.used.right(1)[0])
-        self._law = gaussian.table(GRID)
+        self._law = table(Gaussian(GRID))
         self._drawer = key_file.drawer(noise, found.digest, identity)
         self._noise = noise.identity
         self._identity = identity

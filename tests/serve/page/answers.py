@@ -28,7 +28,13 @@ def release(step: int, value: float | list[float], stddev: float) -> dict[str, A
     """A release, one an hour."""
     day, hour = divmod(step, 24)
     closed = f"2026-{1 + day // 28:02}-{1 + day % 28:02}T{hour:02}:00:00Z"
-    return {"step": step, "closed": closed, "value": value, "stddev": stddev}
+    return {
+        "step": step,
+        "closed": closed,
+        "value": value,
+        "stddev": stddev,
+        "margin": 1.959964 * stddev,
+    }
 
 
 def wave(step: int, lane: int = 0) -> float:
@@ -88,8 +94,10 @@ def service() -> Service:
     ]
     datasets = [
         {"name": "clinics", "epsilon": 2.26, "delta": 1e-6, "spent_epsilon": 1.29,
-         "left_epsilon": 1.77, "mu": 0.5, "spent": 0.3, "left": 0.4},
+         "left_epsilon": 1.77, "spent_delta": 1e-6, "left_delta": 1e-6, "composition": "gaussian",
+         "mu": 0.5, "spent": 0.3, "left": 0.4},
         {"name": "sensors", "epsilon": 1.06, "delta": 1e-6, "spent_epsilon": 1.04,
-         "left_epsilon": 0.18, "mu": 0.25, "spent": 0.2449, "left": 0.0502},
+         "left_epsilon": 0.18, "spent_delta": 1e-6, "left_delta": 1e-6, "composition": "gaussian",
+         "mu": 0.25, "spent": 0.2449, "left": 0.0502},
     ]  # fmt: skip
     return Service(streams, datasets, releases, plan)

@@ -23,7 +23,9 @@ from tests.serve.page.browser import Browser
 
 PAGE = Path(__file__).parents[3] / "docs" / "operate.md"
 NAMED = "https://numbers.example.org"
-PLAN = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(epsilon=1, delta=1e-6))
+PLAN = hf.plan(
+    hf.Exponential(half_life=3), hf.Guarantee(epsilon=1, delta=1e-6), method="square_root"
+)
 
 
 @contextmanager
@@ -81,7 +83,7 @@ def shown(release: dict[str, float]) -> str:
     """Whether the page shows the release: its value to the nearest whole number, and its band."""
     text, value = "document.querySelector('#late').textContent", release["value"]
     near = f"Math.abs(parseFloat({text}) - {value!r}) <= 0.5"
-    return f"{near} && {text}.endsWith(' ± {math.ceil(1.96 * release['stddev'])}')"
+    return f"{near} && {text}.endsWith(' ± {math.ceil(release['margin'])}')"
 
 
 def test_a_page_of_another_site_shows_a_public_release_and_the_next(

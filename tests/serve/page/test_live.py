@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from statistics import NormalDist
 
 import pytest
 
@@ -62,18 +61,19 @@ def test_a_release_shows_as_it_comes_with_its_band(browser: Browser, service: Se
         assert page.errors == []
 
 
-def test_the_band_holds_95_of_100_times_exactly(browser: Browser, service: Service) -> None:
+def test_the_band_is_the_margin_of_the_service(browser: Browser, service: Service) -> None:
     script = """
     import("/page/series.js").then(({ Series }) => {
       const series = new Series(["a", "b"]);
-      series.add({ step: 1, value: [10, -3], stddev: 2 });
-      series.add({ step: 2, value: [11, -4], stddev: 3 });
-      return [series.add({ step: 2, value: [0, 0], stddev: 9 }), series.columns([1, 0])];
+      series.add({ step: 1, value: [10, -3], stddev: 2, margin: 4.5 });
+      series.add({ step: 2, value: [11, -4], stddev: 3, margin: 6.25 });
+      const again = series.add({ step: 2, value: [0, 0], stddev: 9, margin: 20 });
+      return [again, series.columns([1, 0])];
     })"""
     with browser.page(service.address) as page:
         again, columns = page.value(script)
     assert again is False  # a step that is already here
-    two, three = (NormalDist(sigma=sigma).inv_cdf(0.975) for sigma in (2, 3))
+    two, three = 4.5, 6.25
     by_hand = [[1, 2], [-3 + two, -4 + three], [-3 - two, -4 - three], [-3, -4]]
     by_hand += [[10 + two, 11 + three], [10 - two, 11 - three], [10, 11]]
     assert columns == [pytest.approx(column, rel=1e-14) for column in by_hand]

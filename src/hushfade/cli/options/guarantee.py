@@ -34,8 +34,8 @@ class GuaranteeOptions(OptionGroup):
     delta: Annotated[
         float | None,
         number(
-            "... except with this probability. With --mu or --rho: the delta at which epsilon is "
-            "reported.",
+            "... except with this probability. 0 allows no exception. With --mu or --rho: the "
+            "delta at which epsilon is reported.",
             default="1e-6 with --mu or --rho",
         ),
     ] = None
@@ -77,7 +77,7 @@ class GuaranteeOptions(OptionGroup):
         if self.epsilon is not None and self.delta is None:
             raise InvalidValue(
                 "--epsilon needs --delta: a probability well below 1 / number of people, such as "
-                "1e-6"
+                "1e-6, or 0"
             )
         make: Callable[..., Guarantee] = Guarantee
         if self.epsilon is None:

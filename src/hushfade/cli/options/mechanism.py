@@ -1,4 +1,4 @@
-"""The options that choose the factorization, and the plan that all options together make."""
+"""The options that choose the mechanism, and the plan that all options together make."""
 
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -17,25 +17,35 @@ if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
 
-MethodName: TypeAlias = Literal["square_root", "normalized", "unbounded"]
+MethodName: TypeAlias = Literal["best", "input", "blend", "square_root", "normalized", "unbounded"]
+LawName: TypeAlias = Literal["gaussian", "laplace", "huber"]
 
 
 @option_group("Mechanism")
 class MechanismOptions(OptionGroup):
-    """The factorization of the weights."""
+    """Where the noise is added, and its law."""
 
     method: Annotated[
         MethodName,
         choice(
-            "How the weights are split around the noise: square_root for every decay; normalized "
-            "for a smaller error over a fixed --horizon; unbounded for counting without a horizon."
+            "Where the noise is added. best: compare the mechanisms and take the smallest error. "
+            "input: on the inputs, for short memories. square_root: on the square root of the "
+            "weights, as in the paper. blend: between both. normalized: the square root with a "
+            "gain per step, for a fixed --horizon. unbounded: counting without a horizon."
         ),
-    ] = "square_root"
+    ] = "best"
+    law: Annotated[
+        LawName | None,
+        choice(
+            "The law of the noise. laplace: the only one for --delta 0. gaussian: the only one "
+            "with --mu or --rho. huber: between both. By default the law with the smallest error."
+        ),
+    ] = None
     expect: Annotated[
         str | None,
         option(
-            "With --method unbounded: the expected length of the stream, near which the error is "
-            "least. The stream may run on.",
+            "For counting without a horizon: the expected length of the stream, near which the "
+            "error is smallest. The stream may continue.",
             "STEPS|DURATION",
             default="1048576 steps",
         ),
@@ -56,7 +66,7 @@ class MechanismOptions(OptionGroup):
 
         expect = None if self.expect is None else whole_steps_in(self.expect, step, "--expect")
         low, high = records.bounds(valued=valued)
-        counts = records.counting and records.resolution is None
+        counts = not valued and records.counting and records.resolution is None
         keys = records.declared_keys()
         with naming_options(self, records, horizon="horizon"):
             return plan(
@@ -66,6 +76,7 @@ class MechanismOptions(OptionGroup):
                 high=high,
                 horizon=horizon,
                 method=self.method,
+                law=self.law,
                 expect=expect,
                 resolution=1.0 if counts else records.resolution,
                 keys=keys,

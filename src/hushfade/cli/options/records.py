@@ -58,8 +58,9 @@ class RecordOptions(BoundsOptions):
     resolution: Annotated[
         float | None,
         number(
-            "The grid to which each record is rounded, a power of two.",
-            default="at most 1/1024 of the range; 1 for counts",
+            "The grid to which each record is rounded, a power of two. Give 1 for records that are "
+            "whole numbers: other records are then rounded to whole numbers.",
+            default="at most 1/1024 of the range; 1 without --low and --high",
         ),
     ] = None
     keys: Annotated[

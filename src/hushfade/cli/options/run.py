@@ -146,7 +146,7 @@ class RunRecordOptions(RecordOptions):
 
 @option_group("Mechanism")
 class RunMechanismOptions(MechanismOptions):
-    """The factorization, or a whole plan."""
+    """The mechanism, or a whole plan."""
 
     plan_file: Annotated[
         Path | None,

@@ -3,7 +3,8 @@
 import { element } from "./dom.js";
 import { down, plain, up } from "./format.js";
 
-const ADDED = "Budgets add up by the squares of mu: what is left is more than the difference.";
+const SQUARES = "Budgets add up by the squares of mu: what is left is more than the difference.";
+const SUMS = "The epsilons and the deltas of the streams add up.";
 
 /** How much of a budget's epsilon is spent, from 0 to 1. */
 export function used(account) {
@@ -16,8 +17,10 @@ export function budget(account) {
   const text = `epsilon ${up(account.spent_epsilon, 3)} of ${plain(account.epsilon)} spent`;
   const fill = element("span", { class: "fill" });
   fill.style.width = `${share}%`;
+  const at = account.composition === "basic"
+    ? ` at delta ${account.left_delta > 0 ? down(account.left_delta, 3) : 0}` : "";
   const left = account.left_epsilon > 0
-    ? `epsilon ${down(account.left_epsilon, 3)} left for one more stream` : "none left";
+    ? `epsilon ${down(account.left_epsilon, 3)} left for one more stream${at}` : "none left";
   return element(
     "div", { class: "budget" },
     element("p", { class: "budget-words" },
@@ -26,7 +29,8 @@ export function budget(account) {
       class: share >= 90 ? "bar nearly" : "bar", role: "meter",
       "aria-label": `Budget of dataset ${account.name}`, "aria-valuemin": 0, "aria-valuemax": 100,
       "aria-valuenow": share, "aria-valuetext": `${share} % spent: ${text}`,
-      title: `mu ${up(account.spent, 3)} of ${up(account.mu, 3)} spent. ${ADDED}`,
+      title: account.composition === "basic" ? SUMS
+        : `mu ${up(account.spent, 3)} of ${up(account.mu, 3)} spent. ${SQUARES}`,
     }, fill),
     element("p", { class: "share", "aria-hidden": "true" }, `${share} % spent`),
   );

@@ -156,11 +156,11 @@ export class Card {
     this.keys ??= this.#choose(names);
     this.toggle.hidden = false;
     if (names.length === 1) {
-      const text = withBand(Series.value(last, 0), last.stddev);
+      const text = withBand(Series.value(last, 0), last.margin);
       this.latest.replaceChildren(element("span", { class: "value" }, text.value),
         element("span", { class: "band" }, ` ± ${text.band} ${names[0]}`));
     } else {
-      const text = withBand(0, last.stddev);
+      const text = withBand(0, last.margin);
       const kind = this.series.keys ? "keys" : "coordinates";
       this.latest.replaceChildren(element("span", { class: "value" }, `${names.length} ${kind}`),
         element("span", { class: "band" }, ` each ± ${text.band}`));
@@ -196,7 +196,7 @@ export class Card {
   /** Lists the keys' values at a place of the chart, or the newest. */
   #list(index) {
     const release = index === null ? this.series.last : this.series.releases[index];
-    this.keys.write((lane) => released(Series.value(release, lane), release.stddev));
+    this.keys.write((lane) => released(Series.value(release, lane), release.margin));
   }
 
   /** A release in words; without lanes its step alone. */
@@ -204,7 +204,7 @@ export class Card {
     const release = this.series.releases[index];
     const { names } = this.series;
     const parts = lanes.map((lane) => {
-      const text = released(Series.value(release, lane), release.stddev);
+      const text = released(Series.value(release, lane), release.margin);
       return names[lane] ? `${names[lane]} ${text}` : text;
     });
     return `step ${number(release.step, 9)}${parts.length ? ": " : ""}${parts.join(", ")}`;

@@ -4,9 +4,6 @@ import { roundedUp, upTo } from "./rounding.js";
 
 const MINUS = "\u2212";
 
-/** The width of a 95 % band on each side, in standard deviations: the normal 0.975 quantile. */
-export const BAND = 1.959963984540054;
-
 /** A number with so many significant digits; very large and very small ones with an exponent. */
 export function number(x, digits = 4) {
   if (!Number.isFinite(x)) return "none";
@@ -43,15 +40,14 @@ export function placesOf(band) {
 }
 
 /** A value and its band, rounded alike: two digits of the band, the value to the same place. */
-export function withBand(value, stddev) {
-  const band = BAND * stddev;
+export function withBand(value, band) {
   const places = placesOf(band);
   return { value: fixed(value, places), band: fixed(upTo(band, places), places) };
 }
 
 /** "102 ± 15" */
-export function released(value, stddev) {
-  const text = withBand(value, stddev);
+export function released(value, band) {
+  const text = withBand(value, band);
   return `${text.value} ± ${text.band}`;
 }
 

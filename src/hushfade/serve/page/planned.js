@@ -54,6 +54,9 @@ function sentences(found) {
       `95 of 100 times, at step ${number(found.step, 9)}; `
       + `standard deviation ${number(found.stddev)}.`),
     element("p", { class: "guarantee" }, found.guarantee),
+    element("p", { class: "mechanism" }, found.choice),
+    ...(found.mu === null ? [] : [element("p", { class: "quiet-text" },
+      `Gaussian differential privacy: mu = ${number(found.mu, 4)}.`)]),
     element("p", { class: "optimum" }, found.optimum),
   ];
 }
@@ -74,7 +77,7 @@ export function times(ratio) {
 
 function alternatives(listed) {
   if (!listed.length) {
-    return element("p", {}, "None is known: the others are defined for one record of a person.");
+    return element("p", {}, "None is known: no other mechanism gives this guarantee.");
   }
   const rows = [{ name: "this plan", ratio: 1, own: true }, ...listed];
   rows.sort((a, b) => a.ratio - b.ratio);

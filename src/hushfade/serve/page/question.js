@@ -4,7 +4,7 @@ const positive = { rule: "must be a number above 0", holds: (x) => x > 0 };
 const count = {
   rule: "must be a whole number, 1 or more", holds: (x) => Number.isInteger(x) && x >= 1,
 };
-const share = { rule: "must be above 0 and below 1, such as 1e-6", holds: (x) => x > 0 && x < 1 };
+const share = { rule: "must be 0, or below 1, such as 1e-6", holds: (x) => x >= 0 && x < 1 };
 const real = { rule: "must be a number", holds: Number.isFinite };
 
 const RULES = {
@@ -42,6 +42,7 @@ export function question(texts) {
     low: read("low"), high: read("high"), neighbours: texts.neighbours,
     participations: read("participations"), separation: 1,
   };
+  if (texts.whole) asked.resolution = 1;
   if (asked.participations > 1) asked.separation = read("separation");
   if (texts.horizon.trim() !== "") {
     asked.horizon = parsed(texts.horizon);

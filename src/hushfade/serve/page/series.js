@@ -1,7 +1,5 @@
 // The last releases of a stream, and their bands.
 
-import { BAND } from "./format.js";
-
 const KEPT = 500; // steps that are drawn
 const NUMBERS = 2_000_000; // that are kept: with very many keys there are fewer steps
 
@@ -55,7 +53,7 @@ export class Series {
     const columns = [this.releases.map((release) => release.step)];
     for (const lane of lanes) {
       const value = this.releases.map((release) => Series.value(release, lane));
-      const band = this.releases.map((release) => BAND * release.stddev);
+      const band = this.releases.map((release) => release.margin);
       columns.push(value.map((x, at) => x + band[at]), value.map((x, at) => x - band[at]), value);
     }
     return columns;

@@ -1,7 +1,7 @@
 // The numbers of a chart as a table, newest first.
 
 import { element } from "./dom.js";
-import { BAND, fixed, placesOf, time } from "./format.js";
+import { fixed, placesOf, time } from "./format.js";
 import { Series } from "./series.js";
 
 /** A table of the lanes' values with both edges of their 95 % bands. */
@@ -20,7 +20,7 @@ export function table(series, lanes, caption) {
 }
 
 function row(release, lanes) {
-  const band = BAND * release.stddev;
+  const band = release.margin;
   const places = placesOf(band) + 1; // one more than in the sentence: a table is for copying
   const cells = [];
   for (const lane of lanes) {

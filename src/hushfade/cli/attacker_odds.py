@@ -1,0 +1,67 @@
+"""What an attacker who sees everything that is published may learn about one person.
+
+The best guess between neighbouring streams with prior 1/2 is right with probability
+(1 + delta(0)) / 2.  The posterior is above e^epsilon / (1 + e^epsilon) where the privacy loss L is
+above epsilon.  For Gaussian noise both have closed forms (Dong, Roth, Su 2022):
+
+    Φ(mu/2)  and  Φ(mu/2 - epsilon/mu)
+
+For other laws delta(e) = E (1 - exp(e - L))_+ ≥ (1 - exp(e - epsilon)) P[L > epsilon], e < epsilon,
+which bounds P[L > epsilon].  It is 0 where the loss is at most epsilon, as for delta = 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hushfade.privacy.guarantee import Neighbours
+from hushfade.privacy.loss import PrivacyLoss
+from hushfade.privacy.rounding import rounded_up
+
+_SAFE = 1.0 + 1e-12  # more than the rounding of scipy's functions
+_SHARES = (0.8, 0.9, 0.95)  # of epsilon, at which delta bounds the probability of a larger loss
+
+
+def posterior(epsilon: float) -> float:
+    """How sure one may become of a fact that was even odds: e^epsilon / (1 + e^epsilon).
+
+    >>> round(posterior(math.log(3)), 12)
+    0.75
+    """
+    return 1.0 / (1.0 + math.exp(-epsilon))
+
+
+def larger_loss(loss: PrivacyLoss, epsilon: float) -> float:
+    """An upper bound on the probability that the loss is above epsilon.
+
+    >>> round(larger_loss(PrivacyLoss.gaussian(1.0), 2.0), 4)  # Φ(-1.5)
+    0.0668
+    """
+    from scipy.special import ndtr
+
+    if all(not case.shifted for case in loss.cases):
+        mu = max(case.mu for case in loss.cases)
+        return min(1.0, _SAFE * float(ndtr(mu / 2 - epsilon / mu)))
+    if loss.epsilon(0.0) <= epsilon:
+        return 0.0
+    bounds = [
+        loss.delta(share * epsilon) / -math.expm1((share - 1.0) * epsilon) for share in _SHARES
+    ]
+    return min(1.0, _SAFE * min(bounds))
+
+
+def odds(loss: PrivacyLoss, epsilon: float, neighbours: Neighbours) -> list[str]:
+    """Two sentences: how sure the attacker becomes, and how often a guess is right."""
+    more = larger_loss(loss, epsilon)
+    sure, right = _SAFE * posterior(epsilon), _SAFE * (1.0 + loss.delta(0.0)) / 2.0
+    added = neighbours == "add_remove"
+    fact = "that a person is in the data" if added else "which of two values a person has"
+    except_for = (
+        f", except with a probability of at most {rounded_up(more, 2)}" if more > 0.0 else ""
+    )
+    return [
+        f"Suppose an attacker starts out 50 % sure {fact}. After seeing everything that is ever "
+        f"published, the attacker is at most {rounded_up(100 * sure, 3)} % sure{except_for}.",
+        f"An attacker who has to guess is right at most {rounded_up(100 * right, 3)} times in 100. "
+        "Blind guesses are right 50 times.",
+    ]

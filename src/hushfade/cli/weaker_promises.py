@@ -1,0 +1,88 @@
+"""What a plan promises about more than its unit: two people, a changed record, a second release.
+
+    Gaussian noise    the shift grows by a factor, mu grows by the same factor
+    other laws        the privacy loss of the larger shifts, where a plan of that kind exists;
+                      else group privacy: (2 epsilon, (1 + e^epsilon) delta) for two neighbours in
+                      a row (Vadhan 2017, Lemma 2.2)
+
+Every number is rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from hushfade.laws import Gaussian
+from hushfade.planning.plan import Plan
+from hushfade.planning.shifts import cases
+from hushfade.privacy.epsilon_search import epsilon_of_loss
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.loss import PrivacyLoss
+from hushfade.privacy.rounded_losses import Shift
+from hushfade.privacy.rounding import epsilon_up, root_up, rounded_up
+
+_SAME = "at the same delta"
+
+
+def two_people(plan: Plan) -> str:
+    """The promise about two people together, or about a record that moves to another step."""
+    if isinstance(plan.law, Gaussian):
+        return _scaled(plan.guarantee, 4)
+    epsilon, delta = plan.guarantee.epsilon, plan.guarantee.delta
+    if plan.guarantee.pure:
+        return f"epsilon = {rounded_up(2 * epsilon)}"
+    grown = delta * (1.0 + math.exp(epsilon)) * (1.0 + 1e-12)
+    return f"epsilon = {rounded_up(2 * epsilon)} at delta = {rounded_up(grown, 3)}"
+
+
+def changed_value(plan: Plan) -> str:
+    """The promise about a value that changes, where the plan hides that a record is added."""
+    grid = plan.grid
+    if grid.norm is not None:
+        return _scaled(plan.guarantee, 4)
+    low, high = grid.low_unit, grid.high_unit
+    square = Fraction((high - low) ** 2, max(abs(low), abs(high)) ** 2)
+    if isinstance(plan.law, Gaussian) or square == 1:
+        return _scaled(plan.guarantee, square)
+    return _replaced(replace(plan, grid=replace(grid, keys=None)))
+
+
+def changed_key(plan: Plan) -> str:
+    """The promise about a record that moves to another key with the same value."""
+    if isinstance(plan.law, Gaussian):
+        return _scaled(plan.guarantee, 2)
+    return _replaced(plan)
+
+
+def second_release(plan: Plan) -> str:
+    """The promise of two releases of the same data with independent noise."""
+    if isinstance(plan.law, Gaussian):
+        return _scaled(plan.guarantee, 2)
+    twice = [
+        [Shift(shift.size, 2 * shift.times) for shift in case]
+        for case in cases(plan.guarantee, plan.grid, plan.pair)
+    ]
+    return _text(PrivacyLoss.shifted(plan.law, twice), plan.guarantee)
+
+
+def _replaced(plan: Plan) -> str:
+    """The promise where a record is replaced, by the noise of the plan."""
+    other = replace(plan.guarantee, neighbours="replace")
+    larger = cases(other, plan.grid, plan.pair)
+    return _text(PrivacyLoss.shifted(plan.law, larger), plan.guarantee)
+
+
+def _text(loss: PrivacyLoss, guarantee: Guarantee) -> str:
+    epsilon = epsilon_of_loss(loss, guarantee.delta, 1.5 * guarantee.epsilon)
+    return f"epsilon = {rounded_up(epsilon)}" + ("" if guarantee.pure else f" {_SAME}")
+
+
+def _scaled(guarantee: Guarantee, square: Fraction | int) -> str:
+    """Epsilon where the shift is that factor, squared, of the planned one."""
+    if square == 1:
+        same = "" if guarantee.pure else f" {_SAME}"
+        return f"epsilon = {rounded_up(guarantee.epsilon)}{same}"
+    mu = root_up(square * Fraction(guarantee.mu) ** 2)
+    return f"epsilon = {epsilon_up(mu, guarantee.delta)} {_SAME}"

@@ -1,1 +1,0 @@
-"""The laws of the noise, each with exact probabilities on the integers."""

@@ -1,0 +1,92 @@
+"""What a noise law can state about itself, in units of the grid that the noise is added on."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade.check import Column
+
+ComplexColumn: TypeAlias = NDArray[np.complex128]
+
+_SUMMED = 1 << 10  # up to this scale the variance of a rounded law is added up term by term
+
+
+class Law(Protocol):
+    """A symmetric log-concave distribution of integer noise z; equal laws have equal hashes."""
+
+    def __hash__(self) -> int:
+        """Of its parameters: a law is a value."""
+
+    @property
+    def name(self) -> str:
+        """gaussian, laplace or huber."""
+
+    @property
+    def variance(self) -> float:
+        """E z²."""
+
+    @property
+    def stddev(self) -> float:
+        """√(E z²)."""
+
+    def log_probability(self, z: Column) -> Column:
+        """ln P[z] for integers z."""
+
+    def characteristic(self, u: Column) -> Column:
+        """E cos(u z), for |u| far below 1 / (grid unit) where the law is rounded."""
+
+    @property
+    def tail_rate(self) -> float:
+        """The rate b at which the tails fall, P[z] ~ e^(-b |z|); infinite for Gaussian noise."""
+
+    def transform(self, s: ComplexColumn) -> ComplexColumn:
+        """E e^(s z) for complex s with |Re s| < tail_rate."""
+
+    def below(self, z: Column) -> Column:
+        """P[Z ≤ z] for the variable Z whose loss is accounted, with relative accuracy for z < 0.
+
+        Z is the noise itself, or the real-valued noise that is rounded afterwards: rounding is
+        post-processing, so what holds for Z holds for the noise.
+        """
+
+    def above(self, z: Column) -> Column:
+        """P[Z > z], with relative accuracy for z > 0."""
+
+    def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
+        """The largest outcome z whose loss ln p(z)/p(z - shift) is at least `loss`.
+
+        The loss falls as z rises.  For |loss| up to `largest_loss(shift)`.
+        """
+
+    def largest_loss(self, shift: int) -> float:
+        """The supremum of the loss for this shift; infinite for Gaussian noise."""
+
+
+def between(law: Law, low: Column, high: Column) -> Column:
+    """P[low < Z ≤ high] for low ≤ high, with relative accuracy in both tails."""
+    left = law.below(high) - law.below(low)
+    right = law.above(low) - law.above(high)
+    across = 1.0 - law.below(low) - law.above(high)
+    return np.maximum(np.where(high <= 0, left, np.where(low >= 0, right, across)), 0.0)
+
+
+def rounded_variance(law: Law, continuous: float, scale: float) -> float:
+    """The variance of round(Z), where Z has the variance `continuous`.
+
+    E round(Z)² = Σ_{m≥1} (2m - 1) · 2 P[Z ≤ ½ - m].  For large scales rounding adds 1/12, up to
+    terms of order 1/scale².
+    """
+    if scale > _SUMMED:
+        return continuous + 1.0 / 12.0
+    m = np.arange(1, math.ceil(60 * scale) + 10, dtype=np.float64)
+    return float(np.sum((2 * m - 1) * 2.0 * law.below(0.5 - m)))
+
+
+def rounding_transform(s: ComplexColumn) -> ComplexColumn:
+    """2 sinh(s/2) / s: the transform of the uniform law on [-½, ½]."""
+    half = np.where(s == 0, 1.0, s) / 2.0
+    return np.asarray(np.where(s == 0, 1.0, np.sinh(half) / half))

@@ -1,0 +1,72 @@
+"""By how much one person's records shift the noise at each step: the cases to account for.
+
+Given the history, the values that cross for two neighbouring streams differ at lag n by at most
+(change of the total) · |r̃_n| units.  Noise with a log-concave law is the more revealing the larger
+the shift, so the largest shift at every lag is the worst case (docs/noise-laws.md).
+"""
+
+from __future__ import annotations
+
+from hushfade.errors import InvalidValue
+from hushfade.factors.factorization import IntegerFactorization
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.rounded_losses import Shift
+from hushfade.private.grid import Grid
+
+_REMEDY = "take law='gaussian', which covers this case"
+
+
+def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[list[Shift]]:
+    """The shifts of each case, in units of the grid that noise is added on.
+
+    One record moves one lane; under `replace` it may also leave one key for another, which moves
+    two.  k records in different steps are k independent sets of shifts if their taps do not
+    overlap.  What has no proof is rejected: gains, vectors, overlapping taps of several records,
+    and several records of one step spread over keys.
+    """
+    if pair.gain is not None:
+        raise InvalidValue("law must be gaussian for a pair with a gain per step", remedy=_REMEDY)
+    if grid.norm is not None:
+        raise InvalidValue("law must be gaussian for vectors", remedy=_REMEDY)
+    if grid.keys is not None and guarantee.records_per_step > 1:
+        raise InvalidValue("law must be gaussian for several records per step with keys",
+            remedy=_REMEDY,
+        )  # fmt: skip
+    steps, support = pair.horizon or pair.taps.support, pair.taps.support
+    times = repetitions(guarantee, pair.horizon)
+    if times > 1 and guarantee.separation < min(support, steps):
+        raise InvalidValue(
+            "law must be gaussian for several records of a person that are nearer than the taps "
+            f"reach ({min(support, steps)} steps)",
+            remedy="take method='input', or law='gaussian'",
+        )
+    pieces: dict[int, int] = {}
+    left = min(steps, support)
+    for value, length in zip(*pair.taps.pieces, strict=True):
+        used = min(length, left)
+        if used > 0 and value:
+            pieces[abs(value)] = pieces.get(abs(value), 0) + used
+        left -= used
+    return [
+        [Shift(change * size, lanes * times * count) for size, count in sorted(pieces.items())]
+        for change, lanes in changes(guarantee, grid)
+    ]
+
+
+def changes(guarantee: Guarantee, grid: Grid) -> list[tuple[int, int]]:
+    """Each way in which one person's records of one step change totals: by how much, how many."""
+    most, low, high = guarantee.records_per_step, grid.low_unit, grid.high_unit
+    largest = most * max(abs(low), abs(high))
+    if guarantee.neighbours == "add_remove":
+        return [(largest, 1)]
+    apart = most * (high - low)
+    if grid.keys is None:
+        return [(apart, 1)]
+    return [(largest, 2)] if apart <= largest else [(apart, 1), (largest, 2)]
+
+
+def repetitions(guarantee: Guarantee, horizon: int | None) -> int:
+    """The number of steps in which one person can have records."""
+    if horizon is None:
+        return guarantee.participations
+    return min(guarantee.participations, 1 + (horizon - 1) // guarantee.separation)

@@ -1,0 +1,317 @@
+"""A dataset's account: its budget, what was spent of it, and whether one more charge fits.
+
+The first charge decides how an account adds up, and that never changes:
+
+    gaussian    Σ mu_i² ≤ mu²                        if the first charge is Gaussian noise
+    basic       Σ epsilon_i ≤ epsilon, Σ delta_i ≤ delta    if it is any other noise
+
+`gaussian` takes Gaussian noise only.  It is the filter of Gaussian differential privacy (Smith and
+Thakurta 2022; Koskela, Tobaben and Honkela 2023).  `basic` takes every law.  It is the filter of
+basic composition (Rogers, Roth, Ullman and Vadhan 2016).  Both allow charges that depend on earlier
+releases.  Streams that run at the same time are interactive mechanisms, to which both filters
+extend (Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang 2023).
+
+An account must not change from one rule to the other, nor share its budget between them as it goes.
+An analyst could wait for the releases, and then spend the rest by the rule that reveals more.  With
+epsilon(Σ mu_i²) + Σ epsilon_i ≤ 2 at delta = 1e-6 the loss would exceed epsilon = 2 by 1.69e-6 of
+probability (docs/decisions/0027-budgets-for-all-laws.md).  The first charge depends on no release,
+so it may decide.
+
+A budget that was declared by mu or rho is `gaussian` from the start, a budget with delta = 0 is
+`basic`.  The losses of `basic` are added as decimals, exactly, as the ledger's text shows them.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from hushfade.errors import InvalidValue, Refused
+from hushfade.privacy.calibration import epsilon_of, mu_of
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.rounding import epsilon_up, root_down, root_up, rounded_down, rounded_up
+
+Relation = tuple[str, int, int, int]  # neighbours, participations, separation, records per step
+Composition = Literal["gaussian", "basic"]
+
+_ROUNDING = 1e-12  # of a budget, by which sums of charges may exceed it: two halves are the whole
+_ROUNDING_0_1_0 = 1e-9  # 0.1.0 rounded budgets down by up to 1e-9; plans of today spend them whole
+_LEAST_DELTA = Fraction("1e-300")  # that a guarantee may have
+_REMEDY = "plan it with law='gaussian' (--law gaussian)"
+
+
+class Loss(NamedTuple):
+    """A charge of basic composition, and the law of its noise."""
+
+    epsilon: float
+    delta: float
+    law: str | None = None
+
+
+class Charge(NamedTuple):
+    """What a plan costs: its loss, and its mu if its noise is Gaussian."""
+
+    loss: Loss
+    mu: float | None = None
+
+
+Spending = float | Loss  # what an entry spends: a mu, or a loss
+
+
+class Total(NamedTuple):
+    """The sum of losses, exactly."""
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def plus(self, loss: Loss) -> Total:
+        """The sum with one loss more.
+
+        >>> Total().plus(Loss(0.1, 0.0)).plus(Loss(0.2, 1e-6)).epsilon
+        Fraction(3, 10)
+        """
+        return Total(self.epsilon + decimal(loss.epsilon), self.delta + decimal(loss.delta))
+
+    def within(self, epsilon: float, delta: float) -> bool:
+        """Is the sum at most this?"""
+        return self.epsilon <= decimal(epsilon) and self.delta <= decimal(delta)
+
+    def up(self) -> Loss:
+        """The sum as a loss of fifteen digits, rounded up."""
+        delta = max(self.delta, _LEAST_DELTA) if self.delta > 0 else self.delta
+        return Loss(float(rounded_up(self.epsilon, 15)), float(rounded_up(delta, 15)))
+
+
+def decimal(number: float) -> Fraction:
+    """The shortest decimal that reads back as the number: what JSON shows.
+
+    >>> decimal(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(repr(float(number)))
+
+
+@dataclass(frozen=True)
+class Account:
+    """A dataset's budget, what was spent of it, and the unit that its streams protect."""
+
+    name: str
+    mu: float | None  # the whole budget of Gaussian noise; None where delta is 0
+    delta: float
+    spent: float = 0.0  # mu
+    relation: Relation | None = None  # none before the first charge
+    exact: bool = False  # is the budget all that its epsilon allows?  0.1.0 rounded it down
+    declared: float | None = None  # the epsilon of the budget, unless it was declared by mu
+    losses: Total | None = None  # what was spent by basic composition
+
+    @classmethod
+    def of(cls, name: str, guarantee: Guarantee) -> Account:
+        """A new account with the guarantee as its budget.
+
+        >>> Account.of("clinics", Guarantee(epsilon=1, delta=0)).composition
+        'basic'
+        """
+        mu = None if guarantee.pure else guarantee.mu
+        declared = None if guarantee.gaussian_only else float(guarantee.epsilon)
+        return cls(name, mu, float(guarantee.delta), exact=True, declared=declared)
+
+    @property
+    def composition(self) -> Composition | None:
+        """How charges add up; None before the first charge, which decides."""
+        if self.declared is None:
+            return "gaussian"
+        if self.mu is None or self.losses is not None:
+            return "basic"
+        return "gaussian" if self.spent > 0 else None
+
+    # Amounts ---------------------------------------------------------------------------------
+
+    @property
+    def left(self) -> float:
+        """The largest mu that may still be charged; 0 where no mu may be."""
+        if self.mu is None or self.composition == "basic":
+            return 0.0
+        return root_down(Fraction(self.mu) ** 2 - Fraction(self.spent) ** 2)
+
+    @property
+    def epsilon(self) -> float:
+        """The whole budget as an epsilon at delta; of nine digits, rounded up, if it is a mu."""
+        return self._epsilon(self.mu or 0.0) if self.declared is None else self.declared
+
+    @property
+    def spent_epsilon(self) -> float:
+        """What was spent as an epsilon of nine digits at `spent_delta`, rounded up."""
+        if self.composition == "basic":
+            return float(rounded_up(self._total.epsilon, 9))
+        return self._epsilon(self.spent)
+
+    @property
+    def spent_delta(self) -> float:
+        """The delta that belongs to `spent_epsilon`, rounded up to nine digits."""
+        if self.composition == "basic":
+            return float(rounded_up(self._total.delta, 9))
+        return self.delta if self.spent > 0 else 0.0
+
+    @property
+    def left_epsilon(self) -> float:
+        """The largest epsilon of nine digits that one more stream may have, at `left_delta`.
+
+        >>> whole = Account("clinics", mu_of(2.0, 1e-6), 1e-6)
+        >>> whole.left_epsilon, whole.charged(mu_of(1.0, 1e-6)).left_epsilon
+        (2.0, 1.67327427)
+        >>> Account.of("clinics", Guarantee(2, 1e-6)).charged(Loss(0.7, 0.0)).left_epsilon
+        1.3
+        """
+        if self.declared is not None and self.composition != "gaussian":
+            return float(rounded_down(self._left.epsilon, 9))
+        whole = epsilon_of(self.left, self.delta) if self.left > 0 else 0.0
+        for text in (rounded_up(whole, 9), rounded_down(whole, 9)):
+            with suppress(InvalidValue):  # too little for any stream
+                if self.affords(mu_of(float(text), self.delta)):
+                    return float(text)
+        return 0.0
+
+    @property
+    def left_delta(self) -> float:
+        """The largest delta of nine digits that one more stream may have."""
+        return float(rounded_down(self._left.delta, 9)) if self.losses else self.delta
+
+    def _epsilon(self, mu: float) -> float:
+        return float(epsilon_up(mu, self.delta, 9)) if mu > 0 else 0.0
+
+    @property
+    def _total(self) -> Total:
+        return self.losses or Total()
+
+    @property
+    def _left(self) -> Total:
+        """What basic composition has left."""
+        epsilon, delta = decimal(self.declared or 0.0), decimal(self.delta)
+        left = epsilon - self._total.epsilon, delta - self._total.delta
+        return Total(max(Fraction(0), left[0]), max(Fraction(0), left[1]))
+
+    # Charges ---------------------------------------------------------------------------------
+
+    def spending(self, charge: Charge) -> Spending:
+        """What a plan's charge spends here: its mu or its loss.
+
+        Refused if its noise is not Gaussian and only Gaussian noise adds up here.
+        """
+        if self.composition == "basic":
+            return charge.loss
+        if charge.mu is not None:
+            return charge.mu
+        if self.composition is None:
+            return charge.loss
+        raise Refused(self._only_gaussian(charge.loss.law))
+
+    def affords(self, spending: Spending) -> bool:
+        """May this mu, or this loss, be charged?"""
+        if isinstance(spending, Loss):
+            if self.declared is None or self.composition == "gaussian":
+                return False
+            return self._total.plus(spending).within(self.declared, self.delta)
+        if self.mu is None or self.composition == "basic":
+            return False
+        rounding = _ROUNDING if self.exact else _ROUNDING_0_1_0
+        return math.hypot(self.spent, spending) <= self.mu * (1.0 + rounding)
+
+    def charged(self, spending: Spending, relation: Relation | None = None) -> Account:
+        """The account after a charge.
+
+        Refused if the charge overspends, does not add up here, or protects another unit.
+
+        >>> Account("clinics", mu=5.0, delta=1e-6).charged(3.0).charged(4.0).left
+        0.0
+        """
+        self._check_adds_up(spending)
+        if not self.affords(spending):
+            raise Refused(self._overspent(spending))
+        return self._after(spending, relation)
+
+    def with_lost(self, spending: Spending, relation: Relation | None = None) -> Account:
+        """The account after an entry `lost`, which was spent whether it fits or not.
+
+        A lost loss is rounded up, so it may exceed the budget by its last digit.
+        """
+        if not isinstance(spending, Loss):
+            return self.charged(spending, relation)
+        self._check_adds_up(spending)
+        return self._after(spending, relation)
+
+    def lacking(self, known: Account) -> Spending | None:
+        """What this account lacks of one that is known to have spent more; None if nothing.
+
+        Where the two add up differently, they are no copies of one history: all that is left.
+        """
+        if not known.spent and known.losses is None:
+            return None
+        if known.losses is None and self.composition != "basic":
+            mu = root_up(max(Fraction(0), Fraction(known.spent) ** 2 - Fraction(self.spent) ** 2))
+            return mu or None
+        if self.composition == "gaussian":
+            return self.left or None
+        lost = self._left
+        if known.losses is not None:
+            epsilon = known.losses.epsilon - self._total.epsilon
+            delta = known.losses.delta - self._total.delta
+            lost = Total(max(Fraction(0), epsilon), max(Fraction(0), delta))
+        return lost.up() if any(lost) else None
+
+    def _after(self, spending: Spending, relation: Relation | None) -> Account:
+        if None not in (relation, self.relation) and relation != self.relation:
+            raise Refused(
+                f"the streams of dataset {self.name!r} must promise to the same neighbours, else "
+                f"they do not add up: {_words(self.relation)}, not {_words(relation)}"
+            )
+        account = replace(self, relation=self.relation or relation)
+        if isinstance(spending, Loss):
+            return replace(account, losses=self._total.plus(spending))
+        return replace(account, spent=root_up(Fraction(self.spent) ** 2 + Fraction(spending) ** 2))
+
+    def _check_adds_up(self, spending: Spending) -> None:
+        if isinstance(spending, Loss) and self.composition == "gaussian":
+            raise Refused(self._only_gaussian(spending.law))
+        if not isinstance(spending, Loss) and self.composition == "basic":
+            raise Refused(f"dataset {self.name!r} adds up epsilon and delta, and takes no mu")
+
+    def _only_gaussian(self, law: str | None) -> str:
+        why = "its budget is a mu" if self.declared is None else "its first stream has that noise"
+        return (
+            f"dataset {self.name!r} takes streams with Gaussian noise only, since {why}, but this "
+            f"stream has the law {law}: {_REMEDY}"
+        )
+
+    def _overspent(self, spending: Spending) -> str:
+        start = f"the budget of dataset {self.name!r} must not be overspent:"
+        if not isinstance(spending, Loss):
+            return (
+                f"{start} mu = {rounded_down(self.left, 6)} is left, {rounded_up(spending, 6)} is "
+                "needed"
+            )
+        left = self._left
+        told = (
+            f"{start} epsilon = {rounded_down(left.epsilon)} and delta = "
+            f"{rounded_down(left.delta, 3)} are left, epsilon = {rounded_up(spending.epsilon)} and "
+            f"delta = {rounded_up(spending.delta, 3)} are needed"
+        )
+        if decimal(spending.epsilon) <= left.epsilon:
+            told += ". Plan the stream with a smaller delta"
+        return told
+
+
+def _words(relation: Relation | None) -> str:
+    """The relation as a person reads it.
+
+    >>> _words(("replace", 3, 24, 1))
+    'replace with participations 3, separation 24, records_per_step 1'
+    """
+    assert relation is not None
+    neighbours, participations, separation, records = relation
+    return (
+        f"{neighbours} with participations {participations}, separation {separation}, "
+        f"records_per_step {records}"
+    )

@@ -1,0 +1,117 @@
+"""The privacy loss of a mechanism as a value: δ(ε) and ε(δ), and composition by addition.
+
+A mechanism has one or more worst cases.  A case is Gaussian noise with some μ, shifts of noise with
+other laws, or both.  The loss of the mechanism is that of its worst case, for each ε.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from hushfade import check
+from hushfade.errors import InvalidValue
+from hushfade.laws import Gaussian, Law
+from hushfade.privacy.calibration import delta_above, epsilon_of
+from hushfade.privacy.loss_distribution import Losses
+from hushfade.privacy.rounded_losses import Shift
+from hushfade.privacy.rounding import root_up
+
+_SCALE = 1 << 40  # units of a Gaussian that is composed with other laws
+
+
+class Shifted(NamedTuple):
+    """Noise of one law, and by how much a record shifts it."""
+
+    law: Law
+    shifts: tuple[Shift, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way in which a record may change: Gaussian noise by mu, and noise of other laws."""
+
+    mu: float = 0.0
+    shifted: tuple[Shifted, ...] = ()
+
+    def __add__(self, other: Case) -> Case:
+        mu = root_up(Fraction(self.mu) ** 2 + Fraction(other.mu) ** 2)
+        return Case(mu, self.shifted + other.shifted)
+
+    @cached_property
+    def losses(self) -> Losses:
+        """The distribution of the loss."""
+        parts: list[tuple[Law, Iterable[Shift]]] = [(law, shifts) for law, shifts in self.shifted]
+        if self.mu > 0:
+            parts.append((Gaussian(float(_SCALE)), [Shift(math.ceil(self.mu * _SCALE), 1)]))
+        return Losses(parts)
+
+    def delta(self, epsilon: float) -> float:
+        """An upper bound on δ(ε)."""
+        if not self.shifted:
+            return float(delta_above(epsilon, self.mu)) * (1 + 2.0**-50) if self.mu > 0 else 0.0
+        return self.losses.delta(epsilon)
+
+    def epsilon(self, delta: float) -> float:
+        """An upper bound on ε(δ)."""
+        if self.shifted or delta <= 0:
+            return self.losses.epsilon(delta)
+        return epsilon_of(self.mu, delta) if self.mu > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """What one record, or one person, can reveal to somebody who sees everything released.
+
+    Guarantee: `epsilon` and `delta` are upper bounds that include their own numerical errors.
+    `a + b` is the loss of two mechanisms on the same data whose plans were fixed before either
+    released anything.
+
+    >>> once = PrivacyLoss.gaussian(0.3)
+    >>> round(once.epsilon(1e-6), 4), round((once + once).epsilon(1e-6), 4)
+    (1.2917, 1.8829)
+    """
+
+    cases: tuple[Case, ...]
+
+    @classmethod
+    def gaussian(cls, mu: float) -> PrivacyLoss:
+        """The loss of Gaussian noise: a shift by mu standard deviations."""
+        return cls((Case(check.positive(mu=mu)),))
+
+    @classmethod
+    def shifted(cls, law: Law, cases: Iterable[Iterable[Shift]]) -> PrivacyLoss:
+        """The loss of noise with one law, in the worst of several cases."""
+        return cls(tuple(Case(0.0, (Shifted(law, tuple(shifts)),)) for shifts in cases))
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest ε that holds at this δ, or slightly more.
+
+        At δ = 0 it is finite only where the loss is bounded, as with Laplace noise.
+        """
+        delta = check.real(delta=delta)
+        if not 0 <= delta < 1:
+            raise InvalidValue("must be in [0, 1)", argument="delta", got=repr(delta))
+        return max(case.epsilon(delta) for case in self.cases)
+
+    def delta(self, epsilon: float) -> float:
+        """The smallest δ that holds at this ε, or slightly more."""
+        epsilon = check.real(epsilon=epsilon)
+        if not epsilon >= 0:
+            raise InvalidValue("must be >= 0", argument="epsilon", got=repr(epsilon))
+        return max(case.delta(epsilon) for case in self.cases)
+
+    def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
+        return PrivacyLoss(tuple(one + two for one in self.cases for two in other.cases))
+
+
+def composed(several: Iterable[PrivacyLoss]) -> PrivacyLoss:
+    """The loss of several mechanisms on the same data, whose plans were fixed in advance."""
+    total = PrivacyLoss((Case(),))
+    for loss in several:
+        total += loss
+    return total
