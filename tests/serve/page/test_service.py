@@ -75,7 +75,7 @@ def with_band(value: float, band: float) -> str:
     # releases are on a grid: halves happen, and a browser rounds them away from zero
     unit = Decimal(1).scaleb(-places)
     ways = ((value, ROUND_HALF_UP), (band, ROUND_CEILING))
-    rounded = (Decimal(x).quantize(unit, way) for x, way in ways)
+    rounded = (Decimal(x).quantize(unit, way) + 0 for x, way in ways)  # -0 becomes 0
     return " ± ".join(f"{x:,.{places}f}".replace("-", "\u2212") for x in rounded)
 
 
