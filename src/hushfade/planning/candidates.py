@@ -117,6 +117,7 @@ def given(
             )
         return search.blend()
     factors, name = exact_factors(decay, horizon, method, expect)
+    search.steps = min(search.steps, factors.horizon or search.steps)
     if law is None:
         law = "laplace" if name == "input" and search.bounded else "gaussian"
     if law == "gaussian":

@@ -35,7 +35,7 @@ _WHOLE = 1 << 11  # points of a grid that is never cut
 _NOTHING = 1e-13  # tilted mass that may be cut off
 _STEEPEST = 1000.0  # tilt, by the standard deviation of the loss
 _NARROWEST = 0.02  # of the deviation without a tilt: grids take no tilted loss for narrower
-_MANY, _COARSER = 64, 0.05  # times from which a shift has a coarser grid, and its fineness
+_MANY, _COARSER = 256, 0.03  # times from which a shift has a coarser grid, and its fineness
 _INVERTED = 1e-6  # relative accuracy of ε(δ)
 
 
