@@ -20,13 +20,13 @@ from hushfade import (
     PowerLaw,
     SlidingWindow,
     Unstable,
-    plan,
 )
 from hushfade.factors import factorization
 from hushfade.planning import plan_file
 from hushfade.planning.search_taps import MAX_LOSS
 from hushfade.public.recursion import recursion
 from tests.decays import ALL_DECAYS
+from tests.gaussian_plans import plan
 
 ONE = Guarantee(epsilon=1, delta=1e-6)
 FREE = [decay for decay in ALL_DECAYS if decay.horizon_free]
