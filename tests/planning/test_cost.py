@@ -35,7 +35,7 @@ FIXED = 5e6  # the table and the draws made ahead
 def test_the_arrays_are_within_the_stated_memory(found):
     left = left_of(found)
     arrays = (*memory.blank(found), *left.jumps, *left.parts, *left.quotients, *left.sums)
-    held = sum(part.nbytes for part in arrays)
+    held = sum(getattr(part, "nbytes", 0) for part in arrays)
     assert held <= found.cost.memory <= 1.5 * held + FIXED
 
 
@@ -53,7 +53,7 @@ def test_a_stream_never_exceeds_the_stated_memory(found):
     tracemalloc.start()
     stream = found.start(UnsafeSeededNoise(1))
     stream.step_total(totals[0])
-    returned = 2 * totals.nbytes  # and read as integers
+    returned = 2 * getattr(totals, "nbytes", 0)  # and read as integers
     stream.run(totals)
     for row in totals[:5]:
         stream.step_total(row)
