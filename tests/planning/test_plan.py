@@ -265,7 +265,7 @@ def test_the_expected_length_belongs_to_the_plan():
         ({"high": "1"}, InvalidType, "high must be a real number"),
         ({"horizon": 0}, InvalidValue, "horizon must be an integer >= 1"),
         ({"horizon": 2.5}, InvalidType, "horizon must be an integer"),
-        ({"method": "tree"}, InvalidValue, "method must be square_root"),
+        ({"method": "tree"}, InvalidValue, "method must be best"),
         ({"keys": []}, InvalidValue, "keys must not be empty"),
         ({"keys": "at"}, InvalidType, "keys must be several names"),
         ({"keys": ["a", "a"]}, InvalidValue, "keys must differ"),

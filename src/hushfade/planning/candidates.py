@@ -150,6 +150,7 @@ class _Search:
         horizon: int | None,
         expect: int | None,
     ) -> None:
+        factorization.square_root(decay, horizon)  # checks decay and horizon
         self.decay, self.guarantee, self.grid, self.horizon = decay, guarantee, grid, horizon
         self.expect = expect
         self.steps = compared_steps(decay, horizon)
