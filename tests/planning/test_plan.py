@@ -129,7 +129,7 @@ def test_the_digest_covers_no_reported_figure():
     found = PLANS[0]
     assert dataclasses.replace(found, loss=found.loss + 1e-12).digest == found.digest
     document = json.loads(found.to_json())
-    assert set(document["reported"]) == {"loss"}
+    assert set(document["reported"]) == {"loss", "considered"}
     again = Plan.from_json(json.dumps(document | {"reported": {"loss": 0.5}}))
     assert again.digest == found.digest
     assert again.loss == 0.5

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import hushfade as hf
-from hushfade.cli.options import MechanismOptions
 from hushfade.privacy.guarantee import epsilon_of
 from hushfade.privacy.rounding import rounded_down, rounded_up
 from tests.serve.page.browser import Browser, Page
@@ -300,8 +299,6 @@ def test_a_plan_is_told_and_what_is_copied_makes_the_same_plan(
     assert four_digits(float(shown)) == four_digits(wanted.stddev(1))
     assert float(late) == pytest.approx(stddev, rel=1e-12)
     assert ".0 " not in copied[1]  # numbers as people type them
-    if str(MechanismOptions().method) != "best":
-        pytest.xfail("hushfade plan does not choose the best mechanism yet")
     answered = json.loads(run(["sh", "-c", f"{copied[1]} --json"], tmp_path))
     assert (tmp_path / "plan.json").is_file()
     assert answered["stddev"][-1]["stddev"] == pytest.approx(stddev, rel=1e-12)
