@@ -130,7 +130,8 @@ def test_the_digest_covers_no_reported_figure():
     assert dataclasses.replace(found, loss=found.loss + 1e-12).digest == found.digest
     document = json.loads(found.to_json())
     assert set(document["reported"]) == {"loss", "considered"}
-    again = Plan.from_json(json.dumps(document | {"reported": {"loss": 0.5}}))
+    document["reported"]["loss"] = 0.5
+    again = Plan.from_json(json.dumps(document))
     assert again.digest == found.digest
     assert again.loss == 0.5
 
@@ -406,9 +407,9 @@ def test_what_is_no_plan_is_refused(text):
         {"noise": DOCUMENT["noise"] | {"bits": DOCUMENT["noise"]["bits"] + 1}},
         {"noise": {"bits": 0}},
         {"noise": None},
-        {"reported": {"loss": -1.0}},
-        {"reported": {"loss": 1e7}},
-        {"reported": {"loss": 0.0, "more": 1}},
+        {"reported": DOCUMENT["reported"] | {"loss": -1.0}},
+        {"reported": DOCUMENT["reported"] | {"loss": 1e7}},
+        {"reported": DOCUMENT["reported"] | {"loss": 0.0, "more": 1}},
         {"reported": {}},
         {"reported": None},
         {"guarantee": DOCUMENT["guarantee"] | {"epsilon": 2.0}},
