@@ -77,7 +77,7 @@ def test_a_mechanism_travels_without_its_keys_and_keeps_the_noise_of_all_of_them
     sent = pickle.dumps(Mechanism.of(many))
     assert len(sent) < 20_000
     found = pickle.loads(sent)
-    assert found.plan.sigma == many.sigma
+    assert found.plan.law == many.law
     assert found.plan.grid.largest_total == many.grid.largest_total
     assert (found.digest, found.lanes) == (many.digest, 5000)
 
@@ -170,7 +170,7 @@ def test_a_part_of_a_mechanism_that_claims_less_noise_is_refused():
     """A worker reads the plan again, whatever digest came with it."""
     honest = Mechanism.of(PLAN)
     document = json.loads(honest.document)
-    document["noise"]["scale"] //= 2
+    document["noise"]["slope"]["bits"] -= 1  # twice the slope, half the noise
     forged = Mechanism(redigested(document), honest.digest, honest.lanes)
-    with pytest.raises(InvalidValue, match="its digest or a field differs"):
+    with pytest.raises(InvalidValue, match="noise must be what"):
         Part(forged, 0, 1).resumed(keyed())

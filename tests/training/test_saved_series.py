@@ -83,6 +83,13 @@ def softer(factor):
     return change
 
 
+def of_its_own(state):
+    """The state under a new identity: other tests in this process continue the stored one."""
+    return forged(
+        state, lambda header: header.update(identity=os.urandom(16).hex()), saved_series.OLD_MAGIC
+    )
+
+
 def test_a_state_of_0_1_0_with_less_noise_than_its_guarantee_requires_is_refused():
     """Among them a state with mu = 100 and the guarantee's original text."""
 
@@ -92,7 +99,7 @@ def test_a_state_of_0_1_0_with_less_noise_than_its_guarantee_requires_is_refused
     for name, case in json.loads(FIXTURE.read_text()).items():
         if case["noise"] != "seeded":
             continue
-        data = base64.b64decode(case["state"])
+        data = of_its_own(base64.b64decode(case["state"]))
         assert attempt(data, lambda _: None).stddev == case["stddev"], name
         for change in (louder(lambda _: 100.0), louder(lambda mu: mu * (1 + 1e-10))):
             with pytest.raises(InvalidValue, match="epsilon must be at least"):
@@ -149,12 +156,7 @@ def test_a_series_that_0_1_0_began_is_saved_as_0_1_0_did():
     for name, case in json.loads(FIXTURE.read_text()).items():
         if case["noise"] != "seeded":
             continue
-        # an identity of its own: other tests in this process continue the stored one
-        data = forged(
-            base64.b64decode(case["state"]),
-            lambda header: header.update(identity=os.urandom(16).hex()),
-            saved_series.OLD_MAGIC,
-        )
+        data = of_its_own(base64.b64decode(case["state"]))
         noise = CorrelatedNoise.load(data, noise=SEEDED)
         expected = noise.next_many(5)
         again = CorrelatedNoise.load(noise.save(), noise=SEEDED)
