@@ -22,9 +22,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hushfade.check import Column, Matrix, Signed
 from hushfade.laws import Law
@@ -37,6 +38,8 @@ _STEEPEST = 1000.0  # tilt, by the standard deviation of the loss
 _NARROWEST = 0.02  # of the deviation without a tilt: grids take no tilted loss for narrower
 _MANY, _COARSER = 256, 0.03  # times from which a shift has a coarser grid, and its fineness
 _INVERTED = 1e-6  # relative accuracy of ε(δ)
+
+_Numbers = TypeVar("_Numbers", NDArray[np.float64], NDArray[np.complex128])
 
 
 class Fineness(NamedTuple):
@@ -250,18 +253,32 @@ def _repeated(taps: Block, tilt: float) -> list[_Repeated]:
         rows = counts == count
         times, size = taps.times[rows], int(count)
         transform = np.fft.rfft(weights[rows], size)
-        whole = np.fft.irfft(transform ** times[:, None], size)  # index i at i + times · reach
+        whole = np.fft.irfft(_raised(transform, times), size)  # index i at i + times · reach
         ends = times * reach
         low = np.where(2 * ends < size, -ends, np.rint(times * mean[rows]).astype(int) - size // 2)
         places = (np.arange(size) + (low + ends)[:, None]) % size
         masses = np.maximum(np.take_along_axis(whole, places, axis=1), 0.0)
         error = _fft_error(size)
         length = np.minimum(np.abs(transform) + error, 1.0)
-        spectrum = np.sum(length ** (times[:, None] - 1), axis=1)
+        spectrum = np.sum(_raised(length, times - 1), axis=1)
         rounding = 2.0 * (2.0 * error * times * spectrum + error * size)
         missing = float(np.sum(rounding) + 2.0 * np.sum(beyond[rows]))
         groups.append(_Repeated(taps.step[rows], low, masses, missing))
     return groups
+
+
+def _raised(rows: _Numbers, powers: Signed) -> _Numbers:
+    """Each row to its power, by repeated squaring.
+
+    The relative error of n-th powers is at most n times that of the row and its rounding.
+    """
+    raised, square, powers = np.ones_like(rows), rows.copy(), powers.copy()
+    while np.any(powers):
+        odd = powers % 2 == 1
+        raised[odd] *= square[odd]
+        powers //= 2
+        square *= square
+    return raised
 
 
 def _counts(weights: Matrix, times: Signed, mean: Column, spread: Column) -> tuple[Signed, Column]:
