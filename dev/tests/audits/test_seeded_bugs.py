@@ -26,6 +26,7 @@ from hushfade.audit.cases import few
 from hushfade.audit.independence import bindings
 from hushfade.audit.precision import CHECK, last_bits
 from hushfade.audit.randomness import Chance
+from hushfade.audit.recovered_noise import NOISE
 from hushfade.audit.review import BROKEN, checked
 from hushfade.audit.sensitivity import RECORDS
 
@@ -41,15 +42,15 @@ SOON = {
 LAWS = {
     "Laplace slope 5 % too steep": plan_claims.CHECK,
     "Huber slope 5 % too steep": plan_claims.CHECK,
-    "Laplace noise drawn 5 % too steep": accuracy.NOISE,
-    "Huber noise drawn 5 % too steep": accuracy.NOISE,
-    "Huber core drawn twice as wide": accuracy.NOISE,
+    "Laplace noise drawn 5 % too steep": NOISE,
+    "Huber noise drawn 5 % too steep": NOISE,
+    "Huber core drawn twice as wide": NOISE,
     "Huber core planned twice as wide": plan_claims.CHECK,
     "first tap missing from the accounting": sensitivity.CHECK,
     "last tap missing from the accounting": sensitivity.CHECK,
     "noise planned without the first tap": likelihood_ratio.CHECK,
     "delta exceeded by 5 %, as if slack were not needed": plan_claims.CHECK,
-    "Laplace noise drawn for Gaussian noise": accuracy.NOISE,
+    "Laplace noise drawn for Gaussian noise": NOISE,
     "Laplace noise planned for Gaussian noise": plan_claims.CHECK,
     "a record that moves between keys counts once": sensitivity.CHECK,
 }
@@ -97,7 +98,7 @@ def test_the_exact_checks_alone_notice_a_bug_in_a_law(name):
     assert LAWS[name] in {finding.check for finding in failed(found)}
 
 
-@pytest.mark.parametrize("name", [name for name, check in LAWS.items() if check == accuracy.NOISE])
+@pytest.mark.parametrize("name", [name for name, check in LAWS.items() if check == NOISE])
 def test_the_noise_alone_shows_a_wrong_law(name):
     bug = SEEDED_BUGS[name]
     found = failed(accuracy.noise(bug.subject, bug.plan, "a plan", TINY, Chance(1)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushfade.audit.accuracy import inputs
+from hushfade.audit.audited_streams import inputs
 from hushfade.audit.effort import Size
 from hushfade.audit.finding import LEVEL, Finding, by_chance, told
 from hushfade.audit.neighbouring_streams import Change, changes, needed

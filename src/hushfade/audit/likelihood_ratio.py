@@ -14,7 +14,7 @@ from collections import Counter
 
 import numpy as np
 
-from hushfade.audit.accuracy import inputs
+from hushfade.audit.audited_streams import inputs
 from hushfade.audit.distinguish import direction, epsilon_from_below
 from hushfade.audit.effort import Size
 from hushfade.audit.finding import LEVEL, Finding, by_chance

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from hushfade.audit.accuracy import Way, inputs, kinds_of_noise, loaded, started
+from hushfade.audit.audited_streams import Way, inputs, kinds_of_noise, loaded, started
 from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, by_chance, exact
 from hushfade.audit.neighbouring_streams import kinds

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hushfade.audit.accuracy import inputs
+from hushfade.audit.audited_streams import inputs
 from hushfade.audit.finding import Finding, exact, told
 from hushfade.audit.neighbouring_streams import (
     Change,
