@@ -197,11 +197,12 @@ def test_a_malformed_line_ends_no_live_stream():
 
 
 def test_one_record_more_ends_no_series_at_the_largest_total(monkeypatch):
-    """A plan that carries 11734 records per step: one more stops a file before any release, and
-    ends no live stream."""
-    plan = hf.plan(hf.SlidingWindow(10**6), hf.Guarantee(1, 1e-6), resolution=2.0**-15)
+    """A plan that carries less than a hundred thousand records per step: one more stops a file
+    before any release, and ends no live stream."""
+    plan = hf.plan(hf.SlidingWindow(5000), hf.Guarantee(1, 1e-6), resolution=2.0**-19)
     Path("plan.json").write_text(plan.to_json())
     most = plan.grid.largest_total // plan.grid.high_unit
+    assert most < 100_000
     monkeypatch.setattr(release_rows, "_PIECE", 2)
     words = ["--plan", "plan.json", "--value", "v"]
     found = []

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,10 +31,15 @@ def frame(records):
     return pa.table({"t": when} | {n: pa.array(c, kinds[n]) for n, c in named.items()})
 
 
-def counted(records, limits=None, **options):
+@cache
+def limited(limits):
     m, k, b = (limits.records_per_step, limits.steps, limits.separation) if limits else (1, 1, 1)
     said = hf.Guarantee(1, 1e-6, participations=k, separation=b, records_per_step=m)
-    plan = hf.plan(DAY, said, low=-1, high=2, keys=["a", "b"])
+    return hf.plan(DAY, said, low=-1, high=2, keys=["a", "b"])
+
+
+def counted(records, limits=None, **options):
+    plan = limited(limits)
     columns = ALL if limits else Columns(value="v", time="t", key="k")
     reader = Reader(plan, columns, Calendar(0, 10, False, 10), **options)
     return plan, tally(tables(frame(records), columns), reader)

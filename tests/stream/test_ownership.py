@@ -13,8 +13,11 @@ from hushfade.stream import ownership, saved_state
 from tests.planning.test_plan import ONE
 
 
+PLAN = plan(Exponential(half_life=5), ONE)
+
+
 def stream_and_step():
-    stream = plan(Exponential(half_life=5), ONE).start()
+    stream = PLAN.start()
     stream.step(1)
     return stream, lambda: stream.step(1).value
 

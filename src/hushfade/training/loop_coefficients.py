@@ -71,10 +71,15 @@ def loop_of(taps: Taps, dtype: np.dtype[Any]) -> Loop:
     return EndingLoop(ratios, ListedTaps(r[0] * ratios.astype(np.float64)))
 
 
+def check_few(exponentials: int) -> None:
+    """Raise if there are more than a loop takes."""
+    if exponentials > MOST:
+        raise InvalidValue(f"factors must have at most {MOST} exponentials", got=exponentials)
+
+
 def _fading(taps: CompactTaps, dtype: np.dtype[Any]) -> FadingLoop:
     c, comb = taps.fading, taps.comb
-    if max(len(c), len(comb)) > MOST:
-        raise InvalidValue(f"factors must have at most {MOST} exponentials", got=len(c))
+    check_few(max(len(c), len(comb)))
     with localcontext(Context(prec=_DIGITS)):
         v, nu = _solved(_decimals(c.weights), _decimals(c.fades))
         weights, fades = (np.array([float(x) for x in each]).astype(dtype) for each in (v, nu))

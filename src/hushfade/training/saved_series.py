@@ -29,7 +29,7 @@ from hushfade.factors.taps import IntegerTaps, ListedTaps, Taps
 from hushfade.planning import plan_file
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.stream import binary_container as container
-from hushfade.training.loop_coefficients import Floats, loop_of
+from hushfade.training.loop_coefficients import Floats, check_few, loop_of
 from hushfade.training.noise_series import (
     Correlation,
     change,
@@ -178,6 +178,7 @@ def _taps_document(taps: Taps) -> dict[str, Any]:
 def _taps(document: dict[str, Any]) -> Taps:
     match document:
         case {"scale": scale, "weights": weights, "fades": fades, "period": period}:
+            check_few(max(map(len, weights)))  # first: making taps of thousands takes minutes
             fading, comb = map(Exponentials, weights, fades)
             return CompactTaps(scale, fading, comb, period)
         case {"integers": integers, "bits": bits}:
