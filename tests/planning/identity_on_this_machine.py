@@ -8,6 +8,7 @@ second argument, --loss-in-digest, puts back a bug of 0.1.0.
 import hashlib
 import json
 import sys
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ ONE = Guarantee(epsilon=1, delta=1e-6)
 PERSON = {"participations": 5, "separation": 3}
 NOISE = KeyedNoise(bytes(range(1, 33)), stream="visits")
 STEPS = 1000
+_FEW = 20  # plans that show the bug
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "0.1.0"
 
 
@@ -43,17 +45,18 @@ def plans():
     """Every decay and method; horizons, participations, gains, keys and vectors."""
     for decay in ALL_DECAYS:
         unstable = repr(decay).startswith("CustomDecay(values=(0.99")
-        horizon = None if decay.horizon_free else 12 if unstable else 300
+        heavy = any(repr(decay).endswith(name) for name in ("power=0.25)", "power=0.3)"))
+        horizon = 2000 if heavy else None if decay.horizon_free else 12 if unstable else 300
         yield f"{decay!r}", plan(decay, ONE, horizon=horizon)
         if not unstable:
-            yield f"{decay!r}, 100 steps", plan(decay, ONE, horizon=100)
+            yield f"{decay!r}, the paper", plan(decay, ONE, horizon=100, method="square_root")
             yield (
                 f"{decay!r}, gain",
                 plan(decay, ONE, horizon=100, method="normalized", resolution=0.25),
             )
             yield (
                 f"{decay!r}, person",
-                plan(decay, Guarantee(1, 1e-6, **PERSON), horizon=horizon, resolution=0.25),
+                plan(decay, Guarantee(1, 1e-6, **PERSON), horizon=100, resolution=0.25),
             )
     day, week = Exponential(half_life=24), SlidingWindow(length=7)
     yield "unbounded", plan(NoDecay(), ONE, method="unbounded")
@@ -134,7 +137,7 @@ def series():
         "ending": (factorization.square_root(PowerLaw(power=1)).rounded(12), None),
     }
     for name, (factor, horizon) in factors.items():
-        for dtype in ("float32", "float64"):
+        for dtype in ("float32", "float64") if name in ("counting", "day") else ("float32",):
             noise = CorrelatedNoise(
                 factor, 3, guarantee=ONE, norm=0.7, horizon=horizon, dtype=dtype, noise=NOISE
             )
@@ -165,8 +168,9 @@ def put_the_loss_into_the_digest():
 def main(folder, *bugs):
     if bugs:
         put_the_loss_into_the_digest()
+    several = islice(plans(), _FEW if bugs else None)
     found = {
-        "plans": {name: [made.digest.hex(), made.grid.largest_total] for name, made in plans()}
+        "plans": {name: [made.digest.hex(), made.grid.largest_total] for name, made in several}
     }
     if not bugs:
         stored = json.loads((FIXTURES / "plans.json").read_text())

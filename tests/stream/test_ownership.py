@@ -12,7 +12,6 @@ from hushfade.stream import binary_container as container
 from hushfade.stream import ownership, saved_state
 from tests.planning.test_plan import ONE
 
-
 PLAN = plan(Exponential(half_life=5), ONE)
 
 
