@@ -200,3 +200,21 @@ def test_a_slope_with_too_little_noise_is_caught():
     assert hf.PrivacyLoss.shifted(steep, every).delta(1.0) > 2 * plan.guarantee.delta
     with pytest.raises(hf.InvalidValue, match="noise must be"):
         noise_scale.check_required(steep, plan.guarantee, plan.grid, plan.pair)
+
+
+def test_losses_of_different_units_of_privacy_do_not_add_up():
+    one = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6)).privacy
+    three = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6, participations=3)).privacy
+    assert (one + one).relation == one.relation
+    with pytest.raises(hf.InvalidValue, match="same unit of privacy"):
+        hf.composed([one, three])
+
+
+def test_a_large_epsilon_gives_a_plan_that_can_be_used():
+    for epsilon in (40, 100, 1000):
+        plan = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(epsilon, 1e-6), resolution=1)
+        assert plan.law.slope == min(epsilon, 64)
+        assert plan.interval(5) == (0.0, 0.0)
+        assert plan.error_bound(10) == 0.0
+        assert plan.start().step([1, 1]).value == 2.0
+        assert hf.Plan.from_json(plan.to_json()).digest == plan.digest

@@ -308,3 +308,10 @@ def test_the_losses_of_all_epochs_of_a_stream_are_composed():
     told = entries(BUDGET, charge("a", HALF), charge("b", HALF), lost, charge("a", HALF))
     assert ledger.published(told, "a") == Loss(1.5, 3e-7)
     assert ledger.published(told, "b") == Loss(0.5, 1e-7)
+
+
+def test_a_charge_is_above_zero():
+    account = Account.of("clinics", hf.Guarantee(1, 1e-6))
+    for spending in (Loss(-1.0, 0.0), Loss(0.0, 0.0), Loss(0.5, -1e-9), -0.1, 0.0):
+        with pytest.raises(hf.InvalidValue, match="must be above 0"):
+            account.charged(spending)

@@ -71,7 +71,7 @@ def test_the_bound_meets_the_closed_form_of_one_laplace_shift():
     for epsilon in (0.0, 0.1, 0.5, 0.9, 0.999):
         exact = 1.0 - math.exp((epsilon - 1.0) / 2.0)
         assert exact * (1 - 1e-9) <= loss.delta(epsilon) <= exact + 5e-4, epsilon
-    assert loss.delta(1.0) == 0.0
+    assert loss.delta(loss.largest) == 0.0 < loss.largest - 1.0 < 1e-15  # 1e-5 is rounded up
 
 
 def test_the_bound_meets_gaussian_privacy_however_the_shift_is_cut():
@@ -261,3 +261,33 @@ def test_rounding_losses_down_is_noticed(monkeypatch):
     monkeypatch.setattr(loss_distribution, "block", down)
     loss = Losses([(Laplace(1e-5), [Shift(100_000, 1)])])
     assert loss.delta(0.5) < 1.0 - math.exp(-0.25)
+
+
+def test_the_grid_stays_small_for_any_epsilon():
+    """A tiny ε is no point of the grid; a loss far wider than its deviation has a coarser one."""
+    several = Losses([(Huber(0.01, 100), [Shift(60, 1), Shift(7, 90)])])
+    at_zero = several.delta(0.0)
+    for epsilon in (1e-5, 1e-8, 1e-300):
+        assert 0.999 * at_zero <= several.delta(epsilon) <= at_zero * (1 + 1e-9)
+    for slope in (33.0, 64.0):
+        law, q = Laplace(slope), math.exp(-slope)
+        # every draw but a share of about 2 q is 0, whose loss is the largest
+        assert 1 / (1 + q) ** 3 * -math.expm1(-slope) <= Losses([(law, [Shift(1, 3)])]).delta(
+            2 * slope
+        )
+
+
+def test_a_loss_beyond_the_range_of_exp_is_bounded():
+    law = Laplace(5.0)
+    truth = 1 / (1 + math.exp(-5.0)) * -math.expm1(-700.0)
+    assert truth <= Losses([(law, [Shift(200, 1)])]).delta(300.0) <= 1.0
+    assert Losses([(law, [Shift(1000, 1)])]).delta(300.0) <= 1.0
+
+
+def test_the_largest_loss_is_never_rounded_down():
+    rng = np.random.default_rng(1)
+    for slope, size, times in zip(
+        rng.uniform(0.1, 1, 300), rng.integers(1, 2000, 300), rng.integers(1, 9, 300), strict=True
+    ):
+        largest = Losses([(Laplace(slope), [Shift(int(size), int(times))])]).largest
+        assert Fraction(slope) * int(size) * int(times) <= Fraction(largest)

@@ -28,6 +28,7 @@ from hushfade.factors.factorization import Factorization
 from hushfade.laws import Huber, Laplace, Law
 from hushfade.planning import blend
 from hushfade.planning.exact_factors import Method, exact_factors
+from hushfade.planning.noise_scale import STEEPEST
 from hushfade.planning.search_taps import compared_steps
 from hushfade.planning.shifts import changes, repetitions
 from hushfade.privacy.guarantee import Guarantee
@@ -155,7 +156,7 @@ class _Search:
         self.expect = expect
         self.steps = compared_steps(decay, horizon)
         self.times = repetitions(guarantee, horizon)
-        self.changes = changes(guarantee, grid) if grid.norm is None else []
+        self.changes = changes(guarantee, grid, self.times) if grid.norm is None else []
         lasting = horizon is not None or decay.horizon_free
         scalar = grid.norm is None and (grid.keys is None or guarantee.records_per_step == 1)
         self.bounded = scalar and lasting and not guarantee.gaussian_only
@@ -220,8 +221,11 @@ class _Search:
     def blend(self) -> Candidate:
         """Huber noise on the best blend of the inputs and the square root."""
         guarantee = self.guarantee
-        size, lanes = max(self.changes)
-        found = blend.best_blend(self.decay, self.steps, guarantee.epsilon, guarantee.delta, lanes)
+        lanes = max(self.changes, key=max)
+        size = max(lanes)
+        found = blend.best_blend(
+            self.decay, self.steps, guarantee.epsilon, guarantee.delta, len(lanes)
+        )
         factors = factorization.blend(self.decay, found.c, self.horizon)
         error = found.error * size * self.grid.resolution
         slope = found.slope / size
@@ -232,17 +236,17 @@ class _Search:
 
     def _slope(self, taps: list[tuple[float, int]], kappa: float) -> float:
         """The slope of the noise per unit of the records' grid; Laplace's for κ = 0."""
-        guarantee, largest = self.guarantee, max(size for size, _ in self.changes)
+        guarantee, largest = self.guarantee, max(map(max, self.changes))
         cases = [
-            [Shift(round(size / largest * tap * _UNITS), lanes * self.times * count)
-             for tap, count in taps]
-            for size, lanes in self.changes
+            [Shift(round(size / largest * tap * _UNITS), lanes.count(size) * self.times * count)
+             for size in dict.fromkeys(lanes) for tap, count in taps]
+            for lanes in self.changes
         ]  # fmt: skip
         total = max(sum(size * times for size, times in case) for case in cases) / _UNITS
         pure = guarantee.epsilon / total
         single = all(len(case) == case[0].times == 1 for case in cases)
         if kappa == 0.0 and (guarantee.pure or single):
-            return pure / largest
+            return min(pure / largest, STEEPEST)
 
         def log_delta(slope: float) -> float:
             law = _law(slope / _UNITS, kappa)
@@ -250,7 +254,7 @@ class _Search:
             return math.log(max(bound, 1e-320))
 
         slope = blend.solve_slope(log_delta, math.log(guarantee.delta), 1.5 * pure)
-        return (max(slope, pure) if kappa == 0.0 else slope) / largest
+        return min(max(slope, pure) / largest, STEEPEST) if kappa == 0.0 else slope / largest
 
 
 def _law(slope: float, kappa: float) -> Law:

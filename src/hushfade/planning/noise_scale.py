@@ -28,6 +28,7 @@ from hushfade.private.grid import Grid
 
 _BITS = 48
 _LADDER = 12  # bits of a slope that a bound on the loss decides, after the first
+STEEPEST = 64.0  # slope of Laplace noise: a table of steeper noise would hold a single 0
 _MARGIN = 2.0**-20  # of δ, that a plan stays below it
 _RATE = 30.0  # of ln δ by ln slope, to begin with
 _ROUNDING = Fraction(1, 10**9)  # of sigma, by which 0.1.0 may have rounded it up
@@ -84,11 +85,11 @@ def laplace(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Lap
     """
     cases = shifts.cases(guarantee, grid, pair)
     total = max(sum(size * times for size, times in case) for case in cases)
-    pure = below(Fraction(float(guarantee.epsilon)) / total)
+    pure = min(below(Fraction(float(guarantee.epsilon)) / total), STEEPEST)
     if guarantee.pure or all(len(case) == case[0].times == 1 for case in cases):
         return Laplace(pure)
     slope = _steepest(Laplace, cases, guarantee, 1.5 * pure)
-    return Laplace(max(slope, pure))
+    return Laplace(min(max(slope, pure), STEEPEST))
 
 
 def huber(

@@ -83,8 +83,10 @@ class Plan:
         (1.0, 0.221)
         """
         if isinstance(self.law, Gaussian):
-            return PrivacyLoss.gaussian(self.guarantee.mu)
-        return PrivacyLoss.shifted(self.law, cases(self.guarantee, self.grid, self.pair))
+            loss = PrivacyLoss.gaussian(self.guarantee.mu)
+        else:
+            loss = PrivacyLoss.shifted(self.law, cases(self.guarantee, self.grid, self.pair))
+        return replace(loss, relation=self.guarantee.relation)
 
     @cached_property
     def sensitivity(self) -> float:
@@ -152,7 +154,7 @@ class Plan:
         '-11.5 11.5'
         """
         margin = self.errors.margin(step, confidence, stddev=self.stddev(step))
-        return -margin, margin
+        return 0.0 - margin, margin
 
     @cached_property
     def errors(self) -> StepErrors:
@@ -167,7 +169,7 @@ class Plan:
         s √(ln n), which is too small.
         """
         failure = check.probability(failure=failure)
-        return self.errors.bound(failure, stddevs=self.stddevs(n))
+        return max(0.0, self.errors.bound(failure, stddevs=self.stddevs(n)))
 
     def error_factor(self, n: int) -> float:
         """‖L‖·‖R‖ over the first n steps, of the taps in use."""

@@ -48,21 +48,40 @@ def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[
             pieces[abs(value)] = pieces.get(abs(value), 0) + used
         left -= used
     return [
-        [Shift(change * size, lanes * times * count) for size, count in sorted(pieces.items())]
-        for change, lanes in changes(guarantee, grid)
+        merged(lanes, sorted(pieces.items()), times) for lanes in changes(guarantee, grid, times)
     ]
 
 
-def changes(guarantee: Guarantee, grid: Grid) -> list[tuple[int, int]]:
-    """Each way in which one person's records of one step change totals: by how much, how many."""
+def merged(lanes: tuple[int, ...], taps: list[tuple[int, int]], times: int) -> list[Shift]:
+    """The shifts of changes of some lanes by taps of these sizes and counts.
+
+    >>> merged((3, 3), [(1, 2), (5, 1)], times=4)
+    [Shift(size=3, times=16), Shift(size=15, times=8)]
+    """
+    counts: dict[int, int] = {}
+    for change in lanes:
+        for size, count in taps:
+            counts[change * size] = counts.get(change * size, 0) + times * count
+    return [Shift(size, count) for size, count in counts.items()]
+
+
+def changes(guarantee: Guarantee, grid: Grid, times: int) -> list[tuple[int, ...]]:
+    """Each way in which one person's records of one step change totals: the change of each lane.
+
+    Under `replace` with keys a record changes its value, or moves to another key.  Where a person
+    has records in several steps, each may do either, and the choice may depend on earlier releases.
+    Neither way is worse than the other for every ε, so one change that covers both is returned.
+    """
     most, low, high = guarantee.records_per_step, grid.low_unit, grid.high_unit
     largest = most * max(abs(low), abs(high))
     if guarantee.neighbours == "add_remove":
-        return [(largest, 1)]
+        return [(largest,)]
     apart = most * (high - low)
     if grid.keys is None:
-        return [(apart, 1)]
-    return [(largest, 2)] if apart <= largest else [(apart, 1), (largest, 2)]
+        return [(apart,)]
+    if apart <= largest:
+        return [(largest, largest)]
+    return [(apart,), (largest, largest)] if times == 1 else [(apart, largest)]
 
 
 def repetitions(guarantee: Guarantee, horizon: int | None) -> int:

@@ -33,8 +33,8 @@ from hushfade.errors import InvalidValue, Refused
 from hushfade.privacy.calibration import epsilon_of, mu_of
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.rounding import epsilon_up, root_down, root_up, rounded_down, rounded_up
+from hushfade.privacy.unit import Relation, words
 
-Relation = tuple[str, int, int, int]  # neighbours, participations, separation, records per step
 Composition = Literal["gaussian", "basic"]
 
 _ROUNDING = 1e-12  # of a budget, by which sums of charges may exceed it: two halves are the whole
@@ -228,6 +228,9 @@ class Account:
         0.0
         """
         self._check_adds_up(spending)
+        amount = spending.epsilon if isinstance(spending, Loss) else spending
+        if amount <= 0 or (isinstance(spending, Loss) and spending.delta < 0):
+            raise InvalidValue("a charge must be above 0", got=repr(spending))
         if not self.affords(spending):
             raise Refused(self._overspent(spending))
         return self._after(spending, relation)
@@ -265,7 +268,7 @@ class Account:
         if None not in (relation, self.relation) and relation != self.relation:
             raise Refused(
                 f"the streams of dataset {self.name!r} must promise to the same neighbours, else "
-                f"they do not add up: {_words(self.relation)}, not {_words(relation)}"
+                f"they do not add up: {words(self.relation)}, not {words(relation)}"
             )
         account = replace(self, relation=self.relation or relation)
         if isinstance(spending, Loss):
@@ -301,17 +304,3 @@ class Account:
         if decimal(spending.epsilon) <= left.epsilon:
             told += ". Plan the stream with a smaller delta"
         return told
-
-
-def _words(relation: Relation | None) -> str:
-    """The relation as a person reads it.
-
-    >>> _words(("replace", 3, 24, 1))
-    'replace with participations 3, separation 24, records_per_step 1'
-    """
-    assert relation is not None
-    neighbours, participations, separation, records = relation
-    return (
-        f"{neighbours} with participations {participations}, separation {separation}, "
-        f"records_per_step {records}"
-    )

@@ -25,9 +25,10 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from hushfade.errors import Malformed
-from hushfade.privacy.account import Account, Loss, Relation, Spending, Total
+from hushfade.privacy.account import Account, Loss, Spending, Total
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.rounding import root_up
+from hushfade.privacy.unit import Relation
 
 __all__ = [
     "Account",

@@ -20,6 +20,7 @@ from hushfade.privacy.calibration import delta_above, epsilon_of
 from hushfade.privacy.loss_distribution import Losses
 from hushfade.privacy.rounded_losses import Shift
 from hushfade.privacy.rounding import root_up
+from hushfade.privacy.unit import Relation, words
 
 _SCALE = 1 << 40  # units of a Gaussian that is composed with other laws
 
@@ -77,6 +78,7 @@ class PrivacyLoss:
     """
 
     cases: tuple[Case, ...]
+    relation: Relation | None = None  # the unit of privacy, if it is known
 
     @classmethod
     def gaussian(cls, mu: float) -> PrivacyLoss:
@@ -106,7 +108,13 @@ class PrivacyLoss:
         return max(case.delta(epsilon) for case in self.cases)
 
     def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
-        return PrivacyLoss(tuple(one + two for one in self.cases for two in other.cases))
+        if None not in (self.relation, other.relation) and self.relation != other.relation:
+            raise InvalidValue(
+                "losses add up only for the same unit of privacy, but one is for "
+                f"{words(self.relation)} and the other for {words(other.relation)}"
+            )
+        cases = tuple(one + two for one in self.cases for two in other.cases)
+        return PrivacyLoss(cases, self.relation or other.relation)
 
 
 def composed(several: Iterable[PrivacyLoss]) -> PrivacyLoss:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -33,6 +34,8 @@ from hushfade.privacy.rounded_losses import UNIT, Block, Shift, block
 
 _DEVIATIONS = 11.0  # of a tilted loss, on both sides, that a grid holds
 _WHOLE = 1 << 11  # points of a grid that is never cut
+_POINTS = 1 << 18  # of the common grid, about; a longer one is coarser
+_AT_ONCE = 1 << 22  # masses on the common grid at a time
 _NOTHING = 1e-13  # tilted mass that may be cut off
 _STEEPEST = 1000.0  # tilt, by the standard deviation of the loss
 _NARROWEST = 0.02  # of the deviation without a tilt: grids take no tilted loss for narrower
@@ -73,9 +76,7 @@ class Losses:
             for group, fine in _grouped(shifts, fineness)
             if group
         ]
-        self.largest = math.fsum(
-            law.largest_loss(size) * times for law, shifts in parts for size, times in shifts
-        )
+        self.largest = _largest(parts)
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on δ(ε), for ε ≥ 0.
@@ -95,21 +96,24 @@ class Losses:
         reach = math.fsum(
             float(np.sum(taps.times * taps.step)) * taps.reach for taps in self._blocks
         )
+        rows = sum(len(taps.times) for taps in self._blocks)
         while True:
-            outside = _tails(shifted, *grid.span, mean, variance, reach)
+            outside = _tails(shifted, *grid.span(rows), mean, variance, reach)
             if outside <= _NOTHING:
                 break
             grid = grid.wider()
         product = np.ones(grid.points // 2 + 1, dtype=np.complex128)
-        total, lost, rows = 1.0, 0.0, 0
+        total, lost = 1.0, 0.0
         for taps in self._blocks:
             for step, low, masses, missing in _repeated(taps, tilt):
-                placed = grid.split(step, low, masses, tilt)
-                size = np.sum(placed, axis=1)
-                product *= np.prod(np.fft.rfft(placed / size[:, None]), axis=0)
-                total *= float(np.prod(size))
+                together = max(1, _AT_ONCE // grid.points)
+                for start in range(0, len(step), together):
+                    some = slice(start, start + together)
+                    placed = grid.split(step[some], low[some], masses[some], tilt)
+                    size = np.sum(placed, axis=1)
+                    product *= np.prod(np.fft.rfft(placed / size[:, None]), axis=0)
+                    total *= float(np.prod(size))
                 lost += missing
-                rows += len(size)
         masses = np.maximum(np.fft.irfft(product, grid.points), 0.0)
         beyond = np.maximum(grid.losses - epsilon, 0.0)
         inside = float(np.sum(masses * np.exp(-tilt * beyond) * -np.expm1(-beyond)))
@@ -170,6 +174,18 @@ class Losses:
         return log_mass, mean, variance
 
 
+def _largest(parts: list[tuple[Law, list[Shift]]]) -> float:
+    """The largest loss of all shifts together, rounded up."""
+    if any(law.largest_loss(1) == math.inf for law, shifts in parts if shifts):
+        return math.inf
+    total = sum(
+        (Fraction(law.largest_loss(1)) * size * times
+         for law, shifts in parts for size, times in shifts), Fraction(0),
+    )  # fmt: skip
+    nearest = float(total)
+    return nearest if Fraction(nearest) >= total else math.nextafter(nearest, math.inf)
+
+
 def _grouped(shifts: list[Shift], fineness: Fineness) -> list[tuple[list[Shift], float]]:
     """The shifts with a grid's fineness: a coarser one for those that occur many times.
 
@@ -189,22 +205,30 @@ class _Grid(NamedTuple):
 
     @classmethod
     def around(cls, epsilon: float, mean: float, deviation: float, fineness: float) -> _Grid:
-        """A grid with ε on it, for enough deviations on both sides of the mean."""
+        """A grid for enough deviations on both sides of the mean.
+
+        ε is one of its points unless it lies below the first: the bound is tight at the points.
+        """
         step = fineness * deviation
-        if epsilon > 0.0:
-            step = epsilon / math.ceil(epsilon / step)
         width = 2.0 * (_DEVIATIONS * deviation + abs(epsilon - mean)) + 16.0 * step
+        step = max(step, width / _POINTS)
+        if epsilon > step:
+            step = epsilon / math.ceil(epsilon / step)
         points = 1 << math.ceil(math.log2(width / step))
         return cls(step, points, math.floor(mean / step) - points // 2)
 
     def wider(self) -> _Grid:
-        """The grid with twice as many points around the same mean."""
-        return _Grid(self.step, 2 * self.points, self.first - self.points // 2)
+        """A grid twice as wide around the same mean: of more points, or else coarser."""
+        if self.points < 2 * _POINTS:
+            return _Grid(self.step, 2 * self.points, self.first - self.points // 2)
+        middle = self.first + self.points // 2
+        return _Grid(2.0 * self.step, self.points, middle // 2 - self.points // 2)
 
-    @property
-    def span(self) -> tuple[float, float]:
-        """The losses that it holds, a point less on both sides."""
-        return self.step * (self.first + 1), self.step * (self.first + self.points - 2)
+    def span(self, rows: int) -> tuple[float, float]:
+        """The losses that it holds when the losses of so many rows were rounded to it, each by less
+        than a step."""
+        low, high = self.first + 1 + rows, self.first + self.points - 2 - rows
+        return self.step * low, self.step * high
 
     @property
     def losses(self) -> Column:

@@ -23,6 +23,9 @@ from hushfade.laws.law import between
 UNIT = 2.0**-53
 _ULPS = 16.0  # by which a probability of a tail may be wrong
 _WIDEST = 0.5  # loss: grids are no coarser than if this were the standard deviation
+_LARGEST = (
+    700.0  # exponent of e that float64 holds; less than e^loss leaves more at the upper point
+)
 _REACH = 38.0  # standard deviations of Gaussian noise beyond which there is next to nothing
 
 
@@ -101,8 +104,9 @@ def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
     gap = -np.expm1(-step)[:, None]
     tail = np.where(high <= 0, law.below(high), np.where(low >= 0, law.above(low), 1.0))
     slack = _ULPS * UNIT * tail
+    root = np.exp(np.minimum(losses[:, :-1] / 2.0, _LARGEST))  # e^loss may be beyond float64
     # what rounding may have left at the lower point goes to the upper one: δ only grows
-    up = np.clip((ours - np.exp(losses[:, :-1]) * theirs + 2.0 * slack) / gap, 0.0, ours)
+    up = np.clip((ours - root * theirs * root + 2.0 * slack) / gap, 0.0, ours)
     masses = np.zeros(losses.shape)
     masses[:, :-1] += ours - up + slack
     masses[:, 1:] += up + slack

@@ -85,7 +85,7 @@ class _Product:
     def extend(self, weights: Weights) -> None:
         """Multiply by the factors of more weights."""
         at = 0
-        while at < len(weights.sizes):
+        while at < len(weights.sizes) and len(self._active):
             u: Column = self._u[self._active]
             large = weights.large(self._law, math.hypot(self._c, float(u[-1])))
             if at >= large:
