@@ -60,7 +60,7 @@ class Losses:
     """The loss of a record that shifts independent noise.
 
     >>> from hushfade.laws import Laplace
-    >>> loss = Losses([(Laplace(slope=0.01), [Shift(100, times=1)])])  # 1 - e^-¼ at ε = ½
+    >>> loss = Losses([(Laplace(slope=2.0**-7), [Shift(128, times=1)])])  # 1 - e^-¼ at ε = ½
     >>> round(loss.delta(0.5), 3), loss.delta(1.0)
     (0.221, 0.0)
     """
