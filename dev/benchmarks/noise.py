@@ -24,7 +24,7 @@ LAWS: dict[str, Law] = {
     "Huber, slope 1e-6, core 10^6, cells": Huber(1e-6, 10**6),
 }
 NORMALS = "numpy normals"
-GOAL = 1.0
+GOAL = 0.6
 
 
 def sections(rounds: int) -> Iterator[Section]:

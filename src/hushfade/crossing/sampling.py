@@ -75,6 +75,7 @@ def decode_cells(
     doubtful one, also by a tie of the 63 bits, joins left[1].  Their new counts come back.
     """
     inside = (np.uint64(1) << np.uint64(k)) - np.uint64(1)
+    by_cell = np.uint64(0) if len(sure) == 1 else ~np.uint64(0)
     unsure = rejected  # draws that need their share wait behind the rejected ones
     for i in range(len(out)):
         a, b = words[i, 0], words[i, 1]
@@ -88,7 +89,7 @@ def decode_cells(
         s = np.int64(a & np.uint64(1))
         size = m << np.uint64(k) | (b & inside)
         out[i] = (np.int64(size) ^ -s) + s
-        if (b >= sure[m]) | (size == np.uint64(0)):
+        if (b >= sure[m & by_cell]) | (size == np.uint64(0)):
             left[0, unsure] = i
             unsure += 1
     for j in range(rejected, unsure):

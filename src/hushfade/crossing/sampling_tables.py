@@ -20,6 +20,7 @@ from hushfade.crossing.exact_probabilities.laplace import ExactLaplace
 from hushfade.errors import InvalidType
 from hushfade.laws import Gaussian, Huber, Laplace, Law
 
+_NEARLY_ALL = 1.0 - 2.0**-5.9  # shares of every cell of Laplace's and Huber's law are above it
 GUIDE_BITS = 13  # bits of the first word that index the guide
 MARGIN = 2.0**-30  # of a uniform to its share, below which floats do not decide
 
@@ -35,7 +36,7 @@ class Table:
     high: Unsigned  # the upper 63 bits of `above`
     low: Unsigned  # the lower 64
     guide: NDArray[np.uint16]  # the first A that a word with these leading bits can mean
-    sure: Unsigned  # a second word below this keeps its place, except for z = 0
+    sure: Unsigned  # a second word below this keeps its place, except for z = 0: by cell, or one
     curve: Column  # the fields of the law's `Curve`
 
     @property
@@ -67,6 +68,8 @@ def table(law: Law) -> Table:
     growth = curve.growth(starts, starts + 2.0**k)
     # the least share in a cell is e^-growth or more (c rises with z), and e^-g ≥ 1 - g
     least = np.maximum(1.0 - growth - MARGIN, 0.0)
+    if np.min(least) > _NEARLY_ALL:  # one bound for all cells, which stays in a register
+        least = np.min(least, keepdims=True)
     sure = np.ldexp(least, 64).astype(np.uint64)
     return Table(exact, law, k, above, high, low, guide, sure, np.array(curve))
 
