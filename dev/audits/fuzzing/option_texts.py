@@ -12,6 +12,7 @@ import numpy as np
 
 import hushfade as hf
 from dev.audits.fuzzing.invariants import Target
+from hushfade import duration
 from hushfade.cli.console import Failure
 from hushfade.cli.options import (
     BoundsOptions,
@@ -20,7 +21,6 @@ from hushfade.cli.options import (
     RecordOptions,
     StepOptions,
 )
-from hushfade.records import duration
 from hushfade.records.calendar import calendar
 
 HOUR = 3600 * 10**9

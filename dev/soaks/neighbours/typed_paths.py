@@ -16,8 +16,9 @@ from dev.soaks.neighbours.column_types import Kind, kind_of
 from dev.soaks.neighbours.input_path import meaning_of, reader_of, units_of
 from dev.soaks.neighbours.meaning import Meaning, Rules, Totals
 from dev.soaks.neighbours.settings import Setting, setting_of
+from hushfade import duration
 from hushfade.errors import DroppedRecords, InvalidValue
-from hushfade.records import batches, duration, tables, tally
+from hushfade.records import batches, tables, tally
 from hushfade.records.arrow import pa, part
 
 pd: Any = import_module("pandas")

@@ -239,7 +239,7 @@ def _table(rows: list[Row], every: int | None) -> Table:
     from rich import box
     from rich.table import Table
 
-    from hushfade.records import duration
+    from hushfade import duration
 
     table = Table(box=box.SIMPLE_HEAD)
     time = [] if every is None else ["time"]

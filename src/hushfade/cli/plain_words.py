@@ -89,7 +89,7 @@ def in_time(steps: int, every: int | None) -> str:
     counted = "1 step" if steps == 1 else f"{steps} steps"
     if every is None:
         return counted
-    from hushfade.records import duration
+    from hushfade import duration
 
     return f"{counted}, {duration.shown(steps * every)}"
 

@@ -68,7 +68,7 @@ def plan(
 
 def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
     """All that a plan states, as plain data."""
-    from hushfade.records import duration
+    from hushfade import duration
 
     n = plain_words.reported_steps(made)
     guarantee, grid = made.guarantee, made.grid
@@ -192,7 +192,7 @@ def _show(made: Plan, found: dict[str, Any], every: int | None, *, counted: bool
 
 def _lengths(made: Plan, every: int | None) -> Iterator[tuple[str, str]]:
     """What the options gave as durations, in steps and in time."""
-    from hushfade.records import duration
+    from hushfade import duration
 
     if every is None:
         return
@@ -212,7 +212,7 @@ def _lengths(made: Plan, every: int | None) -> Iterator[tuple[str, str]]:
 def _errors(found: dict[str, Any], every: int | None) -> Table:
     from rich.table import Table
 
-    from hushfade.records import duration
+    from hushfade import duration
 
     table = Table(title="Error of a released value", title_justify="left", title_style="bold")
     table.add_column("at step", justify="right")

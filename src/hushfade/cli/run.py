@@ -79,11 +79,12 @@ def _run(
     output: RunOutputOptions,
 ) -> None:
     """Plan, read and release; `lines` are those that arrive live."""
+    from hushfade import duration
     from hushfade.cli.live_chart import SeriesView
     from hushfade.cli.run_source import Source
     from hushfade.cli.run_statement import Outcome, Promise
     from hushfade.cli.run_steps import live_order, order_of, steps_document
-    from hushfade.records import Calendar, duration
+    from hushfade.records import Calendar
     from hushfade.releases.files import Meaning, document, form_of
     from hushfade.releases.rows import released, released_live
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hushfade import duration
 from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
-from hushfade.records import Arrival, Calendar, Columns, RowOrder, duration
+from hushfade.records import Arrival, Calendar, Columns, RowOrder
 from hushfade.records.calendar import Order, calendar
 from hushfade.records.faults import Faults
 from hushfade.records.live_lines import Clock, check_start, current

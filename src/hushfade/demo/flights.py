@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from hushfade import duration
 from hushfade.check import Matrix
 from hushfade.crossing.noise_sources import NoiseSource
 from hushfade.decay import Decay, Exponential, SlidingWindow
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.records import Calendar, Columns, Reader, duration, tables, tally
+from hushfade.records import Calendar, Columns, Reader, tables, tally
 from hushfade.records.arrow import Table, compute, pa, part
 from hushfade.records.calendar import calendar
 from hushfade.releases.files import Rows

@@ -16,13 +16,13 @@ from typing import Any, cast
 import numpy as np
 
 from hushfade.crossing import key_file
+from hushfade.duration import step_length
 from hushfade.errors import DroppedRecords, InvalidType
 from hushfade.frames.request import declared
 from hushfade.frames.settings import TotalsArguments, planned
 from hushfade.records import Batch, Columns, Reader, tally
 from hushfade.records.arrow import Values
 from hushfade.records.calendar import calendar, written
-from hushfade.records.duration import step_length
 from hushfade.records.faults import Codes
 from hushfade.records.files import check_names, place_of_row
 from hushfade.releases.files import Meaning

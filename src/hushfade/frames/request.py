@@ -21,11 +21,11 @@ from hushfade import check
 from hushfade.check import Matrix, Signed
 from hushfade.crossing import key_file
 from hushfade.crossing.key_file import Noise
+from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.settings import Arguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
 from hushfade.private import declared_totals, real_numbers
-from hushfade.records.duration import step_length
 
 Made = TypeVar("Made")
 

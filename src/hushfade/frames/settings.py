@@ -20,8 +20,10 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypedDict
 
+from hushfade import duration
 from hushfade.crossing.key_file import Noise
 from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow, checked_decay
+from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.planning.candidates import LawName
@@ -29,8 +31,6 @@ from hushfade.planning.exact_factors import Method
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours
-from hushfade.records import duration
-from hushfade.records.duration import step_length
 
 _DECAYS = ("decay", "half_life", "halflife", "alpha", "power", "window", "weights")
 _GUARANTEE = (

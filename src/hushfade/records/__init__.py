@@ -3,7 +3,6 @@
     line_blocks     a file of lines, cut into whole records, with line numbers
     csv_lines, json_lines, files    CSV, JSON lines, Parquet and Arrow tables, as batches of columns
     parse_columns   text becomes numbers, times, keys and persons, or an error that names its place
-    duration        durations and step lengths
     calendar        the step that a time belongs to
     limits          limits on the records and steps of one person
     step_totals     the totals of all steps
@@ -38,7 +37,7 @@ __all__ = [
     "tally",
 ]
 
-_MODULES = {  # loaded when first used: `duration` alone needs neither Arrow nor compiled loops
+_MODULES = {  # loaded when first used: `limits` alone needs neither Arrow nor compiled loops
     "batch": ("Batch", "Columns"),
     "calendar": ("Arrival", "Calendar", "RowOrder"),
     "files": ("batches", "tables"),

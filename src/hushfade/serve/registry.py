@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hushfade.records import duration
+from hushfade import duration
 from hushfade.serve.error_responses import absent
 
 if TYPE_CHECKING:

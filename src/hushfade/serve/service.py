@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from hushfade import check
+from hushfade import check, duration
 from hushfade.errors import InvalidValue, Malformed, Refused
 from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.records import duration
 from hushfade.serve import metrics
 from hushfade.serve.arrival_order import ArrivalOrder
 from hushfade.serve.error_responses import LOG, absent

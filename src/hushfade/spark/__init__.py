@@ -32,11 +32,11 @@ from pyspark.sql import functions as sql
 from hushfade import check
 from hushfade.crossing.key_file import KeyFile, travelling
 from hushfade.crossing.noise_sources import UnsafeSeededNoise
+from hushfade.duration import step_length
 from hushfade.errors import Failed, InvalidType, InvalidValue
 from hushfade.planning.plan import Plan
 from hushfade.records.batch import Columns
 from hushfade.records.calendar import Calendar, calendar, written
-from hushfade.records.duration import step_length
 from hushfade.records.limits import Limits
 from hushfade.records.step_totals import check_fit, may_leave_out
 from hushfade.spark import lineage, streams, tables

@@ -19,8 +19,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hushfade.crossing.key_file import KeyFile
 from hushfade.crossing.noise_sources import legacy_name
+from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.records.duration import step_length
 from hushfade.records.limits import Limits
 from hushfade.spark import lineage
 from hushfade.spark.cells import Request, cells_of

@@ -26,7 +26,7 @@ class StepOptions(OptionGroup):
         >>> StepOptions(every="1h").step == 3600 * 10**9
         True
         """
-        from hushfade.records import duration
+        from hushfade import duration
 
         return None if self.every is None else duration.nanoseconds(self.every, name="--every")
 
@@ -52,7 +52,7 @@ class TimeOptions(StepOptions):
 
 def steps_in(text: str, step: int | None, option: str) -> Fraction:
     """How many steps the text of an option means: a number of steps, or a duration."""
-    from hushfade.records import duration
+    from hushfade import duration
 
     return duration.steps(text, step, name=option, step_name="--every")
 
@@ -63,6 +63,6 @@ def whole_steps_in(text: str, step: int | None, option: str) -> int:
     >>> whole_steps_in("7d", 3600 * 10**9, "--window")
     168
     """
-    from hushfade.records import duration
+    from hushfade import duration
 
     return duration.whole_steps(text, step, name=option, step_name="--every")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushfade.duration import nanoseconds, shown, steps, whole_steps
 from hushfade.errors import InvalidValue
-from hushfade.records.duration import nanoseconds, shown, steps, whole_steps
 
 HOUR = 3600 * 10**9
 
