@@ -27,7 +27,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Signed
-from hushfade.decay import Decay, NoDecay, reach, weights_between
+from hushfade.decay import Decay, Exponential, NoDecay, reach, weights_between
 from hushfade.errors import InvalidValue
 
 DEEPEST = 16  # levels below the highest
@@ -116,36 +116,49 @@ class BlockErrors:
     decayed sum of step t it has the weight w = f_{t-τ} before p, and f_{t-τ} - f_{t-p} from p on.
     Sums at step t are the sums at step t - period, and those over the noise of the first period.
 
-    Cost: O(period) per step until older noise adds nothing, then O(1).  Counting: O(1).
+    Cost: O(period) per step until older noise adds nothing, then O(1).  O(depth) for counting and
+    for exponentials.
     """
 
     def __init__(self, decay: Decay, schedule: BlockSchedule) -> None:
         self._decay, self._schedule = decay, schedule
-        self._counting = isinstance(decay, NoDecay)
         self._step = 0
         self._settled = 0  # steps in a row that added nothing
-        if not self._counting:
-            self._parents = _parents(schedule)
-            self._squares, self._fourths = np.zeros(schedule.period), np.zeros(schedule.period)
+        match decay:
+            case NoDecay():
+                pass
+            case Exponential():
+                self._state = np.zeros((schedule.depth + 1, 5))
+            case _:
+                self._parents = _parents(schedule)
+                self._squares, self._fourths = np.zeros((2, schedule.period))
 
     def next(self, n: int) -> tuple[Column, Column]:
         """Σ w² and Σ w⁴ at the next n steps."""
-        if self._counting:  # every weight is 0 or 1
-            from hushfade.numerics.block_levels import open_blocks_from
+        from hushfade.numerics import block_levels  # loads numba
 
-            schedule, count = self._schedule, np.empty(n, np.int64)
-            open_blocks_from(self._step, schedule.period, schedule.depth, schedule.total, count)
-            self._step += n
-            sums = count.astype(np.float64)
-            return sums, sums
-        parts = [self._chunk(min(_CHUNK, n - done)) for done in range(0, n, _CHUNK)]
-        squares, fourths = zip(*parts, strict=True)
-        return np.concatenate(squares), np.concatenate(fourths)
+        depth, period, total = self._schedule.depth, self._schedule.period, self._schedule.total
+        match self._decay:
+            case NoDecay():  # every weight is 0 or 1
+                count = np.empty(n, np.int64)
+                block_levels.open_blocks_from(self._step, period, depth, total, count)
+                squares = fourths = count.astype(np.float64)
+            case Exponential() as decay:
+                squares, fourths = np.empty((2, n))
+                faded = float(decay.weights(2)[1])
+                block_levels.faded_powers(
+                    self._step, period, total, faded, self._state, squares, fourths
+                )
+            case _:
+                parts = [self._chunk(done, min(_CHUNK, n - done)) for done in range(0, n, _CHUNK)]
+                squares, fourths = (np.concatenate(part) for part in zip(*parts, strict=True))
+        self._step += n
+        return squares, fourths
 
-    def _chunk(self, n: int) -> tuple[Column, Column]:
+    def _chunk(self, done: int, n: int) -> tuple[Column, Column]:
         from hushfade.numerics.block_levels import node_powers
 
-        start, period = self._step, self._schedule.period
+        start, period = self._step + done, self._schedule.period
         squares, fourths = np.zeros(n), np.zeros(n)
         if self._settled < period:
             first = max(0, start - period)
@@ -163,7 +176,6 @@ class BlockErrors:
             kept[(start + np.arange(n - last, n)) % period] = sums[n - last :]
             quiet = quiet and bool(np.all(own <= 2.0**-53 * sums))
         self._settled = self._settled + n if quiet and start >= reach(self._decay) else 0
-        self._step += n
         return squares, fourths
 
 
@@ -174,12 +186,16 @@ def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) 
     """
     from hushfade.numerics import block_levels
 
-    if isinstance(decay, NoDecay):
-        most = least_total(schedule.depth, min(n + 1, schedule.period))
-        return float(min(most, n) + n // schedule.period)
-    stride = max(1, schedule.period // looks)
-    weights = decay.weights(n)
-    return float(block_levels.largest_variance(weights, _parents(schedule), stride))
+    match decay:
+        case NoDecay():
+            most = least_total(schedule.depth, min(n + 1, schedule.period))
+            return float(min(most, n) + n // schedule.period)
+        case Exponential():
+            return float(np.max(BlockErrors(decay, schedule).next(n)[0]))
+        case _:
+            stride = max(1, schedule.period // looks)
+            weights = decay.weights(n)
+            return float(block_levels.largest_variance(weights, _parents(schedule), stride))
 
 
 @lru_cache(maxsize=4)

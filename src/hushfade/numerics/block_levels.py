@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushfade.check import Column, Signed
+from hushfade.check import Column, Matrix, Signed
 from hushfade.compiled import compiled, inlined
 
 
@@ -120,6 +120,42 @@ def node_powers(
             fourth += w * w * w * w
         squares[i] = square
         fourths[i] = fourth
+
+
+@compiled
+def faded_powers(
+    step: int, period: int, total: int, faded: float, state: Matrix, squares: Column,
+    fourths: Column,
+) -> None:
+    """Σ w² and Σ w⁴ at the steps after `step` steps, for weights f_k = faded^k.
+
+    Row i of the state has Σ f^j over the blocks of level i that are open, j = 0, ..., 4.  The last
+    row has Σ w² and Σ w⁴ of all other noise.  A block that is closed has the weight f - 1.
+    """
+    depth = len(state) - 1
+    digits = np.empty(depth, np.int64)
+    room = seek(step % period, total, digits)
+    closed, factors = state[depth], faded ** np.arange(5.0)
+    for i in range(len(squares)):
+        level = next_level(step + i, period, digits, room)
+        room = moved(level, digits, room)
+        for j in range(depth + 1):
+            for power in range(5):
+                state[j, power] *= factors[power]
+        for j in range(level):
+            zero, one, two = state[j, 0], state[j, 1], state[j, 2]
+            three, four = state[j, 3], state[j, 4]
+            closed[2] += max(0.0, two - 2.0 * one + zero)
+            closed[4] += max(0.0, four - 4.0 * three + 6.0 * two - 4.0 * one + zero)
+            for power in range(5):
+                state[j, power] = 0.0
+        square, fourth = 0.0, 0.0
+        for power in range(5):
+            state[level, power] += 1.0
+        for j in range(depth + 1):
+            square += state[j, 2]
+            fourth += state[j, 4]
+        squares[i], fourths[i] = square, fourth
 
 
 @compiled

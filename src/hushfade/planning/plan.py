@@ -18,6 +18,7 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.factors.block_sums import BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Gaussian, Laplace, Law
@@ -285,6 +286,8 @@ def sized(plan: Plan) -> Plan:
             remedy="give another resolution, to which each record is then rounded",
         )
     reach = sum(abs(value) * length for value, length in zip(*plan.taps.pieces, strict=True))
+    if isinstance(plan.pair, BlockSums):  # the steps of the longest sum
+        reach *= plan.pair.longest
     if plan.pair.integer_gain is not None:
         reach *= int(np.max(plan.pair.integer_gain))
     largest = (_ROOM - math.ceil(farthest(plan.law))) // reach
