@@ -77,14 +77,11 @@ class BlockSums(IntegerFactorization):
 
     def weights_of_noise(self, step: int) -> Column:
         """The weights of the noise of steps 1, ..., step in the sum at that step: a row of L."""
-        f = self.decay.weights(step)[::-1]
-        levels = self.schedule.levels(step)
-        weights, above = f.copy(), np.full(self.schedule.depth + 1, -1)
-        for i in range(step - 1, -1, -1):
-            parent = int(above[levels[i]])
-            if parent >= 0:
-                weights[i] -= f[parent]
-            above[: levels[i]] = i
+        from hushfade.numerics.block_levels import noise_weights  # loads numba
+
+        step = self._steps(step)
+        f, levels = self.decay.weights(step), self.schedule.levels(step)
+        weights: Column = noise_weights(f, levels, self.schedule.depth)
         return weights
 
     def sensitivity(

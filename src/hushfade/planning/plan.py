@@ -158,6 +158,10 @@ class Plan:
     @cached_property
     def errors(self) -> StepErrors:
         """The distribution of the error at every step."""
+        if isinstance(self.pair, BlockSums):
+            from hushfade.public.block_step_errors import BlockStepErrors
+
+            return BlockStepErrors(self.law, self.pair, self.unit)
         return StepErrors(self.law, self.pair, self.unit)
 
     def error_bound(self, n: int, failure: float = 0.05) -> float:
