@@ -43,8 +43,8 @@ MECHANISMS: tuple[tuple[Method, LawName], ...] = (
 
 
 def few() -> dict[str, Plan]:
-    """Seven plans that differ in as much as seven can: three with Gaussian noise, two of each
-    other law."""
+    """Eight plans that differ in as much as eight can: three with Gaussian noise, three with
+    Laplace noise, two with Huber noise."""
     return {
         "exponential / 3 keys": plan(
             Exponential(half_life=8),
@@ -74,6 +74,7 @@ def few() -> dict[str, Plan]:
         "window / whole numbers, pure": plan(
             SlidingWindow(length=7), Guarantee(1, 0), resolution=1.0
         ),
+        "counting / block sums, pure": plan(NoDecay(), Guarantee(1, 0), horizon=64),
         "counting / whole numbers": plan(
             NoDecay(), Guarantee(0.5, 1e-6), horizon=48, method="normalized", resolution=1.0
         ),
@@ -109,6 +110,10 @@ def _all() -> Iterator[tuple[str, Plan]]:
                 counting = plan(decay, guarantee, method="unbounded", expect=EXPECTED)
                 yield f"{said} / unbounded", counting
     one, several = Guarantee(1, 1e-6), Guarantee(1, 1e-6, participations=4, separation=3)
+    for name, decay in DECAYS.items():
+        horizon = None if decay.horizon_free else HORIZON
+        pure = Guarantee(1, 0, neighbours="replace")
+        yield f"{name} / blocks", plan(decay, pure, horizon=horizon, method="blocks")
     yield "window / input / gaussian", plan(DECAYS["window"], one, method="input", law="gaussian")
     yield "exponential / 4 times", plan(DECAYS["exponential"], several, method="square_root")
     yield "window / 4 times", plan(DECAYS["window"], several, method="square_root")
