@@ -110,10 +110,6 @@ def _all() -> Iterator[tuple[str, Plan]]:
                 counting = plan(decay, guarantee, method="unbounded", expect=EXPECTED)
                 yield f"{said} / unbounded", counting
     one, several = Guarantee(1, 1e-6), Guarantee(1, 1e-6, participations=4, separation=3)
-    for name, decay in DECAYS.items():
-        horizon = None if decay.horizon_free else HORIZON
-        pure = Guarantee(1, 0, neighbours="replace")
-        yield f"{name} / blocks", plan(decay, pure, horizon=horizon, method="blocks")
     yield "window / input / gaussian", plan(DECAYS["window"], one, method="input", law="gaussian")
     yield "exponential / 4 times", plan(DECAYS["exponential"], several, method="square_root")
     yield "window / 4 times", plan(DECAYS["window"], several, method="square_root")

@@ -39,7 +39,7 @@ def private(plan: Plan, units: Signed) -> Signed:
     """R̃ x for totals in grid units, (n, lanes), as exact integers."""
     n = len(units)
     if isinstance(plan.pair, BlockSums):
-        return _over_blocks(plan.pair, units)
+        return np.asarray(_over_blocks(plan.pair, units))
     integers = plan.taps.integers[:n]
     v = np.zeros_like(units)
     rises = np.diff(integers, prepend=0)

@@ -31,7 +31,7 @@ from hushfade.decay import Decay, Exponential, NoDecay, reach, weights_between
 from hushfade.errors import InvalidValue
 
 DEEPEST = 16  # levels below the highest
-LONGEST = 1 << 40  # steps of a period
+LONGEST_PERIOD = 1 << 40  # steps of a period
 _MOST_OPEN = 1 << 12  # blocks: a step looks at each of them to find its level
 _CHUNK = 1 << 14  # steps whose variances are computed together
 
@@ -49,7 +49,7 @@ class BlockSchedule:
 
     def __post_init__(self) -> None:
         check.count(depth=self.depth, most=DEEPEST)
-        check.count(period=self.period, least=2, most=LONGEST)
+        check.count(period=self.period, least=2, most=LONGEST_PERIOD)
         if math.comb(_MOST_OPEN + self.depth, self.depth) < self.period:
             raise InvalidValue(
                 f"must leave at most {_MOST_OPEN} blocks open: too small for the period",
@@ -103,9 +103,7 @@ def least_total(depth: int, states: int) -> int:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (
-            (middle, high) if math.comb(middle + depth, depth) < states else (low, middle)
-        )
+        low, high = (middle, high) if math.comb(middle + depth, depth) < states else (low, middle)
     return high
 
 
@@ -202,7 +200,5 @@ def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) 
 def _parents(schedule: BlockSchedule) -> Signed:
     from hushfade.numerics.block_levels import parents_of
 
-    if schedule.period > 1 << 24:
-        raise InvalidValue("period must be at most 2^24 unless nothing fades", got=schedule.period)
     parents: Signed = parents_of(schedule.levels(schedule.period), schedule.depth)
     return parents

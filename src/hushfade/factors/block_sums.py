@@ -17,12 +17,13 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Matrix
-from hushfade.decay import Decay, checked_decay
+from hushfade.decay import Decay, Exponential, NoDecay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.block_schedule import BlockErrors, BlockSchedule
 from hushfade.factors.factorization import IntegerFactorization, Sensitivity
 from hushfade.factors.taps import IntegerTaps
 
+_LONGEST = 1 << 20  # steps of a period, where errors need a number for each of them
 _ONCE = "participations must be 1 for block sums: two records of a person may be in one block"
 
 
@@ -48,6 +49,8 @@ class BlockSums(IntegerFactorization):
     def __init__(self, decay: Decay, schedule: BlockSchedule, horizon: int | None = None) -> None:
         if horizon is not None:
             check.count(horizon=horizon)
+        if not isinstance(decay, NoDecay | Exponential):
+            check.count(period=schedule.period, least=2, most=_LONGEST)
         # a block's sum is scaled by 1, and the loops for a single tap do that
         super().__init__(checked_decay(decay), IntegerTaps(np.ones(1, np.int64), 0), horizon)
         object.__setattr__(self, "schedule", schedule)
@@ -123,9 +126,7 @@ class BlockSums(IntegerFactorization):
         return left, right
 
 
-def block_sums(
-    decay: Decay, *, depth: int, period: int, horizon: int | None = None
-) -> BlockSums:
+def block_sums(decay: Decay, *, depth: int, period: int, horizon: int | None = None) -> BlockSums:
     """Sums over blocks of `depth` levels that all end at the multiples of `period`.
 
     >>> from hushfade.decay import SlidingWindow

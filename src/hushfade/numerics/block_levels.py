@@ -139,7 +139,12 @@ def node_powers(
 
 @compiled
 def faded_powers(
-    step: int, period: int, total: int, faded: float, state: Matrix, squares: Column,
+    step: int,
+    period: int,
+    total: int,
+    faded: float,
+    state: Matrix,
+    squares: Column,
     fourths: Column,
 ) -> None:
     """Σ w² and Σ w⁴ at the steps after `step` steps, for weights f_k = faded^k.

@@ -212,6 +212,7 @@ class _Search:
 
     def blocks(self) -> Candidate:
         """Laplace noise on the best sums over blocks of steps."""
+
         def noise(levels: int) -> float:
             return Laplace(self._slope([(1.0, levels)], 0.0)).stddev
 
@@ -237,6 +238,7 @@ class _Search:
                 remedy="take method='input'",
             )
         check_lasting(self.decay, self.horizon)
+        self._check_bounded("laplace")
         if pair is None:
             return self.blocks()
         if pair.decay != self.decay:
@@ -251,12 +253,7 @@ class _Search:
 
     def with_law(self, factors: Factorization, name: Method, law: LawName) -> Candidate:
         """Noise of a bounded loss on any factors."""
-        if not self.bounded:
-            raise InvalidValue(
-                "must be gaussian for vectors, and for several records per step with keys",
-                argument="law",
-                got=law,
-            )
+        self._check_bounded(law)
         if isinstance(factors, BlockSums):
             taps = [(1.0, factors.squared_sensitivity())]  # one sum per level
         else:
@@ -269,6 +266,14 @@ class _Search:
             error = left * _law(slope, kappa).stddev
             several.append(Candidate(name, law, error, factors, kappa, slope, self.steps))
         return min(several, key=lambda one: _settled(one.error))
+
+    def _check_bounded(self, law: LawName) -> None:
+        if not self.bounded:
+            raise InvalidValue(
+                "must be gaussian for vectors, and for several records per step with keys",
+                argument="law",
+                got=law,
+            )
 
     def blend(self) -> Candidate:
         """Huber noise on the best blend of the inputs and the square root."""

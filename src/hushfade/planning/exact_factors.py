@@ -11,6 +11,7 @@ from hushfade import check
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization
+from hushfade.factors.block_sums import BlockSums
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import ListedTaps
@@ -35,6 +36,12 @@ def exact_factors(
             got=repr(expect),
             remedy="leave it out, or count without a horizon: NoDecay(), method='unbounded'",
         )
+    if method == "blocks" or isinstance(method, BlockSums):
+        raise InvalidValue(
+            "must not be 'blocks' here: block sums have no taps",
+            argument="method",
+            remedy="take a method with taps, such as square_root",
+        )
     if isinstance(method, Factorization):
         return _given(decay, horizon, method), "given"
     check_method(method)
@@ -50,8 +57,8 @@ def check_method(method: object) -> None:
     """Raise unless it is the name of a method."""
     if method not in get_args(Method):
         raise InvalidValue(
-            "must be best, input, blocks, blend, square_root, normalized, unbounded or a Factorization "
-            "(of a baseline: baseline.pair())",
+            "must be best, input, blocks, blend, square_root, normalized, unbounded or a "
+            "Factorization (of a baseline: baseline.pair())",
             argument="method",
             got=repr(str(method)[:60]),
         )

@@ -15,7 +15,7 @@ from functools import cache
 
 from hushfade.decay import Decay, Exponential, NoDecay, SlidingWindow
 from hushfade.errors import InvalidValue
-from hushfade.factors.block_schedule import DEEPEST, LONGEST, BlockSchedule, largest_variance
+from hushfade.factors.block_schedule import DEEPEST, LONGEST_PERIOD, BlockSchedule, largest_variance
 from hushfade.factors.block_sums import BlockSums
 
 _STEPS = 1 << 18  # over which the search measures errors
@@ -70,7 +70,7 @@ class _Search:
     def of_depth(self, depth: int) -> tuple[int, int, int] | None:
         """The smallest error of that depth, rounded; the depth; and the period."""
         if isinstance(self._decay, NoDecay):  # one period that no step of the horizon ends
-            period = min(LONGEST, (self._horizon or self._steps) + 1)
+            period = min(LONGEST_PERIOD, (self._horizon or self._steps) + 1)
             error = self._error(depth, period, 1)
             return None if error is None else (error, depth, period)
         most = max(2, min(_PERIODS, self._steps))
@@ -81,7 +81,7 @@ class _Search:
         for spread in (1.5, 1.1):
             low, high = math.ceil(middle / spread), math.floor(middle * spread)
             stride = max(1, (high - low) // _NEAR)
-            near = {period for period in range(max(2, low), high + 1, stride)} | {middle}
+            near = {*range(max(2, low), high + 1, stride), middle}
             middle = self._best(depth, sorted(near), _LOOKS[1]) or middle
         error = self._error(depth, middle, _ALL)
         return None if error is None else (error, depth, middle)

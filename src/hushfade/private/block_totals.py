@@ -1,6 +1,6 @@
 """The private sums over nested blocks of steps, exact in int64.
 
-    v_t = x_t + A_level(t)        A_i = Σ x since the last step of level i or above, i = 1, ..., depth
+    v_t = x_t + A_level(t)        A_i = Σ x since the last step of level i or above, A_0 = 0
 
 `factors.block_schedule` explains levels.  A block of steps and a row of lanes do the same.
 """

@@ -55,17 +55,15 @@ class BlockStepErrors(StepErrors):
         from scipy.special import ndtr
 
         energies = self._energies(stddevs)
-        if self._exact:
-            bins = np.rint(energies)
-        else:
-            bins = np.floor(np.log(energies) / _BIN)
-        levels, first, counts = np.unique(bins, return_index=True, return_counts=True)
+        bins = np.rint(energies) if self._exact else np.floor(np.log(energies) / _BIN + 1e-9)
+        different, counts = np.unique(bins, return_counts=True)
         largest = 1.0 if self._exact else self._largest_weight(len(stddevs))
         log_level = math.log(failure / len(stddevs))
         groups = []
-        for level, count in zip(levels, counts, strict=True):
-            energy = float(level) if self._exact else math.exp((float(level) + 1.0) * _BIN)
-            number = _rounded(max(1, math.floor(energy / largest**2 * (1.0 + 1e-9))))
+        for place, count in zip(different.tolist(), counts, strict=True):
+            energy = place if self._exact else math.exp((place + 1.0) * _BIN)
+            least = place if self._exact else math.exp(place * _BIN)
+            number = _rounded(max(1, math.floor(least / largest**2 * (1.0 + 1e-9))))
             curve = self._curve(number, log_level)
             scale = self.unit * math.sqrt(energy / number)
             groups.append((curve, scale, float(count), self.unit * math.sqrt(energy)))

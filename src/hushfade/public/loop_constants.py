@@ -31,7 +31,7 @@ class Lookback(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The levels of nested blocks, as `numerics.block_levels` reads them; depth 0 without blocks."""
+    """The levels of nested blocks, as the loops read them; the depth is 0 without blocks."""
 
     depth: int
     period: int

@@ -41,7 +41,7 @@ MORE = (
     "horizon", "expect", "low", "high", "resolution", "neighbours", "participations", "separation",
     "method", "law",
 )  # fmt: skip
-METHODS = ("best", "input", "blend", "square_root", "normalized", "unbounded")
+METHODS = ("best", "input", "blocks", "blend", "square_root", "normalized", "unbounded")
 LAWS = get_args(LawName)
 
 _LATE = 1000  # the step that is reported where a stream runs for ever
