@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
-from hushfade.factors.block_sums import BlockSums
+from hushfade.factors.block_factors import BlockSums
 from hushfade.laws import Gaussian
 from hushfade.numerics import power_series
 from hushfade.planning.plan import Plan, sized

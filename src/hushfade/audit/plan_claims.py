@@ -27,7 +27,7 @@ from hushfade.audit.sensitivity import accounted, dominates
 from hushfade.audit.subject import Subject
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue
-from hushfade.factors.block_sums import BlockSums
+from hushfade.factors.block_factors import BlockSums
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.plan import Plan
 from hushfade.theory.bound_values import Contradiction

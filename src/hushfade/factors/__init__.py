@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hushfade.factors.block_sums import BlockSums, block_sums
+from hushfade.factors.block_factors import BlockSums, block_sums
 from hushfade.factors.factorization import (
     Factorization,
     IntegerFactorization,

@@ -25,7 +25,7 @@ from hushfade.check import Column
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import InvalidValue
 from hushfade.factors import factorization
-from hushfade.factors.block_sums import BlockSums
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization
 from hushfade.laws import Huber, Laplace, Law
 from hushfade.planning import blend

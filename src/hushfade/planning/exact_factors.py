@@ -11,7 +11,7 @@ from hushfade import check
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization
-from hushfade.factors.block_sums import BlockSums
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import ListedTaps

@@ -18,7 +18,7 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.factors.block_sums import BlockSums
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Gaussian, Laplace, Law

@@ -29,8 +29,8 @@ from hushfade.decay import (
     SlidingWindow,
 )
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.block_schedule import BlockSchedule
-from hushfade.factors.block_sums import BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, IntegerTaps
 from hushfade.laws import Gaussian, Huber, Laplace, Law

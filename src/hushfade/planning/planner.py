@@ -11,7 +11,7 @@ import numpy as np
 
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue, Unstable
-from hushfade.factors.block_sums import BlockSums
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Law

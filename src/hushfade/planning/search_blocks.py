@@ -15,8 +15,8 @@ from functools import cache
 
 from hushfade.decay import Decay, Exponential, NoDecay, SlidingWindow
 from hushfade.errors import InvalidValue
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.block_schedule import DEEPEST, LONGEST_PERIOD, BlockSchedule, largest_variance
-from hushfade.factors.block_sums import BlockSums
 
 _STEPS = 1 << 18  # over which the search measures errors
 _WORK = 1 << 21  # weights that one measurement looks at, roughly

@@ -8,7 +8,7 @@ the shift, so the largest shift at every lag is the worst case (docs/noise-laws.
 from __future__ import annotations
 
 from hushfade.errors import InvalidValue
-from hushfade.factors.block_sums import BlockSums
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.rounded_losses import Shift

@@ -20,7 +20,7 @@ import numpy as np
 
 from hushfade.check import Column, Signed
 from hushfade.decay import NoDecay, SlidingWindow
-from hushfade.factors.block_sums import BlockSums
+from hushfade.factors.block_factors import BlockSums
 from hushfade.numerics.root_finding import root_of
 from hushfade.public.cumulants import without_rounding
 from hushfade.public.fourier_inversion import tail_curves

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.block_schedule import BlockErrors
-from hushfade.factors.block_sums import BlockSums
 from hushfade.numerics.blocks import AHEAD, CHUNK
 from hushfade.public.loop_constants import lookback
 

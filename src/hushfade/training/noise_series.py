@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike
 from hushfade import check
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.factors.block_sums import BlockSums
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.compact_taps import compact
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
