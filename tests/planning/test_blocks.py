@@ -180,8 +180,7 @@ def test_forged_documents_are_rejected():
 
 def test_the_largest_total_leaves_room_for_the_longest_sum():
     found = plan(NoDecay(), PURE, horizon=1024, resolution=1)
-    assert found.grid.largest_total * 1024 < 2**54
-    assert found.grid.largest_total * 1024 > 2**53
+    assert 2**52 < found.grid.largest_total * 1024 < 2**53
 
 
 def test_what_is_not_proven_is_rejected():

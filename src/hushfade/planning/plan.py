@@ -290,11 +290,21 @@ def sized(plan: Plan) -> Plan:
             remedy="give another resolution, to which each record is then rounded",
         )
     reach = sum(abs(value) * length for value, length in zip(*plan.taps.pieces, strict=True))
-    if isinstance(plan.pair, BlockSums):  # the steps of the longest sum
+    room, noises = _ROOM, 1
+    if isinstance(plan.pair, BlockSums):
+        # differences of prefix sums, with the noise of all open blocks, stay exact in float64
+        room, noises = 1 << 53, 2 + plan.pair.schedule.total
         reach *= plan.pair.longest
     if plan.pair.integer_gain is not None:
         reach *= int(np.max(plan.pair.integer_gain))
-    largest = (_ROOM - math.ceil(farthest(plan.law))) // reach
+    largest = (room - noises * math.ceil(farthest(plan.law))) // reach
+    if largest < 1:
+        raise NoiseOutOfRange(
+            f"must leave room for sums over {reach} steps",
+            argument="resolution",
+            got=plan.grid.resolution,
+            remedy="give a larger resolution, or fewer steps",
+        )
     # also below 2^52, where float64 still distinguishes neighbouring totals
     return replace(plan, grid=replace(plan.grid, largest_total=min(largest, 2**52)))
 
