@@ -115,6 +115,10 @@ def test_an_own_schedule_is_taken_as_it_is():
     assert (found.method, found.horizon, found.pair.schedule) == ("blocks", 500, pair.schedule)
     with pytest.raises(InvalidValue, match="decay"):
         plan(NoDecay(), PURE, method=pair, horizon=500)
+    counting = block_sums(NoDecay(), depth=2, period=30, horizon=90)
+    assert plan(NoDecay(), PURE, method=counting).horizon == 90
+    with pytest.raises(InvalidValue, match="horizon"):
+        plan(NoDecay(), PURE, method=counting, horizon=91)
 
 
 def test_plans_are_written_and_read_again():

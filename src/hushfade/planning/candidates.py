@@ -21,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 
+from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import InvalidValue
@@ -116,6 +117,8 @@ def given(
     Without a law: Laplace for noise on the inputs and on block sums, Huber for a blend, Gaussian
     for all others.
     """
+    if isinstance(method, BlockSums) and method.horizon is not None:
+        horizon = check.count(horizon=horizon or method.horizon, most=method.horizon)
     search = _Search(decay, guarantee, grid, horizon, expect)
     if method == "blocks" or isinstance(method, BlockSums):
         return search.given_blocks(method if isinstance(method, BlockSums) else None, law)
@@ -245,7 +248,7 @@ class _Search:
             raise InvalidValue(
                 "must be a pair for the plan's decay", argument="method", got=repr(pair.decay)
             )
-        return self.with_law(pair.with_horizon(self.horizon or pair.horizon), "blocks", "laplace")
+        return self.with_law(pair.with_horizon(self.horizon), "blocks", "laplace")
 
     def energy(self, factors: Factorization) -> float:
         """The largest Σ w² of the noise in a released sum."""

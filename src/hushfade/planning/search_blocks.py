@@ -37,7 +37,7 @@ def best_blocks(
     >>> best_blocks(NoDecay(), 1024, 1024, lambda levels: levels).schedule
     BlockSchedule(depth=3, period=1025)
     >>> best_blocks(SlidingWindow(length=1024), 5000, None, lambda levels: levels).schedule
-    BlockSchedule(depth=2, period=74)
+    BlockSchedule(depth=2, period=73)
     """
     search = _Search(decay, steps, horizon, noise)
     best: tuple[int, int, int] | None = None
