@@ -85,6 +85,8 @@ def test_errors_are_the_norms_of_the_rows_of_the_left_factor():
             said = f"{decay!r}, {pair.schedule}"
             assert_allclose(pair.errors(n), np.linalg.norm(L, axis=1), rtol=1e-11, err_msg=said)
             assert_allclose(fourths, np.sum(L**4, axis=1), rtol=1e-10, err_msg=said)
+            assert_allclose(pair.largest_error(n), np.max(pair.errors(n)), rtol=1e-12)
+            assert_allclose(pair.largest_error(3), np.max(pair.errors(3)), rtol=1e-12)
             largest = largest_variance(decay, pair.schedule, n, looks=10**6)
             if isinstance(decay, NoDecay):  # at least: the last period may have just begun
                 assert largest >= np.max(squares) - 1e-9, said

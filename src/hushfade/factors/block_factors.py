@@ -78,6 +78,18 @@ class BlockSums(IntegerFactorization):
     def errors(self, n: int) -> Column:
         return np.sqrt(self.power_sums(n)[0])
 
+    def largest_error(self, n: int) -> float:
+        """The largest of the first n errors.
+
+        >>> from hushfade.decay import NoDecay
+        >>> block_sums(NoDecay(), depth=3, period=1025).largest_error(1024) ** 2
+        17.0
+        """
+        n = self._steps(n)
+        if isinstance(self.decay, NoDecay) and n < self.schedule.period:
+            return math.sqrt(min(n, self.schedule.total))  # blocks of level 0 are opened first
+        return float(np.max(self.errors(n)))
+
     def weights_of_noise(self, step: int) -> Column:
         """The weights of the noise of steps 1, ..., step in the sum at that step: a row of L."""
         from hushfade.numerics.block_levels import noise_weights  # loads numba

@@ -182,8 +182,6 @@ def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) 
 
     Sums never fall from one period to the next, so the largest one is in the last period.
     """
-    from hushfade.numerics import block_levels
-
     match decay:
         case NoDecay():
             most = least_total(schedule.depth, min(n + 1, schedule.period))
@@ -191,6 +189,8 @@ def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) 
         case Exponential():
             return float(np.max(BlockErrors(decay, schedule).next(n)[0]))
         case _:
+            from hushfade.numerics import block_levels  # loads numba
+
             stride = max(1, schedule.period // looks)
             weights = decay.weights(n)
             return float(block_levels.largest_variance(weights, _parents(schedule), stride))

@@ -289,6 +289,8 @@ class _Search:
         return Candidate("blend", "huber", error, factors, found.kappa, slope, self.steps)
 
     def _left(self, factors: Factorization) -> float:
+        if isinstance(factors, BlockSums):
+            return factors.largest_error(self.steps)
         return float(np.max(factors.errors(self.steps)))
 
     def _slope(self, taps: list[tuple[float, int]], kappa: float) -> float:
