@@ -31,7 +31,7 @@ class Here(Subject):
 
 
 def part(size: Size) -> Part:
-    """So many reduced audits, each of one of seven plans."""
+    """So many reduced audits, each of one of eight plans."""
     with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
         runs = list(_watched(pool.map(audited, range(FIRST, FIRST + size.seeds))))
     ps = sorted(p for ps, _, _ in runs for p in ps)

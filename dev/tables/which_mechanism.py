@@ -62,7 +62,8 @@ What the tables say:
   to, is worse by orders of magnitude; for a window, whose records are in few releases, by 3 to 10.
 - Without delta the square root is the wrong tool: its ℓ1 sensitivity is large.  Noise on the inputs
   is never worse than any Toeplitz pair (Young's inequality); for counting over many steps smooth
-  binary and Honaker's trees are better.  A plan with delta = 0 has noise on the inputs.
+  binary and Honaker's trees are better.  A plan with delta = 0 takes sums over blocks of steps
+  there, which [have less error than all of these](results/noise-laws.md#without-delta).
 - `compare` is about one stream and one participation; keys and repeated records are not in it.
 
 The rivals are in `hushfade.baselines`.  `simulate` draws float noise and is for comparison only:

@@ -136,9 +136,12 @@ class Exponential(Mixable):
         return float(np.exp2(1.0 / self.half_life))
 
     def weights(self, n: int) -> Column:
+        return self.at(np.arange(check.count(n=n), dtype=np.float64))
+
+    def at(self, age: Column) -> Column:
+        """f_k at whole ages k."""
         # k/half_life = whole + part/half_life with both exact, so every weight is right to 1e-16.
         with np.errstate(over="ignore", invalid="ignore"):  # half-lives near the smallest float
-            age = np.arange(check.count(n=n), dtype=np.float64)
             whole, part = np.divmod(age, self.half_life)
         whole, part = np.nan_to_num(whole, nan=2000.0), np.nan_to_num(part)
         weights = portable_exp2.exp2(-part / self.half_life)
@@ -167,7 +170,11 @@ class PowerLaw(Mixable):
         object.__setattr__(self, "power", check.positive(power=self.power))
 
     def weights(self, n: int) -> Column:
-        return np.asarray(np.arange(1, check.count(n=n) + 1, dtype=np.float64) ** -self.power)
+        return self.at(np.arange(check.count(n=n), dtype=np.float64))
+
+    def at(self, age: Column) -> Column:
+        """f_k at whole ages k."""
+        return np.asarray((age + 1.0) ** -self.power)
 
     def symbol(self, theta: Column) -> ComplexColumn:
         return polylogarithm.over_x(self.power, theta)
@@ -328,6 +335,38 @@ def checked_decay(decay: Any) -> Decay:
 def checked_weights(decay: Decay, n: int) -> Column:
     """f_0, ..., f_{n-1}, if it is a decay; InvalidType otherwise."""
     return checked_decay(decay).weights(n)
+
+
+def weights_between(decay: Decay, first: int, last: int) -> Column:
+    """f_first, ..., f_{last-1}.
+
+    >>> weights_between(PowerLaw(power=1), 3, 5)
+    array([0.25, 0.2 ])
+    """
+    match decay:
+        case Exponential() | PowerLaw():
+            return decay.at(np.arange(first, last, dtype=np.float64))
+        case Mixture():
+            return np.asarray(sum(w * weights_between(d, first, last) for w, d in decay.parts))
+        case NoDecay():
+            return np.ones(last - first)
+        case SlidingWindow():
+            return (np.arange(first, last) < decay.length).astype(np.float64)
+        case _:
+            return decay.weights(last)[first:]
+
+
+def reach(decay: Decay) -> int:
+    """The age from which on all weights are 0, if there is one; else 0."""
+    match decay:
+        case SlidingWindow():
+            return decay.length
+        case CustomDecay():
+            return len(decay.values)
+        case Mixture():
+            return max(reach(part) for _, part in decay.parts)
+        case _:
+            return 0
 
 
 def _mixture(terms: list[tuple[float, Any]]) -> Decay:

@@ -26,7 +26,7 @@ def test_the_quick_form_passes_on_plans_of_all_kinds():
     found = document("audit --quick --seed 1")
     assert found["passed"], [f for f in found["findings"] if f["passed"] is False]
     assert found["size"]["name"] == "quick"
-    assert len(found["plans"]) == 7
+    assert len(found["plans"]) == 8
     assert found["false_alarm"] <= FALSE_ALARM
 
 

@@ -59,6 +59,11 @@ def plans():
                 plan(decay, Guarantee(1, 1e-6, **PERSON), horizon=100, resolution=0.25),
             )
     day, week = Exponential(half_life=24), SlidingWindow(length=7)
+    pure = Guarantee(epsilon=1, delta=0)
+    yield "blocks, counting", plan(NoDecay(), pure, horizon=1 << 14)
+    for decay in (SlidingWindow(length=500), Exponential(half_life=500), PowerLaw(power=0.25)):
+        yield f"blocks, {decay!r}", plan(decay, pure)
+    yield "blocks, delta", plan(day, ONE, method="blocks", keys=["a", "b"])
     yield "unbounded", plan(NoDecay(), ONE, method="unbounded")
     yield "many steps", plan(NoDecay(), ONE, horizon=1 << 15)
     yield "many steps, gain", plan(NoDecay(), ONE, horizon=2000, method="normalized")

@@ -157,3 +157,18 @@ def test_a_dataset_without_delta_is_served(make):
         assert found.status_code == status, found.text
     assert client.get("/v1/streams/0").json()["delta"] == 0
     assert client.close_step(1, "0").status_code == 200
+
+
+def test_a_stream_of_block_sums_is_served(make):
+    client = make(plans={})
+    client.post("/v1/datasets", {"name": "clinics", "epsilon": 1, "delta": 0})
+    made = hf.plan(hf.NoDecay(), hf.Guarantee(epsilon=1, delta=0), horizon=100)
+    plan = json.loads(made.to_json())
+    assert plan["blocks"] == {"depth": 2, "period": 101}
+    content = {"name": "visits", "dataset": "clinics", "plan": plan}
+    assert client.post("/v1/streams", content).status_code == 201
+    assert client.close_step(1, "visits").status_code == 200
+    assert client.get("/v1/streams/visits").json()["plan"] == plan
+    asked = {"decay": {"kind": "counting"}, "epsilon": 1, "delta": 0, "horizon": 100}
+    answer = client.post("/v1/plan", asked).json()
+    assert answer["mechanism"] == "Laplace noise on block sums", answer

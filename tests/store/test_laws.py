@@ -58,6 +58,21 @@ def test_streams_of_every_law_share_a_budget_and_go_on(path, monkeypatch):
         assert losses == list(PLANS)
 
 
+def test_a_stream_of_block_sums_needs_no_delta_and_goes_on(path, monkeypatch):
+    counting = hf.plan(hf.NoDecay(), hf.Guarantee(epsilon=1, delta=0), horizon=64)
+    assert counting.method == "blocks"
+    with closing(Store.open(path)) as store:
+        store.add_dataset("clinics", hf.Guarantee(epsilon=1, delta=0))
+        store.add_stream("visits", counting, dataset="clinics")
+        released = [store.close_step("visits", 1 + i, closed=0) for i in range(25)]
+    fresh(monkeypatch)
+    with closing(Store.open(path)) as store:
+        assert store.accounts()["clinics"].spent_delta == 0
+        released += [store.close_step("visits", 26 + i, closed=0) for i in range(15)]
+        store.check()
+    assert [one.step for one in released] == list(range(1, 41))
+
+
 def test_gaussian_streams_add_up_by_squares_if_they_come_first(path):
     with closing(Store.open(path)) as store:
         store.add_dataset("clinics", TWO)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dev.audits.seeded_bugs.stream_noise import Sized
-from dev.audits.seeded_bugs.subjects import HUBER, LAPLACE, MOVED, SINGLE, Bug, Seeded
+from dev.audits.seeded_bugs.subjects import BLOCKS, HUBER, LAPLACE, MOVED, SINGLE, Bug, Seeded
 from hushfade import Plan
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Huber, Laplace, Law
@@ -80,6 +80,13 @@ def for_one_key(plan: Plan) -> Law:
     return _huber(alone, plan.guarantee.delta, plan.taps)
 
 
+def for_a_level_less(plan: Plan) -> Law:
+    """The noise of block sums with one level less."""
+    assert isinstance(plan.law, Laplace)
+    levels = plan.pair.squared_sensitivity()
+    return Laplace(plan.law.slope * levels / (levels - 1))
+
+
 def _huber(plan: Plan, delta: float, taps: IntegerTaps) -> Huber:
     assert isinstance(plan.law, Huber)
     grid = replace(plan.grid, norm=None, width=1)
@@ -124,4 +131,8 @@ BUGS: dict[str, Bug] = {
     "a record that moves between keys counts once": Bug(
         Unaccounted(for_one_key, half_of_each), MOVED
     ),
+    "a level of blocks missing from the accounting": Bug(
+        Unaccounted(for_a_level_less, all_but_one_of_the_smallest), BLOCKS
+    ),
+    "noise planned for a level of blocks less": Bug(Planned(for_a_level_less), BLOCKS),
 }

@@ -48,6 +48,7 @@ ENDING = plan(NoDecay(), ONE, horizon=48, method="square_root")
 # other laws
 LAPLACE = plan(SlidingWindow(length=7), ONE, law="laplace")
 HUBER = plan(Exponential(half_life=24), ONE, method="blend")
+BLOCKS = plan(NoDecay(), Guarantee(epsilon=1, delta=0), horizon=64)
 MOVED = plan(
     Exponential(half_life=24),
     Guarantee(1, 1e-6, neighbours="replace"),

@@ -43,8 +43,8 @@ MECHANISMS: tuple[tuple[Method, LawName], ...] = (
 
 
 def few() -> dict[str, Plan]:
-    """Seven plans that differ in as much as seven can: three with Gaussian noise, two of each
-    other law."""
+    """Eight plans that differ in as much as eight can: three with Gaussian noise, three with
+    Laplace noise, two with Huber noise."""
     return {
         "exponential / 3 keys": plan(
             Exponential(half_life=8),
@@ -74,6 +74,7 @@ def few() -> dict[str, Plan]:
         "window / whole numbers, pure": plan(
             SlidingWindow(length=7), Guarantee(1, 0), resolution=1.0
         ),
+        "counting / block sums, pure": plan(NoDecay(), Guarantee(1, 0), horizon=64),
         "counting / whole numbers": plan(
             NoDecay(), Guarantee(0.5, 1e-6), horizon=48, method="normalized", resolution=1.0
         ),

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hushfade.audit.observer import gain_of
+from hushfade.audit.observer import gain_of, support
 from hushfade.check import Signed
 from hushfade.planning.plan import Plan
 
@@ -81,8 +81,8 @@ def arranged(plan: Plan, n: int) -> list[Change]:
 
     None where the taps fall, there the nearest is the worst, or where records never meet.
     """
-    guarantee, support = plan.guarantee, plan.taps.support
-    alone = guarantee.participations == 1 or guarantee.separation >= support
+    guarantee = plan.guarantee
+    alone = guarantee.participations == 1 or guarantee.separation >= support(plan)
     if alone or plan.pair.gain is not None or falls(plan):
         return []
     found = []
@@ -121,11 +121,11 @@ def needed(plan: Plan, most: int | None = None) -> int:
     """
     if plan.horizon is not None:
         return plan.horizon
-    guarantee, support = plan.guarantee, plan.taps.support
-    whole = support + (guarantee.participations - 1) * guarantee.separation
+    guarantee, reach = plan.guarantee, support(plan)
+    whole = reach + (guarantee.participations - 1) * guarantee.separation
     if most is not None and whole > most:
-        whole = support + (guarantee.participations - 1) * _apart(plan, most)
-    return max([whole, *(support + change.steps[-1] for change in arranged(plan, 1 << 62))])
+        whole = reach + (guarantee.participations - 1) * _apart(plan, most)
+    return max([whole, *(reach + change.steps[-1] for change in arranged(plan, 1 << 62))])
 
 
 def _apart(plan: Plan, n: int) -> int:
@@ -133,11 +133,11 @@ def _apart(plan: Plan, n: int) -> int:
 
     Columns that do not meet are orthogonal at any distance, so that the norm is the same.
     """
-    guarantee, support = plan.guarantee, plan.taps.support
-    whole = support + (guarantee.participations - 1) * guarantee.separation
+    guarantee, reach = plan.guarantee, support(plan)
+    whole = reach + (guarantee.participations - 1) * guarantee.separation
     if plan.horizon is not None or whole <= n:
         return guarantee.separation
-    return min(guarantee.separation, support)
+    return min(guarantee.separation, reach)
 
 
 def _back(plan: Plan, lanes: tuple[int, ...]) -> tuple[int, ...]:
@@ -161,11 +161,11 @@ def _placed(plan: Plan, back: float) -> list[tuple[int, int]]:
     from scipy.signal import fftconvolve
 
     r = plan.taps.integers[: plan.horizon].astype(np.float64)
-    support, separation = len(r), plan.guarantee.separation
-    correlation = fftconvolve(r, r[::-1])[support - 1 :]
+    separation = plan.guarantee.separation
+    correlation = fftconvolve(r, r[::-1])[len(r) - 1 :]
     pull = correlation.copy()  # of all records so far, at lags after the last
     placed = [(0, 1)]
-    for _ in range(min(plan.guarantee.participations, max(2, _SOUGHT // support), _OFTEN) - 1):
+    for _ in range(min(plan.guarantee.participations, max(2, _SOUGHT // len(r)), _OFTEN) - 1):
         sums = np.append(pull[separation:], 0.0)  # at the end they do not meet
         along = correlation[0] + 2.0 * sums
         against = back * back * correlation[0] - 2.0 * back * sums

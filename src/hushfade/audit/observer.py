@@ -4,6 +4,8 @@
 
 y is whole in units of the plan's grid, and v = R̃ x is known to whoever knows x, so that the noise
 z = y - v of every step can be looked at.
+
+With block sums, s = M u, and y_t is the sum of u over the block that ends at step t.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
+from hushfade.factors.block_factors import BlockSums
 from hushfade.laws import Gaussian
 from hushfade.numerics import power_series
 from hushfade.planning.plan import Plan, sized
@@ -34,6 +38,8 @@ def gain_of(plan: Plan, n: int) -> Signed:
 def private(plan: Plan, units: Signed) -> Signed:
     """R̃ x for totals in grid units, (n, lanes), as exact integers."""
     n = len(units)
+    if isinstance(plan.pair, BlockSums):
+        return np.asarray(_over_blocks(plan.pair, units))
     integers = plan.taps.integers[:n]
     v = np.zeros_like(units)
     rises = np.diff(integers, prepend=0)
@@ -56,6 +62,8 @@ def crossed(plan: Plan, released: Matrix) -> Matrix:
         from scipy.signal import fftconvolve
 
         found = fftconvolve(released, undo[:, None], axes=0)[:n]
+    if isinstance(plan.pair, BlockSums):
+        return np.asarray(_over_blocks(plan.pair, found / plan.unit))
     return np.asarray(found * (_gain(plan, n) / plan.unit)[:, None])
 
 
@@ -74,6 +82,8 @@ def legible(plan: Plan, steps: int, records: float = 3.0) -> int:
     sums = np.minimum(4.0 * np.sqrt(np.cumsum(weights**2)), np.cumsum(np.abs(weights)))
     peak = totals * sums + 8.0 * np.maximum.accumulate(plan.stddevs(steps))
     reach = 4.0 * np.cumsum(undo)
+    if isinstance(plan.pair, BlockSums):
+        reach *= np.minimum(counts, plan.pair.longest)
     transformed = 0.25 * np.sqrt(counts * np.cumsum(undo**2)) * (counts > _DENSE)
     gain = np.maximum.accumulate(_gain(plan, steps)) / plan.unit
     blurred = 0.5 * np.finfo(np.float64).eps * peak * (reach + transformed) * gain
@@ -86,6 +96,11 @@ def along(plan: Plan, direction: Column) -> Column:
     from scipy.signal import fftconvolve
 
     scaled = direction * _gain(plan, n) / plan.unit
+    if isinstance(plan.pair, BlockSums):  # the transpose of `_over_blocks`
+        ends = np.zeros(n + 1)
+        np.add.at(ends, block_starts(plan.pair, n), scaled)
+        ends[1:] -= scaled
+        scaled = np.cumsum(ends)[:n]
     return np.asarray(fftconvolve(scaled[::-1], _undone(plan, n))[:n][::-1])
 
 
@@ -155,5 +170,45 @@ def _gain(plan: Plan, n: int) -> Column:
 
 @lru_cache(maxsize=32)
 def _undone(plan: Plan, n: int) -> Column:
-    """r̃ / g."""
-    return power_series.multiply(power_series.inverse(in_use(plan, n)), plan.pair.right(n))
+    """r̃ / g, and 1 / g for block sums."""
+    inverse = power_series.inverse(in_use(plan, n))
+    if isinstance(plan.pair, BlockSums):
+        return inverse
+    return power_series.multiply(inverse, plan.pair.right(n))
+
+
+def support(plan: Plan) -> int:
+    """The steps that one total can shift, from the first to the last: taps, or a period."""
+    return plan.pair.longest if isinstance(plan.pair, BlockSums) else plan.taps.support
+
+
+@lru_cache(maxsize=32)
+def block_starts(pair: BlockSums, n: int) -> Signed:
+    """For each step from 0 on, the first step of the block whose sum crosses there.
+
+    By the definition: `open_blocks` has, per level, the starts of the blocks that make up the
+    prefix.  The step adds a block, and closes the lowest blocks if there are too many.
+    """
+    schedule = pair.schedule
+    open_blocks: list[list[int]] = [[] for _ in range(schedule.depth)]
+    starts = np.empty(n, dtype=np.int64)
+    for t in range(n):
+        level = 0
+        if (t + 1) % schedule.period == 0:
+            level = schedule.depth
+        elif sum(map(len, open_blocks)) == schedule.total:
+            level = 1 + next(i for i, blocks in enumerate(open_blocks) if blocks)
+        closed = [start for blocks in open_blocks[:level] for start in blocks]
+        starts[t] = min([t, *closed])
+        for blocks in open_blocks[:level]:
+            blocks.clear()
+        if level < schedule.depth:
+            open_blocks[level].append(int(starts[t]))
+    starts.flags.writeable = False
+    return starts
+
+
+def _over_blocks(pair: BlockSums, rows: Any) -> Any:
+    """The sum of the rows over each block."""
+    sums = np.concatenate([np.zeros_like(rows[:1]), np.cumsum(rows, axis=0)])
+    return sums[1:] - sums[block_starts(pair, len(rows))]

@@ -2,9 +2,9 @@
 
 mu            δ(ε) of Gaussian noise by a series with digits enough   Balle and Wang 2018
 sensitivity   squares of the integer taps, added up as integers
-shifts        of noise with another law, by the taps themselves
+shifts        of noise with another law, by the taps or the blocks themselves
 delta         of noise with another law, by `loss_probabilities`; or slope · ‖R̃ Δx‖₁ ≤ ε, exactly
-stddevs       l = g / r̃ term by term, with exact sums
+stddevs       l = g / r̃ term by term, with exact sums; L = M R⁻¹ for block sums
 certificate   its lower bound against factorizations made by linear algebra
 """
 
@@ -22,11 +22,12 @@ from hushfade.audit.finding import Finding, exact, told
 from hushfade.audit.loss_probabilities import Losses
 from hushfade.audit.neighbouring_streams import arranged, falls, heaviest_column, kinds
 from hushfade.audit.noise_probabilities import variance
-from hushfade.audit.observer import gain_of
+from hushfade.audit.observer import block_starts, gain_of
 from hushfade.audit.sensitivity import accounted, dominates
 from hushfade.audit.subject import Subject
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue
+from hushfade.factors.block_factors import BlockSums
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.plan import Plan
 from hushfade.theory.bound_values import Contradiction
@@ -41,6 +42,7 @@ _ROWS = 48  # steps of what is computed by dense matrices, or with exact sums
 _MATRIX = 400  # steps of a horizon that is looked at whole
 _COLUMNS = 400  # of a gain, looked at one by one
 _ADDED_UP = 1 << 24  # steps up to which a plan's sensitivity is that of the horizon
+_BLOCK_STEPS = 1 << 20  # steps whose block sums are looked at
 _SPAN = 1 << 22  # steps over which records are arranged, at most
 
 
@@ -188,6 +190,8 @@ def shift_cases(plan: Plan) -> list[Counter[int]]:
     if plan.grid.keys is not None and guarantee.neighbours == "replace":
         changes.append((guarantee.records_per_step * plan.grid.largest_unit,) * 2)
     sizes, times = np.unique(integers[integers > 0], return_counts=True)
+    if isinstance(plan.pair, BlockSums):
+        sizes, times = np.ones(1, np.int64), np.array([_most_blocks(plan.pair)])
     cases = []
     for lanes in dict.fromkeys(changes):
         shifts: Counter[int] = Counter()
@@ -196,6 +200,15 @@ def shift_cases(plan: Plan) -> list[Counter[int]]:
                 shifts[units * size] += often * count
         cases.append(shifts)
     return cases
+
+
+def _most_blocks(pair: BlockSums) -> int:
+    """The largest number of sums that one step is in, over all steps that were looked at."""
+    n = min(pair.horizon or 2 * pair.schedule.period, _BLOCK_STEPS)
+    ends = np.zeros(n + 1, dtype=np.int64)
+    np.add.at(ends, block_starts(pair, n), 1)
+    ends[1:] -= 1
+    return int(np.max(np.cumsum(ends)))
 
 
 def _shifts(plan: Plan, name: str) -> Finding:
@@ -237,6 +250,8 @@ def _delta(plan: Plan, name: str) -> Finding:
 def _stddevs(plan: Plan, name: str) -> Finding:
     """l_k = (f_k - Σ_{j≥1} r_j l_{k-j}) / r_0, each sum rounded once."""
     n = min(_ROWS, plan.horizon or _ROWS)
+    if isinstance(plan.pair, BlockSums):
+        return _block_stddevs(plan, name, plan.pair, n)
     f = plan.decay.weights(n).tolist()
     bits = plan.taps.bits
     r = [int(tap) / 2.0**bits for tap in plan.taps.integers[:n]]
@@ -252,6 +267,20 @@ def _stddevs(plan: Plan, name: str) -> Finding:
         for t in range(n)
     ]
     off = float(np.max(np.abs(plan.stddevs(n) / np.array(wanted) - 1.0)))
+    claim, shown = "σ ‖L_t‖ at every step", f"{off:.1g} off in {n} steps"
+    return exact(CHECK, f"{name}, stddevs", claim, shown, passed=off < _CLOSE)
+
+
+def _block_stddevs(plan: Plan, name: str, pair: BlockSums, n: int) -> Finding:
+    """The norms of the rows of L = M R⁻¹, with R written out."""
+    from scipy.linalg import solve_triangular, toeplitz
+
+    starts, steps = block_starts(pair, n), np.arange(n)
+    R = ((starts[:, None] <= steps) & (steps <= steps[:, None])).astype(np.float64)
+    M = toeplitz(plan.decay.weights(n), np.zeros(n))
+    L = solve_triangular(R, M.T, trans="T", lower=True).T
+    wanted = math.sqrt(variance(plan.law)) * plan.unit * np.linalg.norm(L, axis=1)
+    off = float(np.max(np.abs(plan.stddevs(n) / wanted - 1.0)))
     claim, shown = "σ ‖L_t‖ at every step", f"{off:.1g} off in {n} steps"
     return exact(CHECK, f"{name}, stddevs", claim, shown, passed=off < _CLOSE)
 

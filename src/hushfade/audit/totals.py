@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hushfade.audit.finding import Finding, exact, told
-from hushfade.audit.observer import in_use
+from hushfade.audit.observer import in_use, support
 from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject, refuses
 from hushfade.check import Column, Matrix
@@ -162,7 +162,7 @@ def _largest(subject: Subject, plan: Plan, name: str, source: NoiseSource, sign:
 def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Finding:
     """The largest total at every step, as long as the memory is: no sum overflows."""
     lanes = plan.grid.lanes
-    steps = min(plan.horizon or plan.taps.support, max(1, _VALUES // lanes))
+    steps = min(plan.horizon or support(plan), max(1, _VALUES // lanes))
     total = plan.grid.largest_total * plan.grid.resolution
     what, claim = f"{name}, the largest total at every step", "every sum in full"
     try:

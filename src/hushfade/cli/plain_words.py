@@ -10,7 +10,7 @@ from hushfade.decay import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingW
 from hushfade.laws import Gaussian, Laplace
 from hushfade.planning.mechanism_names import choice
 from hushfade.planning.plan import Plan
-from hushfade.planning.summary import lower_bounds
+from hushfade.planning.summary import lower_bounds, shown_step
 from hushfade.privacy.rounding import rounded_up
 
 STEPS = 1000  # reported of a plan that runs for ever
@@ -211,14 +211,15 @@ def _unprotected(plan: Plan) -> list[str]:
 
 def _accuracy(plan: Plan) -> list[str]:
     n = reported_steps(plan)
-    half = plan.interval(n)[1]
+    shown = shown_step(plan, n)
+    half = plan.interval(shown)[1]
     true = 10.0 ** max(2, math.ceil(math.log10(5.0 * half)))
     digits = max(0, 1 - math.floor(math.log10(half)))
     scale = 10.0**digits
     low, high = math.floor(scale * (true - half)) / scale, math.ceil(scale * (true + half)) / scale
     return [
         f"A true {true:.0f} will show as {low:.{digits}f} to {high:.{digits}f}, 95 times in 100 "
-        f"(at step {n}). On average the error is zero.",
+        f"(at step {shown}). On average the error is zero.",
         f"All of the first {n} steps at once are within {rounded_up(plan.error_bound(n))} of the "
         "truth, 95 times in 100" + (", for any one series." if plan.grid.lanes > 1 else "."),
         "The error does not depend on the data: small sums have the same error as large ones.",

@@ -15,22 +15,22 @@ import numpy as np
 from hushfade.check import Column, Signed
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.numerics.blocks import BLOCK
-from hushfade.public.loop_constants import constants, lookback
+from hushfade.public.loop_constants import constants, levels, lookback
 from hushfade.public.recursion import recursion
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
 
 # The header.  Sizes:
-JUMPS, GAINS, WINDOWS, POLES, LISTED, PAST_ROWS, SEEN_ROWS, LANES = range(8)
+JUMPS, GAINS, WINDOWS, POLES, LISTED, PAST_ROWS, SEEN_ROWS, LANES, DEPTH = range(9)
 # numbers:
-PERIOD, SINGLE = range(8, 10)
+PERIOD, SINGLE, BLOCK_PERIOD, BLOCK_TOTAL = range(9, 13)
 # where each part begins in `integers`, the state last:
-LAGS, RISES, GAIN, LENGTHS, SUMS, PAST = range(10, 16)
+LAGS, RISES, GAIN, LENGTHS, SUMS, BLOCK_SUMS, PAST = range(13, 20)
 # and in `floats`, the state from CARRIED on:
-HEIGHTS, LEVELS, NEAR, FADES, POLE_WEIGHTS, WINDOW_WEIGHTS, LISTED_WEIGHTS = range(16, 23)
-CARRIED, RENEWED, FADED, SUMMED, RESUMMED, SEEN = range(23, 29)
-HEADER = 29
+HEIGHTS, LEVELS, NEAR, FADES, POLE_WEIGHTS, WINDOW_WEIGHTS, LISTED_WEIGHTS = range(20, 27)
+CARRIED, RENEWED, FADED, SUMMED, RESUMMED, RELEASED, SEEN = range(27, 34)
+HEADER = 34
 
 
 class Memory(NamedTuple):
@@ -64,12 +64,16 @@ def blank(plan: Plan, lanes: int | None = None) -> Memory:
     poles, windows = len(parts.fades), len(parts.windows)
     fixed = (jumps.lags, jumps.rises, gain, parts.windows)
     fixed_floats = (jumps.heights, jumps.levels, jumps.near, *parts[1:])
-    sizes = [len(jumps.lags), len(gain), windows, poles, len(parts.listed), past, seen, lanes]
-    places = [*accumulate([HEADER, *map(len, fixed), lanes, past * lanes])]
-    state = [lanes, lanes, poles * lanes, windows * lanes, windows * lanes, seen * lanes]
-    float_places = [*accumulate([0, *map(len, fixed_floats), *state])]
+    depth, block_period, block_total = levels(plan.pair)
+    sizes = [
+        len(jumps.lags), len(gain), windows, poles, len(parts.listed), past, seen, lanes, depth
+    ]  # fmt: skip
+    numbers = [period, jumps.single, block_period, block_total]
+    places = [*accumulate([HEADER, *map(len, fixed), lanes, depth * lanes, past * lanes])]
+    public = (1, 1, poles, windows, windows, depth, seen)
+    float_places = [*accumulate([0, *map(len, fixed_floats), *(lanes * size for size in public)])]
     memory = Memory(np.zeros(places[-1], dtype=np.int64), np.zeros(float_places[-1]))
-    memory.integers[:HEADER] = [*sizes, period, jumps.single, *places[:-1], *float_places[:-1]]
+    memory.integers[:HEADER] = [*sizes, *numbers, *places[:-1], *float_places[:-1]]
     memory.integers[HEADER : places[4]] = np.concatenate(fixed)
     memory.floats[: float_places[7]] = np.concatenate(fixed_floats)
     return memory
@@ -86,8 +90,9 @@ def lengths(plan: Plan, steps: int, lanes: int | None = None) -> tuple[int, int]
     """How many integers and floats of the state `steps` steps can have written to."""
     lanes, parts = plan.grid.lanes if lanes is None else lanes, recursion(plan.decay)
     past, seen = (min(steps, ring) for ring in rows(plan.pair, lanes))
-    public = 2 + len(parts.fades) + 2 * len(parts.windows)
-    return lanes * (1 + past), lanes * (public + seen)
+    depth = levels(plan.pair).depth
+    public = 2 + len(parts.fades) + 2 * len(parts.windows) + depth
+    return lanes * (1 + depth + past), lanes * (public + seen)
 
 
 def last_totals(memory: Memory, steps: int) -> Signed:

@@ -5,6 +5,9 @@
     u_t = (y / r̃)_t                   public                    public.left_quotient
     s_t = Σ_k f_k u_{t-k}              public: the decayed sum   public.decayed_sum
 
+With sums over blocks of steps, v_t is such a sum (private.block_totals), and u_t is what y_t adds
+to the prefix sum (public.block_differences).
+
 `cross` is the only place where noise meets private data.  Single steps and blocks, one lane and
 many, all lanes or a range of them, give the same bits.
 """
@@ -16,7 +19,11 @@ import numpy as np
 from hushfade.check import Column, Matrix, Signed
 from hushfade.compiled import compiled, inlined, short
 from hushfade.crossing.memory import (
+    BLOCK_PERIOD,
+    BLOCK_SUMS,
+    BLOCK_TOTAL,
     CARRIED,
+    DEPTH,
     FADED,
     FADES,
     GAIN,
@@ -35,6 +42,7 @@ from hushfade.crossing.memory import (
     PERIOD,
     POLE_WEIGHTS,
     POLES,
+    RELEASED,
     RENEWED,
     RESUMMED,
     RISES,
@@ -47,9 +55,17 @@ from hushfade.crossing.memory import (
     WINDOWS,
 )
 from hushfade.factors.jumps import Jumps
+from hushfade.numerics.block_levels import level_of
 from hushfade.numerics.blocks import BLOCK, LONG_BLOCK
 from hushfade.numerics.ring_buffers import write
+from hushfade.private.block_totals import add_block, add_block_row, add_blocks
 from hushfade.private.right_product import product_block, product_row
+from hushfade.public.block_differences import (
+    Blocks,
+    difference,
+    difference_block,
+    difference_row,
+)
 from hushfade.public.decayed_sum import Sums, decay_block, decay_row, fade
 from hushfade.public.left_product import Left
 from hushfade.public.left_quotient import Quotients, level, quotient_block, quotient_row
@@ -68,7 +84,10 @@ def cross(v: int, z: int, gain: int) -> float:
 def advance_single(step: int, x: int, z: int, integers: Signed, floats: Column) -> float:
     """One step of one lane: s_t.  What `advance_block` does, without arrays to cut out and fill."""
     N, F = integers, floats
-    jumps, lags, period, single = N[JUMPS], N[LAGS], N[PERIOD], N[SINGLE]
+    jumps, lags, period, single, depth = N[JUMPS], N[LAGS], N[PERIOD], N[SINGLE], N[DEPTH]
+    block_level = 0
+    if depth:
+        block_level = level_of(step, N[BLOCK_PERIOD], depth, N[BLOCK_TOTAL])
 
     sums, past, ring, rises = N[SUMS], N[PAST_ROWS], N[PAST], N[RISES]
     here = step % past
@@ -80,9 +99,13 @@ def advance_single(step: int, x: int, z: int, integers: Signed, floats: Column) 
         for j in range(jumps):
             row = here - N[lags + j]
             v += N[rises + j] * N[ring + (row if row >= 0 else row + past)]
+    if depth:
+        v = add_block(v, block_level, N[N[BLOCK_SUMS] : N[BLOCK_SUMS] + depth])
     N[sums] = v
 
     y = cross(v, z, N[N[GAIN] + step] if N[GAINS] else 1)
+    if depth:
+        y = difference(y, block_level, F[N[RELEASED] : N[RELEASED] + depth])
 
     heights, levels, carried, renewed = N[HEIGHTS], N[LEVELS], N[CARRIED], N[RENEWED]
     rows, seen = N[SEEN_ROWS], N[SEEN]
@@ -139,8 +162,8 @@ def advance_block(
     step: int, x: Signed, z: Signed, integers: Signed, floats: Column, out: Column
 ) -> None:
     """len(x) steps of one lane: s at each of them into `out`."""
-    sums, past, gain = _private(integers)
-    jumps, parts, period, quotients, decayed = _public(integers, floats)
+    sums, block_sums, past, gain = _private(integers)
+    jumps, parts, period, blocks, quotients, decayed = _public(integers, floats)
     longest = LONG_BLOCK if jumps.single else BLOCK
     v = np.empty(longest, np.int64)
     y, u, back = np.empty(longest), np.empty(longest), np.empty(longest)
@@ -151,8 +174,12 @@ def advance_block(
         n = min(longest, len(x) - start, period - t % period)
         end = start + n
         sums[0] = product_block(t, x[start:end], jumps, ring, sums[0], v)
+        if len(block_sums):
+            add_blocks(t, blocks.period, blocks.total, v[:n], block_sums.ravel())
+            sums[0] = v[n - 1]
         for i in range(n):
             y[i] = cross(v[i], z[start + i], gain[t + i] if len(gain) else 1)
+        difference_block(t, y[:n], blocks)
         quotient_block(t, y[:n], period, jumps, quotients, back, u)
         decay_block(t, u[:n], period, parts, quotients.ring, decayed, out[start:end])
         write(seen, t % len(seen), u[:n])
@@ -174,8 +201,9 @@ def advance_lanes(
 
     Ranges of lanes have nothing in common: threads may take one each.
     """
-    sums, past, gain = _private(integers)
-    jumps, parts, period, quotients, decayed = _public(integers, floats)
+    sums, block_sums, past, gain = _private(integers)
+    jumps, parts, period, blocks, quotients, decayed = _public(integers, floats)
+    depth, block_level = len(block_sums), 0
     tile = min(high - low, WIDE if x.shape[0] == 1 else NARROW)
     y, back, partial = np.empty(tile), np.empty(tile), np.empty((TOGETHER, tile))
     while low < high:
@@ -189,8 +217,13 @@ def advance_lanes(
                 kept[lane] = new[lane]
             product_row(t, low, end, jumps, past, sums)
             v = sums[low:end]
+            if depth:
+                block_level = level_of(t, blocks.period, depth, blocks.total)
+                add_block_row(block_level, low, end, v, block_sums)
             for lane in range(len(u)):
                 u[lane] = cross(v[lane], noise[lane], weight)
+            if depth:
+                difference_row(block_level, low, end, u, blocks.sums)
             quotient_row(t, low, end, u, period, jumps, quotients, back)
             row = out[i][low:end]
             decay_row(t, low, end, u, period, parts, quotients.ring, decayed, partial, row)
@@ -198,20 +231,24 @@ def advance_lanes(
 
 
 @compiled
-def _private(integers: Signed) -> tuple[Signed, Signed, Signed]:
-    """v of each lane, the ring of past x, and the gain by step (empty without one)."""
+def _private(integers: Signed) -> tuple[Signed, Signed, Signed, Signed]:
+    """v of each lane, sums of open blocks, the ring of past x, and the gain by step.
+
+    There are no sums without blocks, and no gains without a gain per step.
+    """
     N = integers
-    rows, lanes = N[PAST_ROWS], N[LANES]
-    sums, ring, gain = N[SUMS], N[PAST], N[GAIN]
+    rows, lanes, depth = N[PAST_ROWS], N[LANES], N[DEPTH]
+    sums, open_sums, ring, gain = N[SUMS], N[BLOCK_SUMS], N[PAST], N[GAIN]
+    block_sums = N[open_sums : open_sums + depth * lanes].reshape((depth, lanes))
     past = N[ring : ring + rows * lanes].reshape((rows, lanes))
-    return N[sums : sums + lanes], past, N[gain : gain + N[GAINS]]
+    return N[sums : sums + lanes], block_sums, past, N[gain : gain + N[GAINS]]
 
 
 @compiled
 def _public(integers: Signed, floats: Column) -> Left:
     """The constants and the state of L, one column per lane."""
     N, F = integers, floats
-    J, W, P, K = N[JUMPS], N[WINDOWS], N[POLES], N[LISTED]
+    J, W, P, K, D = N[JUMPS], N[WINDOWS], N[POLES], N[LISTED], N[DEPTH]
     rows, lanes = N[SEEN_ROWS], N[LANES]
     jumps = Jumps(
         N[N[LAGS] : N[LAGS] + J],
@@ -228,6 +265,11 @@ def _public(integers: Signed, floats: Column) -> Left:
         F[N[WINDOW_WEIGHTS] : N[WINDOW_WEIGHTS] + W],
         F[N[LISTED_WEIGHTS] : N[LISTED_WEIGHTS] + K],
     )
+    blocks = Blocks(
+        N[BLOCK_PERIOD],
+        N[BLOCK_TOTAL],
+        F[N[RELEASED] : N[RELEASED] + D * lanes].reshape((D, lanes)),
+    )
     quotients = Quotients(
         F[N[SEEN] : N[SEEN] + rows * lanes].reshape((rows, lanes)),
         F[N[CARRIED] : N[CARRIED] + lanes],
@@ -238,4 +280,4 @@ def _public(integers: Signed, floats: Column) -> Left:
         F[N[SUMMED] : N[SUMMED] + W * lanes].reshape((W, lanes)),
         F[N[RESUMMED] : N[RESUMMED] + W * lanes].reshape((W, lanes)),
     )
-    return Left(jumps, parts, N[PERIOD], quotients, sums)
+    return Left(jumps, parts, N[PERIOD], blocks, quotients, sums)

@@ -5,6 +5,7 @@ normalized(decay, horizon)     the square root with a gain per step, for a known
 unbounded_counting(expect=n)   counting without a horizon
 from_right(decay, right)       any right factor
 compact(decay)                 constant memory: a few exponentials near the square root
+block_sums(decay, ...)         sums over nested blocks of steps, for Laplace noise
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hushfade.factors.block_factors import BlockSums, block_sums
 from hushfade.factors.factorization import (
     Factorization,
     IntegerFactorization,
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
     from hushfade.factors.compact_taps import compact
 
 __all__ = [
+    "BlockSums",
     "Factorization",
     "IntegerFactorization",
     "Sensitivity",
+    "block_sums",
     "compact",
     "from_right",
     "normalized",

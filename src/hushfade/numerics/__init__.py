@@ -8,6 +8,7 @@ unit_disk           zeros inside the unit disk
 polylogarithm       the polylogarithm on the unit circle
 blocks              how steps are grouped
 ring_buffers        compiled loops on ring buffers
+block_levels        compiled loops over the levels of nested blocks of steps
 """
 
 from hushfade.numerics import power_series

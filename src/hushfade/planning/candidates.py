@@ -4,6 +4,7 @@
     the same with a gain per step         for a known horizon
     Gaussian noise, counting for ever     for counting without a horizon
     Laplace noise on the inputs           R = 1: for short memories, and for delta = 0
+    Laplace noise on block sums           for long memories and delta = 0
     Huber noise on the inputs             R = 1: for several records per person
     Huber noise on a blend                R between the inputs and the square root
 
@@ -20,15 +21,18 @@ from typing import Literal
 
 import numpy as np
 
+from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import InvalidValue
 from hushfade.factors import factorization
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization
 from hushfade.laws import Huber, Laplace, Law
 from hushfade.planning import blend
-from hushfade.planning.exact_factors import Method, exact_factors
+from hushfade.planning.exact_factors import Method, check_lasting, exact_factors
 from hushfade.planning.noise_scale import STEEPEST
+from hushfade.planning.search_blocks import best_blocks
 from hushfade.planning.search_taps import compared_steps
 from hushfade.planning.shifts import changes, repetitions
 from hushfade.privacy.guarantee import Guarantee
@@ -42,6 +46,7 @@ _SIMPLE = 1.01  # noise on the inputs is taken if its error is within this facto
 _HOPELESS = (
     0.45  # where noise on the inputs has this share of the Gaussian error, no blend has less
 )
+_SHORT = 16.0  # Σ f_k² of a memory so short that block sums cannot have less error
 _GAINS = 1 << 14  # steps up to which a gain per step is looked for
 _UNITS = 1 << 24  # of the largest change, in which shifts are rounded here
 _KAPPAS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -78,7 +83,11 @@ def candidates(
     if law in (None, "gaussian") and not guarantee.pure:
         several += search.gaussian()
     if law in (None, "laplace") and search.bounded:
-        several.append(search.on_inputs("laplace"))
+        inputs = search.on_inputs("laplace")
+        several.append(inputs)
+        if guarantee.pure and search.times == 1 and search.energy(inputs.factors) > _SHORT:
+            blocks = search.blocks()
+            several += [blocks] if blocks.error < inputs.error else []
     if law in (None, "huber") and search.bounded and search.times > 1 and not guarantee.pure:
         several.append(search.on_inputs("huber"))
     if law in (None, "huber") and search.blends and not (law is None and _hopeless(several)):
@@ -106,9 +115,14 @@ def given(
 ) -> Candidate:
     """The candidate of a method that the caller has chosen.
 
-    Without a law: Laplace for noise on the inputs, Huber for a blend, Gaussian for all others.
+    Without a law: Laplace for noise on the inputs and on block sums, Huber for a blend, Gaussian
+    for all others.
     """
+    if isinstance(method, BlockSums) and method.horizon is not None:
+        horizon = check.count(horizon=horizon or method.horizon, most=method.horizon)
     search = _Search(decay, guarantee, grid, horizon, expect)
+    if method == "blocks" or isinstance(method, BlockSums):
+        return search.given_blocks(method if isinstance(method, BlockSums) else None, law)
     if method == "blend":
         if law not in (None, "huber") or not search.blends:
             raise InvalidValue(
@@ -200,16 +214,55 @@ class _Search:
         factors, name = exact_factors(self.decay, self.horizon, "input")
         return self.with_law(factors, name, law)
 
+    def blocks(self) -> Candidate:
+        """Laplace noise on the best sums over blocks of steps."""
+
+        def noise(levels: int) -> float:
+            return Laplace(self._slope([(1.0, levels)], 0.0)).stddev
+
+        factors = best_blocks(self.decay, self.steps, self.horizon, noise)
+        return self.with_law(factors, "blocks", "laplace")
+
+    def given_blocks(self, pair: BlockSums | None, law: LawName | None) -> Candidate:
+        """Laplace noise on the block sums that are given, or on the best."""
+        if law not in (None, "laplace"):
+            raise InvalidValue("must be laplace for block sums", argument="law", got=law)
+        if self.guarantee.gaussian_only:
+            raise InvalidValue(
+                "must not be 'blocks' where mu or rho is declared: block sums have Laplace noise",
+                argument="method",
+            )
+        if self.expect is not None:
+            exact_factors(self.decay, self.horizon, "input", self.expect)  # rejects it
+        if self.times > 1:
+            raise InvalidValue(
+                "must be 1 for block sums: two records of a person may be in one block",
+                argument="participations",
+                got=self.guarantee.participations,
+                remedy="take method='input'",
+            )
+        check_lasting(self.decay, self.horizon)
+        self._check_bounded("laplace")
+        if pair is None:
+            return self.blocks()
+        if pair.decay != self.decay:
+            raise InvalidValue(
+                "must be a pair for the plan's decay", argument="method", got=repr(pair.decay)
+            )
+        return self.with_law(pair.with_horizon(self.horizon), "blocks", "laplace")
+
+    def energy(self, factors: Factorization) -> float:
+        """The largest Σ w² of the noise in a released sum."""
+        return self._left(factors) ** 2
+
     def with_law(self, factors: Factorization, name: Method, law: LawName) -> Candidate:
         """Noise of a bounded loss on any factors."""
-        if not self.bounded:
-            raise InvalidValue(
-                "must be gaussian for vectors, and for several records per step with keys",
-                argument="law",
-                got=law,
-            )
-        support = min(self.steps, factors.taps.support or self.steps)
-        taps = _grouped(np.abs(factors.taps.first(support)))
+        self._check_bounded(law)
+        if isinstance(factors, BlockSums):
+            taps = [(1.0, factors.squared_sensitivity())]  # one sum per level
+        else:
+            support = min(self.steps, factors.taps.support or self.steps)
+            taps = _grouped(np.abs(factors.taps.first(support)))
         left = self._left(factors) * self.grid.resolution
         several = []
         for kappa in _KAPPAS if law == "huber" else (0.0,):
@@ -217,6 +270,14 @@ class _Search:
             error = left * _law(slope, kappa).stddev
             several.append(Candidate(name, law, error, factors, kappa, slope, self.steps))
         return min(several, key=lambda one: _settled(one.error))
+
+    def _check_bounded(self, law: LawName) -> None:
+        if not self.bounded:
+            raise InvalidValue(
+                "must be gaussian for vectors, and for several records per step with keys",
+                argument="law",
+                got=law,
+            )
 
     def blend(self) -> Candidate:
         """Huber noise on the best blend of the inputs and the square root."""
@@ -232,6 +293,8 @@ class _Search:
         return Candidate("blend", "huber", error, factors, found.kappa, slope, self.steps)
 
     def _left(self, factors: Factorization) -> float:
+        if isinstance(factors, BlockSums):
+            return factors.largest_error(self.steps)
         return float(np.max(factors.errors(self.steps)))
 
     def _slope(self, taps: list[tuple[float, int]], kappa: float) -> float:

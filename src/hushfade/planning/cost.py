@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hushfade.crossing.memory import rows
+from hushfade.decay import Exponential, NoDecay
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.numerics.blocks import AHEAD, BLOCK, CHUNK
+from hushfade.public.loop_constants import levels
 from hushfade.public.recursion import recursion
 
 _TABLE = 1 << 20  # bytes of the noise's table, at most
@@ -45,10 +47,14 @@ def cost(pair: IntegerFactorization, lanes: int) -> Cost:
     jumps, poles = len(pair.taps.jumps), len(sums.fades)
     windows, listed = len(sums.windows), len(sums.listed)
     past, seen = rows(pair, lanes)
-    public = 2 + poles + 2 * windows
+    blocks = levels(pair)
+    public = 2 + poles + 2 * windows + blocks.depth
     fixed = 4 * jumps + (pair.horizon or 0 if pair.gain is not None else 0)
     fixed += 2 * poles + 2 * windows + listed + BLOCK + 16
-    numbers = 2 * fixed + lanes * (1 + past + public + seen) + public + seen + BLOCK
+    private = 1 + past + blocks.depth
+    numbers = 2 * fixed + lanes * (private + public + seen) + public + seen + BLOCK
+    if blocks.depth and not isinstance(pair.decay, NoDecay | Exponential):
+        numbers += 8 * blocks.period  # of the errors: a sum for each step of a period
     working = max(lanes * (AHEAD // lanes or 1), CHUNK)
     if pair.gain is not None:  # the errors of all its steps, by a product of transforms
         numbers += 16 * (pair.horizon or 0)
@@ -56,5 +62,5 @@ def cost(pair: IntegerFactorization, lanes: int) -> Cost:
         lanes,
         past,
         8 * numbers + _DRAW * working + _TABLE,
-        2 * jumps + 2 * poles + 2 * windows + listed,
+        2 * jumps + 2 * poles + 2 * windows + listed + 2 * blocks.depth,
     )

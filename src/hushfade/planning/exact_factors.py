@@ -11,13 +11,15 @@ from hushfade import check
 from hushfade.decay import Decay, NoDecay
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import ListedTaps
 
-Method = Literal["square_root", "normalized", "unbounded", "blend", "input", "given"]
+Method = Literal["square_root", "normalized", "unbounded", "blend", "input", "blocks", "given"]
 """How a plan's right factor was made: the paper's square root, the same with a gain per step,
-counting without a horizon, 1 + c (√g - 1), noise on the inputs (R = 1), or a given pair."""
+counting without a horizon, 1 + c (√g - 1), noise on the inputs (R = 1), sums over blocks of steps,
+or a given pair."""
 
 
 def exact_factors(
@@ -34,6 +36,12 @@ def exact_factors(
             got=repr(expect),
             remedy="leave it out, or count without a horizon: NoDecay(), method='unbounded'",
         )
+    if method == "blocks" or isinstance(method, BlockSums):
+        raise InvalidValue(
+            "must not be 'blocks' here: block sums have no taps",
+            argument="method",
+            remedy="take a method with taps, such as square_root",
+        )
     if isinstance(method, Factorization):
         return _given(decay, horizon, method), "given"
     check_method(method)
@@ -49,8 +57,8 @@ def check_method(method: object) -> None:
     """Raise unless it is the name of a method."""
     if method not in get_args(Method):
         raise InvalidValue(
-            "must be best, input, blend, square_root, normalized, unbounded or a Factorization "
-            "(of a baseline: baseline.pair())",
+            "must be best, input, blocks, blend, square_root, normalized, unbounded or a "
+            "Factorization (of a baseline: baseline.pair())",
             argument="method",
             got=repr(str(method)[:60]),
         )
@@ -95,10 +103,15 @@ def _named(decay: Decay, horizon: int | None, method: Method, expect: int | None
         if horizon is not None:
             raise InvalidValue("must not be given for the method 'unbounded'", argument="horizon")
         return factorization.unbounded_counting(expect=expect)
+    check_lasting(decay, horizon)
+    return root
+
+
+def check_lasting(decay: Decay, horizon: int | None) -> None:
+    """Raise unless a horizon is given, or the decay needs none."""
     if horizon is None and not decay.horizon_free:
         raise Diverges(
             f"must be given: {decay!r} is not known to be horizon-free"
             + (" (or use the method 'unbounded')" if isinstance(decay, NoDecay) else ""),
             argument="horizon",
         )
-    return root

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _LAWS = {"gaussian": "Gaussian", "laplace": "Laplace", "huber": "Huber"}
 _PLACES = {
     "input": "on the inputs",
+    "blocks": "on block sums",
     "blend": "between the inputs and the square root",
     "square_root": "on the square root",
     "normalized": "on the square root with a gain per step",

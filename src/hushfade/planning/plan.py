@@ -18,6 +18,7 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Gaussian, Laplace, Law
@@ -159,6 +160,10 @@ class Plan:
     @cached_property
     def errors(self) -> StepErrors:
         """The distribution of the error at every step."""
+        if isinstance(self.pair, BlockSums):
+            from hushfade.public.block_step_errors import BlockStepErrors
+
+            return BlockStepErrors(self.law, self.pair, self.unit)
         return StepErrors(self.law, self.pair, self.unit)
 
     def error_bound(self, n: int, failure: float = 0.05) -> float:
@@ -287,9 +292,21 @@ def sized(plan: Plan) -> Plan:
             remedy="give another resolution, to which each record is then rounded",
         )
     reach = sum(abs(value) * length for value, length in zip(*plan.taps.pieces, strict=True))
+    room, noises = _ROOM, 1
+    if isinstance(plan.pair, BlockSums):
+        # differences of prefix sums, with the noise of all open blocks, stay exact in float64
+        room, noises = 1 << 53, 2 + plan.pair.schedule.total
+        reach *= plan.pair.longest
     if plan.pair.integer_gain is not None:
         reach *= int(np.max(plan.pair.integer_gain))
-    largest = (_ROOM - math.ceil(farthest(plan.law))) // reach
+    largest = (room - noises * math.ceil(farthest(plan.law))) // reach
+    if largest < 1:
+        raise NoiseOutOfRange(
+            f"must leave room for sums over {reach} steps",
+            argument="resolution",
+            got=plan.grid.resolution,
+            remedy="give a larger resolution, or fewer steps",
+        )
     # also below 2^52, where float64 still distinguishes neighbouring totals
     return replace(plan, grid=replace(plan.grid, largest_total=min(largest, 2**52)))
 

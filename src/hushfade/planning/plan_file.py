@@ -29,11 +29,13 @@ from hushfade.decay import (
     SlidingWindow,
 )
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
+from hushfade.factors.block_factors import BlockSums
+from hushfade.factors.block_schedule import BlockSchedule
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, IntegerTaps
 from hushfade.laws import Gaussian, Huber, Laplace, Law
 from hushfade.planning import noise_scale, plan_version_1
-from hushfade.planning.exact_factors import check_method
+from hushfade.planning.exact_factors import check_lasting, check_method
 from hushfade.planning.plan import Considered, Plan, sized
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import grid_of
@@ -135,6 +137,9 @@ def _covered(plan: Plan) -> dict[str, Any]:
     if plan.version_1:
         return plan_version_1.document(plan, common)
     gain = plan.pair.integer_gain
+    if isinstance(plan.pair, BlockSums):
+        schedule = plan.pair.schedule
+        common["blocks"] = {"depth": schedule.depth, "period": schedule.period}
     return {
         "format": FORMAT,
         "guarantee": guarantee_document(plan.guarantee),
@@ -240,7 +245,8 @@ def _taps_from(document: dict[str, Any]) -> IntegerTaps:
 
 
 def _plan(document: dict[str, Any]) -> Plan:
-    _check_fields(document, plan_version_1.COMMON | {"gain", "noise", "reported"})
+    blocks = {"blocks"} & set(document)  # only plans with blocks have the field
+    _check_fields(document, plan_version_1.COMMON | {"gain", "noise", "reported"} | blocks)
     guarantee = guarantee_from(document["guarantee"])
     gain = document["gain"]
     if gain is not None and gain["bits"] != document["taps"]["bits"]:
@@ -292,17 +298,29 @@ def _made(
     taps, horizon = _taps_from(document["taps"]), document["horizon"]
     if horizon is not None:
         check.count(horizon=horizon)
-    pair = IntegerFactorization(
-        decay_from(document["decay"]),
-        taps,
-        horizon,
-        None if gain is None else np.ldexp(np.array(gain, dtype=np.float64), -taps.bits),
-    )
-    method = document["method"]
+    decay, method = decay_from(document["decay"]), document["method"]
     check_method(method)
+    if (method == "blocks") != ("blocks" in document):
+        raise InvalidValue("the plan must have blocks if its method is 'blocks', and only then")
+    if method == "blocks":
+        pair = _blocks(document["blocks"], decay, horizon, law)
+    else:
+        gains = None if gain is None else np.ldexp(np.array(gain, dtype=np.float64), -taps.bits)
+        pair = IntegerFactorization(decay, taps, horizon, gains)
     return sized(
         Plan(pair.decay, guarantee, grid, horizon, method, pair, law, loss, considered, version_1)
     )
+
+
+def _blocks(
+    document: dict[str, Any], decay: Decay, horizon: int | None, law: Law
+) -> IntegerFactorization:
+    """The block sums of plain data; the taps and the gain are compared with theirs later."""
+    if not isinstance(law, Laplace):
+        raise InvalidValue("noise must have Laplace's law where the plan has blocks")
+    check_lasting(decay, horizon)
+    schedule = BlockSchedule(check.count(depth=document["depth"]), document["period"])
+    return BlockSums(decay, schedule, horizon)
 
 
 def _check_fields(document: dict[str, Any], expected: set[str]) -> None:

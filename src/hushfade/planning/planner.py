@@ -11,6 +11,7 @@ import numpy as np
 
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue, Unstable
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Law
@@ -52,10 +53,10 @@ def plan(
 
     method="best" takes the mechanism with the smallest error: `print(plan)` states which one, and
     how it compares.  "input" adds noise to the inputs, "square_root" is the paper's mechanism,
-    "blend" lies between them, "normalized" uses a known horizon.  "unbounded" counts for ever, with
-    the smallest error near `expect` steps, 2^20 by default (`factors.unbounded_counting`).  Any
-    other Toeplitz pair of the decay, a `Factorization`, may be given as the method.  `law` fixes
-    the law of the noise.
+    "blend" lies between them, "normalized" uses a known horizon.  "blocks" adds Laplace noise to
+    sums over blocks of steps, for delta = 0.  "unbounded" counts for ever, with the smallest error
+    near `expect` steps, 2^20 by default (`factors.unbounded_counting`).  Any other pair of the
+    decay, a `Factorization`, may be given as the method.  `law` fixes the law of the noise.
 
     Guarantee: the whole series, all steps and keys together, has `guarantee`, also when later
     records depend on earlier releases (Denisov et al. 2022; docs/noise-laws.md).
@@ -143,7 +144,10 @@ def _made(decay: Decay, guarantee: Guarantee, grid: Grid, several: list[Candidat
 def _plan(
     decay: Decay, guarantee: Guarantee, grid: Grid, chosen: Candidate, others: list[Candidate]
 ) -> Plan:
-    if chosen.method == "input":
+    pair: IntegerFactorization
+    if isinstance(chosen.factors, BlockSums):
+        pair, loss = chosen.factors, 0.0
+    elif chosen.method == "input":
         pair, loss = _on_inputs(chosen), 0.0
     else:
         pair, loss = integer_factors(chosen.factors)

@@ -8,6 +8,7 @@ the shift, so the largest shift at every lag is the worst case (docs/noise-laws.
 from __future__ import annotations
 
 from hushfade.errors import InvalidValue
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.rounded_losses import Shift
@@ -18,6 +19,8 @@ _REMEDY = "take law='gaussian', which covers this case"
 
 def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[list[Shift]]:
     """The shifts of each case, in units of the grid that noise is added on.
+
+    With block sums a record is in one sum per level, and shifts each by its whole change.
 
     One record moves one lane; under `replace` it may also leave one key for another, which moves
     two.  k records in different steps are k independent sets of shifts if their taps do not
@@ -32,8 +35,17 @@ def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[
         raise InvalidValue("law must be gaussian for several records per step with keys",
             remedy=_REMEDY,
         )  # fmt: skip
-    steps, support = pair.horizon or pair.taps.support, pair.taps.support
     times = repetitions(guarantee, pair.horizon)
+    if isinstance(pair, BlockSums):
+        if times > 1:
+            raise InvalidValue(
+                "participations must be 1 for block sums: two records of a person may be in one "
+                "block",
+                remedy="take method='input', or law='gaussian'",
+            )
+        levels = pair.squared_sensitivity()
+        return [merged(lanes, [(1, levels)], 1) for lanes in changes(guarantee, grid, times)]
+    steps, support = pair.horizon or pair.taps.support, pair.taps.support
     if times > 1 and guarantee.separation < min(support, steps):
         raise InvalidValue(
             "law must be gaussian for several records of a person that are nearer than the taps "

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.counting_parameters import REACH
 from hushfade.laws import Gaussian
 from hushfade.planning.certificate import single_step_bound
@@ -27,7 +30,7 @@ def table(plan: Plan) -> str:
 
 def sentences(plan: Plan) -> list[str]:
     """The guarantee, the accuracy, the mechanism with its runner-up, and lower bounds."""
-    margin = plan.interval(_reported(plan))[1]
+    margin = plan.interval(shown_step(plan, _reported(plan)))[1]
     accuracy = (
         f"A released value is unbiased; 95 of 100 are within {rounded_up(margin)} of the true "
         f"decayed sum (a true 1000 shows as {math.floor(1000 - margin)} to "
@@ -49,6 +52,16 @@ def lower_bounds(plan: Plan, n: int | None = None) -> list[str]:
         "No mechanism with Gaussian noise has delta = 0.",
         f"{bound.sentence()} This plan {own}.",
     ]
+
+
+def shown_step(plan: Plan, n: int) -> int:
+    """The step whose error stands for the first n steps: the last one, or the worst of block sums.
+
+    The error of block sums rises and falls with the number of open blocks.
+    """
+    if not isinstance(plan.pair, BlockSums):
+        return n
+    return 1 + int(np.argmax(plan.stddevs(n)))
 
 
 def _reported(plan: Plan) -> int:
@@ -73,7 +86,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
 def rows(plan: Plan) -> list[tuple[str, str]]:
     """What was chosen, and the numbers, each with its name."""
     n = _reported(plan)
-    deviations = plan.stddevs(n)
+    deviations, worst = plan.stddevs(n), shown_step(plan, n)
     bound = plan.error_bound(n)
     each = "" if plan.grid.lanes == 1 else ", for any one of them"
     cost = plan.cost
@@ -82,7 +95,11 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
         ("sensitivity", f"{plan.sensitivity:.6g}"),
         ("noise", f"{law_name(plan.law, plan.unit)}, standard deviation {plan.noise_stddev:.6g}"),
         *_gaussian_privacy(plan),
-        ("error", f"standard deviation {deviations[0]:.4g} at step 1, {deviations[-1]:.4g} at {n}"),
+        (
+            "error",
+            f"standard deviation {deviations[0]:.4g} at step 1, {deviations[worst - 1]:.4g} at "
+            f"{worst}",
+        ),
         ("all steps", f"error below {rounded_up(bound)} at all {n} steps at once, 95 %" + each),
         ("rounding", f"costs {rounded_up(100 * max(plan.loss, 0.0), 2)} % of accuracy"),
         ("weights", _weights(plan)),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.check import Column
+from hushfade.factors.block_factors import BlockSums
 from hushfade.plots import style, thinning
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ _FADED = 0.01  # of the largest weight: what is drawn ends a little beyond
 def weights(plan: Plan) -> Figure:
     """The weights f_k of the decay with the taps r̃_k and l_k in use, and one record in the sum.
 
-    r̃ is applied before the noise, l after it, and r̃ * l = f.  The second panel has what the
-    largest record adds to the published sum, f_k times its value, before the error of that sum.
+    r̃ is applied before the noise, l after it, and r̃ * l = f.  Block sums have no taps.  The second
+    panel has what the largest record adds to the published sum, f_k times its value, before the
+    error of that sum.
     Drawn until the weight is a hundredth of the largest for good, at most 2^17 steps; beyond 400
     steps on a logarithmic scale.
     """
@@ -46,11 +48,12 @@ def draw_taps(axes: Axes, plan: Plan) -> None:
     """The weights and both halves' taps against age, with a legend under the axes."""
     n = ages(plan)
     gain = "" if plan.pair.gain is None else ", before the gain of its step"
-    rows = (
-        ("weight $f_k$ of a record in the sum", plan.decay.weights(n), "o"),
-        (f"tap $\\tilde r_k$ before the noise{gain}", plan.pair.right(n), "s"),
-        (f"tap $l_k$ after the noise{gain}", plan.pair.left(n), "x"),
-    )
+    rows = [("weight $f_k$ of a record in the sum", plan.decay.weights(n), "o")]
+    if not isinstance(plan.pair, BlockSums):  # which have no taps
+        rows += [
+            (f"tap $\\tilde r_k$ before the noise{gain}", plan.pair.right(n), "s"),
+            (f"tap $l_k$ after the noise{gain}", plan.pair.left(n), "x"),
+        ]
     for words, row, mark in rows:
         _draw(axes, row, words, mark)
     _age_scale(axes, n)

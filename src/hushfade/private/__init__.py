@@ -7,4 +7,5 @@ unit_sums         sums of units, with the one check against overflow
 units             totals that are already units: checked, never converted
 declared_totals   totals in the records' own unit, which must be multiples of the resolution
 right_product     v = R x in int64, compiled
+block_totals      the same for sums over blocks of steps
 """

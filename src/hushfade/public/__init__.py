@@ -1,6 +1,7 @@
 """The public half: s = L y in floats, from what crossed, and the releases made of it.
 
 left_quotient     u = y / r, compiled
+block_differences u from the sums over blocks of steps, compiled
 decayed_sum       s = M u, compiled
 left_product      both together, for one lane
 recursion         a decay as poles, windows and listed weights
@@ -11,5 +12,6 @@ tail_curves       the tails of such a sum, and their exponential bound
 fourier_inversion the tails from the transform of the noise
 error_distribution    margins and tails of the error at one step
 step_errors       margins at every step, and a bound for all steps
+block_step_errors the same for block sums
 release           Release: the published result of one step
 """

@@ -2,7 +2,8 @@
 
     stddev_t = noise_stddev · √(Σ_{k≤t} l_k²)
 
-l is the response of L to a single 1.  The loop of L itself computes it, a block at a time.
+l is the response of L to a single 1.  The loop of L itself computes it, a block at a time.  Block
+sums have no such l: `factors.block_schedule.BlockErrors` computes their sums Σ w².
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hushfade.factors.block_factors import BlockSums
+from hushfade.factors.block_schedule import BlockErrors
 from hushfade.numerics.blocks import AHEAD, CHUNK
 from hushfade.public.loop_constants import lookback
 
@@ -48,6 +51,9 @@ class Deviations:
             assert plan.horizon is not None
             self._known = plan.stddevs(plan.horizon)
             return
+        if isinstance(plan.pair, BlockSums):
+            self._next_blocks(plan.pair, taken)
+            return
         start = self._start + len(self._known)
         # an interrupted computation starts over
         self._start, self._known, self._settled = 0, np.empty(0), False
@@ -64,3 +70,13 @@ class Deviations:
         self._energy = float(energy[-1])
         # together, so that no interrupt leaves a part of them behind
         self._start, self._known, self._settled = start, known, settled
+
+    def _next_blocks(self, pair: BlockSums, taken: int) -> None:
+        """The same for block sums."""
+        plan, start = self._plan, self._start + len(self._known)
+        self._start, self._known = 0, np.empty(0)  # an interrupted computation starts over
+        if start == 0 or taken < start:
+            self._blocks, start = BlockErrors(pair.decay, pair.schedule), 0
+        n = min(CHUNK if taken > start + AHEAD else AHEAD, (plan.horizon or 2**62) - start)
+        known = plan.noise_stddev * np.sqrt(self._blocks.next(n)[0])
+        self._start, self._known = start, known

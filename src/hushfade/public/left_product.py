@@ -1,4 +1,4 @@
-"""The public product L y = M (y / r̃): the quotient, then the decayed sum, for one lane."""
+"""The public product L y = M (y / r̃), or M (differences of y), for one lane."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from hushfade.compiled import compiled
 from hushfade.factors.jumps import Jumps
 from hushfade.numerics.blocks import BLOCK
 from hushfade.numerics.ring_buffers import write
+from hushfade.public.block_differences import Blocks, difference_block
 from hushfade.public.decayed_sum import Sums, decay_block
 from hushfade.public.left_quotient import Quotients, quotient_block
-from hushfade.public.loop_constants import constants, lookback
+from hushfade.public.loop_constants import constants, levels, lookback
 from hushfade.public.recursion import Parts
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Left(NamedTuple):
     jumps: Jumps
     parts: Parts
     period: int
+    blocks: Blocks
     quotients: Quotients
     sums: Sums
 
@@ -37,21 +39,25 @@ def left_of(plan: Plan) -> Left:
     rows = lookback(plan.pair).public + BLOCK
     quotients = Quotients(np.zeros((rows, 1)), np.zeros(1), np.zeros(1))
     sums = Sums(np.zeros((poles, 1)), np.zeros((windows, 1)), np.zeros((windows, 1)))
-    return Left(jumps, parts, period, quotients, sums)
+    depth, block_period, block_total = levels(plan.pair)
+    blocks = Blocks(block_period, block_total, np.zeros((depth, 1)))
+    return Left(jumps, parts, period, blocks, quotients, sums)
 
 
 @compiled
 def left_product(step: int, y: Column, left: Left, out: Column) -> None:
     """len(y) steps from `step` on: (L y)_t into `out`."""
-    jumps, parts, period, quotients, sums = left
-    u, back = np.empty(BLOCK), np.empty(BLOCK)
+    jumps, parts, period, blocks, quotients, sums = left
+    u, back, own = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     ring = quotients.ring.ravel()
     start = 0
     while start < len(y):
         t = step + start
         n = min(BLOCK, len(y) - start, period - t % period)
         end = start + n
-        quotient_block(t, y[start:end], period, jumps, quotients, back, u)
+        own[:n] = y[start:end]
+        difference_block(t, own[:n], blocks)
+        quotient_block(t, own[:n], period, jumps, quotients, back, u)
         decay_block(t, u[:n], period, parts, quotients.ring, sums, out[start:end])
         write(ring, t % len(ring), u[:n])
         start = end

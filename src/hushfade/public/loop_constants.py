@@ -1,9 +1,11 @@
-"""The constants of a plan's loops: jumps of the taps, parts of the decay, period, lookback."""
+"""The constants of a plan's loops: jumps of the taps, levels of blocks, parts of the decay, period,
+lookback."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.jumps import Jumps, jumps_of
 from hushfade.numerics.blocks import period_of
@@ -28,6 +30,14 @@ class Lookback(NamedTuple):
     public: int
 
 
+class Levels(NamedTuple):
+    """The levels of nested blocks, as the loops read them; the depth is 0 without blocks."""
+
+    depth: int
+    period: int
+    total: int
+
+
 def constants(plan: Plan) -> Constants:
     """The constants; u = y / r̃ counts units of the plan's grid."""
     parts = recursion(plan.decay).parts(plan.grid.resolution)
@@ -39,3 +49,10 @@ def lookback(pair: IntegerFactorization) -> Lookback:
     """Both halves look back as far as the taps reach, the public one as far as the decay needs."""
     support = min(pair.taps.support, pair.horizon or pair.taps.support)
     return Lookback(support, max(support, recursion(pair.decay).memory))
+
+
+def levels(pair: IntegerFactorization) -> Levels:
+    """The levels of the pair's steps."""
+    if not isinstance(pair, BlockSums):
+        return Levels(0, 1, 0)
+    return Levels(pair.schedule.depth, pair.schedule.period, pair.schedule.total)

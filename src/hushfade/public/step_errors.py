@@ -106,7 +106,7 @@ class StepErrors:
         bound = root_of(excess, 0.0, top) if excess(0.0) > 0.0 > excess(top) else top
         if all(curve.lattice for curve in curves):
             spacing = min(curve.step for curve in curves) * self.unit
-            return float(_guarded(np.ceil(bound / spacing - 1e-6) * spacing, spacing))
+            return float(guarded(np.ceil(bound / spacing - 1e-6) * spacing, spacing))
         return bound + self.unit * max(curve.widening for curve in curves)
 
     def __eq__(self, other: object) -> bool:
@@ -167,7 +167,7 @@ class StepErrors:
             spacing = None
         if spacing is not None:
             spacing *= self.unit
-            margins = _guarded(margins, spacing)
+            margins = guarded(margins, spacing)
         return _Group(steps, margins, smooth / scale, spacing)
 
     def _curves(self, steps: Signed, left: Column, log_level: float) -> list[TailCurve]:
@@ -229,7 +229,7 @@ def _computed_steps(start: int, end: int, *, lattice: bool) -> Signed:
     return np.concatenate([[start], steps[(steps > start) & (steps < end)], [end]])
 
 
-def _guarded(margins: Column | float, spacing: float) -> Column:
+def guarded(margins: Column | float, spacing: float) -> Column:
     """Margins on a lattice, a little wider unless the lattice is exact in binary.
 
     A released value that is off by a rounding error must not fall out of its interval.

@@ -28,7 +28,7 @@ from hushfade.planning.mechanism_names import choice, mechanism_name
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.planning.search_taps import reference_steps
-from hushfade.planning.summary import lower_bounds
+from hushfade.planning.summary import lower_bounds, shown_step
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.serve import strict_json
 from hushfade.serve.service import guarantee_of
@@ -41,7 +41,7 @@ MORE = (
     "horizon", "expect", "low", "high", "resolution", "neighbours", "participations", "separation",
     "method", "law",
 )  # fmt: skip
-METHODS = ("best", "input", "blend", "square_root", "normalized", "unbounded")
+METHODS = ("best", "input", "blocks", "blend", "square_root", "normalized", "unbounded")
 LAWS = get_args(LawName)
 
 _LATE = 1000  # the step that is reported where a stream runs for ever
@@ -90,8 +90,8 @@ def _answered(made: Plan, low: float, high: float, options: dict[str, Any]) -> d
     late = made.horizon or _LATE
     stddevs = made.stddevs(late)
     points = np.unique(np.geomspace(1, late, _POINTS).round().astype(int))
-    stddev = float(stddevs[-1])
-    low_end, high_end = made.interval(late)
+    shown = shown_step(made, late)
+    low_end, high_end = made.interval(shown)
     gaussian = isinstance(made.law, Gaussian)
     return {
         "guarantee": made.guarantee.sentence(),
@@ -100,8 +100,8 @@ def _answered(made: Plan, low: float, high: float, options: dict[str, Any]) -> d
         "law": made.law.name,
         "choice": choice(made),
         "mu": made.guarantee.mu if gaussian else None,
-        "stddev": stddev,
-        "step": late,
+        "stddev": float(stddevs[shown - 1]),
+        "step": shown,
         "optimum": " ".join(lower_bounds(made, late)),
         "curve": {"step": points.tolist(), "stddev": stddevs[points - 1].tolist()},
         "alternatives": list(_alternatives(made, made.guarantee.change(low, high))),

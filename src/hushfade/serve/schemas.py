@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hushfade.factors.block_schedule import DEEPEST, LONGEST_PERIOD
 from hushfade.serve.batches import MOST
 from hushfade.serve.guard import MAX_BODY
 from hushfade.serve.planner import EXPECTED, LAWS, LONGEST, METHODS, SLOWEST
@@ -157,7 +158,9 @@ _PLAN_FIELDS: Schema = {
         }
     ),
     "horizon": or_null(whole(1)),
-    "method": {"enum": ["square_root", "normalized", "unbounded", "blend", "input", "given"]},
+    "method": {
+        "enum": ["square_root", "normalized", "unbounded", "blend", "input", "blocks", "given"]
+    },
     "taps": an_object(
         {
             "bits": whole(0, 62),
@@ -205,7 +208,8 @@ _PLAN: Schema = {
                         ),
                     }
                 ),
-            }
+            },
+            {"blocks": an_object({"depth": whole(1, DEEPEST), "period": whole(2, LONGEST_PERIOD)})},
         ),
         an_object(
             {

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike
 from hushfade import check
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.compact_taps import compact
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
@@ -150,6 +151,8 @@ def _pair(factors: Decay | Factorization, horizon: int | None) -> Factorization:
         return compact(factors, horizon=horizon)
     if not isinstance(factors, Factorization):
         raise InvalidType("factors must be a decay or a Factorization", got=type(factors).__name__)
+    if isinstance(factors, BlockSums):
+        raise InvalidValue("factors must have taps: block sums have none")
     taps = factors.taps
     # the last bits of counting taps depend on the machine, and the digest of a series may not
     computed = isinstance(taps, CountingTaps) or taps.support is None

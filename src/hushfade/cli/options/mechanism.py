@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
 
-MethodName: TypeAlias = Literal["best", "input", "blend", "square_root", "normalized", "unbounded"]
+MethodName: TypeAlias = Literal[
+    "best", "input", "blocks", "blend", "square_root", "normalized", "unbounded"
+]
 LawName: TypeAlias = Literal["gaussian", "laplace", "huber"]
 
 
@@ -29,8 +31,9 @@ class MechanismOptions(OptionGroup):
         MethodName,
         choice(
             "Where the noise is added. best: compare the mechanisms and take the smallest error. "
-            "input: on the inputs, for short memories. square_root: on the square root of the "
-            "weights, as in the paper. blend: between both. normalized: the square root with a "
+            "input: on the inputs, for short memories. blocks: on sums over blocks of steps, for "
+            "long memories and --delta 0. square_root: on the square root of the weights, as in "
+            "the paper. blend: between input and square_root. normalized: the square root with a "
             "gain per step, for a fixed --horizon. unbounded: counting without a horizon."
         ),
     ] = "best"

@@ -1,0 +1,204 @@
+"""Nested blocks of steps: which sum of recent steps crosses at each step.
+
+Every step t has a level.  What crosses at step t is the sum of the totals since the last step of
+the same level or a higher one:
+
+    v_t = Σ x_j  over  last(t) < j ≤ t,   last(t) = the last step before t with level ≥ level(t)
+
+A prefix sum is v_t plus the prefix sum at last(t), and so on: one term for each block that is open.
+A record at step s is in v_t if and only if level(t) is above all levels from s to t-1.  So a record
+is in at most one v_t per level, whatever the levels are.
+
+The levels here are those of a tree whose blocks shrink.  After t steps the prefix is made of d_i
+blocks of level i, and the d_i add up to at most `total`.  A step adds a block of level 0 where the
+total allows it.  Otherwise it closes all blocks of the lowest level that has any, and they become
+one block of the next level.  `depth` levels give C(total + depth, depth) different states, more
+than any tree of the same depth and the same number of open blocks.  A step at a multiple of
+`period` closes all of them: it has the level `depth`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from hushfade import check
+from hushfade.check import Column, Signed
+from hushfade.decay import Decay, Exponential, NoDecay, reach, weights_between
+from hushfade.errors import InvalidValue
+
+DEEPEST = 16  # levels below the highest
+LONGEST_PERIOD = 1 << 40  # steps of a period
+_MOST_OPEN = 1 << 12  # blocks: a step looks at each of them to find its level
+_CHUNK = 1 << 14  # steps whose variances are computed together
+
+
+@dataclass(frozen=True)
+class BlockSchedule:
+    """The levels of all steps; levels 0, ..., depth, and a period.
+
+    >>> BlockSchedule(depth=2, period=6).levels(12)
+    array([0, 0, 1, 0, 1, 2, 0, 0, 1, 0, 1, 2])
+    """
+
+    depth: int
+    period: int
+
+    def __post_init__(self) -> None:
+        check.count(depth=self.depth, most=DEEPEST)
+        check.count(period=self.period, least=2, most=LONGEST_PERIOD)
+        if math.comb(_MOST_OPEN + self.depth, self.depth) < self.period:
+            raise InvalidValue(
+                f"must leave at most {_MOST_OPEN} blocks open: too small for the period",
+                argument="depth",
+                got=self.depth,
+                remedy="give more levels, or a shorter period",
+            )
+
+    @cached_property
+    def total(self) -> int:
+        """The largest number of open blocks within a period: C(total + depth, depth) ≥ period."""
+        return least_total(self.depth, self.period)
+
+    def levels(self, n: int) -> Signed:
+        """The levels of steps 1, ..., n."""
+        from hushfade.numerics.block_levels import levels_from  # loads numba
+
+        out = np.empty(check.count(n=n), np.int64)
+        levels_from(0, self.period, self.depth, self.total, out)
+        return out
+
+    def levels_within(self, steps: int | None) -> int:
+        """How many different levels the first steps have, or all steps: exact.
+
+        Level i first occurs at step C(total + i, i), if that is before the end of the period.
+
+        >>> BlockSchedule(depth=2, period=6).levels_within(5)
+        2
+        """
+        last = self.period if steps is None else check.count(steps=steps)
+        inner = (math.comb(self.total + i, i) for i in range(1, self.depth))
+        return 1 + sum(first < self.period and first <= last for first in inner) + (
+            last >= self.period
+        )  # fmt: skip
+
+    @property
+    def longest(self) -> int:
+        """The largest number of steps in one sum."""
+        return self.period
+
+
+@lru_cache(maxsize=256)
+def least_total(depth: int, states: int) -> int:
+    """The least total with C(total + depth, depth) ≥ states.
+
+    >>> least_total(3, 1025)  # C(20, 3) = 1140
+    17
+    """
+    low, high = 0, 1
+    while math.comb(high + depth, depth) < states:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if math.comb(middle + depth, depth) < states else (low, middle)
+    return high
+
+
+class BlockErrors:
+    """Σ w² and Σ w⁴ of the noise in the decayed sum, step after step, in constant memory.
+
+    The noise of step τ enters the prefix sums up to the next step p of a higher level.  In the
+    decayed sum of step t it has the weight w = f_{t-τ} before p, and f_{t-τ} - f_{t-p} from p on.
+    Sums at step t are the sums at step t - period, and those over the noise of the first period.
+
+    Cost: O(period) per step until older noise adds nothing, then O(1).  O(depth) for counting and
+    for exponentials.
+    """
+
+    def __init__(self, decay: Decay, schedule: BlockSchedule) -> None:
+        self._decay, self._schedule = decay, schedule
+        self._step = 0
+        self._settled = 0  # steps in a row that added nothing
+        match decay:
+            case NoDecay():
+                pass
+            case Exponential():
+                self._state = np.zeros((schedule.depth + 1, 5))
+            case _:
+                self._parents = _parents(schedule)
+                self._squares, self._fourths = np.zeros((2, schedule.period))
+
+    def next(self, n: int) -> tuple[Column, Column]:
+        """Σ w² and Σ w⁴ at the next n steps."""
+        from hushfade.numerics import block_levels  # loads numba
+
+        depth, period, total = self._schedule.depth, self._schedule.period, self._schedule.total
+        match self._decay:
+            case NoDecay():  # every weight is 0 or 1
+                count = np.empty(n, np.int64)
+                block_levels.open_blocks_from(self._step, period, depth, total, count)
+                squares = fourths = count.astype(np.float64)
+            case Exponential() as decay:
+                squares, fourths = np.empty((2, n))
+                faded = float(decay.weights(2)[1])
+                block_levels.faded_powers(
+                    self._step, period, total, faded, self._state, squares, fourths
+                )
+            case _:
+                parts = [self._chunk(done, min(_CHUNK, n - done)) for done in range(0, n, _CHUNK)]
+                squares, fourths = (np.concatenate(part) for part in zip(*parts, strict=True))
+        self._step += n
+        return squares, fourths
+
+    def _chunk(self, done: int, n: int) -> tuple[Column, Column]:
+        from hushfade.numerics.block_levels import node_powers
+
+        start, period = self._step + done, self._schedule.period
+        squares, fourths = np.zeros(n), np.zeros(n)
+        if self._settled < period:
+            first = max(0, start - period)
+            f = weights_between(self._decay, first, start + n)
+            node_powers(start, f, first, self._parents, squares, fourths)
+        quiet = True
+        for sums, kept in ((squares, self._squares), (fourths, self._fourths)):
+            own = sums.copy()
+            rows = np.zeros(-(-n // period) * period)
+            rows[:n] = own
+            places = (start + np.arange(period)) % period
+            rows = (kept[places] + np.cumsum(rows.reshape(-1, period), axis=0)).ravel()
+            sums[:] = rows[:n]
+            last = min(n, period)
+            kept[(start + np.arange(n - last, n)) % period] = sums[n - last :]
+            quiet = quiet and bool(np.all(own <= 2.0**-53 * sums))
+        self._settled = self._settled + n if quiet and start >= reach(self._decay) else 0
+        return squares, fourths
+
+
+def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) -> float:
+    """The largest Σ w² over n steps, from about that many looks at the last period.
+
+    Sums never fall from one period to the next, so the largest one is in the last period.
+    """
+    match decay:
+        case NoDecay():
+            most = least_total(schedule.depth, min(n + 1, schedule.period))
+            return float(min(most, n) + n // schedule.period)
+        case Exponential():
+            return float(np.max(BlockErrors(decay, schedule).next(n)[0]))
+        case _:
+            from hushfade.numerics import block_levels  # loads numba
+
+            stride = max(1, schedule.period // looks)
+            weights = decay.weights(n)
+            return float(block_levels.largest_variance(weights, _parents(schedule), stride))
+
+
+@lru_cache(maxsize=4)
+def _parents(schedule: BlockSchedule) -> Signed:
+    from hushfade.numerics.block_levels import parents_of
+
+    parents: Signed = parents_of(schedule.levels(schedule.period), schedule.depth)
+    return parents
