@@ -89,6 +89,20 @@ class Plan:
             loss = PrivacyLoss.shifted(self.law, cases(self.guarantee, self.grid, self.pair))
         return replace(loss, relation=self.guarantee.relation)
 
+    def privacy_at_age(self, steps: int) -> PrivacyLoss:
+        """What one record has revealed after `steps` releases; that of its own step is the first.
+
+        `privacy` is what it reveals in the end, and for several records per person of all of them.
+
+        >>> from hushfade import Exponential, Guarantee, plan
+        >>> paper = plan(Exponential(half_life=24), Guarantee(1, 1e-6), method="square_root")
+        >>> [round(paper.privacy_at_age(n).epsilon(1e-6), 2) for n in (1, 24, 1000)]
+        [0.73, 0.99, 1.0]
+        """
+        from hushfade.planning.privacy_over_time import loss_at_age
+
+        return loss_at_age(self, check.count(steps=steps))
+
     @cached_property
     def sensitivity(self) -> float:
         """The largest ℓ2 change of the private half's output for one person's change, in the
