@@ -120,7 +120,7 @@ is in.  *Other* is the smallest error of all other mechanisms with Laplace noise
 the square root, on the binary tree, the smooth binary tree and Honaker's tree, and the mechanisms
 of Bolot et al.  *Ratio* is the plan's error over the smaller one of both.  The errors of noise on
 the inputs, on the outputs and on trees are all proportional to 1/epsilon, so the ratios hold for
-every epsilon.
+every epsilon at the default resolution.
 
 {pure}
 
