@@ -4,7 +4,7 @@
     the same with a gain per step         for a known horizon
     Gaussian noise, counting for ever     for counting without a horizon
     Laplace noise on the inputs           R = 1: for short memories, and for delta = 0
-    Laplace noise on block sums           for long memories and delta = 0
+    Laplace noise on block sums           for long memories and a small delta, or 0
     Huber noise on the inputs             R = 1: for several records per person
     Huber noise on a blend                R between the inputs and the square root
 
@@ -46,6 +46,7 @@ _SIMPLE = 1.01  # noise on the inputs is taken if its error is within this facto
 _HOPELESS = (
     0.45  # where noise on the inputs has this share of the Gaussian error, no blend has less
 )
+_TINY = 5.0  # ε/μ, for which delta is so small that block sums may have less error
 _SHORT = 16.0  # Σ f_k² of a memory so short that block sums cannot have less error
 _GAINS = 1 << 14  # steps up to which a gain per step is looked for
 _UNITS = 1 << 24  # of the largest change, in which shifts are rounded here
@@ -83,15 +84,14 @@ def candidates(
     if law in (None, "gaussian") and not guarantee.pure:
         several += search.gaussian()
     if law in (None, "laplace") and search.bounded:
-        inputs = search.on_inputs("laplace")
-        several.append(inputs)
-        if guarantee.pure and search.times == 1 and search.energy(inputs.factors) > _SHORT:
-            blocks = search.blocks()
-            several += [blocks] if blocks.error < inputs.error else []
+        several.append(search.on_inputs("laplace"))
     if law in (None, "huber") and search.bounded and search.times > 1 and not guarantee.pure:
         several.append(search.on_inputs("huber"))
     if law in (None, "huber") and search.blends and not (law is None and _hopeless(several)):
         several.append(search.blend())
+    if law in (None, "laplace") and search.sums_blocks:
+        blocks = search.blocks()
+        several += [blocks] if blocks.error < min(one.error for one in several) else []
     if not several:
         raise InvalidValue(
             f"no mechanism with the law {law} gives this guarantee" if law else
@@ -175,6 +175,7 @@ class _Search:
         scalar = grid.norm is None and (grid.keys is None or guarantee.records_per_step == 1)
         self.bounded = scalar and lasting and not guarantee.gaussian_only
         self.blends = self.bounded and self.times == 1 and not guarantee.pure
+        self.sums_blocks = self.bounded and self.times == 1 and self._blocks_may_win()
 
     def gaussian(self) -> list[Candidate]:
         """Gaussian mechanisms."""
@@ -217,8 +218,10 @@ class _Search:
     def blocks(self) -> Candidate:
         """Laplace noise on the best sums over blocks of steps."""
 
+        largest = max(map(sum, self.changes))
+
         def noise(levels: int) -> float:
-            return Laplace(self._slope([(1.0, levels)], 0.0)).stddev
+            return Laplace(min(self.guarantee.epsilon / (largest * levels), STEEPEST)).stddev
 
         factors = best_blocks(self.decay, self.steps, self.horizon, noise)
         return self.with_law(factors, "blocks", "laplace")
@@ -251,9 +254,13 @@ class _Search:
             )
         return self.with_law(pair.with_horizon(self.horizon), "blocks", "laplace")
 
-    def energy(self, factors: Factorization) -> float:
-        """The largest Σ w² of the noise in a released sum."""
-        return self._left(factors) ** 2
+    def _blocks_may_win(self) -> bool:
+        """Is the memory long, and delta small?  For counting the search is quick at any delta."""
+        if np.sum(self.decay.weights(self.steps) ** 2) <= _SHORT:
+            return False
+        if self.guarantee.pure or isinstance(self.decay, NoDecay):
+            return True
+        return self.guarantee.epsilon > _TINY * self.guarantee.mu
 
     def with_law(self, factors: Factorization, name: Method, law: LawName) -> Candidate:
         """Noise of a bounded loss on any factors."""

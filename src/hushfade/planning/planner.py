@@ -54,9 +54,10 @@ def plan(
     method="best" takes the mechanism with the smallest error: `print(plan)` states which one, and
     how it compares.  "input" adds noise to the inputs, "square_root" is the paper's mechanism,
     "blend" lies between them, "normalized" uses a known horizon.  "blocks" adds Laplace noise to
-    sums over blocks of steps, for delta = 0.  "unbounded" counts for ever, with the smallest error
-    near `expect` steps, 2^20 by default (`factors.unbounded_counting`).  Any other pair of the
-    decay, a `Factorization`, may be given as the method.  `law` fixes the law of the noise.
+    sums over blocks of steps, for a small delta or 0.  "unbounded" counts for ever, with the
+    smallest error near `expect` steps, 2^20 by default (`factors.unbounded_counting`).  Any other
+    pair of the decay, a `Factorization`, may be given as the method.  `law` fixes the law of the
+    noise.
 
     Guarantee: the whole series, all steps and keys together, has `guarantee`, also when later
     records depend on earlier releases (Denisov et al. 2022; docs/noise-laws.md).
