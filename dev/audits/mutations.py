@@ -392,8 +392,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "Laplace noise is for epsilon 5 % larger": one(
         "planning/noise_scale.py",
-        "pure = below(Fraction(float(guarantee.epsilon)) / total)",
-        "pure = below(Fraction(float(guarantee.epsilon)) * 21 / 20 / total)",
+        "below(Fraction(float(guarantee.epsilon)) / total)",
+        "below(Fraction(float(guarantee.epsilon)) * 21 / 20 / total)",
         "Laplace",
     ),
     "Huber noise stays below twice delta": one(
@@ -409,10 +409,10 @@ MUTANTS: dict[str, Mutant] = {
         "Huber",
     ),
     "a record that moves between keys shifts one lane": one(
-        "planning/shifts.py", "lanes * times * count", "times * count", "Huber, moved"
+        "planning/shifts.py", "for change in lanes:", "for change in lanes[:1]:", "Huber, moved"
     ),
     "a person's later records shift nothing": one(
-        "planning/shifts.py", "lanes * times * count", "lanes * count", "Laplace, often"
+        "planning/shifts.py", "+ times * count", "+ count", "Laplace, often"
     ),
     "a record's lower bound shifts nothing": one(
         "planning/shifts.py", "max(abs(low), abs(high))", "abs(high)", "Laplace, below zero"

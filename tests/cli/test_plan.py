@@ -153,7 +153,7 @@ def test_it_says_when_records_are_counted(bounds, said):
         ("plan --power 1", Exit.USAGE, "a guarantee must be given"),
         (f"plan --power nan {ONE}", Exit.USAGE, "--power must be > 0, got nan"),
         (f"plan --decay none --method square_root {ONE}", Exit.USAGE, "--horizon must be given"),
-        ("plan --decay none --epsilon 1 --delta 0", Exit.USAGE, "give a horizon"),
+        ("plan --decay none --epsilon 1 --delta 0", Exit.USAGE, "--horizon must be given"),
         (f"plan --power 1 --law cauchy {ONE}", Exit.USAGE, "law"),
         (f"plan --power 1 --low 0 {ONE}", Exit.USAGE, "--low and --high must both be given"),
         (f"plan --power 1 --every soon {ONE}", Exit.USAGE, "--every must be like 1h"),

@@ -13,8 +13,8 @@ from hushfade.decay import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.planning.candidates import LawName
 from hushfade.planning.exact_factors import Method
+from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours

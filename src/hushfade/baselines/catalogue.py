@@ -36,14 +36,25 @@ BIAS = 0.1  # of Bolot et al.'s power law, beside their own best, which forgets 
 BANDS = 32  # of the banded roots: more are better and cost more
 
 
-def mechanisms(decay: Decay, horizon: int) -> Iterator[Mechanism]:
-    """Every rival that applies; those of epsilon alone last.
+def mechanisms(decay: Decay, horizon: int, *, pure: bool = False) -> Iterator[Mechanism]:
+    """Every rival that applies, or those of epsilon alone if `pure`; these are last.
 
     Cost: seconds, most of it the dense optima, which are left out beyond 1024 steps.
 
     >>> [rival.name for rival in mechanisms(NoDecay(), 8) if rival.pure][:3]
     ['binary tree', 'smooth binary', 'input noise']
     """
+    if not pure:
+        yield from _gaussian(decay, horizon)
+    yield from (rival for rival in _of_family(decay, horizon) if rival.pure or not pure)
+    for noise in (input_noise, output_noise, one_shot, honaker_online):
+        yield noise(decay, horizon, noise="laplace")
+    with suppress(InvalidValue):
+        yield square_root_laplace(decay, horizon)
+
+
+def _gaussian(decay: Decay, horizon: int) -> Iterator[Mechanism]:
+    """The rivals with Gaussian noise that apply to every decay."""
     with suppress(InvalidValue):  # a root that grows beyond float64
         yield square_root(decay, horizon)
         yield normalized_root(decay, horizon)
@@ -63,11 +74,6 @@ def mechanisms(decay: Decay, horizon: int) -> Iterator[Mechanism]:
         yield plain(decay, horizon)
     yield honaker_online(decay, horizon)
     yield honaker_full(decay, horizon)
-    yield from _of_family(decay, horizon)
-    for pure in (input_noise, output_noise, one_shot, honaker_online):
-        yield pure(decay, horizon, noise="laplace")
-    with suppress(InvalidValue):
-        yield square_root_laplace(decay, horizon)
 
 
 def _of_family(decay: Decay, horizon: int) -> Iterator[Mechanism]:

@@ -20,10 +20,10 @@ from hushfade.check import Column
 from hushfade.decay import Decay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
-from hushfade.planning.candidates import LawName
 from hushfade.planning.certificate import certificate
 from hushfade.planning.exact_factors import Method
 from hushfade.planning.mechanism_names import mechanism_name
+from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import compared_plans, plan
 from hushfade.privacy.guarantee import Guarantee
@@ -192,7 +192,7 @@ def compare(
     ours = [_own(made, n, least) for made in several]
     rows = ours[1:]
     if guarantee.participations == 1:
-        rivals = (rival for rival in mechanisms(decay, n) if rival.pure or not guarantee.pure)
+        rivals = mechanisms(decay, n, pure=guarantee.pure)
         rows += [_row(rival, guarantee, change, least) for rival in rivals]
     rows.sort(key=lambda row: row.max_error)
     return Comparison(decay, guarantee, n, change, least, (*ours[:1], *rows))

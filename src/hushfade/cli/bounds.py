@@ -16,7 +16,7 @@ from hushfade.cli.plain_words import in_time
 from hushfade.decay import Decay, PowerLaw
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization
-from hushfade.planning.plan_file import decay_document
+from hushfade.planning.parameter_documents import decay_document
 from hushfade.privacy.rounding import rounded_down, rounded_up
 from hushfade.theory.norms import DENSE
 

@@ -174,7 +174,7 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
                 f"If all {len(plans)} files are about the same people, their privacy costs add up: "
                 f"{adds} at delta = {rounded_up(delta, 3)}.",
                 *odds(loss, epsilon, neighbours),
-                f"{exact}If no person has records in two of them, each promise stands for itself.",
+                f"{exact}If no person has records in two of them, each promise holds separately.",
             ]
         },
     }

@@ -19,8 +19,8 @@ from hushfade.cli.options import (
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.certificate import single_step_bound
 from hushfade.planning.mechanism_names import mechanism_name
-from hushfade.planning.plan_file import decay_document
-from hushfade.planning.summary import rows, sentences
+from hushfade.planning.parameter_documents import decay_document
+from hushfade.planning.summary import rows, sentences, shown_step
 from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
                 "stddev": float(deviations[step - 1]),
                 "margin": float(margins[step - 1]),
             }
-            for step in _milestones(n)
+            for step in _milestones(n, shown_step(made, n))
         ],
         "max_stddev": float(deviations.max()),
         "error_bound": made.error_bound(n),
@@ -149,13 +149,10 @@ def _certificate(made: Plan, n: int) -> dict[str, float | None]:
     }
 
 
-def _milestones(n: int) -> Iterator[int]:
-    """1, 10, 100, ... and the last step."""
-    step = 1
-    while step < n:
-        yield step
-        step *= 10
-    yield n
+def _milestones(n: int, worst: int) -> list[int]:
+    """1, 10, 100, ..., the worst and the last step."""
+    tens = (10**power for power in range(len(str(n))))
+    return sorted({*(step for step in tens if step < n), worst, n})
 
 
 def _show(made: Plan, found: dict[str, Any], every: int | None, *, counted: bool) -> None:

@@ -26,8 +26,8 @@ from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWin
 from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
-from hushfade.planning.candidates import LawName
 from hushfade.planning.exact_factors import Method
+from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours

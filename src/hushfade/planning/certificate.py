@@ -56,8 +56,8 @@ class Certificate(Bracketed):
             most = f"{math.ceil(1e4 * self.ratio) / 100:.2f} %"
             return (
                 f"{over} this error is at most {most} of the smallest error of any Gaussian "
-                "factorization. A share below 100 % means that no Gaussian one has this "
-                "error under the same guarantee."
+                "factorization. So no Gaussian mechanism with this guarantee has an error this "
+                "small."
             )
         share = f"{math.floor(1e4 * self.lower / self.error_factor) / 100:.2f} %"
         return (

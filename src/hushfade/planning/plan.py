@@ -208,12 +208,17 @@ class Plan:
         >>> day, guarantee = Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)
         >>> plan(day, guarantee).certificate(10_000).sentence()
         'Over the first 10000 steps this error is at most 75.78 % of the smallest error of any
-        Gaussian factorization. A share below 100 % means that no Gaussian one has this error
-        under the same guarantee.'
+        Gaussian factorization. So no Gaussian mechanism with this guarantee has an error this
+        small.'
         >>> plan(day, guarantee, method="square_root").certificate(10_000).sentence()
         'Over the first 10000 steps no Gaussian factorization mechanism can have less than 99.90 %
         of this error.'
         """
+        if self.guarantee.pure:
+            raise InvalidValue(
+                "a certificate compares with Gaussian noise, which needs delta > 0",
+                remedy="see planning.certificate.single_step_bound for delta = 0",
+            )
         steps = self._steps((self.horizon or 1000) if n is None else n)
         grid, guarantee = self.grid, self.guarantee
         if grid.norm is None:

@@ -16,8 +16,9 @@ from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Law
 from hushfade.planning import noise_scale
-from hushfade.planning.candidates import Candidate, LawName, candidates, given
+from hushfade.planning.candidates import candidates, given
 from hushfade.planning.exact_factors import Method
+from hushfade.planning.mechanism_search import Candidate, LawName
 from hushfade.planning.plan import Considered, NoiseOutOfRange, Plan, sized
 from hushfade.planning.search_taps import integer_factors
 from hushfade.privacy.guarantee import Guarantee

@@ -14,7 +14,7 @@ from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.rounded_losses import Shift
 from hushfade.private.grid import Grid
 
-_REMEDY = "take law='gaussian', which covers this case"
+_REMEDY = "take the law 'gaussian', which covers this case"
 
 
 def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[list[Shift]]:
@@ -28,7 +28,10 @@ def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[
     and several records of one step spread over keys.
     """
     if pair.gain is not None:
-        raise InvalidValue("law must be gaussian for a pair with a gain per step", remedy=_REMEDY)
+        raise InvalidValue(
+            "law must be gaussian where each step has a gain, as with the method 'normalized'",
+            remedy=_REMEDY,
+        )
     if grid.norm is not None:
         raise InvalidValue("law must be gaussian for vectors", remedy=_REMEDY)
     if grid.keys is not None and guarantee.records_per_step > 1:
@@ -41,7 +44,7 @@ def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[
             raise InvalidValue(
                 "participations must be 1 for block sums: two records of a person may be in one "
                 "block",
-                remedy="take method='input', or law='gaussian'",
+                remedy="take the method 'input', or the law 'gaussian'",
             )
         levels = pair.squared_sensitivity()
         return [merged(lanes, [(1, levels)], 1) for lanes in changes(guarantee, grid, times)]
@@ -50,7 +53,7 @@ def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[
         raise InvalidValue(
             "law must be gaussian for several records of a person that are nearer than the taps "
             f"reach ({min(support, steps)} steps)",
-            remedy="take method='input', or law='gaussian'",
+            remedy="take the method 'input', or the law 'gaussian'",
         )
     pieces: dict[int, int] = {}
     left = min(steps, support)

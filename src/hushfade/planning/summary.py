@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.counting_parameters import REACH
 from hushfade.laws import Gaussian
 from hushfade.planning.certificate import single_step_bound
@@ -17,6 +16,9 @@ from hushfade.public.recursion import recursion
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
+
+
+_SAME = 1e-4  # errors that near are the same, to a reader
 
 
 def table(plan: Plan) -> str:
@@ -55,13 +57,15 @@ def lower_bounds(plan: Plan, n: int | None = None) -> list[str]:
 
 
 def shown_step(plan: Plan, n: int) -> int:
-    """The step whose error stands for the first n steps: the last one, or the worst of block sums.
+    """The step whose error stands for the first n steps: the last one, unless another is larger.
 
-    The error of block sums rises and falls with the number of open blocks.
+    The error of block sums rises and falls with the number of open blocks.  With a gain per step
+    it is largest before the horizon.
     """
-    if not isinstance(plan.pair, BlockSums):
+    deviations = plan.stddevs(n)
+    if deviations[-1] >= (1.0 - _SAME) * np.max(deviations):
         return n
-    return 1 + int(np.argmax(plan.stddevs(n)))
+    return 1 + int(np.argmax(deviations))
 
 
 def _reported(plan: Plan) -> int:
@@ -98,7 +102,7 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
         (
             "error",
             f"standard deviation {deviations[0]:.4g} at step 1, {deviations[worst - 1]:.4g} at "
-            f"{worst}",
+            + (f"{worst}" if worst == n else f"the worst step, {worst}"),
         ),
         ("all steps", f"error below {rounded_up(bound)} at all {n} steps at once, 95 %" + each),
         ("rounding", f"costs {rounded_up(100 * max(plan.loss, 0.0), 2)} % of accuracy"),

@@ -72,13 +72,15 @@ def _draw_gaussian(axes: Axes, guarantee: Guarantee) -> None:
 
 def _draw_losses(axes: Axes, guarantee: Guarantee, loss: PrivacyLoss) -> None:
     """The curves of a loss that is composed with itself."""
-    low, high = _ends(guarantee)
+    low, _ = _ends(guarantee)
     for rank, m in enumerate(_FEW):
         several = composed([loss] * m)
         guess = m * guarantee.epsilon
         top = epsilon_of_loss(several, low, guess)
-        curve = np.linspace(0.0, top, _POINTS)
-        deltas = np.clip([several.delta(float(epsilon)) for epsilon in curve], low, high)
+        # a bounded loss reaches delta = 0 like top - epsilon: dense there, for a logarithmic axis
+        near = top * (1.0 - np.geomspace(1.0, 1e-12, _POINTS))
+        curve = np.unique(np.concatenate([np.linspace(0.0, top, _POINTS), near]))
+        deltas = np.maximum([several.delta(float(epsilon)) for epsilon in curve], low)
         epsilon = guarantee.epsilon
         if m > 1:
             epsilon = epsilon_of_loss(several, guarantee.delta, guess)

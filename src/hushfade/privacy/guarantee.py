@@ -279,6 +279,12 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
     0.5
     """
     several = list(parts)
+    for part in several:
+        if not isinstance(part, Guarantee | float | int):
+            raise InvalidType(
+                "must be guarantees or mu", argument="parts", got=type(part).__name__,
+                remedy="for plans take composed([a.privacy, b.privacy])",
+            )  # fmt: skip
     relations = {part.relation for part in several if isinstance(part, Guarantee)}
     if len(relations) > 1:
         raise InvalidValue(

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from hushfade import check
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidType, InvalidValue
 from hushfade.laws import Gaussian, Law
 from hushfade.privacy.calibration import delta_above, epsilon_of
 from hushfade.privacy.loss_distribution import Losses
@@ -107,6 +107,10 @@ class PrivacyLoss:
             raise InvalidValue("must be >= 0", argument="epsilon", got=repr(epsilon))
         return max(case.delta(epsilon) for case in self.cases)
 
+    def __radd__(self, zero: int) -> PrivacyLoss:
+        """So that `sum` adds up losses: it begins with 0."""
+        return self if zero == 0 else NotImplemented
+
     def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
         if None not in (self.relation, other.relation) and self.relation != other.relation:
             raise InvalidValue(
@@ -121,5 +125,7 @@ def composed(several: Iterable[PrivacyLoss]) -> PrivacyLoss:
     """The loss of several mechanisms on the same data, whose plans were fixed in advance."""
     total = PrivacyLoss((Case(),))
     for loss in several:
+        if not isinstance(loss, PrivacyLoss):
+            raise InvalidType("must be losses, such as plan.privacy", got=type(loss).__name__)
         total += loss
     return total

@@ -212,6 +212,7 @@ def document(
     `unit` is what the guarantee is about: a record, or a person with all their records.
     """
     import hushfade
+    from hushfade.planning.summary import lower_bounds
 
     n = plan.horizon or 1000
     found = {
@@ -221,7 +222,7 @@ def document(
         "unit": unit,
         "limits": limits,
         "noise": noise,
-        "optimum": plan.certificate(n).sentence(),
+        "optimum": " ".join(lower_bounds(plan, n)),
         "steps": steps,
         "columns": {name: _COLUMNS[name] for name in meaning.columns},
         "confidence": meaning.confidence,

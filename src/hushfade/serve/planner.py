@@ -23,8 +23,8 @@ from hushfade.baselines.mechanism import Mechanism
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidValue, Malformed
 from hushfade.laws import Gaussian
-from hushfade.planning.candidates import LawName
 from hushfade.planning.mechanism_names import choice, mechanism_name
+from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.planning.search_taps import reference_steps

@@ -26,7 +26,12 @@ from hushfade.errors import HushfadeError, InvalidType, Refused
 from hushfade.factors.exponentials import CompactTaps, Exponentials
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps, ListedTaps, Taps
-from hushfade.planning import plan_file
+from hushfade.planning.parameter_documents import (
+    decay_document,
+    decay_from,
+    guarantee_document,
+    guarantee_from,
+)
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.stream import binary_container as container
 from hushfade.training.loop_coefficients import Floats, check_few, loop_of
@@ -65,7 +70,7 @@ def digest(series: Correlation) -> bytes:
         decay: Any = repr(series.pair.decay)
         return hashlib.sha256(OLD_MAGIC + _text({"decay": decay, **_version_1(series)})).digest()
     try:
-        decay = plan_file.decay_document(series.pair.decay)
+        decay = decay_document(series.pair.decay)
     except InvalidType:  # a decay of the caller's: the noise does not depend on it
         decay = {"kind": "own"}
     return hashlib.sha256(MAGIC + _text({"decay": decay, **_covered(series)})).digest()
@@ -78,7 +83,7 @@ def packed(saved: SavedSeries) -> bytes:
         noise = legacy_name(noise)
     header = {
         **(_version_1(series) if series.version_1 else _covered(series)),
-        "decay": plan_file.decay_document(series.pair.decay),
+        "decay": decay_document(series.pair.decay),
         "noise": noise,
         "identity": saved.identity.hex(),
         "steps": saved.steps,
@@ -119,7 +124,7 @@ def _covered(series: Correlation) -> dict[str, Any]:
     """The fields that the digest covers, apart from the decay."""
     return {
         "series": _series(series),
-        "guarantee": plan_file.guarantee_document(series.guarantee),
+        "guarantee": guarantee_document(series.guarantee),
         "norm": series.norm,
         "sensitivity": series.sensitivity,
     }
@@ -137,7 +142,7 @@ def _series(series: Correlation) -> dict[str, Any]:
 
 
 def _read(header: dict[str, Any]) -> Correlation:
-    guarantee = plan_file.guarantee_from(header["guarantee"])
+    guarantee = guarantee_from(header["guarantee"])
     series = _from(header, guarantee, header["sensitivity"])
     required = change(series.used, guarantee, series.norm)
     # other machines may have computed a neighbour of the required number
@@ -155,7 +160,7 @@ def _from(header: dict[str, Any], guarantee: Guarantee, sensitivity: Any) -> Cor
     if horizon is not None:
         check.count(horizon=horizon)
     gain = None if series["gain"] is None else np.array(series["gain"])
-    decay = plan_file.decay_from(header["decay"])
+    decay = decay_from(header["decay"])
     pair = Factorization(decay, _taps(series["taps"]), horizon, gain)
     dtype, shape = checked_dtype(series["dtype"]), checked_shape(series["shape"])
     level = check.positive(sensitivity=sensitivity)

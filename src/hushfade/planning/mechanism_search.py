@@ -1,0 +1,252 @@
+"""The error of each mechanism for one decay under one guarantee, before its taps are integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from hushfade.check import Column
+from hushfade.decay import Decay, NoDecay
+from hushfade.errors import InvalidValue
+from hushfade.factors import factorization
+from hushfade.factors.block_factors import BlockSums
+from hushfade.factors.factorization import Factorization
+from hushfade.laws import Huber, Laplace, Law
+from hushfade.planning import blend
+from hushfade.planning.exact_factors import Method, check_lasting, exact_factors
+from hushfade.planning.noise_scale import STEEPEST
+from hushfade.planning.search_blocks import best_blocks
+from hushfade.planning.search_taps import compared_steps
+from hushfade.planning.shifts import changes, repetitions
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.loss_distribution import COARSE, Losses
+from hushfade.privacy.rounded_losses import Shift
+from hushfade.private.grid import Grid
+
+LawName = Literal["gaussian", "laplace", "huber"]
+
+_TINY = 5.0  # ε/μ, for which delta is so small that block sums may have less error
+_SHORT = 16.0  # Σ f_k² of a memory so short that block sums cannot have less error
+_GAINS = 1 << 14  # steps up to which a gain per step is looked for
+_UNITS = 1 << 24  # of the largest change, in which shifts are rounded here
+_KAPPAS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+_GROUPS = 20  # of taps of similar size
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A mechanism before its taps are integers."""
+
+    method: Method
+    law: LawName
+    error: float  # the largest standard deviation over the compared steps, in the records' unit
+    factors: Factorization
+    kappa: float = 0.0  # of Huber's law
+    slope: float = 0.0  # of the noise, per unit of the records' grid: a guess
+    steps: int = 1  # over which the error was computed
+
+
+class Search:
+    """One decay under one guarantee."""
+
+    def __init__(
+        self,
+        decay: Decay,
+        guarantee: Guarantee,
+        grid: Grid,
+        horizon: int | None,
+        expect: int | None,
+    ) -> None:
+        factorization.square_root(decay, horizon)  # checks decay and horizon
+        self.decay, self.guarantee, self.grid, self.horizon = decay, guarantee, grid, horizon
+        self.expect = expect
+        self.steps = compared_steps(decay, horizon)
+        self.times = repetitions(guarantee, horizon)
+        self.changes = changes(guarantee, grid, self.times) if grid.norm is None else []
+        lasting = horizon is not None or decay.horizon_free
+        scalar = grid.norm is None and (grid.keys is None or guarantee.records_per_step == 1)
+        self.allowed = scalar and not guarantee.gaussian_only  # other laws than Gaussian
+        self.bounded = self.allowed and lasting
+        self.blends = self.bounded and self.times == 1 and not guarantee.pure
+
+    def gaussian(self) -> list[Candidate]:
+        """Gaussian mechanisms."""
+        names: list[Method] = ["square_root"]
+        if self.horizon is None and isinstance(self.decay, NoDecay):
+            names = ["unbounded"]
+        if self.horizon is not None and self.horizon <= _GAINS and self.times == 1:
+            names.append("normalized")
+        if self.times > 1:
+            names.append("input")
+        pairs = [
+            (name, exact_factors(self.decay, self.horizon, name, self.expect)[0]) for name in names
+        ]
+        return [
+            Candidate(name, "gaussian", self.deviation(pair), pair, steps=self.steps)
+            for name, pair in pairs
+            if name != "normalized" or pair.gain is not None
+        ]
+
+    def deviation(self, factors: Factorization) -> float:
+        """The largest standard deviation with Gaussian noise."""
+        guarantee, grid = self.guarantee, self.grid
+        if grid.norm is None:
+            change = guarantee.change(grid.low, grid.high, keyed=grid.keys is not None)
+        else:
+            change = guarantee.vector_change(grid.norm)
+        endless = self.times == 1 or factors.taps.support is not None
+        sensitivity = factors.sensitivity(
+            None if endless else self.steps,
+            participations=guarantee.participations,
+            separation=guarantee.separation,
+        )
+        return self._left(factors) * sensitivity.value * change / guarantee.mu
+
+    def on_inputs(self, law: LawName) -> Candidate:
+        """Noise on the inputs, R = 1."""
+        factors, name = exact_factors(self.decay, self.horizon, "input")
+        return self.with_law(factors, name, law)
+
+    def blocks(self) -> Candidate:
+        """Laplace noise on the best sums over blocks of steps."""
+
+        largest = max(map(sum, self.changes))
+
+        def noise(levels: int) -> float:
+            return Laplace(min(self.guarantee.epsilon / (largest * levels), STEEPEST)).stddev
+
+        factors = best_blocks(self.decay, self.steps, self.horizon, noise)
+        return self.with_law(factors, "blocks", "laplace")
+
+    def given_blocks(self, pair: BlockSums | None, law: LawName | None) -> Candidate:
+        """Laplace noise on the block sums that are given, or on the best."""
+        if law not in (None, "laplace"):
+            raise InvalidValue("must be laplace for block sums", argument="law", got=law)
+        if self.guarantee.gaussian_only:
+            raise InvalidValue(
+                "must not be 'blocks' where mu or rho is declared: block sums have Laplace noise",
+                argument="method",
+            )
+        if self.expect is not None:
+            exact_factors(self.decay, self.horizon, "input", self.expect)  # rejects it
+        if self.times > 1:
+            raise InvalidValue(
+                "must be 1 for block sums: two records of a person may be in one block",
+                argument="participations",
+                got=self.guarantee.participations,
+                remedy="take the method 'input'",
+            )
+        check_lasting(self.decay, self.horizon)
+        self.check_bounded("laplace")
+        if pair is None:
+            return self.blocks()
+        if pair.decay != self.decay:
+            raise InvalidValue(
+                "must be a pair for the plan's decay", argument="method", got=repr(pair.decay)
+            )
+        return self.with_law(pair.with_horizon(self.horizon), "blocks", "laplace")
+
+    def blocks_may_win(self, law: LawName | None) -> bool:
+        """Is the memory long, and delta small?  For counting the search is quick at any delta."""
+        long = self.bounded and np.sum(self.decay.weights(self.steps) ** 2) > _SHORT
+        if not (long and self.times == 1):
+            return False
+        if self.guarantee.pure or law == "laplace" or isinstance(self.decay, NoDecay):
+            return True
+        return self.guarantee.epsilon > _TINY * self.guarantee.mu
+
+    def with_law(self, factors: Factorization, name: Method, law: LawName) -> Candidate:
+        """Noise of a bounded loss on any factors."""
+        self.check_bounded(law)
+        if isinstance(factors, BlockSums):
+            taps = [(1.0, factors.squared_sensitivity())]  # one sum per level
+        else:
+            support = min(self.steps, factors.taps.support or self.steps)
+            taps = _grouped(np.abs(factors.taps.first(support)))
+        left = self._left(factors) * self.grid.resolution
+        several = []
+        for kappa in _KAPPAS if law == "huber" else (0.0,):
+            slope = self._slope(taps, kappa)
+            error = left * _law(slope, kappa).stddev
+            several.append(Candidate(name, law, error, factors, kappa, slope, self.steps))
+        return min(several, key=lambda one: settled(one.error))
+
+    def check_bounded(self, law: LawName) -> None:
+        """Raise unless the records allow another law than the Gaussian one."""
+        if not self.allowed:
+            raise InvalidValue(
+                "must be gaussian for vectors, and for several records per step with keys",
+                argument="law",
+                got=law,
+            )
+
+    def blend(self) -> Candidate:
+        """Huber noise on the best blend of the inputs and the square root."""
+        guarantee = self.guarantee
+        lanes = max(self.changes, key=max)
+        size = max(lanes)
+        found = blend.best_blend(
+            self.decay, self.steps, guarantee.epsilon, guarantee.delta, len(lanes)
+        )
+        factors = factorization.blend(self.decay, found.c, self.horizon)
+        taps = _grouped(np.abs(factors.taps.first(self.steps)))
+        slope = self._slope(taps, found.kappa, found.slope)
+        # the search took small taps together for one Gaussian shift
+        error = found.error * size * self.grid.resolution * (found.slope / (slope * size))
+        return Candidate("blend", "huber", error, factors, found.kappa, slope, self.steps)
+
+    def _left(self, factors: Factorization) -> float:
+        if isinstance(factors, BlockSums):
+            return factors.largest_error(self.steps)
+        return float(np.max(factors.errors(self.steps)))
+
+    def _slope(
+        self, taps: list[tuple[float, int]], kappa: float, guess: float | None = None
+    ) -> float:
+        """The slope of the noise per unit of the records' grid; Laplace's for κ = 0.
+
+        `guess` is a slope near it, for records that change by 1.
+        """
+        guarantee, largest = self.guarantee, max(map(max, self.changes))
+        cases = [
+            [Shift(round(size / largest * tap * _UNITS), lanes.count(size) * self.times * count)
+             for size in dict.fromkeys(lanes) for tap, count in taps]
+            for lanes in self.changes
+        ]  # fmt: skip
+        total = max(sum(size * times for size, times in case) for case in cases) / _UNITS
+        pure = guarantee.epsilon / total
+        single = all(len(case) == case[0].times == 1 for case in cases)
+        if kappa == 0.0 and (guarantee.pure or single):
+            return min(pure / largest, STEEPEST)
+
+        def log_delta(slope: float) -> float:
+            law = _law(slope / _UNITS, kappa)
+            bound = max(Losses([(law, case)], COARSE).delta(guarantee.epsilon) for case in cases)
+            return math.log(max(bound, 1e-320))
+
+        slope = blend.solve_slope(log_delta, math.log(guarantee.delta), guess or 1.5 * pure)
+        return min(max(slope, pure) / largest, STEEPEST) if kappa == 0.0 else slope / largest
+
+
+def _law(slope: float, kappa: float) -> Law:
+    """Laplace's law for κ = 0, else Huber's."""
+    return Laplace(slope) if kappa == 0.0 else Huber(slope, max(1, round(kappa / slope)))
+
+
+def _grouped(size: Column) -> list[tuple[float, int]]:
+    """Numbers ≥ 0 in groups of similar ones: the root mean square of each group, and its count."""
+    size = np.sort(size[size > 0])[::-1]
+    edges = np.expm1(np.linspace(0.0, math.log1p(len(size)), _GROUPS + 1))
+    places = np.unique(np.rint(edges).astype(np.int64))
+    squares = np.append(0.0, np.cumsum(size * size))
+    counts = np.diff(places)
+    means = np.sqrt(np.diff(squares[places]) / counts)
+    return list(zip(means.tolist(), counts.tolist(), strict=True))
+
+
+def settled(error: float) -> int:
+    """The logarithm of an error, rounded: what differs between machines is far smaller."""
+    return math.floor(math.log(error) * 2.0**24)
