@@ -7,6 +7,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.cli.console import Exit
+from hushfade.planning.summary import shown_step
 from tests.cli.command import ONE, document, run
 
 CASES = {
@@ -52,7 +53,8 @@ def test_the_document_has_the_library_s_numbers(line):
     assert found["noise_stddev"] == plan.noise_stddev
     assert found["max_stddev"] == plan.max_stddev(n)
     assert found["error_bound"] == plan.error_bound(n)
-    assert [row["step"] for row in found["stddev"]] == sorted({1, 10, min(100, n), n})
+    shown = {1, 10, min(100, n), shown_step(plan, n), n}
+    assert [row["step"] for row in found["stddev"]] == sorted(shown)
     for row in found["stddev"]:
         assert row["stddev"] == pytest.approx(plan.stddev(row["step"]), rel=1e-12)
         assert row["margin"] == pytest.approx(plan.interval(row["step"])[1], rel=1e-12)

@@ -376,3 +376,15 @@ def test_a_value_that_may_vanish_must_be_between_the_bounds_where_values_are_rep
     found = run("events.csv", *words, "--neighbours", "replace")
     assert found.exit_code == 2
     assert "counts as 0" in found.stderr
+
+
+@pytest.mark.parametrize(
+    "decay", [["--half-life", "3h"], ["--decay", "none", "--method", "blocks"]], ids=len
+)
+def test_a_series_without_delta_is_released_with_its_lower_bound(decay):
+    done = run("events.csv", *HOURS, *VALUE, *decay, "--every", "1h", "--epsilon", "1",
+               "--delta", "0", "-o", "r.csv")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    companion = json.loads(Path("r.csv.plan.json").read_text())
+    assert companion["optimum"].startswith("No mechanism with Gaussian noise has delta = 0.")
+    assert len(Path("r.csv").read_text().splitlines()) == 7
