@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     )
     from hushfade.baselines import Comparison, compare
     from hushfade.crossing.key_file import KeyFile
+    from hushfade.planning.joint_plans import JointPlan, Series, plan_together
     from hushfade.stream.stream import Stream
     from hushfade.training.correlated_noise import CorrelatedNoise
 
@@ -81,6 +82,7 @@ __all__ = [
     "HushfadeError",
     "InvalidType",
     "InvalidValue",
+    "JointPlan",
     "KeyFile",
     "KeyedNoise",
     "Laplace",
@@ -93,6 +95,7 @@ __all__ = [
     "Refused",
     "Release",
     "Sensitivity",
+    "Series",
     "SlidingWindow",
     "Stream",
     "UnsafeSeededNoise",
@@ -106,6 +109,7 @@ __all__ = [
     "factors",
     "numerics",
     "plan",
+    "plan_together",
     "plots",
     "theory",
 ]
@@ -114,9 +118,12 @@ __all__ = [
 _LATER = {
     "Comparison": "hushfade.baselines",
     "CorrelatedNoise": "hushfade.training.correlated_noise",
+    "JointPlan": "hushfade.planning.joint_plans",
     "KeyFile": "hushfade.crossing.key_file",
+    "Series": "hushfade.planning.joint_plans",
     "Stream": "hushfade.stream.stream",
     "compare": "hushfade.baselines",
+    "plan_together": "hushfade.planning.joint_plans",
 }
 _MODULES = {
     "audit", "baselines", "factors", "frames", "numerics", "planning", "plots", "privacy",

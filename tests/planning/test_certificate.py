@@ -92,4 +92,4 @@ def test_no_bound_is_claimed_where_delta_is_positive():
 
 def test_the_sentence_of_a_ratio_below_one_explains_it():
     sentence = plan(WEEK, Guarantee(1, 1e-6), resolution=1).certificate(100).sentence()
-    assert "below 100 % means that no Gaussian one has this error" in sentence
+    assert "no Gaussian mechanism with this guarantee has an error this small" in sentence

@@ -53,7 +53,7 @@ DIGESTS = {
     "best week": "1a4201928610c3730b3399c29ccf9a7069b7a7359cb1c31c36471cd9bfdf3a31",
     "best weeks": "9d70a3059038343d57f7548b665d97d8bdf0dba7e6ff7445598d5416bbd7ab42",
     "best count": "4e088be0728d71deee0442a972536c3ff9e596bfeed54947c9c9131ddfc70266",
-    "best power": "64e6c533da9c6651cb13424c8192f61a8ff14ef5ab92e3a5adc02a8a03eb0b0f",
+    "best power": "e4b2c7999d8dad4850335ece40349d161267757f8e016db14001ef39941abeff",
     "best person": "6d1ac0f5ed51403d4174539a4c6f244ef4f7b04986895065f0229bde7665ac39",
     "counts": "dc997b7a1baeeb59a0d2facc75dbffd4d676f3d5698a03c62bdf9227cd75bc10",
     "vectors": "bf378c7125cb09dbff55f2305096cc2eec4a4b0985fe0685899fbc80b1e1ea9b",

@@ -37,7 +37,7 @@ def test_the_answer_is_that_of_the_plan(client, told, decay, horizon):
     assert (steps[0], steps[-1]) == (1, late)
     assert found["curve"]["stddev"] == pytest.approx(plan.stddevs(late)[steps - 1], rel=1e-12)
     shown = found["shown"]
-    low, high = plan.interval(late)
+    low, high = plan.interval(found["step"])
     assert shown["high"] - shown["low"] == pytest.approx(high - low, rel=1e-9)
     assert found.keys() == set(openapi.openapi()["components"]["schemas"]["PlanAnswer"]["required"])
 

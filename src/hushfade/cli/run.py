@@ -125,7 +125,7 @@ def _run(
         )
     )
     if not output.json:
-        promise.show(plan, count)
+        promise.show(plan, count, meaning.confidence)
     outcome = Outcome(plan, promise, reader, output.output, output.plot)
     view = SeriesView(plan, meaning, shown=output.watch, kept=output.plot is not None)
     try:

@@ -58,14 +58,14 @@ class Promise:
             )
         return None
 
-    def show(self, plan: Plan, steps: int | None) -> None:
+    def show(self, plan: Plan, steps: int | None, confidence: float) -> None:
         """Before anything is released: how private and how accurate the releases will be."""
-        margin = float(plan.margins(steps or plan.horizon or 1000).max())
+        margin = float(plan.margins(steps or plan.horizon or 1000, confidence).max())
         console.note(self.sentence)
         if self.limits is not None:
             console.note(self.limits)
         within = f"within {rounded_up(margin)} of the true decayed sum"
-        console.note(f"95 of 100 released values are {within}.")
+        console.note(f"{100 * confidence:g} of 100 released values are {within}.")
 
 
 @dataclass(frozen=True)

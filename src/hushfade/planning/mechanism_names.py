@@ -56,7 +56,7 @@ def choice(plan: Plan) -> str:
     >>> from hushfade import Guarantee, SlidingWindow, plan
     >>> choice(plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6), resolution=1))
     'Mechanism: Laplace noise on the inputs, with the smallest error of the 3 compared. Huber noise
-    between the inputs and the square root has 14 % more error. Gaussian noise on the square root
+    between the inputs and the square root has 9 % more error. Gaussian noise on the square root
     (the paper) has 109 % more error.'
     """
     name = mechanism_name(plan.method, plan.law.name)

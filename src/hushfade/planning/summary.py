@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.factors.counting_parameters import REACH
-from hushfade.laws import Gaussian
+from hushfade.laws import Gaussian, Laplace
 from hushfade.planning.certificate import single_step_bound
 from hushfade.planning.mechanism_names import choice, law_name, mechanism_name
+from hushfade.planning.shifts import cases
 from hushfade.privacy.rounding import rounded_up
 from hushfade.public.recursion import recursion
 
@@ -96,7 +97,7 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
     cost = plan.cost
     return [
         *facts(plan),
-        ("sensitivity", f"{plan.sensitivity:.6g}"),
+        ("sensitivity", _sensitivity(plan)),
         ("noise", f"{law_name(plan.law, plan.unit)}, standard deviation {plan.noise_stddev:.6g}"),
         *_gaussian_privacy(plan),
         (
@@ -114,6 +115,15 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
             f"about {_time(cost.live_seconds)} per step; {_time(cost.block_seconds)} in blocks",
         ),
     ]
+
+
+def _sensitivity(plan: Plan) -> str:
+    """The ℓ2 norm of the change that one person's records make; for Laplace noise the ℓ1 norm."""
+    if not isinstance(plan.law, Laplace):
+        return f"{plan.sensitivity:.6g}"
+    several = cases(plan.guarantee, plan.grid, plan.pair)
+    largest = max(sum(size * times for size, times in case) for case in several)
+    return f"{largest * plan.unit:.6g} (sum of the changes at all steps)"
 
 
 def _gaussian_privacy(plan: Plan) -> list[tuple[str, str]]:

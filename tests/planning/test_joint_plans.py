@@ -1,0 +1,77 @@
+"""Several series under one guarantee."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hushfade as hf
+
+ONE = hf.Guarantee(epsilon=1, delta=1e-6)
+WEEK, DAY = hf.SlidingWindow(length=7), hf.Exponential(half_life=24)
+
+
+def test_one_series_has_the_plan_of_its_own():
+    joint = hf.plan_together([DAY], ONE)
+    assert joint.plans[0].digest == hf.plan(DAY, ONE).digest
+    assert joint.errors == joint.alone
+
+
+def test_two_short_memories_keep_laplace_noise_and_many_have_gaussian_noise():
+    two = hf.plan_together([WEEK] * 2, ONE)
+    many = hf.plan_together([WEEK] * 20, ONE)
+    assert {made.law.name for made in two.plans} == {"laplace"}
+    assert {made.law.name for made in many.plans} == {"gaussian"}
+    for joint, most in ((two, 1.0), (many, 0.5)):
+        assert joint.privacy.delta(1.0) <= 1e-6 * (1 + 1e-9)
+        assert joint.privacy.epsilon(1e-6) >= 0.99  # and spends what it has
+        n = len(joint.plans)
+        even = hf.plan(WEEK, hf.Guarantee(1 / n, 1e-6 / n))
+        assert max(joint.errors) <= most * even.max_stddev(1000)
+
+
+def test_gaussian_plans_share_mu_squared():
+    joint = hf.plan_together([DAY, DAY, DAY, DAY], hf.Guarantee.from_mu(0.2))
+    mus = [made.guarantee.mu for made in joint.plans]
+    assert math.fsum(mu * mu for mu in mus) == pytest.approx(0.04, rel=1e-9)
+    assert math.fsum(mu * mu for mu in mus) <= 0.04
+    np.testing.assert_allclose(np.array(joint.errors) / joint.alone, 2.0, rtol=1e-6)
+
+
+def test_a_weight_buys_accuracy():
+    joint = hf.plan_together([WEEK, WEEK], ONE, weights=[1, 8])
+    assert joint.errors[1] < 0.6 * joint.errors[0]
+    assert joint.privacy.delta(1.0) <= 1e-6
+
+
+def test_pure_privacy_adds_up():
+    joint = hf.plan_together([WEEK, DAY], hf.Guarantee(1, 0))
+    assert {made.law.name for made in joint.plans} == {"laplace"}
+    assert 0.998 <= joint.privacy.epsilon(0) <= 1.0
+
+
+def test_a_series_has_its_own_records():
+    series = [
+        hf.Series(decay=WEEK, low=-1, high=3, resolution=1),
+        hf.Series(decay=DAY, keys=("a",)),
+    ]
+    joint = hf.plan_together(series, ONE)
+    assert joint.plans[0].grid.low == -1
+    assert joint.plans[1].keys == ("a",)
+    text = str(joint)
+    assert text.startswith(ONE.sentence())
+    assert "1. SlidingWindow(length=7)" in text
+
+
+@pytest.mark.parametrize(
+    ("series", "weights", "message"),
+    [
+        ([], None, "series must be 1 to 100"),
+        ([WEEK, "day"], None, "series must be Series or decays"),
+        ([WEEK], [1, 2], "weights must be as many as the series"),
+        ([WEEK], [0.0], "weights must be > 0"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(series, weights, message):
+    with pytest.raises(hf.HushfadeError, match=message):
+        hf.plan_together(series, ONE, weights=weights)
