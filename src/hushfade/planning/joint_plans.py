@@ -29,7 +29,7 @@ from hushfade.planning.planner import plan
 from hushfade.planning.search_taps import compared_steps
 from hushfade.privacy.guarantee import Guarantee, epsilon_of
 from hushfade.privacy.loss import PrivacyLoss, composed
-from hushfade.privacy.rounding import root_down
+from hushfade.privacy.rounding import root_down, rounded_up
 
 _SHAPES = (1.0, 0.5, 0.25)  # delta' = delta^shape
 _POWERS = (1 / 3, 1 / 2)  # epsilon_i is like weight_i^power; 1/2 where losses add up
@@ -92,8 +92,8 @@ class JointPlan:
             own = made.guarantee
             lines.append(
                 f"  {place + 1}. {made.decay!r}: {mechanism_name(made.method, made.law.name)}, "
-                f"epsilon = {own.epsilon:.3g}, standard deviation {self.errors[place]:.4g} "
-                f"(alone {self.alone[place]:.4g})"
+                f"epsilon = {rounded_up(own.epsilon, 3)}, standard deviation "
+                f"{self.errors[place]:.4g} (alone {self.alone[place]:.4g})"
             )
         return "\n".join(lines)
 
