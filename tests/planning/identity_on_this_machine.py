@@ -139,12 +139,11 @@ def series():
         "counting, long": (NoDecay(), 1 << 36),
         "day": (Exponential(half_life=24), None),
         "slow": (Exponential(half_life=1e9), None),
-        "power": (PowerLaw(power=0.5), None),
         "window": (SlidingWindow(length=64), None),
         "ending": (factorization.square_root(PowerLaw(power=1)).rounded(12), None),
     }
     for name, (factor, horizon) in factors.items():
-        for dtype in ("float32", "float64") if name in ("counting", "day") else ("float32",):
+        for dtype in ("float32", "float64") if name == "day" else ("float32",):
             noise = CorrelatedNoise(
                 factor, 3, guarantee=ONE, norm=0.7, horizon=horizon, dtype=dtype, noise=NOISE
             )
