@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 from time import process_time
+from typing import Literal
 
 _start = process_time()
 import hushfade as hf  # noqa: E402  its import is the first job
@@ -20,6 +21,7 @@ import numpy as np  # noqa: E402
 
 GUARANTEE, NOISE = hf.Guarantee(epsilon=1, delta=1e-6), hf.UnsafeSeededNoise(1)
 REPEATS = 7
+ROOT: Literal["square_root"] = "square_root"  # the default of 0.1.0, which both versions have
 
 
 def main() -> None:
@@ -34,13 +36,15 @@ def main() -> None:
 def jobs() -> dict[str, Callable[[], object]]:
     """Noise alone, runs, live steps, keys and plans."""
     zeros = np.zeros(200_000)
-    short = hf.plan(hf.Exponential(half_life=24), GUARANTEE)
-    window = hf.plan(hf.SlidingWindow(length=64), GUARANTEE)
-    power = hf.plan(hf.PowerLaw(power=1), GUARANTEE)
+    short = hf.plan(hf.Exponential(half_life=24), GUARANTEE, method=ROOT)
+    window = hf.plan(hf.SlidingWindow(length=64), GUARANTEE, method=ROOT)
+    power = hf.plan(hf.PowerLaw(power=1), GUARANTEE, method=ROOT)
     counting = hf.plan(hf.NoDecay(), GUARANTEE, horizon=1 << 12, method="normalized")
-    ten = hf.plan(short.decay, GUARANTEE, keys=[str(key) for key in range(10)])
-    many = hf.plan(power.decay, GUARANTEE, keys=[str(key) for key in range(20_000)])
-    trivial = hf.plan(hf.CustomDecay((1.0,)), GUARANTEE)  # one tap: noise and little else
+    ten = hf.plan(short.decay, GUARANTEE, keys=[str(key) for key in range(10)], method=ROOT)
+    many = hf.plan(power.decay, GUARANTEE, keys=[str(key) for key in range(20_000)], method=ROOT)
+    trivial = hf.plan(
+        hf.CustomDecay((1.0,)), GUARANTEE, method=ROOT
+    )  # one tap: noise and little else
     live, keyed, wide = short.start(NOISE), ten.start(NOISE), many.start(NOISE)
     row, wide_row = np.zeros(10), np.zeros(20_000)
 
@@ -65,9 +69,9 @@ def jobs() -> dict[str, Callable[[], object]]:
         "live step": steps,
         "live step, 10 keys": keyed_steps,
         "live step, 20,000 keys, power 1": wide_steps,
-        "plan: half-life 24": lambda: hf.plan(short.decay, GUARANTEE),
-        "plan: window 64": lambda: hf.plan(window.decay, GUARANTEE),
-        "plan: power 1": lambda: hf.plan(power.decay, GUARANTEE),
+        "plan: half-life 24": lambda: hf.plan(short.decay, GUARANTEE, method=ROOT),
+        "plan: window 64": lambda: hf.plan(window.decay, GUARANTEE, method=ROOT),
+        "plan: power 1": lambda: hf.plan(power.decay, GUARANTEE, method=ROOT),
     }
 
 

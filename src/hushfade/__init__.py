@@ -35,7 +35,6 @@ from hushfade.errors import (
 from hushfade.factors.factorization import Factorization, Sensitivity
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.plan import Plan
-from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import (
     Guarantee,
     classical_noise_multiplier,
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from hushfade.baselines import Comparison, compare
     from hushfade.crossing.key_file import KeyFile
     from hushfade.planning.joint_plans import JointPlan, Series, plan_together
+    from hushfade.planning.planner import plan
     from hushfade.stream.stream import Stream
     from hushfade.training.correlated_noise import CorrelatedNoise
 
@@ -123,6 +123,7 @@ _LATER = {
     "Series": "hushfade.planning.joint_plans",
     "Stream": "hushfade.stream.stream",
     "compare": "hushfade.baselines",
+    "plan": "hushfade.planning.planner",
     "plan_together": "hushfade.planning.joint_plans",
 }
 _MODULES = {

@@ -29,11 +29,11 @@ from hushfade.planning.shifts import cases
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import PrivacyLoss
 from hushfade.private.grid import Grid
-from hushfade.public.step_errors import StepErrors
 
 if TYPE_CHECKING:
     from hushfade.crossing.key_file import Noise
     from hushfade.planning.certificate import Certificate
+    from hushfade.public.step_errors import StepErrors
     from hushfade.stream.stream import Stream
 
 _ROOM = 1 << 54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
@@ -178,6 +178,8 @@ class Plan:
             from hushfade.public.block_step_errors import BlockStepErrors
 
             return BlockStepErrors(self.law, self.pair, self.unit)
+        from hushfade.public.step_errors import StepErrors
+
         return StepErrors(self.law, self.pair, self.unit)
 
     def error_bound(self, n: int, failure: float = 0.05) -> float:
