@@ -39,7 +39,7 @@ class Recovered(NamedTuple):
 def recovered(
     subject: Subject, plan: Plan, way: Way, work: int, least: int, most: int, chance: Chance
 ) -> Recovered:
-    """The noise in so many values, of at least and at most so many streams."""
+    """The noise in `work` values, from `least` to `most` streams."""
     lanes = plan.grid.lanes
     steps = min(plan.horizon or LONGEST, max(2, work // (least * lanes)), LONGEST)
     steps = legible(plan, steps)

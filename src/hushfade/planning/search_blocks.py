@@ -1,8 +1,8 @@
 """The search for the blocks whose sums have the smallest error.
 
-The error is (deviation of the noise for so many levels) · √(largest Σ w²).  More levels need more
-noise, and leave fewer blocks open.  For counting, the blocks with the most steps for a number of
-open blocks are known.  For all other decays the search looks at periods, one depth after another.
+The error is the deviation of the noise times √(largest Σ w²).  More levels need more noise, and
+leave fewer blocks open.  For counting, the blocks with the most steps for a number of open blocks
+are known.  For all other decays the search looks at periods, one depth after another.
 
 Errors are rounded before they are compared, so the result is the same on every machine.
 """

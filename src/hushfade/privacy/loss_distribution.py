@@ -225,8 +225,8 @@ class _Grid(NamedTuple):
         return _Grid(2.0 * self.step, self.points, middle // 2 - self.points // 2)
 
     def span(self, rows: int) -> tuple[float, float]:
-        """The losses that it holds when the losses of so many rows were rounded to it, each by less
-        than a step."""
+        """The losses that it holds after `rows` losses were rounded to it, each by less than a
+        step."""
         low, high = self.first + 1 + rows, self.first + self.points - 2 - rows
         return self.step * low, self.step * high
 

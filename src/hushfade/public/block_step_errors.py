@@ -117,7 +117,7 @@ class BlockStepErrors(StepErrors):
     # Equal weights -------------------------------------------------------------------------------
 
     def _equal_margin(self, number: int, confidence: float) -> float:
-        """The margin of a sum of so many noises; beyond 256 of them, a little more."""
+        """The margin of a sum of that number of noises; beyond 256 of them, a little more."""
         key = confidence, number
         margin = self._equal.get(key)
         if margin is None:
