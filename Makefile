@@ -8,6 +8,8 @@ BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable
 SCRIPTS := dev/scripts
 TESTS := tests dev/tests src README.md CONTRIBUTING.md docs
+# The tests start some hundred processes: without bytecode each would compile every library again.
+unexport PYTHONDONTWRITEBYTECODE
 # One worker runs all tests of a file; conftest.py groups the tests and puts the slow ones first.
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # the mechanism from record to release: no subprocess, service, Spark or picture

@@ -4,6 +4,7 @@ from functools import partial
 
 from hushfade import Exponential, Guarantee, KeyedNoise, NoDecay, PowerLaw, SlidingWindow, plan
 from hushfade.audit import Subject
+from hushfade.audit.cases import few
 from hushfade.audit.second_process import single
 
 ONE = Guarantee(1, 1e-6)
@@ -18,6 +19,7 @@ LAPLACE = plan(SlidingWindow(length=7), ONE, law="laplace")
 COUNTS = plan(SlidingWindow(length=7), Guarantee(1, 0), resolution=1.0)
 HUBER = plan(Exponential(half_life=24), ONE, method="blend")
 MOVED = plan(Exponential(half_life=24), SWAP, keys=["at", "ch"], method="blend")
+FEW = few()
 OTHER_LAWS = {"Laplace": LAPLACE, "counts": COUNTS, "Huber": HUBER, "Huber, keys": MOVED}
 
 

@@ -9,32 +9,35 @@ import hushfade as hf
 from hushfade.cli.console import Exit
 from hushfade.planning.summary import shown_step
 from tests.cli.command import ONE, document, run
+from tests.made_when_used import MadeWhenUsed
 
-CASES = {
-    f"--half-life 24 {ONE}": hf.plan(
-        hf.Exponential(half_life=24), hf.Guarantee(1, 1e-6), resolution=1
-    ),
-    f"--window 7 --low -2 --high 3 --neighbours replace --keys a,b {ONE}": hf.plan(
-        hf.SlidingWindow(7), hf.Guarantee(1, 1e-6, "replace"), low=-2, high=3, keys=["a", "b"]
-    ),
-    "--decay none --horizon 50 --method normalized --mu 0.5": hf.plan(
-        hf.NoDecay(), hf.Guarantee.from_mu(0.5), horizon=50, method="normalized", resolution=1
-    ),
-    "--decay none --method unbounded --rho 0.1 --delta 1e-5": hf.plan(
-        hf.NoDecay(), hf.Guarantee.from_rho(0.1, delta=1e-5), method="unbounded", resolution=1
-    ),
-    f"--decay none --method unbounded --every 1h --expect 30d {ONE}": hf.plan(
-        hf.NoDecay(), hf.Guarantee(1, 1e-6), method="unbounded", expect=720, resolution=1
-    ),
-    f"--power 1 --participations 3 --separation 4 --records-per-step 2 {ONE}": hf.plan(
-        hf.PowerLaw(1),
-        hf.Guarantee(1, 1e-6, participations=3, separation=4, records_per_step=2),
-        resolution=1,
-    ),
-    f"--weights 1,0.5,0.25 --resolution 0.0625 {ONE}": hf.plan(
-        hf.CustomDecay([1, 0.5, 0.25]), hf.Guarantee(1, 1e-6), resolution=2**-4
-    ),
-}
+CASES = MadeWhenUsed(
+    {
+        f"--half-life 24 {ONE}": lambda: hf.plan(
+            hf.Exponential(half_life=24), hf.Guarantee(1, 1e-6), resolution=1
+        ),
+        f"--window 7 --low -2 --high 3 --neighbours replace --keys a,b {ONE}": lambda: hf.plan(
+            hf.SlidingWindow(7), hf.Guarantee(1, 1e-6, "replace"), low=-2, high=3, keys=["a", "b"]
+        ),
+        "--decay none --horizon 50 --method normalized --mu 0.5": lambda: hf.plan(
+            hf.NoDecay(), hf.Guarantee.from_mu(0.5), horizon=50, method="normalized", resolution=1
+        ),
+        "--decay none --method unbounded --rho 0.1 --delta 1e-5": lambda: hf.plan(
+            hf.NoDecay(), hf.Guarantee.from_rho(0.1, delta=1e-5), method="unbounded", resolution=1
+        ),
+        f"--decay none --method unbounded --every 1h --expect 30d {ONE}": lambda: hf.plan(
+            hf.NoDecay(), hf.Guarantee(1, 1e-6), method="unbounded", expect=720, resolution=1
+        ),
+        f"--power 1 --participations 3 --separation 4 --records-per-step 2 {ONE}": lambda: hf.plan(
+            hf.PowerLaw(1),
+            hf.Guarantee(1, 1e-6, participations=3, separation=4, records_per_step=2),
+            resolution=1,
+        ),
+        f"--weights 1,0.5,0.25 --resolution 0.0625 {ONE}": lambda: hf.plan(
+            hf.CustomDecay([1, 0.5, 0.25]), hf.Guarantee(1, 1e-6), resolution=2**-4
+        ),
+    }
+)
 
 
 @pytest.mark.parametrize("line", CASES)

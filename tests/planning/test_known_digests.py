@@ -18,29 +18,40 @@ from hushfade import (
 )
 from hushfade.crossing.sampling_tables import table
 from hushfade.laws import Gaussian
+from tests.made_when_used import MadeWhenUsed
 
 ONE = Guarantee(epsilon=1, delta=1e-6)
-PLANS = {
-    "day": plan(Exponential(half_life=24), ONE, method="square_root"),
-    "count": plan(NoDecay(), ONE, horizon=1000, method="square_root"),
-    "unbounded": plan(NoDecay(), ONE, method="unbounded"),
-    "gain": plan(NoDecay(), ONE, horizon=200, method="normalized"),
-    "power": plan(PowerLaw(power=1), Guarantee(0.5, 1e-9), low=-1, high=1, method="square_root"),
-    "window": plan(SlidingWindow(length=7), Guarantee.from_mu(0.3), keys=["at", "ch"]),
-    "person": plan(
-        SlidingWindow(length=24),
-        Guarantee(2, 1e-6, "replace", participations=5, separation=3),
-        method="square_root",
-    ),
-    "best day": plan(Exponential(half_life=24), ONE),
-    "best week": plan(SlidingWindow(length=7), ONE),
-    "best weeks": plan(SlidingWindow(length=64), ONE, low=-1, high=2),
-    "best count": plan(NoDecay(), ONE, horizon=1000),
-    "best power": plan(PowerLaw(power=0.5), Guarantee(0.5, 1e-9), horizon=500),
-    "best person": plan(SlidingWindow(length=24), Guarantee(1, 1e-6, participations=20)),
-    "counts": plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=0), resolution=1),
-    "vectors": plan(CustomDecay([1, 0.5, 0.25]), Guarantee.from_rho(0.1), width=3, norm=1.0),
-}
+PLANS = MadeWhenUsed(
+    {
+        "day": lambda: plan(Exponential(half_life=24), ONE, method="square_root"),
+        "count": lambda: plan(NoDecay(), ONE, horizon=1000, method="square_root"),
+        "unbounded": lambda: plan(NoDecay(), ONE, method="unbounded"),
+        "gain": lambda: plan(NoDecay(), ONE, horizon=200, method="normalized"),
+        "power": lambda: plan(
+            PowerLaw(power=1), Guarantee(0.5, 1e-9), low=-1, high=1, method="square_root"
+        ),
+        "window": lambda: plan(SlidingWindow(length=7), Guarantee.from_mu(0.3), keys=["at", "ch"]),
+        "person": lambda: plan(
+            SlidingWindow(length=24),
+            Guarantee(2, 1e-6, "replace", participations=5, separation=3),
+            method="square_root",
+        ),
+        "best day": lambda: plan(Exponential(half_life=24), ONE),
+        "best week": lambda: plan(SlidingWindow(length=7), ONE),
+        "best weeks": lambda: plan(SlidingWindow(length=64), ONE, low=-1, high=2),
+        "best count": lambda: plan(NoDecay(), ONE, horizon=1000),
+        "best power": lambda: plan(PowerLaw(power=0.5), Guarantee(0.5, 1e-9), horizon=500),
+        "best person": lambda: plan(
+            SlidingWindow(length=24), Guarantee(1, 1e-6, participations=20)
+        ),
+        "counts": lambda: plan(
+            Exponential(half_life=24), Guarantee(epsilon=1, delta=0), resolution=1
+        ),
+        "vectors": lambda: plan(
+            CustomDecay([1, 0.5, 0.25]), Guarantee.from_rho(0.1), width=3, norm=1.0
+        ),
+    }
+)
 DIGESTS = {
     "day": "992139a28973753b98b95f4dc017b67c2ba49cb0c718b22108dac434ae18143d",
     "count": "f9c44a002d09ddb4266dcd6b89330c8e404d76fbc26dccd160bd8a819c5f5488",

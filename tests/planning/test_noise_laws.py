@@ -13,22 +13,29 @@ from hushfade.factors import from_right
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning import noise_scale, plan_file
 from hushfade.planning.shifts import cases
+from tests.made_when_used import MadeWhenUsed
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 DAY, WEEK, MONTHS = hf.Exponential(half_life=24), hf.SlidingWindow(7), hf.SlidingWindow(64)
-PLANS = {
-    "week": hf.plan(WEEK, ONE),
-    "day": hf.plan(DAY, ONE),
-    "months": hf.plan(MONTHS, ONE, low=-1, high=2),
-    "power": hf.plan(hf.PowerLaw(power=0.5), ONE, horizon=200),
-    "replaced": hf.plan(DAY, hf.Guarantee(1, 1e-6, neighbours="replace"), low=-1, high=1),
-    "moved": hf.plan(DAY, hf.Guarantee(2, 1e-6, neighbours="replace"), keys=["a", "b", "c"]),
-    "person": hf.plan(WEEK, hf.Guarantee(1, 1e-6, participations=20), law="huber"),
-    "root": hf.plan(DAY, ONE, method="square_root", law="huber"),
-    "pure": hf.plan(DAY, hf.Guarantee(epsilon=0.5, delta=0)),
-    "counts": hf.plan(WEEK, hf.Guarantee(epsilon=8, delta=0), resolution=1),
-    "weighted": hf.plan(2.0 * hf.PowerLaw(power=0.3), ONE, horizon=100),
-}
+PLANS = MadeWhenUsed(
+    {
+        "week": lambda: hf.plan(WEEK, ONE),
+        "day": lambda: hf.plan(DAY, ONE),
+        "months": lambda: hf.plan(MONTHS, ONE, low=-1, high=2),
+        "power": lambda: hf.plan(hf.PowerLaw(power=0.5), ONE, horizon=200),
+        "replaced": lambda: hf.plan(
+            DAY, hf.Guarantee(1, 1e-6, neighbours="replace"), low=-1, high=1
+        ),
+        "moved": lambda: hf.plan(
+            DAY, hf.Guarantee(2, 1e-6, neighbours="replace"), keys=["a", "b", "c"]
+        ),
+        "person": lambda: hf.plan(WEEK, hf.Guarantee(1, 1e-6, participations=20), law="huber"),
+        "root": lambda: hf.plan(DAY, ONE, method="square_root", law="huber"),
+        "pure": lambda: hf.plan(DAY, hf.Guarantee(epsilon=0.5, delta=0)),
+        "counts": lambda: hf.plan(WEEK, hf.Guarantee(epsilon=8, delta=0), resolution=1),
+        "weighted": lambda: hf.plan(2.0 * hf.PowerLaw(power=0.3), ONE, horizon=100),
+    }
+)
 
 
 def neighbouring(plan, rng):
