@@ -44,6 +44,7 @@ from hushfade.privacy.guarantee import (
 )
 from hushfade.privacy.loss import PrivacyLoss, composed
 from hushfade.public.release import Release
+from hushfade.public.statistics import Count
 
 if TYPE_CHECKING:
     from hushfade import (  # noqa: F401
@@ -70,6 +71,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Comparison",
     "CorrelatedNoise",
+    "Count",
     "CustomDecay",
     "Decay",
     "Diverges",

@@ -8,7 +8,16 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_index_equal
 
 import hushfade.frames
-from hushfade import InvalidType, InvalidValue, KeyedNoise, KeyFile, Refused, plan
+from hushfade import (
+    Count,
+    InvalidType,
+    InvalidValue,
+    KeyedNoise,
+    KeyFile,
+    Refused,
+    UnsafeSeededNoise,
+    plan,
+)
 from tests.frames.cases import KEYS, PLAN, RECORDS, SEEDED, expected
 from tests.loops import for_each
 from tests.spark.cases import key_file
@@ -160,6 +169,20 @@ def test_other_types_must_be_cast_by_the_caller(series):
     for method in ("release", "release_totals"):
         with pytest.raises(InvalidType, match="cast it"):
             getattr(series.hushfade, method)(plan=PLAN)
+
+
+def test_flags_are_counted_once_they_are_numbers():
+    flags = pd.Series([True, False, True])
+    count = {"window": 7, "epsilon": 1, "delta": 0, "statistic": Count()}
+    with pytest.raises(InvalidType, match="cast it"):
+        flags.hushfade.release(**count)
+    found = flags.astype(int).hushfade.release(noise=UnsafeSeededNoise(1), **count)
+    by_hand = flags.astype(int).hushfade.release(
+        noise=UnsafeSeededNoise(1), window=7, epsilon=1, delta=0, low=0, high=1, resolution=1
+    )
+    pd.testing.assert_frame_equal(found, by_hand)
+    with pytest.raises(InvalidValue, match="neither bounds"):
+        flags.astype(int).hushfade.release(high=3, **count)
 
 
 def test_a_name_of_two_columns_is_refused():

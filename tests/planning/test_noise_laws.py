@@ -279,3 +279,16 @@ def test_reports_show_the_worst_step():
     worst = shown_step(gain, 300)
     assert worst < 300
     assert gain.stddev(worst) == pytest.approx(gain.max_stddev(300), rel=1e-12)
+
+
+def test_a_count_is_a_sum_on_a_grid_of_one():
+    count = hf.plan(WEEK, ONE, statistic=hf.Count())
+    assert count.digest == hf.plan(WEEK, ONE, resolution=1).digest
+    stream = count.start(hf.UnsafeSeededNoise(3))
+    same = count.start(hf.UnsafeSeededNoise(3))
+    assert stream.step([1, 0, 1, 7]).value == same.step_total(3).value  # 7 is clipped to 1
+    for arguments in ({"high": 5}, {"resolution": 0.5}, {"width": 2, "norm": 1.0}):
+        with pytest.raises(hf.InvalidValue, match="neither bounds nor a resolution"):
+            hf.plan(WEEK, ONE, statistic=hf.Count(), **arguments)
+    with pytest.raises(hf.InvalidType, match=r"statistic must be hf\.Count"):
+        hf.plan(WEEK, ONE, statistic="count")

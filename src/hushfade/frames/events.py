@@ -83,7 +83,7 @@ def released_events(
         del given["every"]  # the plan counts in steps
     else:
         _check_declared(own, given)
-        if own["value"] is None:  # counts
+        if own["value"] is None and given.get("statistic") is None:  # counts
             given = {"low": 0.0, "high": 1.0, "resolution": 1.0} | given
     if own["start"] is None or (own["end"] is None and own["steps"] is None):
         raise InvalidType(_RANGE)

@@ -4,8 +4,9 @@ Either `plan`, or:
 
     decay, or one of    half_life (pandas writes halflife), alpha, power, window, weights
     epsilon, delta      and neighbours, participations, separation, records_per_step
+    statistic           hf.Count() for records that are 0 or 1; then without low, high, resolution
     low, high           the bounds of a record
-    resolution          the grid to which records are rounded; 1 for counts and other whole numbers
+    resolution          the grid to which records are rounded; 1 for whole numbers
     method, law         the mechanism; without them the one with the smallest error
     horizon, expect
 
@@ -31,12 +32,13 @@ from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours
+from hushfade.public.statistics import Count
 
 _DECAYS = ("decay", "half_life", "halflife", "alpha", "power", "window", "weights")
 _GUARANTEE = (
     "epsilon", "delta", "neighbours", "participations", "separation", "records_per_step",
 )  # fmt: skip
-_REST = ("low", "high", "horizon", "method", "law", "expect", "resolution")
+_REST = ("statistic", "low", "high", "horizon", "method", "law", "expect", "resolution")
 
 
 class TotalsArguments(TypedDict, total=False):
@@ -57,6 +59,7 @@ class TotalsArguments(TypedDict, total=False):
     participations: int
     separation: int | str
     records_per_step: int
+    statistic: Count | None
     low: float | None
     high: float | None
     horizon: int | str | None
@@ -93,10 +96,11 @@ def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Pl
     every = step_length(given["every"]) if "every" in given else None
     decay = _decay(given, every)
     guarantee = _guarantee(given, every)
-    if "low" not in given or "high" not in given:
+    if "statistic" not in given and not {"low", "high"} <= given.keys():
         raise InvalidType(
-            "low and high must be given: each record is clipped to them; bounds taken from the "
-            "data would reveal a record, since the largest value is one person's"
+            "low and high must be given, or statistic=hf.Count(): each record is clipped to them; "
+            "bounds taken from the data would reveal a record, since the largest value is one "
+            "person's"
         )
     rest = {name: given[name] for name in _REST if name in given}
     for name in {"horizon", "expect"} & rest.keys():

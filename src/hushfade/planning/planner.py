@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from hushfade.decay import Decay
-from hushfade.errors import InvalidValue, Unstable
+from hushfade.errors import InvalidType, InvalidValue, Unstable
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
@@ -23,6 +23,7 @@ from hushfade.planning.plan import Considered, NoiseOutOfRange, Plan, sized
 from hushfade.planning.search_taps import integer_factors
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import Grid, grid_of
+from hushfade.public.statistics import Count
 
 _FINEST = 2.0**-6  # of a unit: slopes of Huber's law per unit of the crossing are at most this
 _CLOSE = 1.05  # errors that near are compared once more, with integer taps
@@ -33,6 +34,7 @@ def plan(
     decay: Decay,
     guarantee: Guarantee,
     *,
+    statistic: Count | None = None,
     low: float = 0.0,
     high: float = 1.0,
     horizon: int | None = None,
@@ -47,10 +49,10 @@ def plan(
     """The plan that releases the decayed sum at every step under the guarantee.
 
     Each record is clipped to [low, high] and rounded to a grid of `resolution` (a power of two, by
-    default at most 1/1024 of the range).  Give resolution=1 for counts and other whole numbers: the
-    noise is then whole too, and smaller.  `keys` declares one stream per key; `width`
-    and `norm` release sums of vectors clipped to that ℓ2 norm.  Without a horizon the stream runs
-    for ever.
+    default at most 1/1024 of the range).  Give statistic=hf.Count() for counts, which needs no
+    bounds, and resolution=1 for other whole numbers: the noise is then whole too, and smaller.
+    `keys` declares one stream per key; `width` and `norm` release sums of vectors clipped to that
+    ℓ2 norm.  Without a horizon the stream runs for ever.
 
     method="best" takes the mechanism with the smallest error: `print(plan)` states which one, and
     how it compares.  "input" adds noise to the inputs, "square_root" is the paper's mechanism,
@@ -74,6 +76,12 @@ def plan(
         raise InvalidValue(
             "must be gaussian, laplace or huber", argument="law", got=repr(str(law)[:60])
         )
+    if statistic is not None:
+        if not isinstance(statistic, Count):
+            raise InvalidType("must be hf.Count()", argument="statistic", got=repr(statistic)[:60])
+        if (low, high, width, norm, resolution) != (0.0, 1.0, None, None, None):
+            raise InvalidValue("a count takes neither bounds nor a resolution: a record counts 1")
+        resolution = statistic.resolution
     grid = grid_of(
         guarantee,
         low=low,

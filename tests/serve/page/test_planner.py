@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import hushfade.serve
+from hushfade.serve.planner import LAWS, METHODS
 from tests.serve.page.browser import Browser
 from tests.serve.page.service import Service
 
 ASKED = {
     "decay": {"kind": "exponential", "half_life": 24}, "epsilon": 1, "delta": 1e-6, "horizon": None,
     "low": 0, "high": 1, "neighbours": "add_remove", "participations": 1, "separation": 1,
+    "method": "best",
 }  # fmt: skip
 
 SHOWN = "document.querySelector('#answer .shown')?.textContent"
@@ -49,6 +55,29 @@ def test_a_change_asks_again_once_it_has_settled(browser: Browser, service: Serv
             "separation": 24, "horizon": 500,
         }  # fmt: skip
         assert page.value("document.querySelector('[data-for=exponential]').hidden") is True
+
+
+def test_a_mechanism_can_be_chosen(browser: Browser, service: Service) -> None:
+    choose = "f = document.querySelector('#{}'); f.value = '{}'; 0"
+    with browser.page(service.address + "#planner") as page:
+        page.until(SHOWN)
+        page.value(choose.format("law", "laplace"))
+        page.value(choose.format("method", "square_root"))
+        page.type("#epsilon", "4")
+        page.until(f"{SHOWN} === 'A true 100 will show as 96.2 to 103.8'")
+        assert questions(service)[-1] == ASKED | {
+            "epsilon": 4, "method": "square_root", "law": "laplace",
+        }  # fmt: skip
+
+
+def test_the_form_offers_every_method_and_law() -> None:
+    page = (Path(hushfade.serve.__file__).parent / "page" / "index.html").read_text()
+
+    def offered(name: str) -> list[str]:
+        return re.findall(r'value="(\w+)"', page.split(f'<select id="{name}"')[1].split("</sel")[0])
+
+    assert offered("method") == list(METHODS)
+    assert offered("law") == list(LAWS)
 
 
 def test_what_cannot_be_planned_is_said_at_its_field_and_not_asked(

@@ -40,8 +40,9 @@ export function question(texts) {
     decay,
     epsilon: read("epsilon"), delta: read("delta"), horizon: null,
     low: read("low"), high: read("high"), neighbours: texts.neighbours,
-    participations: read("participations"), separation: 1,
+    participations: read("participations"), separation: 1, method: texts.method,
   };
+  if (texts.law) asked.law = texts.law;
   if (texts.whole) asked.resolution = 1;
   if (asked.participations > 1) asked.separation = read("separation");
   if (texts.horizon.trim() !== "") {
