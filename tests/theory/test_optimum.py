@@ -15,6 +15,7 @@ from hushfade import (
     Exponential,
     InvalidType,
     InvalidValue,
+    Mixture,
     NoDecay,
     PowerLaw,
     SlidingWindow,
@@ -163,7 +164,11 @@ def test_the_dense_pair_answers_like_a_factorization(decay):
     assert pair.sensitivity().exact
     assert_allclose(pair.sensitivity().value, np.linalg.norm(R, axis=0).max(), rtol=1e-12)
     assert_allclose(L[:7, :7] @ R[:7, :7], matrix(decay.weights(7)), atol=1e-10)
-    assert pair.error_factor(n) <= theory.gamma2(decay, n).lower * (1 + 2e-4)
+    bracket = theory.gamma2(decay, n)
+    assert pair.error_factor(n) <= bracket.upper * (1 + 1e-12)
+    # The weights of a mixture with a negative part vanish at the optimum.  There the last digits
+    # of eigh, which differ between processors, decide whether 200 iterations reach 1e-4.
+    assert bracket.gap <= (1e-3 if isinstance(decay, Mixture) else 1e-4)
     assert pair.horizon == pair.memory == n
     mean = dense_pair.mean_optimal(decay, n)
     root = np.linalg.norm(mean.errors(n)) * mean.sensitivity().value
