@@ -74,6 +74,7 @@ def _measured(earlier: Path, rounds: int) -> tuple[dict[str, float], dict[str, f
 
 def _times(tree: Path) -> dict[str, float]:
     environment = os.environ | {"PYTHONPATH": str(tree / "src"), "OPENBLAS_NUM_THREADS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # users have bytecode
     done = subprocess.run(
         [sys.executable, str(JOBS)],
         env=environment, cwd=tree, check=True, capture_output=True, text=True,

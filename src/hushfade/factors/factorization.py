@@ -369,7 +369,7 @@ def _left(pair: Factorization, n: int) -> Column:
                 comb[:: taps.period] = taps.comb.first(-(-n // taps.period))
                 weights = power_series.multiply(weights, comb)
             left = power_series.multiply(weights, taps.fading.inverse().first(n)) / taps.scale
-        case IntegerTaps() as taps:
+        case IntegerTaps() | BlendedTaps() as taps:
             left = quotient(weights, taps.first(n))
         case taps:
             left = power_series.multiply(weights, power_series.inverse(taps.first(n)))

@@ -23,7 +23,7 @@ from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.factors.taps import RootTaps, blended
 from hushfade.laws import Huber
-from hushfade.numerics import power_series
+from hushfade.numerics.fast_division import quotient
 from hushfade.privacy.rounded_losses import Shift, block
 
 _SERIES = 1 << 13  # terms of g/r that are computed; beyond, g/r is like √g
@@ -107,7 +107,7 @@ class _Curve:
         if part not in self._lefts:
             n = len(self._weights)
             right = blended(self._root[:n], part / _PARTS)
-            left = power_series.multiply(self._weights, power_series.inverse(right))
+            left = quotient(self._weights, right)
             total = float(np.sum(left * left))
             if n < len(self._root):
                 last = slice(n - n // 8, n)

@@ -200,7 +200,7 @@ class _Grid(NamedTuple):
     """The common grid: losses step · index, indices modulo points, around a mean."""
 
     step: float
-    points: int
+    points: int  # a power of two
     first: int
 
     @classmethod
@@ -246,12 +246,13 @@ class _Grid(NamedTuple):
         below = np.floor(losses / self.step)
         rest = losses - below * self.step
         up = np.clip(np.expm1(-rest) / math.expm1(-self.step), 0.0, 1.0)
-        place = below.astype(np.int64) % self.points
+        place = below.astype(np.int64) & (self.points - 1)
         row = self.points * np.arange(rows)[:, None]
-        lower = masses * (1.0 - up + 8.0 * UNIT) * np.exp(-tilt * rest)
-        upper = masses * (up + 8.0 * UNIT) * np.exp(tilt * (self.step - rest))
+        masses = masses * np.exp(-tilt * rest)
+        lower = masses * (1.0 - up + 8.0 * UNIT)
+        upper = masses * (math.exp(tilt * self.step) * (up + 8.0 * UNIT))
         placed = np.bincount((row + place).ravel(), lower.ravel(), rows * self.points)
-        above = (place + 1) % self.points
+        above = (place + 1) & (self.points - 1)
         placed += np.bincount((row + above).ravel(), upper.ravel(), rows * self.points)
         return np.asarray(placed.reshape(rows, self.points), dtype=np.float64)
 
@@ -287,7 +288,10 @@ def _repeated(taps: Block, tilt: float) -> list[_Repeated]:
         spectrum = np.sum(_raised(length, times - 1), axis=1)
         rounding = 2.0 * (2.0 * error * times * spectrum + error * size)
         missing = float(np.sum(rounding) + 2.0 * np.sum(beyond[rows]))
-        groups.append(_Repeated(taps.step[rows], low, masses, missing))
+        inside = np.flatnonzero(np.max(masses, axis=0) > UNIT)  # the rest is mostly rounding
+        first, last = int(inside[0]), int(inside[-1]) + 1
+        missing += 2.0 * float(np.sum(masses[:, :first]) + np.sum(masses[:, last:]))
+        groups.append(_Repeated(taps.step[rows], low + first, masses[:, first:last], missing))
     return groups
 
 
@@ -296,12 +300,14 @@ def _raised(rows: _Numbers, powers: Signed) -> _Numbers:
 
     The relative error of n-th powers is at most n times that of the row and its rounding.
     """
-    raised, square, powers = np.ones_like(rows), rows.copy(), powers.copy()
-    while np.any(powers):
-        odd = powers % 2 == 1
-        raised[odd] *= square[odd]
-        powers //= 2
-        square *= square
+    raised = np.ones_like(rows)
+    for row, power in enumerate(powers.tolist()):
+        square, left = rows[row].copy(), power
+        while left:
+            if left % 2:
+                raised[row] *= square
+            square *= square
+            left //= 2
     return raised
 
 

@@ -335,7 +335,7 @@ def test_the_planner_is_worked_by_keys_alone(browser: Browser, unguarded: Served
         page.press("ArrowRight")
         page.until(SHOWN)
         reached = []
-        for _ in range(14):
+        for _ in range(16):
             page.press("Tab")
             reached.append(page.value(f"document.activeElement.name || {focus}"))
         assert reached[:9] == [
