@@ -33,6 +33,8 @@ _PART = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*(w|d|h|min|ms|us|ns|m|s)(?
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _LONGEST = 2**62  # nanoseconds: 146 years
 
+ROWS = "rows"  # each row is a step, whatever time has passed
+
 
 def nanoseconds(text: str, *, name: str = "duration") -> int:
     """The duration in nanoseconds, whole and above 0.
@@ -61,6 +63,15 @@ def step_length(every: object, *, name: str = "every") -> int:
             "must be text such as '1h', or a timedelta", argument=name, got=type(every).__name__
         )
     return nanoseconds(every, name=name)
+
+
+def declared_step(every: object, *, name: str = "every") -> str:
+    """A step as a plan states it: "rows", or its length in the largest units.
+
+    >>> declared_step("90min"), declared_step(timedelta(days=7)), declared_step("rows")
+    ('1h30min', '1w', 'rows')
+    """
+    return ROWS if every == ROWS else shown(step_length(every, name=name))
 
 
 def steps(text: str, every: int | None, *, name: str, step_name: str = "every") -> Fraction:

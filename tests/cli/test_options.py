@@ -20,7 +20,7 @@ from hushfade.cli.options import (
     PersonOptions,
     RecordOptions,
 )
-from hushfade.cli.options.time import whole_steps_in
+from hushfade.cli.options.time import StepOptions, whole_steps_in
 from tests.cli.command import run
 
 HOUR = 3600 * 10**9
@@ -85,7 +85,7 @@ def test_a_plan_is_the_library_s():
     decay, guarantee = Exponential(half_life=5), Guarantee(1, 1e-6)
     records = RecordOptions(low=-1, high=4, resolution=2**-6, keys="a,b")
     found = MechanismOptions(method="normalized").plan(
-        decay, guarantee, records, horizon=48, step=None
+        decay, guarantee, records, horizon=48, time=StepOptions(every="1h")
     )
     same = plan(
         decay,
@@ -96,6 +96,7 @@ def test_a_plan_is_the_library_s():
         method="normalized",
         resolution=2**-6,
         keys=["a", "b"],
+        every="1h",
     )
     assert found.digest == same.digest
 
@@ -199,7 +200,7 @@ def test_contradictory_plans_are_refused_by_their_options(values, message):
     mechanism = MechanismOptions(**chosen)
     records = RecordOptions(**{"low": 0.0, "high": 1.0, **values})
     with pytest.raises(InvalidValue) as error:
-        mechanism.plan(PowerLaw(1), Guarantee(1, 1e-6), records, horizon=None, step=None)
+        mechanism.plan(PowerLaw(1), Guarantee(1, 1e-6), records, horizon=None, time=StepOptions())
     assert str(error.value).startswith(message)
 
 

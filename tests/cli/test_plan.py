@@ -26,7 +26,12 @@ CASES = MadeWhenUsed(
             hf.NoDecay(), hf.Guarantee.from_rho(0.1, delta=1e-5), method="unbounded", resolution=1
         ),
         f"--decay none --method unbounded --every 1h --expect 30d {ONE}": lambda: hf.plan(
-            hf.NoDecay(), hf.Guarantee(1, 1e-6), method="unbounded", expect=720, resolution=1
+            hf.NoDecay(),
+            hf.Guarantee(1, 1e-6),
+            method="unbounded",
+            expect=720,
+            resolution=1,
+            every="1h",
         ),
         f"--power 1 --participations 3 --separation 4 --records-per-step 2 {ONE}": lambda: hf.plan(
             hf.PowerLaw(1),
@@ -83,6 +88,7 @@ def test_durations_equal_steps():
     )
     assert in_time.pop("every") == "1h"
     assert in_steps.pop("every") is None
+    assert in_time.pop("digest") != in_steps.pop("digest")  # it covers the length of a step
     assert in_time == in_steps
 
 

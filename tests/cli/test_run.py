@@ -388,3 +388,24 @@ def test_a_series_without_delta_is_released_with_its_lower_bound(decay):
     companion = json.loads(Path("r.csv.plan.json").read_text())
     assert companion["optimum"].startswith("No mechanism with Gaussian noise has delta = 0.")
     assert len(Path("r.csv").read_text().splitlines()) == 7
+
+
+def test_a_plan_is_run_with_its_own_step_only():
+    def planned(name, *words):
+        made = invoke("plan", *words, "--epsilon", "1", "--delta", "0", "-o", name)
+        assert made.exit_code == 0
+
+    planned("week.json", "--window", "7d", "--every", "1d")
+    planned("rows.json", "--window", "7", "--every", "rows", "--neighbours", "replace")
+    days = ["events.csv", "--time", "at", "--start", "2026-01-01", "--steps", "3"]
+    found = run(*days, "--plan", "week.json", *SEED)
+    assert len(rows(found.stdout)) == 3
+    again = run(*days, "--every", "24h", "--plan", "week.json", *SEED)
+    assert values(again) == values(found)
+    refused = run(*days, "--every", "1h", "--plan", "week.json")
+    assert refused.exit_code == 2
+    assert "--every must be 1d, the plan's step, got '1h'" in refused.stderr
+    refused = run(*days, "--plan", "rows.json")
+    assert refused.exit_code == 2
+    assert "--time must not be given: the plan's steps are rows" in refused.stderr
+    assert len(rows(run("events.csv", "--value", "v", "--plan", "rows.json").stdout)) == 6

@@ -72,7 +72,7 @@ def test_every_other_argument_reaches_the_plan():
     promised = Guarantee(2, 1e-5, "replace", 3, 4, 2)
     same = plan(
         NoDecay(), promised, low=-4, high=4, horizon=8, method="normalized", keys=["a", "b"],
-        resolution=0.5,
+        resolution=0.5, every="12h",
     )  # fmt: skip
     assert found.digest == same.digest
     counting = {"decay": NoDecay(), "method": "unbounded", "expect": "4d", "every": "1h"}

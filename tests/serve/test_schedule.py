@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,15 @@ def tick(client, times=1):
     for _ in range(times):
         client.run(client.service.schedule.tick())
     return len(client.store.releases("hourly"))
+
+
+def test_a_clock_of_another_step_than_the_plan_s_is_refused(ticking):
+    daily = replace(PLAN, every="1d")
+    added(ticking, "daily", daily, every="24h")
+    content = {"name": "hours", "dataset": "clinics", "plan": json.loads(daily.to_json())}
+    refused = ticking.post("/v1/streams", content | {"every": "1h"})
+    assert refused.status_code == 422
+    assert refused.json()["error"] == "every must be 1d, the plan's step"
 
 
 def test_a_step_closes_when_its_time_is_over(ticking, clock):

@@ -231,6 +231,7 @@ def test_without_another_clock_steps_close_by_the_drivers(spark, tmp_path):
 
 WITHOUT_KEYS = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6))
 COUNTING = plan(NoDecay(), Guarantee(epsilon=1, delta=1e-6), keys=KEYS, horizon=10)
+DAILY = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6), keys=KEYS, every="1d")
 TABLE = {"steps": STEPS}
 REFUSED = {
     "fresh noise": (TABLE | {"noise": FreshNoise()}, "drawn twice"),
@@ -249,6 +250,8 @@ REFUSED = {
     "no buckets": (TABLE | {"buckets": 0}, "buckets must be an integer >= 1"),
     "a frame of pandas": (TABLE | {"df": events(count=1)}, "df must be a data frame of Spark"),
     "no plan": (TABLE | {"plan": None}, "plan must be a Plan"),
+    "another step than the plan's": (TABLE | {"plan": DAILY}, "every must be 1d, the plan's step"),
+    "no step": (TABLE | {"every": None}, "every must be given"),
 }
 
 

@@ -49,10 +49,8 @@ def plan(
     output.check_files()
     fading, promised = decay.function(time.step), guarantee.guarantee(time.step)
     with console.progress("planning"):
-        made = mechanism.plan(
-            fading, promised, records, horizon=time.steps_to_horizon, step=time.step
-        )
-        found = numbers(made, time.step)
+        made = mechanism.plan(fading, promised, records, horizon=time.steps_to_horizon, time=time)
+        found = numbers(made)
     if output.output is not None:
         with console.written(output.output) as part:
             part.write_text(made.to_json() + "\n", encoding="utf-8")
@@ -63,13 +61,11 @@ def plan(
     if output.json:
         console.document(found)
     else:
-        _show(made, found, time.step, counted=records.counting)
+        _show(made, found, counted=records.counting)
 
 
-def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
+def numbers(made: Plan) -> dict[str, Any]:
     """All that a plan states, as plain data."""
-    from hushfade import duration
-
     n = plain_words.reported_steps(made)
     guarantee, grid = made.guarantee, made.grid
     gaussian = isinstance(made.law, Gaussian)
@@ -83,7 +79,7 @@ def numbers(made: Plan, every: int | None = None) -> dict[str, Any]:
         "law": law_document(made),
         "considered": considered(made),
         "horizon": made.horizon,
-        "every": None if every is None else duration.shown(every),
+        "every": made.every,
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
         "mu": guarantee.mu if gaussian else None,
@@ -155,7 +151,7 @@ def _milestones(n: int, worst: int) -> list[int]:
     return sorted({*(step for step in tens if step < n), worst, n})
 
 
-def _show(made: Plan, found: dict[str, Any], every: int | None, *, counted: bool) -> None:
+def _show(made: Plan, found: dict[str, Any], *, counted: bool) -> None:
     from rich.table import Table
 
     page = console.out()
@@ -167,11 +163,11 @@ def _show(made: Plan, found: dict[str, Any], every: int | None, *, counted: bool
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
-    for name, text in [*rows(made), *_lengths(made, every)]:
+    for name, text in [*rows(made), *_lengths(made)]:
         grid.add_row(name, text)
     page.print(grid)
     page.print()
-    page.print(_errors(found, every))
+    page.print(_errors(found, made.step_length()))
     if page.is_terminal:
         from hushfade.plots import chart
 
@@ -187,13 +183,13 @@ def _show(made: Plan, found: dict[str, Any], every: int | None, *, counted: bool
         page.print(drawn)
 
 
-def _lengths(made: Plan, every: int | None) -> Iterator[tuple[str, str]]:
+def _lengths(made: Plan) -> Iterator[tuple[str, str]]:
     """What the options gave as durations, in steps and in time."""
     from hushfade import duration
 
+    every = made.step_length()
     if every is None:
         return
-    yield "a step", duration.shown(every)
     decay = decay_document(made.decay)
     if "half_life" in decay:
         nanoseconds = round(decay["half_life"] * every)

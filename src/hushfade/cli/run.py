@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushfade.cli import console, run_checks
@@ -93,8 +94,12 @@ def _run(
     others = (mechanism.plan_file, records.keys_file, noise.noise_key)
     run_checks.check_outputs([*files, *(path for path in others if path is not None)], output)
     source = Source.of(files, records, time, guarantee)
+    given = None
+    if mechanism.plan_file is not None:
+        given = _read(mechanism.plan_file)
+        time = time.of_plan(given)
     order = order_of(time, source) if lines is None else live_order(time, source, lines.clock)
-    plan = _plan(decay, time, guarantee, records, mechanism, order.steps)
+    plan = given or _plan(decay, time, guarantee, records, mechanism, order.steps)
     calendar = order if isinstance(order, Calendar) else None
     zoned = None if calendar is None else calendar.zoned
     with naming_options(output, guarantee, records, time):
@@ -150,18 +155,20 @@ def _plan(
     mechanism: RunMechanismOptions,
     steps: int | None,
 ) -> Plan:
-    """The plan in the plan file, or the plan that the options describe."""
-    if mechanism.plan_file is not None:
-        from hushfade.planning.plan import Plan
-
-        with console.reading(mechanism.plan_file):
-            return Plan.from_json(mechanism.plan_file.read_bytes())
+    """The plan that the options describe."""
     fading, horizon = decay.function(time.step), time.steps_to_horizon
     if horizon is None and mechanism.expect is None and _needs_horizon(fading, mechanism.method):
         horizon = steps  # declared, like a horizon
     promised = guarantee.guarantee(time.step)
     valued = records.value is not None
-    return mechanism.plan(fading, promised, records, horizon=horizon, step=time.step, valued=valued)
+    return mechanism.plan(fading, promised, records, horizon=horizon, time=time, valued=valued)
+
+
+def _read(path: Path) -> Plan:
+    from hushfade.planning.plan import Plan
+
+    with console.reading(path):
+        return Plan.from_json(path.read_bytes())
 
 
 def _needs_horizon(decay: Decay, method: str) -> bool:

@@ -29,7 +29,7 @@ _NEEDS_TIME = ("every", "start", "end", "steps", "time_unit", "public_range")
 def order_of(time: RunTimeOptions, source: Source) -> Calendar | RowOrder:
     """The steps of a run over whole files."""
     if time.time is None:
-        for option in time.given(*_NEEDS_TIME):
+        for option in time.given(*_NEEDS_TIME[time.every == duration.ROWS :]):
             raise InvalidValue(f"{option} needs --time: without it the rows are the steps")
         with naming_options(time, rows="rows_per_step"):
             return RowOrder(time.rows_per_step)

@@ -16,10 +16,11 @@ from typing import Any, cast
 import numpy as np
 
 from hushfade.crossing import key_file
-from hushfade.duration import step_length
-from hushfade.errors import DroppedRecords, InvalidType
+from hushfade.duration import ROWS, step_length
+from hushfade.errors import DroppedRecords, InvalidType, InvalidValue
 from hushfade.frames.request import declared
 from hushfade.frames.settings import TotalsArguments, planned
+from hushfade.planning.plan import Plan
 from hushfade.records import Batch, Columns, Reader, tally
 from hushfade.records.arrow import Values
 from hushfade.records.calendar import calendar, written
@@ -76,11 +77,9 @@ def released_events(
     """
     given: dict[str, Any] = dict(arguments)
     own = {name: given.pop(name, None) for name in _OWN}
-    if given.get("every") is None:
-        raise InvalidType("every must be given: a step's length, such as '1h'")
-    every = step_length(given["every"])
+    every = _every(given)
     if given.get("plan") is not None:
-        del given["every"]  # the plan counts in steps
+        given.pop("every", None)
     else:
         _check_declared(own, given)
         if own["value"] is None and given.get("statistic") is None:  # counts
@@ -108,6 +107,19 @@ def released_events(
     stream = made.start(key_file.for_totals(given.get("noise"), made.digest, totals))
     pieces = [rows.table(meaning) for rows in released(stream, totals, hours)]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in meaning.columns}
+
+
+def _every(given: dict[str, Any]) -> int:
+    """The length of a step in nanoseconds, from `every` or from the plan."""
+    every = None if given.get("every") is None else step_length(given["every"])
+    if isinstance(given.get("plan"), Plan):
+        plan: Plan = given["plan"]
+        if plan.every == ROWS:
+            raise InvalidValue("the plan's steps are rows, not times: use release")
+        every = plan.step_length(every)
+    if every is None:
+        raise InvalidType("every must be given: a step's length, such as '1h'")
+    return every
 
 
 def _check_declared(own: dict[str, Any], given: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from hushfade import check
 from hushfade.check import Matrix, Signed
 from hushfade.crossing import key_file
 from hushfade.crossing.key_file import Noise
-from hushfade.duration import step_length
+from hushfade.duration import ROWS, step_length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.settings import Arguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
@@ -165,7 +165,7 @@ def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Req
         totals[~nulls] = plan.grid.units(column.values[~nulls])
         return totals
 
-    return Request(plan, noise, units, _every(arguments))
+    return Request(plan, noise, units, plan.step_length(_every(arguments)))
 
 
 def of_totals(arguments: TotalsArguments, keys: tuple[str, ...] | None = None) -> Request:
@@ -182,7 +182,8 @@ def of_totals(arguments: TotalsArguments, keys: tuple[str, ...] | None = None) -
         totals = declared_totals.block(column.values, 1, grid.resolution, grid.largest_total)
         return np.asarray(totals[:, 0])
 
-    return Request(plan, arguments.get("noise"), units, _every(arguments))
+    every = plan.step_length(_every(arguments))
+    return Request(plan, arguments.get("noise"), units, every)
 
 
 def declared(
@@ -206,7 +207,7 @@ def declared(
 
 def _every(arguments: TotalsArguments) -> int | None:
     given = arguments.get("every")
-    return None if given is None else step_length(given)
+    return None if given in (None, ROWS) else step_length(given)
 
 
 def record_column(data: object) -> Column:

@@ -24,7 +24,7 @@ from typing import Any, Literal, TypedDict
 from hushfade import duration
 from hushfade.crossing.key_file import Noise
 from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow, checked_decay
-from hushfade.duration import step_length
+from hushfade.duration import ROWS, step_length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.planning.exact_factors import Method
@@ -93,7 +93,7 @@ def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Pl
         raise InvalidType(f"a release takes no argument named {unknown[0]!r}")
     if "plan" in given:
         return _checked(given, keys)
-    every = step_length(given["every"]) if "every" in given else None
+    every = step_length(given["every"]) if given.get("every", ROWS) != ROWS else None
     decay = _decay(given, every)
     guarantee = _guarantee(given, every)
     if "statistic" not in given and not {"low", "high"} <= given.keys():
@@ -105,7 +105,7 @@ def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Pl
     rest = {name: given[name] for name in _REST if name in given}
     for name in {"horizon", "expect"} & rest.keys():
         rest[name] = _whole(rest[name], every, name)
-    return plan(decay, guarantee, keys=keys, **rest)
+    return plan(decay, guarantee, keys=keys, every=given.get("every"), **rest)
 
 
 def _checked(given: dict[str, Any], keys: Iterable[str] | None) -> Plan:
@@ -113,7 +113,7 @@ def _checked(given: dict[str, Any], keys: Iterable[str] | None) -> Plan:
     found = given["plan"]
     if not isinstance(found, Plan):
         raise InvalidType("plan must be a Plan", got=type(found).__name__)
-    others = sorted(set(given) - {"plan"})
+    others = sorted(set(given) - {"plan", "every"})
     if others:
         raise InvalidType(f"plan and {others[0]} exclude each other: the plan says it")
     if keys is None and not found.grid.scalar:

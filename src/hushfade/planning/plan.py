@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hushfade import check
+from hushfade import check, duration
 from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue
@@ -23,7 +23,6 @@ from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Gaussian, Laplace, Law
 from hushfade.planning import noise_scale
-from hushfade.planning.cost import Cost, cost
 from hushfade.planning.exact_factors import Method
 from hushfade.planning.shifts import cases
 from hushfade.privacy.guarantee import Guarantee
@@ -33,6 +32,7 @@ from hushfade.private.grid import Grid
 if TYPE_CHECKING:
     from hushfade.crossing.key_file import Noise
     from hushfade.planning.certificate import Certificate
+    from hushfade.planning.cost import Cost
     from hushfade.public.step_errors import StepErrors
     from hushfade.stream.stream import Stream
 
@@ -67,8 +67,11 @@ class Plan:
     pair: IntegerFactorization = field(repr=False)
     law: Law
     loss: float  # of the integer taps, relative to the exact factors
-    considered: tuple[Considered, ...] = field(default=(), repr=False)  # the chosen one first
+    considered: tuple[Considered, ...] = field(
+        default=(), repr=False
+    )  # the chosen one first, if any
     version_1: bool = field(default=False, repr=False)
+    every: str | None = field(default=None, repr=False)  # a step: "1h", "rows", or not declared
 
     # Privacy ---------------------------------------------------------------------------------
 
@@ -251,6 +254,32 @@ class Plan:
 
         return Stream.begin(self, noise)
 
+    def step_length(self, given: int | None = None, *, name: str = "every") -> int | None:
+        """The length of a step in nanoseconds; None if it has none.
+
+        `given` is what a caller says: it must agree with the plan, whose decay counts in steps.
+
+        >>> from hushfade import SlidingWindow, plan
+        >>> week = plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0), every="1d")
+        >>> week.step_length(3600 * 10**9)
+        Traceback (most recent call last):
+        hushfade.errors.InvalidValue: every must be 1d, the plan's step, got '1h'
+        """
+        if self.every is None:
+            return given
+        if self.every == duration.ROWS:
+            if given is not None:
+                raise InvalidValue("must not be given: the plan's steps are rows", argument=name)
+            return None
+        own = duration.nanoseconds(self.every)
+        if given not in (None, own):
+            raise InvalidValue(
+                f"must be {self.every}, the plan's step",
+                argument=name,
+                got=repr(duration.shown(given)),
+            )
+        return own
+
     def quantise(self, values: object) -> Column:
         """Records clipped and put on the grid, for a caller who sums them: see step_total."""
         return self.grid.quantise(values)
@@ -268,6 +297,8 @@ class Plan:
     @cached_property
     def cost(self) -> Cost:
         """What a stream of this plan costs at most: memory, and work per step."""
+        from hushfade.planning.cost import cost
+
         return cost(self.pair, self.grid.lanes)
 
     @cached_property

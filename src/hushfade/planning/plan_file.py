@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hushfade import check
+from hushfade import check, duration
 from hushfade.decay import Decay
 from hushfade.errors import HushfadeError, InvalidValue
 from hushfade.factors.block_factors import BlockSums
@@ -126,7 +126,7 @@ def _floats(name: str, value: Any) -> Any:
 
 def _covered(plan: Plan) -> dict[str, Any]:
     """The fields that the digest covers: integers and declared parameters."""
-    common = {
+    common: dict[str, Any] = {
         "decay": decay_document(plan.decay),
         "records": _records(plan),
         "horizon": plan.horizon,
@@ -139,6 +139,8 @@ def _covered(plan: Plan) -> dict[str, Any]:
     if isinstance(plan.pair, BlockSums):
         schedule = plan.pair.schedule
         common["blocks"] = {"depth": schedule.depth, "period": schedule.period}
+    if plan.every is not None:
+        common["every"] = plan.every
     return {
         "format": FORMAT,
         "guarantee": guarantee_document(plan.guarantee),
@@ -178,8 +180,8 @@ def _taps_from(document: dict[str, Any]) -> IntegerTaps:
 
 
 def _plan(document: dict[str, Any]) -> Plan:
-    blocks = {"blocks"} & set(document)  # only plans with blocks have the field
-    _check_fields(document, plan_version_1.COMMON | {"gain", "noise", "reported"} | blocks)
+    optional = {"blocks", "every"} & set(document)  # written where a plan has them
+    _check_fields(document, plan_version_1.COMMON | {"gain", "noise", "reported"} | optional)
     guarantee = guarantee_from(document["guarantee"])
     gain = document["gain"]
     if gain is not None and gain["bits"] != document["taps"]["bits"]:
@@ -240,9 +242,15 @@ def _made(
     else:
         gains = None if gain is None else np.ldexp(np.array(gain, dtype=np.float64), -taps.bits)
         pair = IntegerFactorization(decay, taps, horizon, gains)
+    every = document.get("every")
+    if every is not None and duration.declared_step(every) != every:
+        raise InvalidValue("every must be a step as hushfade writes it", got=repr(every))
     return sized(
-        Plan(pair.decay, guarantee, grid, horizon, method, pair, law, loss, considered, version_1)
-    )
+        Plan(
+            pair.decay, guarantee, grid, horizon, method, pair, law, loss, considered, version_1,
+            every,
+        )
+    )  # fmt: skip
 
 
 def _blocks(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
 from typing import Literal, get_args
 
 import numpy as np
 
+from hushfade import duration
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
 from hushfade.factors.block_factors import BlockSums
@@ -45,6 +48,7 @@ def plan(
     width: int | None = None,
     norm: float | None = None,
     resolution: float | None = None,
+    every: str | timedelta | None = None,
 ) -> Plan:
     """The plan that releases the decayed sum at every step under the guarantee.
 
@@ -52,7 +56,8 @@ def plan(
     default at most 1/1024 of the range).  Give statistic=hf.Count() for counts, which needs no
     bounds, and resolution=1 for other whole numbers: the noise is then whole too, and smaller.
     `keys` declares one stream per key; `width` and `norm` release sums of vectors clipped to that
-    ℓ2 norm.  Without a horizon the stream runs for ever.
+    ℓ2 norm.  Without a horizon the stream runs for ever.  `every` declares what a step is, "1h" or
+    "rows": whatever uses the plan with another step is refused.
 
     method="best" takes the mechanism with the smallest error: `print(plan)` states which one, and
     how it compares.  "input" adds noise to the inputs, "square_root" is the paper's mechanism,
@@ -95,7 +100,8 @@ def plan(
         several = candidates(decay, guarantee, grid, horizon, law, expect)
     else:
         several = [given(decay, guarantee, grid, horizon, method, law, expect)]
-    return _made(decay, guarantee, grid, several)
+    made = _made(decay, guarantee, grid, several)
+    return made if every is None else replace(made, every=duration.declared_step(every))
 
 
 def compared_plans(
@@ -162,7 +168,11 @@ def _plan(
     else:
         pair, loss = integer_factors(chosen.factors)
     law = _law(chosen, guarantee, grid, pair)
-    considered = tuple(Considered(one.method, one.law, one.error) for one in (chosen, *others))
+    considered = tuple(
+        Considered(one.method, one.law, one.error)
+        for one in (chosen, *others)
+        if not math.isnan(one.error)
+    )
     return sized(
         Plan(decay, guarantee, grid, pair.horizon, chosen.method, pair, law, loss, considered)
     )

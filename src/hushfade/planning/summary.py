@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hushfade.duration import ROWS
 from hushfade.factors.counting_parameters import REACH
 from hushfade.laws import Gaussian, Laplace
 from hushfade.planning.certificate import single_step_bound
@@ -82,6 +83,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
         ("decay", repr(plan.decay)),
         ("mechanism", mechanism_name(plan.method, plan.law.name)),
         ("method", f"{plan.method}, {_length(plan)}"),
+        *([] if plan.every is None else [("a step", _step(plan.every))]),
         ("released", _lanes(plan)),
         ("records", _records(plan)),
         ("grid", f"{grid.resolution:g}; a step's total up to {largest:.3g}"),
@@ -140,6 +142,10 @@ def _length(plan: Plan) -> str:
     if plan.method == "unbounded" and not plan.version_1:  # 0.1.0 expected no length
         return f"for ever; about {plan.taps.support // REACH} steps are expected"
     return "for ever"
+
+
+def _step(every: str) -> str:
+    return "a row, whatever time has passed" if every == ROWS else every
 
 
 def _lanes(plan: Plan) -> str:

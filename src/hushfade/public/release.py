@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
 from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.public.step_errors import StepErrors
+
+if TYPE_CHECKING:
+    from hushfade.public.step_errors import StepErrors
 
 
 class Release(NamedTuple):

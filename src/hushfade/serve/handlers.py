@@ -101,6 +101,7 @@ async def add_stream(service: Service, request: Request, caller: Caller) -> Resp
     dataset = strict_json.name(dataset=asked["dataset"])
     every, start = step_times(asked.get("every"), asked.get("start"), service.clock())
     plan = await run_sync(plan_of, asked["plan"])
+    plan.step_length(every)  # the clock closes the steps that the plan means
     facts = Facts(name, dataset, plan, every, start)
     await service.add_stream(facts)
     return answer(service.registry.described(facts), 201)

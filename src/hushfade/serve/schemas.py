@@ -209,7 +209,12 @@ _PLAN: Schema = {
                     }
                 ),
             },
-            {"blocks": an_object({"depth": whole(1, DEEPEST), "period": whole(2, LONGEST_PERIOD)})},
+            {
+                "blocks": an_object(
+                    {"depth": whole(1, DEEPEST), "period": whole(2, LONGEST_PERIOD)}
+                ),
+                "every": {"anyOf": [{"const": "rows"}, _LENGTH]},
+            },
         ),
         an_object(
             {

@@ -55,9 +55,9 @@ def private_decaying_sums(
     plan: Plan,
     *,
     time: str,
-    every: str | timedelta,
     start: str | date,
     noise: KeyFile | UnsafeSeededNoise,
+    every: str | timedelta | None = None,
     end: str | date | None = None,
     steps: int | None = None,
     key: str | None = None,
@@ -72,9 +72,10 @@ def private_decaying_sums(
     """Columns step, time, key, value, stddev: a row for each step and declared key.
 
     Step t has the records from start + (t - 1)·every up to, not including, start + t·every; `time`
-    is its end.  A table needs `end` or `steps`.  A stream needs `lateness`: a step closes when the
-    clock is that far past its end.  The clock is the driver's, or a streaming frame with a column
-    `timestamp`, which must not depend on the records.
+    is its end.  `every` may be left out if the plan has it.  A table needs `end` or `steps`.  A
+    stream needs `lateness`: a step closes when the clock is that far past its end.  The clock is
+    the driver's, or a streaming frame with a column `timestamp`, which must not depend on the
+    records.
 
     `skip_empty` leaves out the records of a table that have no finite value, no time or no person;
     without it they stop the job.  A stream always leaves them out.
@@ -146,12 +147,14 @@ def local_session(cores: int = 2, **settings: str) -> SparkSession:
 
 def _calendar(
     start: str | date,
-    every: str | timedelta,
+    every: str | timedelta | None,
     end: str | date | None,
     steps: int | None,
     plan: Plan,
 ) -> Calendar:
-    length = step_length(every)
+    length = plan.step_length(None if every is None else step_length(every))
+    if length is None:
+        raise InvalidType("every must be given: a step's length, such as '1h'")
     last = None if end is None else written(end, "end")
     found = calendar(written(start, "start"), length, end=last, steps=steps)
     if not found.zoned:

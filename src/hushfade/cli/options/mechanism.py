@@ -13,6 +13,7 @@ from hushfade.cli.options.time import whole_steps_in
 
 if TYPE_CHECKING:
     from hushfade.cli.options.records import RecordOptions
+    from hushfade.cli.options.time import StepOptions
     from hushfade.decay import Decay
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
@@ -61,13 +62,13 @@ class MechanismOptions(OptionGroup):
         records: "RecordOptions",
         *,
         horizon: int | None,
-        step: int | None,
+        time: "StepOptions",
         valued: bool = False,
     ) -> "Plan":
-        """The plan; `step` is a step's length; `valued`: records have values, which need bounds."""
+        """The plan; `valued`: records have values, which need bounds."""
         from hushfade.planning.planner import plan
 
-        expect = None if self.expect is None else whole_steps_in(self.expect, step, "--expect")
+        expect = None if self.expect is None else whole_steps_in(self.expect, time.step, "--expect")
         low, high = records.bounds(valued=valued)
         counts = not valued and records.counting and records.resolution is None
         keys = records.declared_keys()
@@ -83,4 +84,5 @@ class MechanismOptions(OptionGroup):
                 expect=expect,
                 resolution=1.0 if counts else records.resolution,
                 keys=keys,
+                every=time.every,
             )

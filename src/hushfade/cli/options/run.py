@@ -1,8 +1,9 @@
 """The options of `hushfade run` alone: where records come from, when, and where releases go."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token, UnknownOptionError
 
@@ -13,7 +14,19 @@ from hushfade.cli.options import (
     RecordOptions,
     TimeOptions,
 )
-from hushfade.cli.options.parameters import choice, count, flag, number, option, option_group
+from hushfade.cli.options.parameters import (
+    choice,
+    count,
+    flag,
+    naming_options,
+    number,
+    option,
+    option_group,
+)
+from hushfade.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
 
 
 def _paths(kind: object, tokens: Sequence[Token]) -> tuple[Path, ...]:
@@ -93,6 +106,19 @@ class RunTimeOptions(TimeOptions):
             "DURATION",
         ),
     ] = None
+
+    def of_plan(self, plan: "Plan") -> "RunTimeOptions":
+        """These options with the plan's step, which --every must not contradict."""
+        from hushfade.duration import ROWS
+
+        with naming_options(self):
+            plan.step_length(self.step)
+        if plan.every == ROWS:
+            if self.time is not None:
+                raise InvalidValue("--time must not be given: the plan's steps are rows")
+            return self
+        by_clock = self.time is not None or self.live
+        return replace(self, every=plan.every) if plan.every and by_clock else self
 
 
 @option_group("Guarantee")

@@ -14,7 +14,7 @@ class StepOptions(OptionGroup):
         str | None,
         option(
             "The length of a step, such as 1h, 15min or 1d. Needed if any other option is a "
-            "duration.",
+            "duration. A plan keeps it, and no other length is accepted with that plan.",
             "DURATION",
         ),
     ] = None
@@ -28,7 +28,9 @@ class StepOptions(OptionGroup):
         """
         from hushfade import duration
 
-        return None if self.every is None else duration.nanoseconds(self.every, name="--every")
+        if self.every is None or self.every == duration.ROWS:
+            return None
+        return duration.nanoseconds(self.every, name="--every")
 
 
 @option_group("Time")
