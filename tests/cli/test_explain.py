@@ -138,7 +138,8 @@ def test_what_is_no_plan_is_refused(folder, content, code):
 def test_different_neighbours_have_no_promise_together(folder):
     result = run("explain rate.json values.json")
     assert (result.exit_code, result.stdout) == (Exit.REFUSED, "")
-    assert "the files differ in neighbours" in result.stderr
+    assert "the files protect different units" in result.stderr
+    assert "values.json one record, replaced" in result.stderr
 
 
 def test_a_file_counts_once_and_a_picture_needs_one(folder):

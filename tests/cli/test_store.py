@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
@@ -89,12 +90,16 @@ def test_a_sound_store_is_checked_and_verified_beside_its_writer(place):
     assert "an unbroken chain of 4 entries" in run("store verify", str(place)).stdout
 
 
-def test_what_is_left_is_told_with_epsilon_first(place):
-    """sqrt(mu(2)^2 - mu(1)^2) = 0.3807559, which is epsilon 1.673274: by mpmath, 30 digits."""
+def test_budgets_state_what_is_spent_and_what_one_more_stream_would_make_it(place):
+    """By mpmath, 30 digits: sqrt(2) mu(1) is epsilon 1.454671, and sqrt(mu(2)^2 - mu(1)^2) =
+    0.3807559 is epsilon 1.673274."""
     for action in ("verify", "ledger"):
         shown = run(f"store {action}", str(place)).stdout
-        told = "Dataset 'clinics': epsilon = 1.673 of 2 is left at delta = 0.000001."
-        assert told in shown
+        assert (
+            "Dataset 'clinics': epsilon = 1 of 2 at delta = 0.000001 is spent. One more stream "
+            "like the last would bring epsilon to 1.455. The largest that fits has epsilon = "
+            "1.673. It protects one record, added or removed."
+        ) in shown
     (account,) = document("store verify", str(place))["budgets"]
     assert account["left"] ** 2 + account["spent"] ** 2 == pytest.approx(account["mu"] ** 2)
     assert account["left_epsilon"] == pytest.approx(1.673274, abs=1e-6)
@@ -105,7 +110,8 @@ def test_a_budget_that_is_spent_has_nothing_left(tmp_path):
     store.add_dataset("clinics", ONE)
     store.add_stream("late", PLAN, dataset="clinics")
     store.close()
-    assert "epsilon = 0 of 1 is left" in run("store ledger", str(tmp_path / "releases.db")).stdout
+    shown = run("store ledger", str(tmp_path / "releases.db")).stdout
+    assert "epsilon = 1 of 1 at delta = 0.000001 is spent. Nothing is left." in shown
 
 
 def test_a_budget_of_several_laws_is_told_with_epsilon_and_delta(tmp_path):
@@ -119,7 +125,7 @@ def test_a_budget_of_several_laws_is_told_with_epsilon_and_delta(tmp_path):
     with patch("hushfade.stream.ownership._turns", {}):
         Store.open(path, new_epoch=True).close()
     shown = run("store verify", str(path)).stdout
-    assert "Dataset 'clinics': epsilon = 0 of 2 and delta = 6e-7 of 0.000001 are left." in shown
+    assert "Dataset 'clinics': epsilon = 2 of 2 and delta = 4e-7 of 0.000001 are spent. " in shown
     assert "Stream 'huber': epsilon = 1 at delta = 2e-7, for all that it has published" in shown
     found = document("store verify", str(path))
     (account,) = found["budgets"]
@@ -132,22 +138,32 @@ def test_a_budget_of_several_laws_is_told_with_epsilon_and_delta(tmp_path):
 @pytest.mark.parametrize(
     ("options", "kinds"),
     [
-        ("", ["dataset", "charge"]),
         ("--kind charge", ["charge"]),
         ("--kind step", ["step", "step"]),
         ("--kind end", []),
         ("--kind all", ["dataset", "charge", "step", "step"]),
     ],
 )
-def test_the_ledger_lists_the_kind_that_is_asked_for_and_without_it_all_but_steps(
-    place, options, kinds
-):
+def test_the_ledger_lists_the_kind_that_is_asked_for(place, options, kinds):
     found = document(f"store ledger {options}", str(place))
     assert [entry["kind"] for entry in found["entries"]] == kinds
-    assert found["left_out"] == 4 - len(kinds)
     shown = run(f"store ledger {options}", str(place)).stdout.splitlines()
     assert [line.split()[1] for line in shown[: len(kinds)]] == kinds
-    assert ("--kind all" in "".join(shown)) == (len(kinds) < 4)
+
+
+def test_the_ledger_is_a_statement_with_dates_charges_and_totals(place):
+    before, charge = document("store ledger", str(place))["statement"]
+    assert (before["kind"], before["dataset"], before["charge"]) == ("dataset", "clinics", None)
+    assert (before["epsilon"], before["spent_epsilon"]) == (2.0, 0.0)
+    assert (charge["stream"], charge["epoch"]) == ("late", 0)
+    assert charge["charge"]["mu"] == PLAN.guarantee.mu
+    assert charge["charge"]["epsilon"] == charge["spent_epsilon"] == 1.0
+    for line in (before, charge):
+        age = datetime.now(UTC) - datetime.fromisoformat(line["at"])
+        assert timedelta(seconds=-2) < age < timedelta(days=1)
+    words = run("store ledger", str(place)).stdout
+    for part in ("budget of", "stream late", charge["mechanism"].split()[0], "total"):
+        assert part in words
 
 
 def test_an_entry_is_one_line_where_the_ledger_is_piped(place):

@@ -15,6 +15,7 @@ from hushfade.privacy import ledger
 from hushfade.privacy.account import Account, Charge, Loss, Total
 from hushfade.privacy.calibration import epsilon_of, mu_of
 from hushfade.privacy.ledger import following
+from hushfade.privacy.unit import Relation
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWO = hf.Guarantee(epsilon=2, delta=1e-6)
@@ -231,8 +232,8 @@ def test_two_histories_that_add_up_differently_leave_nothing():
 
 def test_streams_that_protect_another_unit_are_refused_for_every_law():
     whole = account().charged(Loss(0.5, 0.0), ONE.relation)
-    with pytest.raises(Refused, match="must promise to the same neighbours"):
-        whole.charged(Loss(0.5, 0.0), ("replace", 1, 1, 1))
+    with pytest.raises(Refused, match="must protect the same unit"):
+        whole.charged(Loss(0.5, 0.0), Relation("replace", 1, 1, 1))
 
 
 def test_the_charge_of_a_plan_is_what_it_declares():
@@ -263,7 +264,8 @@ def charge(stream, loss, kind="charge", **more):
     return kind, {"stream": stream, "dataset": "clinics", "loss": loss, **more}
 
 
-BUDGET = ("dataset", {"dataset": "clinics", "epsilon": 2.0, "delta": 1e-6})
+UNIT = ["add_remove", 1, 1, 1]
+BUDGET = ("dataset", {"dataset": "clinics", "epsilon": 2.0, "delta": 1e-6, "relation": UNIT})
 HALF = {"epsilon": 0.5, "delta": 1e-7, "law": "huber"}
 
 

@@ -8,6 +8,7 @@ from hushfade import Guarantee
 from hushfade.errors import Malformed, Refused
 from hushfade.privacy import ledger
 from hushfade.privacy.ledger import Account, Entry, following, verified
+from hushfade.privacy.unit import Relation, words
 from tests.loops import for_each
 
 
@@ -95,15 +96,18 @@ def test_a_number_that_json_cannot_say_is_refused():
         following(None, "dataset", mu=math.nan)
 
 
-ADD, REPLACE = ("add_remove", 1, 1, 1), ("replace", 1, 1, 1)
+ADD, REPLACE = Relation("add_remove", 1, 1, 1), Relation("replace", 1, 1, 1)
 
 
-@pytest.mark.parametrize("other", [REPLACE, ("add_remove", 3, 24, 1), ("add_remove", 1, 1, 2)])
+@pytest.mark.parametrize(
+    "other",
+    [REPLACE, ADD._replace(participations=3, separation=24), ADD._replace(records_per_step=2)],
+)
 def test_a_dataset_whose_streams_promise_to_different_neighbours_is_refused(other):
     account = Account("clinics", mu=5.0, delta=1e-6).charged(3.0, ADD)
-    with pytest.raises(Refused, match="must promise to the same neighbours") as found:
+    with pytest.raises(Refused, match="must protect the same unit") as found:
         account.charged(1.0, other)
-    assert other[0] in str(found.value)
+    assert words(other) in str(found.value)
     assert account.charged(4.0, ADD).relation == ADD
 
 

@@ -104,7 +104,7 @@ def test_a_dataset_and_its_streams_are_made_and_charged(make):
     assert made.json() == {
         "name": "trains", "epsilon": 1.0, "delta": 1e-6, "spent_epsilon": 0.0, "left_epsilon": 1.0,
         "spent_delta": 0.0, "left_delta": 1e-6, "composition": None, "mu": ONE.mu, "spent": 0.0,
-        "left": ONE.mu,
+        "left": ONE.mu, "next_epsilon": None, "unit": "one record, added or removed",
     }  # fmt: skip
     assert list(made.json())[:2] == ["name", "epsilon"]
     plan = json.loads(PLAN.to_json())

@@ -6,6 +6,7 @@ import pytest
 import hushfade as hf
 from hushfade.errors import Malformed, Refused
 from hushfade.privacy.ledger import Account
+from hushfade.privacy.unit import Relation
 from hushfade.store import Store, fail_points
 from hushfade.store.high_water_mark import Mark, MarkFile
 
@@ -189,7 +190,7 @@ def test_each_new_epoch_of_the_same_copy_is_charged(tmp_path, monkeypatch):
 def test_a_torn_line_of_budgets_leaves_the_one_before_it(tmp_path):
     file = MarkFile(tmp_path / "mark")
     first = {"clinics": Account("clinics", 1.0, 1e-6)}
-    second = {"clinics": Account("clinics", 1.0, 1e-6, 0.5, ("replace", 3, 24, 1))}
+    second = {"clinics": Account("clinics", 1.0, 1e-6, 0.5, Relation("replace", 3, 24, 1))}
     file.write(Mark("ab", 1, "x"), first)
     length = (tmp_path / "mark").stat().st_size
     file.write(Mark("ab", 2, "y"), second)

@@ -288,7 +288,7 @@ def test_a_store_of_0_1_0_goes_on_with_gaussian_noise_only(tmp_path):
         unit = dict(
             zip(
                 ("neighbours", "participations", "separation", "records_per_step"),
-                before.relation or HALF.relation,
+                (before.relation or HALF.relation).listed(),
                 strict=True,
             )
         )

@@ -337,7 +337,7 @@ def test_streams_that_promise_to_other_neighbours_do_not_share_a_budget(place):
         hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace"),
         hf.Guarantee(epsilon=1, delta=1e-6, participations=3, separation=24),
     ):
-        with pytest.raises(Refused, match="must promise to the same neighbours"):
+        with pytest.raises(Refused, match="must protect the same unit"):
             store.add_stream(
                 "other", hf.plan(decay, other, method="square_root"), dataset="clinics"
             )

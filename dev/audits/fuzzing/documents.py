@@ -13,6 +13,7 @@ from dev.audits.fuzzing.invariants import Target
 from hushfade.cli.console import Failure
 from hushfade.cli.explain import described_in
 from hushfade.privacy.account import Account, Loss
+from hushfade.privacy.unit import Relation
 from hushfade.releases import files
 from hushfade.store.high_water_mark import Mark, MarkFile
 from hushfade.stream.saved_state import MAGIC
@@ -153,7 +154,9 @@ def marks(directory: Path) -> Iterator[Target]:
     """MarkFile.read and accounts: how far a ledger had come, and what was spent."""
     path = directory / "releases.db.mark"
     accounts = {
-        "clinics": Account("clinics", 0.5, 1e-6, spent=0.1, relation=("add_remove", 1, 1, 1)),
+        "clinics": Account(
+            "clinics", 0.5, 1e-6, spent=0.1, relation=Relation("add_remove", 1, 1, 1)
+        ),
         "wards": Account("wards", 0.5, 1e-6),
         "schools": Account.of("schools", hf.Guarantee(1, 1e-6)).charged(Loss(0.3, 1e-9, "huber")),
     }

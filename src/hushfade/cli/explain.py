@@ -22,6 +22,7 @@ from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import composed_mu, epsilon_of
 from hushfade.privacy.loss import composed
 from hushfade.privacy.rounding import epsilon_up, rounded_up
+from hushfade.privacy.unit import words
 
 _LIMIT = 1 << 27  # bytes
 
@@ -142,10 +143,12 @@ def _printable(text: str) -> str:
 
 def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
     """What several releases promise about people whose records all of them read."""
-    if len({plan.guarantee.relation for plan in plans.values()}) > 1:
+    units = {plan.relation: name for name, plan in plans.items()}
+    if len(units) > 1:
+        (one, first), (other, second), *_ = units.items()
         raise Refused(
-            "the files differ in neighbours, participations, separation or records per step: they "
-            "have no promise in common"
+            f"the files protect different units, and have no promise in common: {first} "
+            f"{words(one)}; {second} {words(other)}"
         )
     delta = max(plan.guarantee.delta for plan in plans.values())
     neighbours = next(iter(plans.values())).guarantee.neighbours

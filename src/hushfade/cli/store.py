@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from hushfade.cli import console
+from hushfade.cli import console, ledger_statement
 from hushfade.cli.options import ReportOptions
 from hushfade.cli.options.parameters import OptionGroup, choice, flag, option, option_group
 from hushfade.cli.store_access import Where, check_exists, reader_of, shown
@@ -52,7 +52,7 @@ class StoreOutputOptions(ReportOptions):
 
     kind: Annotated[
         Literal["dataset", "charge", "lost", "step", "end", "all"] | None,
-        choice("The entries that ledger lists. Without it: all but the steps."),
+        choice("List the entries of this kind as they are stored. Without it: a statement."),
     ] = None
     output: Annotated[
         Path | None,
@@ -72,7 +72,7 @@ def store(
 
     - **check** tests whether the database is intact and every stream can continue from it.
     - **verify** tests whether the ledger is an unbroken chain and the releases are those it names.
-    - **ledger** lists its entries and what is left of each budget.
+    - **ledger** verifies it, and prints a statement: each charge with its date, and the totals.
     - **backup** copies what is committed to --output.
     - **restore** replaces the store with the backup --from. The store must not be in use.
 
@@ -106,14 +106,14 @@ def _check_options(action: str, restore: RestoreOptions, output: StoreOutputOpti
 
 def _print(found: dict[str, Any]) -> None:
     page = console.out()
+    if "statement" in found:
+        page.print(ledger_statement.table(found["statement"]))
     for entry in found.get("entries", []):
         line = f"{entry['number']:>6}  {entry['kind']:<8} {entry['digest'][:12]}  {entry['body']}"
         page.print(line, soft_wrap=True)  # a break would part names and digests
     lines = [found["said"]]
-    if found.get("left_out"):
-        lines.append(f"{found['left_out']} entries are not shown: --kind all shows them.")
     for account in found.get("budgets", []):
-        lines.append(f"Dataset {account['dataset']!r}: {_left(account)}.")
+        lines.append(f"Dataset {account['dataset']!r}: {_spent(account)}")
     for stream in found.get("new_epochs", []):
         lines.append(
             f"Stream {stream['stream']!r}: epsilon = {rounded_up(stream['epsilon'])} at delta = "
@@ -123,14 +123,25 @@ def _print(found: dict[str, Any]) -> None:
         page.print(line, soft_wrap=not page.is_terminal)
 
 
-def _left(account: dict[str, Any]) -> str:
-    """What is left of a budget, in words."""
-    epsilon = f"epsilon = {rounded_down(account['left_epsilon'])} of "
-    epsilon += rounded_up(account["epsilon"])
-    if account["composition"] != "basic":
-        return f"{epsilon} is left at delta = {rounded_up(account['delta'], 3)}"
-    delta = f"delta = {rounded_down(account['left_delta'], 3)} of {rounded_up(account['delta'], 3)}"
-    return f"{epsilon} and {delta} are left"
+def _spent(account: dict[str, Any]) -> str:
+    """What was spent of a budget, and what one more stream would bring it to, in words."""
+    delta = rounded_up(account["delta"], 3)
+    spent = f"epsilon = {rounded_up(account['spent_epsilon'])} of {rounded_up(account['epsilon'])}"
+    largest = f"epsilon = {rounded_down(account['left_epsilon'])}"
+    if account["composition"] == "basic":
+        spent += f" and delta = {rounded_up(account['spent_delta'], 3)} of {delta} are spent."
+        largest += f" and delta = {rounded_down(account['left_delta'], 3)}"
+    else:
+        spent += f" at delta = {delta} is spent."
+    unit = "" if account["unit"] is None else f" It protects {account['unit']}."
+    if account["left_epsilon"] <= 0:
+        return f"{spent} Nothing is left.{unit}"
+    if account["next_epsilon"] is None:
+        return spent + unit
+    return (
+        f"{spent} One more stream like the last would bring epsilon to "
+        f"{rounded_up(account['next_epsilon'])}. The largest that fits has {largest}.{unit}"
+    )
 
 
 def _check_free(output: Path) -> None:
@@ -157,13 +168,14 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
         "budgets": [_budget(account) for account in reader.accounts().values()],
         "new_epochs": [_composed(reader, name) for name in reader.streams() if reader.epoch(name)],
     }
-    if action == "ledger":
+    if action == "ledger" and kind is None:
+        found["statement"] = ledger_statement.lines(reader)
+    elif action == "ledger":
         found["entries"] = [
             {"number": x.number, "kind": x.kind, "body": x.body, "digest": x.digest}
             for x in reader.entries()
-            if kind in ("all", x.kind) or (kind is None and x.kind != "step")
+            if kind in ("all", x.kind)
         ]
-        found["left_out"] = entries - len(found["entries"])
     return found
 
 
@@ -181,6 +193,8 @@ def _budget(account: Account) -> dict[str, Any]:
         "left": account.left if gaussian else None,
         "left_epsilon": account.left_epsilon,
         "left_delta": account.left_delta,
+        "next_epsilon": account.next_epsilon,
+        "unit": ledger_statement.unit(account),
     }
 
 

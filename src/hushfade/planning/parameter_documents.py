@@ -1,11 +1,9 @@
-"""Laws, guarantees and decays as plain data, with integers and declared parameters."""
+"""Guarantees and decays as plain data: what was declared."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from hushfade import check
 from hushfade.decay import (
     CustomDecay,
     Decay,
@@ -16,45 +14,7 @@ from hushfade.decay import (
     SlidingWindow,
 )
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.laws import Gaussian, Huber, Laplace, Law
 from hushfade.privacy.guarantee import Guarantee
-
-
-def law_document(law: Law) -> dict[str, Any]:
-    """The law with its parameters as integers; Gaussian noise needs no name."""
-    match law:
-        case Gaussian():
-            return _binary(law.sigma)
-        case Laplace():
-            return {"law": law.name, "slope": _binary(law.slope)}
-        case Huber():
-            return {"law": law.name, "slope": _binary(law.slope), "core": law.core}
-        case _:
-            raise InvalidType("only built-in laws can be written", got=type(law).__name__)
-
-
-def law_from(document: dict[str, Any]) -> Law:
-    """The law of plain data."""
-    match document:
-        case {"bits": _, "scale": _}:
-            return Gaussian(_number(document))
-        case {"law": "laplace", "slope": dict(slope)}:
-            return Laplace(_number(slope))
-        case {"law": "huber", "slope": dict(slope), "core": int(core)}:
-            return Huber(_number(slope), core)
-        case _:
-            raise InvalidValue("noise must be one of hushfade's laws, with its parameters")
-
-
-def _binary(value: float) -> dict[str, int]:
-    """The number as an integer over a power of two."""
-    scale, denominator = value.as_integer_ratio()
-    return {"bits": denominator.bit_length() - 1, "scale": scale}
-
-
-def _number(document: dict[str, Any]) -> float:
-    bits = check.count(bits=document["bits"], least=0, most=1074)
-    return math.ldexp(check.count(scale=document["scale"], most=1 << 53), -bits)
 
 
 def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
@@ -65,14 +25,14 @@ def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
         declared = {"mu": float(guarantee.declared_mu)}
     else:
         declared = {"epsilon": float(guarantee.epsilon)}
-    neighbours, participations, separation, records_per_step = guarantee.relation
+    unit = guarantee.relation
     return {
         **declared,
         "delta": float(guarantee.delta),
-        "neighbours": neighbours,
-        "participations": participations,
-        "separation": separation,
-        "records_per_step": records_per_step,
+        "neighbours": unit.neighbours,
+        "participations": unit.participations,
+        "separation": unit.separation,
+        "records_per_step": unit.records_per_step,
     }
 
 

@@ -27,6 +27,7 @@ from hushfade.planning.exact_factors import Method
 from hushfade.planning.shifts import cases
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import PrivacyLoss
+from hushfade.privacy.unit import Relation
 from hushfade.private.grid import Grid
 
 if TYPE_CHECKING:
@@ -90,7 +91,13 @@ class Plan:
             loss = PrivacyLoss.gaussian(self.guarantee.mu)
         else:
             loss = PrivacyLoss.shifted(self.law, cases(self.guarantee, self.grid, self.pair))
-        return replace(loss, relation=self.guarantee.relation)
+        return replace(loss, relation=self.relation)
+
+    @property
+    def relation(self) -> Relation:
+        """The unit of privacy, with the length of a step if a person may have several records."""
+        unit = self.guarantee.relation
+        return unit if unit.single else unit._replace(step=self.every)
 
     def privacy_at_age(self, steps: int) -> PrivacyLoss:
         """What one record has revealed after `steps` releases; that of its own step is the first.

@@ -25,6 +25,7 @@ from hushfade.factors.block_schedule import BlockSchedule
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, IntegerTaps
 from hushfade.laws import Gaussian, Laplace, Law
+from hushfade.laws.document import law_document, law_from
 from hushfade.planning import noise_scale, plan_version_1
 from hushfade.planning.exact_factors import check_lasting, check_method
 from hushfade.planning.parameter_documents import (
@@ -32,8 +33,6 @@ from hushfade.planning.parameter_documents import (
     decay_from,
     guarantee_document,
     guarantee_from,
-    law_document,
-    law_from,
 )
 from hushfade.planning.plan import Considered, Plan, sized
 from hushfade.privacy.guarantee import Guarantee

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -102,21 +102,28 @@ class Account:
     mu: float | None  # the whole budget of Gaussian noise; None where delta is 0
     delta: float
     spent: float = 0.0  # mu
-    relation: Relation | None = None  # none before the first charge
+    relation: Relation | None = None  # the unit; 0.1.0 had none before the first charge
     exact: bool = False  # is the budget all that its epsilon allows?  0.1.0 rounded it down
     declared: float | None = None  # the epsilon of the budget, unless it was declared by mu
     losses: Total | None = None  # what was spent by basic composition
+    last: Spending | None = field(default=None, compare=False)  # the last charge, to report
 
     @classmethod
-    def of(cls, name: str, guarantee: Guarantee) -> Account:
-        """A new account with the guarantee as its budget.
+    def of(cls, name: str, guarantee: Guarantee, step: str | None = None) -> Account:
+        """A new account with the guarantee as its budget, and its unit as the unit of all streams.
+
+        `step` is the length of a step, if a person may have several records; without it the first
+        stream decides.
 
         >>> Account.of("clinics", Guarantee(epsilon=1, delta=0)).composition
         'basic'
         """
         mu = None if guarantee.pure else guarantee.mu
         declared = None if guarantee.gaussian_only else float(guarantee.epsilon)
-        return cls(name, mu, float(guarantee.delta), exact=True, declared=declared)
+        unit = guarantee.relation
+        if not unit.single:
+            unit = unit._replace(step=step)
+        return cls(name, mu, float(guarantee.delta), relation=unit, exact=True, declared=declared)
 
     @property
     def composition(self) -> Composition | None:
@@ -126,6 +133,11 @@ class Account:
         if self.mu is None or self.losses is not None:
             return "basic"
         return "gaussian" if self.spent > 0 else None
+
+    @property
+    def used(self) -> bool:
+        """Was anything charged?"""
+        return self.spent > 0 or self.losses is not None
 
     # Amounts ---------------------------------------------------------------------------------
 
@@ -178,6 +190,18 @@ class Account:
     def left_delta(self) -> float:
         """The largest delta of nine digits that one more stream may have."""
         return float(rounded_down(self._left.delta, 9)) if self.losses else self.delta
+
+    @property
+    def next_epsilon(self) -> float | None:
+        """What `spent_epsilon` would be after one more charge like the last; None before it.
+
+        >>> whole = Account.of("clinics", Guarantee(2, 1e-6))
+        >>> whole.charged(mu_of(1.0, 1e-6)).next_epsilon
+        1.45467108
+        """
+        if self.last is None:
+            return None
+        return self._after(self.last, None).spent_epsilon
 
     def _epsilon(self, mu: float) -> float:
         return float(epsilon_up(mu, self.delta, 9)) if mu > 0 else 0.0
@@ -233,7 +257,7 @@ class Account:
             raise InvalidValue("a charge must be above 0", got=repr(spending))
         if not self.affords(spending):
             raise Refused(self._overspent(spending))
-        return self._after(spending, relation)
+        return replace(self._after(spending, relation), last=spending)
 
     def with_lost(self, spending: Spending, relation: Relation | None = None) -> Account:
         """The account after an entry `lost`, which was spent whether it fits or not.
@@ -265,15 +289,24 @@ class Account:
         return lost.up() if any(lost) else None
 
     def _after(self, spending: Spending, relation: Relation | None) -> Account:
-        if None not in (relation, self.relation) and relation != self.relation:
-            raise Refused(
-                f"the streams of dataset {self.name!r} must promise to the same neighbours, else "
-                f"they do not add up: {words(self.relation)}, not {words(relation)}"
-            )
-        account = replace(self, relation=self.relation or relation)
+        account = replace(self, relation=self._unit(relation))
         if isinstance(spending, Loss):
             return replace(account, losses=self._total.plus(spending))
         return replace(account, spent=root_up(Fraction(self.spent) ** 2 + Fraction(spending) ** 2))
+
+    def _unit(self, relation: Relation | None) -> Relation | None:
+        """The unit of the account with one more stream, which must protect the same one."""
+        own = self.relation
+        if own is None or relation is None:
+            return own or relation
+        if own.step is None and not self.used:  # the first stream decides the length of a step
+            own = own._replace(step=relation.step)
+        if relation != own:
+            raise Refused(
+                f"the streams of dataset {self.name!r} must protect the same unit, else their "
+                f"losses do not add up: {words(own)}. This stream protects {words(relation)}"
+            )
+        return own
 
     def _check_adds_up(self, spending: Spending) -> None:
         if isinstance(spending, Loss) and self.composition == "gaussian":

@@ -28,6 +28,7 @@ from hushfade.privacy.rounding import (
     rounded_down,
     rounded_up,
 )
+from hushfade.privacy.unit import Relation
 
 __all__ = [
     "Guarantee",
@@ -170,9 +171,9 @@ class Guarantee:
         )
 
     @property
-    def relation(self) -> tuple[str, int, int, int]:
+    def relation(self) -> Relation:
         """The unit of privacy: guarantees compose only where this is the same."""
-        return (
+        return Relation(
             self.neighbours,
             int(self.participations),
             int(self.separation),

@@ -4,7 +4,7 @@
 
 Kinds of entries:
 
-    dataset   a dataset and its whole budget: epsilon and delta, or mu at a delta
+    dataset   a dataset, its whole budget (epsilon and delta, or mu at a delta), and its unit
     charge    a stream of a plan, or a new epoch of it, what it spends, and the unit it protects
     lost      what was spent, according to a mark, after the copy was made that the ledger continues
     step      a step of a stream was closed, and the digest of what was released
@@ -19,10 +19,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hushfade.errors import Malformed
 from hushfade.privacy.account import Account, Loss, Spending, Total
@@ -39,6 +39,7 @@ __all__ = [
     "fields",
     "following",
     "published",
+    "statement",
     "verified",
 ]
 
@@ -97,19 +98,32 @@ def _digest(before: str, number: int, kind: str, body: str) -> str:
 
 def accounts(entries: Iterable[Entry]) -> Mapping[str, Account]:
     """All datasets' accounts, from the entries that change them or from all."""
+    return {line.account.name: line.account for line in statement(entries)}
+
+
+class Line(NamedTuple):
+    """An entry that changes an account, what it spends, and the account after it."""
+
+    entry: Entry
+    spending: Spending | None  # None where a dataset is added
+    account: Account
+
+
+def statement(entries: Iterable[Entry]) -> Iterator[Line]:
+    """The entries that change accounts, in order, like the lines of a bank statement."""
     found: dict[str, Account] = {}
     for entry in entries:
-        match entry.kind:
-            case "dataset":
-                account = _opened(entry)
-                found[account.name] = account
-            case "charge":
-                name = entry.content["dataset"]
-                found[name] = found[name].charged(_spending(entry), _relation(entry))
-            case "lost":
-                name = entry.content["dataset"]
-                found[name] = found[name].with_lost(_spending(entry), _relation(entry))
-    return found
+        spending = None
+        if entry.kind == "dataset":
+            account = _opened(entry)
+        elif entry.kind in ("charge", "lost"):
+            spending, account = _spending(entry), found[entry.content["dataset"]]
+            add = account.charged if entry.kind == "charge" else account.with_lost
+            account = add(spending, _relation(entry))
+        else:
+            continue
+        found[account.name] = account
+        yield Line(entry, spending, account)
 
 
 def published(entries: Iterable[Entry], stream: str) -> Spending:
@@ -150,7 +164,9 @@ def fields(spending: Spending) -> dict[str, Any]:
 
 def budget_fields(account: Account) -> dict[str, Any]:
     """The fields of the entry `dataset` that opens the account."""
-    common = {"dataset": account.name, "delta": account.delta}
+    common: dict[str, Any] = {"dataset": account.name, "delta": account.delta}
+    if account.relation is not None:
+        common["relation"] = account.relation.listed()
     if account.declared is not None:
         return common | {"epsilon": account.declared}
     return common | {"mu": account.mu} | ({"exact": True} if account.exact else {})
@@ -160,13 +176,15 @@ def _opened(entry: Entry) -> Account:
     content = entry.content
     name, delta = content["dataset"], content["delta"]
     if "epsilon" in content:
-        return Account.of(name, Guarantee(content["epsilon"], delta))
-    return Account(name, content["mu"], delta, exact=content.get("exact") is True)
+        account = Account.of(name, Guarantee(content["epsilon"], delta))
+    else:
+        account = Account(name, content["mu"], delta, exact=content.get("exact") is True)
+    return replace(account, relation=_relation(entry))
 
 
 def _relation(entry: Entry) -> Relation | None:
     told = entry.content.get("relation")
-    return None if told is None else (told[0], told[1], told[2], told[3])
+    return None if told is None else Relation.of_list(told)
 
 
 def _spending(entry: Entry) -> Spending:

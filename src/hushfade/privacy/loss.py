@@ -107,6 +107,23 @@ class PrivacyLoss:
             raise InvalidValue("must be >= 0", argument="epsilon", got=repr(epsilon))
         return max(case.delta(epsilon) for case in self.cases)
 
+    def to_json(self) -> str:
+        """The loss as a JSON document, from which anybody can compute epsilon and delta again."""
+        from hushfade.privacy import loss_document
+
+        return loss_document.written(self)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> PrivacyLoss:
+        """The loss of a JSON document that `to_json` wrote.
+
+        >>> PrivacyLoss.from_json(PrivacyLoss.gaussian(0.3).to_json()) == PrivacyLoss.gaussian(0.3)
+        True
+        """
+        from hushfade.privacy import loss_document
+
+        return loss_document.read(text)
+
     def __radd__(self, zero: int) -> PrivacyLoss:
         """So that `sum` adds up losses: it begins with 0."""
         return self if zero == 0 else NotImplemented

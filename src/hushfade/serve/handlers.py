@@ -27,7 +27,15 @@ from hushfade.serve.error_responses import Refusal, answer, busy
 from hushfade.serve.guard import Caller
 from hushfade.serve.large_answers import Held
 from hushfade.serve.registry import Facts
-from hushfade.serve.service import Service, budget, guarantee_of, plan_of, step_times
+from hushfade.serve.service import (
+    Service,
+    budget,
+    guarantee_of,
+    length_text,
+    plan_of,
+    step_times,
+    unit_of,
+)
 from hushfade.store import Batch
 from hushfade.store.live_streams import WINDOW
 from hushfade.store.tokens import SCOPES
@@ -79,9 +87,11 @@ def _query(request: Request, *names: str) -> dict[str, str]:
 async def add_dataset(service: Service, request: Request, caller: Caller) -> Response:
     """A new dataset: its account."""
     content = await _document(service, request, caller)
-    asked = strict_json.fields(content, needed=("name", "epsilon", "delta"))
+    unit = ("neighbours", "participations", "separation", "records_per_step", "every")
+    asked = strict_json.fields(content, needed=("name", "epsilon", "delta"), more=unit)
     name = strict_json.name(name=asked["name"])
-    account = await service.add_dataset(name, guarantee_of(asked))
+    every = None if asked.get("every") is None else length_text(asked["every"])
+    account = await service.add_dataset(name, guarantee_of(asked, **unit_of(asked)), every)
     return answer(budget(account), 201)
 
 

@@ -238,7 +238,10 @@ SCHEMAS: dict[str, Schema] = {
     "Neighbours": {"enum": ["add_remove", "replace"]},
     "Decay": _DECAYS,
     "Plan": _PLAN,
-    "NewDataset": an_object({"name": NAME, "epsilon": _EPSILON, "delta": _DELTA}),
+    "NewDataset": an_object(
+        {"name": NAME, "epsilon": _EPSILON, "delta": _DELTA},
+        {**_UNIT, "records_per_step": whole(1), "every": or_null(_LENGTH)},
+    ),
     "Dataset": an_object(
         {
             "name": NAME, "epsilon": _ABOVE_0, "delta": number(0),
@@ -249,6 +252,10 @@ SCHEMAS: dict[str, Schema] = {
             "spent_epsilon": number(0), "spent_delta": number(0), "left_epsilon": number(0),
             "left_delta": number(0), "mu": or_null(_ABOVE_0), "spent": or_null(number(0)),
             "left": or_null(number(0)),
+            "next_epsilon": or_null(number(0)) | {
+                "description": "What spent_epsilon would be with one more stream like the last."
+            },
+            "unit": or_null(TEXT) | {"description": "What all streams protect, in words."},
         }
     ),
     "NewStream": an_object(

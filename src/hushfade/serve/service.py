@@ -16,6 +16,7 @@ from hushfade import check, duration
 from hushfade.errors import InvalidValue, Malformed, Refused
 from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.unit import words
 from hushfade.serve import metrics
 from hushfade.serve.arrival_order import ArrivalOrder
 from hushfade.serve.error_responses import LOG, absent
@@ -153,9 +154,13 @@ class Service:
         self.registry.end(name)
         self.hub.tell(name)
 
-    async def add_dataset(self, name: str, guarantee: Guarantee) -> Account:
+    async def add_dataset(
+        self, name: str, guarantee: Guarantee, every: str | None = None
+    ) -> Account:
         """A new dataset with its budget."""
-        return await self.writer.change(lambda store: store.add_dataset(name, guarantee))
+        return await self.writer.change(
+            lambda store: store.add_dataset(name, guarantee, every=every)
+        )
 
     async def add_stream(self, facts: Facts) -> None:
         """A new stream, charged to its dataset."""
@@ -219,6 +224,8 @@ def budget(account: Account) -> dict[str, Any]:
         "spent_delta": account.spent_delta,
         "left_delta": account.left_delta,
         "composition": account.composition,
+        "next_epsilon": account.next_epsilon,
+        "unit": None if account.relation is None else words(account.relation),
         "mu": account.mu if gaussian else None,
         "spent": account.spent if gaussian else None,
         "left": account.left if gaussian else None,
@@ -234,6 +241,24 @@ def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:
     if not (delta == 0 or 1e-30 <= delta <= 0.5):
         raise InvalidValue("must be 0, or from 1e-30 to 0.5", argument="delta", got=repr(delta))
     return Guarantee(epsilon=epsilon, delta=delta, **more)
+
+
+def unit_of(document: dict[str, Any]) -> dict[str, Any]:
+    """The unit of privacy that is asked for; by default one record, added or removed."""
+    return {
+        "neighbours": document.get("neighbours", "add_remove"),
+        **{
+            name: check.count(**{name: document.get(name, 1)}, most=_SPAN)
+            for name in ("participations", "separation", "records_per_step")
+        },
+    }
+
+
+def length_text(every: Any) -> str:
+    """The text of a step's length, which is not read yet."""
+    if not isinstance(every, str) or len(every) > 100:
+        raise Malformed("every must be a text of at most 100 characters, such as 1h")
+    return every
 
 
 def plan_of(document: Any) -> Plan:
@@ -273,9 +298,7 @@ def step_times(every: Any, start: Any, now: int) -> tuple[int | None, int | None
         if start is not None:
             raise InvalidValue("start must be given with every only")
         return None, None
-    if not isinstance(every, str) or len(every) > 100:
-        raise Malformed("every must be a text of at most 100 characters, such as 1h")
-    length = duration.nanoseconds(every, name="every")
+    length = duration.nanoseconds(length_text(every), name="every")
     if not length >= SHORTEST:
         raise InvalidValue("every must be at least 1s")
     if start is None:

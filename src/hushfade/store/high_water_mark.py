@@ -21,6 +21,7 @@ from typing import Any
 from hushfade.atomic_files import synced
 from hushfade.errors import Malformed
 from hushfade.privacy.account import Account, Total
+from hushfade.privacy.unit import Relation
 from hushfade.store import process_lock
 
 _SLOT = 256  # bytes; two slots are written in turn, so a torn write leaves the other
@@ -148,7 +149,9 @@ def _document(account: Account) -> dict[str, Any]:
     """The account as plain data; sums of losses as fractions, which are exact."""
     total = account.losses
     losses = None if total is None else {"epsilon": str(total.epsilon), "delta": str(total.delta)}
-    return asdict(account) | {"losses": losses}
+    document = asdict(account) | {"losses": losses}
+    del document["last"]  # it decides nothing
+    return document
 
 
 def _account(told: dict[str, Any]) -> Account:
@@ -157,7 +160,8 @@ def _account(told: dict[str, Any]) -> Account:
     if losses is not None:
         total = Total(Fraction(losses["epsilon"]), Fraction(losses["delta"]))
     return Account(
-        **told | {"relation": None if relation is None else tuple(relation)} | {"losses": total}
+        **told
+        | {"relation": None if relation is None else Relation.of_list(relation), "losses": total}
     )
 
 

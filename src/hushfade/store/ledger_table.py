@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from hushfade.errors import Failed, Refused
@@ -29,7 +30,9 @@ class Book:
         self.last = Entry(*rows[0]) if rows else None
 
     def enter(self, kind: Kind, **content: Any) -> None:
-        """Append an entry, inside a transaction."""
+        """Append an entry with its date, inside a transaction.  A step's date is its release's."""
+        if kind != "step":
+            content["at"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.last = ledger.following(self.last, kind, **content)
         self._database.write(
             "INSERT INTO ledger (number, kind, body, digest) VALUES (?, ?, ?, ?)",
@@ -42,7 +45,7 @@ class Book:
 
     def charge(self, stream: str, dataset: str, plan: Plan, *, epoch: int) -> None:
         """Charge a stream to its dataset; Refused if that would overspend, or not add up."""
-        account, guarantee = self.accounts()[dataset], plan.guarantee
+        account = self.accounts()[dataset]
         spending = account.spending(charge_of(plan))
         if not isinstance(spending, Loss) and not account.affords(spending):
             left, whole = rounded_down(account.left_epsilon), rounded_up(account.epsilon)
@@ -51,10 +54,10 @@ class Book:
                 f"the budget of dataset {dataset!r} must not be overspent: epsilon = {left} of "
                 f"{whole} is left at delta = {rounded_up(account.delta, 3)}, {needed} is needed"
             )
-        account.charged(spending, guarantee.relation)
+        account.charged(spending, plan.relation)
         self.enter(
             "charge", stream=stream, dataset=dataset, epoch=epoch, plan=plan.digest.hex(),
-            relation=guarantee.relation, **ledger.fields(spending),
+            relation=plan.relation.listed(), **ledger.fields(spending),
         )  # fmt: skip
 
     def restore(self, known: Mapping[str, Account]) -> None:
@@ -64,7 +67,8 @@ class Book:
                 self.add(account)
             lost = self.accounts()[name].lacking(account)
             if lost is not None:
-                self.enter("lost", dataset=name, relation=account.relation, **ledger.fields(lost))
+                unit = None if account.relation is None else account.relation.listed()
+                self.enter("lost", dataset=name, relation=unit, **ledger.fields(lost))
 
     def published(self, stream: str) -> Spending:
         """The mu, or the loss, of all that a stream has published, over all its epochs."""

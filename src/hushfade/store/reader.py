@@ -86,11 +86,16 @@ class Reader:
             rows = self._database.read("SELECT epoch FROM streams WHERE name = ?", name)
         return int(rows[0][0])
 
+    def plan(self, name: str) -> Plan:
+        """The plan of a stream."""
+        with self._turn:
+            ((text,),) = self._database.read("SELECT plan FROM streams WHERE name = ?", name)
+        return Plan.from_json(text)
+
     def guarantee(self, name: str) -> Guarantee:
         """The guarantee of all that a stream has published: after a new epoch, all composed."""
         with self._turn:
-            ((text,),) = self._database.read("SELECT plan FROM streams WHERE name = ?", name)
-            planned = Plan.from_json(text).guarantee
+            planned = self.plan(name).guarantee
             if not self.epoch(name):
                 return planned
             spent = self._book.published(name)

@@ -11,9 +11,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hushfade import duration
 from hushfade.check import Signed
 from hushfade.errors import Failed, InvalidValue, Refused
 from hushfade.privacy.account import Account
@@ -88,17 +90,22 @@ class Store(Reader):
 
     # Datasets and streams -------------------------------------------------------------------
 
-    def add_dataset(self, name: str, guarantee: Guarantee) -> Account:
+    def add_dataset(
+        self, name: str, guarantee: Guarantee, *, every: str | timedelta | None = None
+    ) -> Account:
         """A dataset with its whole budget: what all streams of it together may cost.
 
-        The first stream decides how the budget adds up (`hushfade.privacy.account`).  A budget
+        All streams must protect the unit of the guarantee: one record, or the records of one
+        person.  For a person `every` is the length of a step; without it the first stream decides.
+        The first stream also decides how the budget adds up (`hushfade.privacy.account`).  A budget
         that is declared by mu or rho takes Gaussian noise only.
         """
         _named(dataset=name)
         with self._changing():
             if name in self._book.accounts():
                 raise Refused(f"dataset {name!r} exists: its budget is fixed")
-            self._book.add(Account.of(name, guarantee))
+            step = None if every is None else duration.declared_step(every)
+            self._book.add(Account.of(name, guarantee, step))
         return self.accounts()[name]
 
     def add_stream(

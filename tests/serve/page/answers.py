@@ -95,9 +95,9 @@ def service() -> Service:
     datasets = [
         {"name": "clinics", "epsilon": 2.26, "delta": 1e-6, "spent_epsilon": 1.29,
          "left_epsilon": 1.77, "spent_delta": 1e-6, "left_delta": 1e-6, "composition": "gaussian",
-         "mu": 0.5, "spent": 0.3, "left": 0.4},
+         "mu": 0.5, "spent": 0.3, "left": 0.4, "next_epsilon": 1.9, "unit": None},
         {"name": "sensors", "epsilon": 1.06, "delta": 1e-6, "spent_epsilon": 1.04,
          "left_epsilon": 0.18, "spent_delta": 1e-6, "left_delta": 1e-6, "composition": "gaussian",
-         "mu": 0.25, "spent": 0.2449, "left": 0.0502},
+         "mu": 0.25, "spent": 0.2449, "left": 0.0502, "next_epsilon": 1.5, "unit": None},
     ]  # fmt: skip
     return Service(streams, datasets, releases, plan)

@@ -153,7 +153,7 @@ def test_a_budget_tells_epsilon_first_and_its_share_is_of_the_numbers_beside_it(
     with browser.page(service.address) as page:
         words = page.text("[aria-label='Dataset clinics'] .budget-words")
         assert words == (
-            "epsilon 1.29 of 2.26 spent · epsilon 1.77 left for one more stream · delta 1e-6"
+            "epsilon 1.29 of 2.26 spent · one more stream like the last: 1.9 · delta 1e-6"
         )
         meter = "document.querySelector('[aria-label=\"Budget of dataset clinics\"]')"
         assert page.value(f"{meter}.ariaValueNow") == "58"  # 1.29 / 2.26, rounded up

@@ -16,7 +16,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.privacy.guarantee import epsilon_of
-from hushfade.privacy.rounding import rounded_down, rounded_up
+from hushfade.privacy.rounding import rounded_up
 from tests.serve.page.browser import Browser, Page
 from tests.serve.page.served import Served
 
@@ -133,17 +133,14 @@ def test_a_reader_sees_every_release_as_it_is_made_and_never_a_record(
 
 
 def test_the_budget_shows_what_the_streams_have_spent(browser: Browser, guarded: Served) -> None:
-    one, two = (hf.Guarantee(epsilon=epsilon, delta=1e-6).mu for epsilon in (1, 2))
-    spent, left = (
-        epsilon_of(math.sqrt(2) * one, 1e-6),
-        epsilon_of(math.sqrt(two**2 - 2 * one**2), 1e-6),
-    )
+    one = hf.Guarantee(epsilon=1, delta=1e-6).mu
+    spent, after = (epsilon_of(math.sqrt(streams) * one, 1e-6) for streams in (2, 3))
     with browser.page(guarded.address) as page:
         enter(page, guarded.tokens["read"])
         words = page.text(".budget-words")
         assert words == (
-            f"epsilon {rounded_up(spent, 3)} of 2 spent · epsilon {rounded_down(left, 3)} left for "
-            "one more stream · delta 1e-6"
+            f"epsilon {rounded_up(spent, 3)} of 2 spent · one more stream like the last: "
+            f"{rounded_up(after, 3)} · delta 1e-6"
         )
         meter = "document.querySelector('[role=meter]').ariaValueNow"
         assert page.value(meter) == str(math.ceil(100 * spent / 2))

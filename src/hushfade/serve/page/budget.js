@@ -1,7 +1,7 @@
 // A dataset's budget as a bar and in words.
 
 import { element } from "./dom.js";
-import { down, plain, up } from "./format.js";
+import { plain, up } from "./format.js";
 
 const SQUARES = "Budgets add up by the squares of mu: what is left is more than the difference.";
 const SUMS = "The epsilons and the deltas of the streams add up.";
@@ -17,10 +17,9 @@ export function budget(account) {
   const text = `epsilon ${up(account.spent_epsilon, 3)} of ${plain(account.epsilon)} spent`;
   const fill = element("span", { class: "fill" });
   fill.style.width = `${share}%`;
-  const at = account.composition === "basic"
-    ? ` at delta ${account.left_delta > 0 ? down(account.left_delta, 3) : 0}` : "";
-  const left = account.left_epsilon > 0
-    ? `epsilon ${down(account.left_epsilon, 3)} left for one more stream${at}` : "none left";
+  const left = !(account.left_epsilon > 0) ? "none left"
+    : account.next_epsilon === null ? "no stream yet"
+      : `one more stream like the last: ${up(account.next_epsilon, 3)}`;
   return element(
     "div", { class: "budget" },
     element("p", { class: "budget-words" },

@@ -1,0 +1,48 @@
+"""A privacy loss as JSON: the same numbers for whoever reads it, and nothing else is read."""
+
+import json
+
+import pytest
+
+import hushfade as hf
+from hushfade import PrivacyLoss
+
+ONE = hf.Guarantee(epsilon=1, delta=1e-6)
+WEEK = hf.SlidingWindow(length=7)
+PLANS = [
+    hf.plan(WEEK, ONE, law="gaussian"),
+    hf.plan(WEEK, hf.Guarantee(epsilon=1, delta=0)),
+    hf.plan(hf.Exponential(half_life=24), ONE, method="blend"),
+    hf.plan(WEEK, hf.Guarantee(1, 1e-6, "replace", participations=3), keys=["a", "b"], every="1d"),
+]
+
+
+def test_a_loss_that_is_written_and_read_is_the_same():
+    losses = [plan.privacy for plan in PLANS]
+    for loss in (*losses, losses[0] + losses[1] + losses[2]):
+        again = PrivacyLoss.from_json(loss.to_json())
+        assert again == loss
+        assert again.delta(0.7) == loss.delta(0.7)
+
+
+def changed(**fields):
+    return json.dumps(json.loads(PLANS[2].privacy.to_json()) | fields)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "1", "[]", "{", "{}", "[" * 100_000, '{"format": "hushfade loss 1"}',
+        changed(format="hushfade loss 9"), changed(cases=[]), changed(cases=[{}]), changed(more=1),
+        changed(cases=[{"mu": -1.0, "shifted": []}]), changed(cases=[{"mu": "1", "shifted": []}]),
+        changed(cases=[{"mu": 1e999, "shifted": []}]), changed(relation=["add_remove", 1]),
+        changed(cases=[{"mu": 0.0, "shifted": [{"noise": {"law": "cauchy"}, "shifts": [[1, 1]]}]}]),
+        changed(cases=[{"mu": 0.0, "shifted": [{"noise": {"bits": 1, "scale": 3}, "shifts": 1}]}]),
+        changed(cases=[{"mu": 0.0, "shifted": [
+            {"noise": {"law": "laplace", "slope": {"bits": 1, "scale": 3}}, "shifts": [[-1, 1]]}
+        ]}]),
+    ],
+)  # fmt: skip
+def test_anything_else_is_refused(text):
+    with pytest.raises((hf.InvalidValue, hf.InvalidType)):
+        PrivacyLoss.from_json(text)
