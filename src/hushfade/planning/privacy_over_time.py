@@ -93,7 +93,9 @@ def epsilons_at_ages(plan: Plan, ages: Iterable[int]) -> list[EpsilonAtAge]:
         if isinstance(plan.law, Gaussian):
             epsilon = loss.epsilon(delta)
         else:
-            epsilon = epsilon_of_loss(loss, delta, most)
+            # beyond the largest loss delta is 0, and the search from there takes long
+            guess = min(most, 0.99 * loss.epsilon(0.0))
+            epsilon = epsilon_of_loss(loss, delta, guess)
         most = min(most, epsilon)  # a younger record has revealed no more
         found.append(EpsilonAtAge(age, most))
     return found[::-1]
