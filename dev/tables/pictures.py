@@ -29,6 +29,12 @@ def main() -> None:
     plots.write(plots.overview(plan), IMAGES / "plan-overview.png")
     plots.write(plots.weights(plan), IMAGES / "plan-weights.png")
     plots.write(plots.privacy(ONE), IMAGES / "privacy.png")
+    ages = {
+        "noise on the inputs": hf.plan(DAY, ONE, method="input"),
+        "between the inputs and the square root": hf.plan(DAY, ONE, method="blend"),
+        "the square root": hf.plan(DAY, ONE, method="square_root"),
+    }
+    plots.write(plots.privacy_by_age(ages), IMAGES / "privacy-by-age.png")
     plans = {
         "an hour's memory of a day": plan,
         "the last week": hf.plan(hf.SlidingWindow(168), ONE),

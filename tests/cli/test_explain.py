@@ -39,6 +39,12 @@ def test_the_document_has_the_plan_s_numbers(folder, name):
     assert (found["mu"] is None) == (plan.law.name != "gaussian")
     odds = math.exp(plan.guarantee.epsilon)
     assert found["posterior"] == pytest.approx(odds / (1 + odds), rel=1e-15)
+    assert found["over_time"][0]["releases"] == 1
+    assert found["over_time"][-1]["epsilon"] == plan.guarantee.epsilon
+    for row in found["over_time"]:
+        exact = plan.privacy_at_age(row["releases"]).epsilon(plan.guarantee.delta)
+        # both are upper bounds: one within 1e-6 of the smallest, one within 0.2 %
+        assert exact * (1 - 2e-6) <= row["epsilon"] <= exact * 1.01
 
 
 @pytest.mark.parametrize("name", PLANS)

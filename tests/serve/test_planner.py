@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hushfade as hf
 from hushfade import baselines
+from hushfade.planning import privacy_over_time
 from hushfade.serve import openapi, planner
 from tests.cli.command import run
 from tests.serve.client import ONE
@@ -33,6 +34,7 @@ def test_the_answer_is_that_of_the_plan(client, told, decay, horizon):
     assert found["guarantee"] == ONE.sentence()
     assert found["stddev"] == pytest.approx(plan.max_stddev(late), rel=1e-4)
     assert found["optimum"] == plan.certificate(late).sentence()
+    assert found["over_time"] == " ".join(privacy_over_time.sentences(plan))
     steps = np.array(found["curve"]["step"])
     assert (steps[0], steps[-1]) == (1, late)
     assert found["curve"]["stddev"] == pytest.approx(plan.stddevs(late)[steps - 1], rel=1e-12)
@@ -74,6 +76,7 @@ def test_the_answer_names_the_law_and_mu_for_gaussian_noise_only():
     assert "--method square_root" in paper["command"]
     pure = planner.answer(asked(week) | {"delta": 0})
     assert pure["law"] == "laplace"
+    assert pure["over_time"].startswith("A record reveals everything, epsilon = 1, in the release")
     assert pure["alternatives"]
     assert "No mechanism with Gaussian noise has delta = 0" in pure["optimum"]
     for wrong in ({"law": "cauchy"}, {"method": "given"}, {"law": "gaussian", "delta": 0}):

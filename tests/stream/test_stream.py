@@ -665,3 +665,17 @@ def test_keyed_streams_release_the_same_bytes_again():
     assert first.tobytes() == again.tobytes()
     other = found.start(KeyedNoise(key, stream="s", epoch=1)).run(x)
     assert not np.array_equal(first, other)
+
+
+def test_the_loss_so_far_is_that_of_the_released_steps():
+    for found in PLANS:
+        stream = found.start(SEEDED)
+        assert stream.privacy_so_far.epsilon(1e-6) == 0.0
+        stream.run(totals_for(found, 1))
+        stream.run(totals_for(found, 20))
+        loss = stream.privacy_so_far
+        assert loss == found.privacy_after(21)
+        assert 0.0 < loss.epsilon(1e-6) <= found.privacy.epsilon(1e-6)
+        assert loss.relation == found.guarantee.relation
+        again = Stream.load(stream.save(), noise=SEEDED)
+        assert again.privacy_so_far == loss

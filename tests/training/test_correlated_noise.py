@@ -292,6 +292,39 @@ def test_keyed_noise_of_another_series_is_independent():
 # Known values --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("k", "b"), [(1, 1), (3, 4)])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_the_loss_so_far_is_that_of_the_dense_factor(k, b, neighbours):
+    """Where the right factor falls, the worst participations are the first, b apart."""
+    guarantee = replace(ONE, participations=k, separation=b, neighbours=neighbours)
+    for name in ("compact NoDecay()", "a gain", "independent"):
+        noise = start(pair_named(name), guarantee=guarantee)
+        assert noise.privacy_so_far.epsilon(1e-6) == 0.0
+        for n in (1, 5, 40, 300):
+            noise.next_many(n - noise.steps)
+            right = noise.pair.matrices(n)[1]
+            first = min(k, -(-n // b))
+            worst = np.linalg.norm(sum(right[:, i * b] for i in range(first)))
+            mu = worst * guarantee.vector_change(1.0) / noise.stddev
+            (case,) = noise.privacy_so_far.cases
+            assert case.mu >= mu
+            assert case.mu <= guarantee.mu
+            if noise.pair.gain is None:  # sensitivities are rounded up to 24 bits
+                assert_allclose(case.mu, mu, rtol=2.0**-21)
+            assert noise.privacy_so_far.relation == guarantee.relation
+        assert noise.privacy_so_far.epsilon(1e-6) == pytest.approx(guarantee.epsilon, rel=1e-9)
+
+
+def test_a_loaded_series_has_the_same_loss_so_far():
+    noise = start(Exponential(half_life=5))
+    noise.next_many(3)
+    again = CorrelatedNoise.load(noise.save(), noise=SEEDED)
+    assert again.privacy_so_far == noise.privacy_so_far
+    long = start(Exponential(half_life=5))
+    long.next_many(10_000)
+    assert long.privacy_so_far.epsilon(1e-6) == pytest.approx(1.0, rel=1e-6)
+
+
 def test_a_series_by_hand():
     """r = 2 + x: w_0 = z_0 / 2, w_1 = (z_1 - w_0) / 2; ‖r‖ = √5, and 7 for three in a row."""
     pair = factorization.from_right(NoDecay(), [2.0, 1.0], 10)

@@ -18,6 +18,7 @@ from hushfade.errors import InvalidValue, Refused
 from hushfade.laws import Gaussian
 from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.plan import Plan
+from hushfade.planning.privacy_over_time import milestones
 from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import composed_mu, epsilon_of
 from hushfade.privacy.loss import composed
@@ -203,6 +204,7 @@ def _numbers(plan: Plan) -> dict[str, Any]:
         "max_stddev": plan.max_stddev(n),
         "ratio": None if guarantee.pure else plan.certificate(n).ratio,
         "posterior": posterior(guarantee.epsilon),
+        "over_time": [{"releases": age, "epsilon": epsilon} for age, epsilon in milestones(plan)],
         "digest": plan.digest.hex(),
     }
 

@@ -8,6 +8,7 @@ from hushfade.cli import weaker_promises
 from hushfade.cli.attacker_odds import odds
 from hushfade.decay import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.laws import Gaussian, Laplace
+from hushfade.planning import privacy_over_time
 from hushfade.planning.mechanism_names import choice
 from hushfade.planning.plan import Plan
 from hushfade.planning.summary import lower_bounds, shown_step
@@ -69,6 +70,7 @@ def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
             f"{_mu(plan)}. All numbers of privacy and error here are rounded up.",
             *odds(plan.privacy, guarantee.epsilon, guarantee.neighbours),
         ],
+        "Privacy loss over time": privacy_over_time.sentences(plan),
         "Which noise": [choice(plan), *_law(plan)],
         "How near the optimum": lower_bounds(plan, reported_steps(plan)),
         "What must not be done": _forbidden(plan),

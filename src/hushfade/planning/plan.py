@@ -113,6 +113,23 @@ class Plan:
 
         return loss_at_age(self, check.count(steps=steps))
 
+    def privacy_after(self, steps: int) -> PrivacyLoss:
+        """What a stream has revealed of the most exposed record or person after its first steps.
+
+        Guarantee: an upper bound for everything that one person contributed so far, for a number of
+        steps that was chosen without the released values.  A person with several participations has
+        had as many as fit into the steps.
+
+        >>> from hushfade import Exponential, plan
+        >>> twice = Guarantee(1, 1e-6, participations=2, separation=100)
+        >>> day = plan(Exponential(half_life=24), twice, method="square_root")
+        >>> [round(day.privacy_after(n).epsilon(1e-6), 2) for n in (0, 1, 100, 101, 1000)]
+        [0.0, 0.5, 0.69, 0.87, 1.0]
+        """
+        from hushfade.planning.privacy_over_time import loss_after
+
+        return loss_after(self, check.count(steps=steps, least=0, most=self.horizon))
+
     @cached_property
     def sensitivity(self) -> float:
         """The largest ℓ2 change of the private half's output for one person's change, in the

@@ -1,4 +1,4 @@
-"""What a record has revealed some steps after it arrived.
+"""What a record has revealed some steps after it arrived, and a stream after its first steps.
 
 A record shifts the noise of its own step and of later ones, as long as the taps reach.  Noise on
 the inputs reveals everything at once.  The square root reveals more with every step.
@@ -6,45 +6,167 @@ the inputs reveals everything at once.  The square root reveals more with every 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hushfade.factors.block_factors import BlockSums
+from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
 from hushfade.laws import Gaussian
 from hushfade.planning import noise_scale, shifts
-from hushfade.privacy.loss import PrivacyLoss
-from hushfade.privacy.rounding import root_up
+from hushfade.privacy.epsilon_search import epsilon_of_loss
+from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.loss import Case, PrivacyLoss
+from hushfade.privacy.rounding import root_up, rounded_up
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
 
 
+class EpsilonAtAge(NamedTuple):
+    """Epsilon of one record after a number of releases, at the plan's delta."""
+
+    releases: int
+    epsilon: float
+
+
 def loss_at_age(plan: Plan, steps: int) -> PrivacyLoss:
     """The loss of one record that `steps` releases include."""
     single = replace(plan.guarantee, participations=1, separation=1)
-    pair, grid = plan.pair, plan.grid
+    pair = plan.pair
     if isinstance(pair, BlockSums):  # one sum per level, and one sum per step
         levels = min(steps, pair.squared_sensitivity())
         cases = [
-            shifts.merged(lanes, [(1, levels)], 1) for lanes in shifts.changes(single, grid, 1)
+            shifts.merged(lanes, [(1, levels)], 1) for lanes in shifts.changes(single, plan.grid, 1)
         ]
         loss = PrivacyLoss.shifted(plan.law, cases)
     else:
-        young = replace(pair, taps=_first(pair.taps, steps))
-        if isinstance(plan.law, Gaussian):
-            squared = noise_scale.squared_sensitivity(single, grid, young)
-            loss = PrivacyLoss.gaussian(root_up(Fraction(squared) / Fraction(plan.law.sigma) ** 2))
-        else:
-            loss = PrivacyLoss.shifted(plan.law, shifts.cases(single, grid, young))
+        loss = _loss(plan, single, replace(pair, taps=_first(pair.taps, steps)))
     return replace(loss, relation=single.relation)
 
 
+def loss_after(plan: Plan, steps: int) -> PrivacyLoss:
+    """The loss of everything that one person contributed to the first `steps` releases.
+
+    It is the loss of the same noise for a stream that ends there.  A person with k participations
+    at least b steps apart has had at most min(k, ceil(steps / b)) of them.
+    """
+    if steps == 0:
+        return PrivacyLoss((Case(),), plan.guarantee.relation)
+    if steps == plan.horizon:
+        return plan.privacy
+    pair = plan.pair
+    if isinstance(pair, BlockSums):
+        begun: IntegerFactorization = pair.with_horizon(steps)
+    else:
+        begun = replace(pair, horizon=steps, gain=None if pair.gain is None else pair.gain[:steps])
+    loss = replace(_loss(plan, plan.guarantee, begun), relation=plan.guarantee.relation)
+    return plan.privacy if loss == plan.privacy else loss  # whose distribution may be known
+
+
+def last_age(plan: Plan) -> int:
+    """The number of releases from which on the loss of a record no longer grows.
+
+    A record of block sums is in one sum per level.  At worst these are the first ones.
+    """
+    pair = plan.pair
+    reach = pair.squared_sensitivity() if isinstance(pair, BlockSums) else pair.taps.support
+    return min(reach, plan.horizon or reach)
+
+
+def epsilons_at_ages(plan: Plan, ages: Iterable[int]) -> list[EpsilonAtAge]:
+    """Epsilon of one record at these ages, in rising order, at the plan's delta.
+
+    Upper bounds that never fall: each is at most 0.2 % above the smallest, and never above the
+    guarantee's epsilon.
+    """
+    delta, most = plan.guarantee.delta, float(plan.guarantee.epsilon)
+    found: list[EpsilonAtAge] = []
+    for age in sorted(set(ages), reverse=True):
+        loss = loss_at_age(plan, age)
+        if isinstance(plan.law, Gaussian):
+            epsilon = loss.epsilon(delta)
+        else:
+            # beyond the largest loss delta is 0, and the search from there takes long
+            guess = min(most, 0.99 * loss.epsilon(0.0))
+            epsilon = epsilon_of_loss(loss, delta, guess)
+        most = min(most, epsilon)  # a younger record has revealed no more
+        found.append(EpsilonAtAge(age, most))
+    return found[::-1]
+
+
+@lru_cache(maxsize=8)
+def milestones(plan: Plan) -> tuple[EpsilonAtAge, ...]:
+    """Epsilon of one record after the release of its own step, on the way, and in the end.
+
+    >>> from hushfade import Exponential, Guarantee, plan
+    >>> day, one = Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)
+    >>> found = milestones(plan(day, one, method="square_root"))
+    >>> [(age, rounded_up(epsilon, 3)) for age, epsilon in found]
+    [(1, '0.727'), (9, '0.947'), (89, '1')]
+    """
+    last = last_age(plan)
+    if plan.guarantee.participations > 1:
+        return tuple(epsilons_at_ages(plan, {1, math.isqrt(last), last}))
+    end = EpsilonAtAge(last, float(plan.guarantee.epsilon))  # what the plan promises
+    return *epsilons_at_ages(plan, {1, math.isqrt(last)} - {last}), end
+
+
+def sentences(plan: Plan) -> list[str]:
+    """How the loss of a record grows, in plain words; every number is rounded up.
+
+    >>> from hushfade import Guarantee, SlidingWindow, plan
+    >>> for sentence in sentences(plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0))):
+    ...     print(sentence)
+    A record reveals everything, epsilon = 1, in the release of its own step.
+    Later releases reveal nothing more about it.
+    """
+    guarantee = plan.guarantee
+    reveals, own, has, it = "A record reveals", "its own step", "It has", "it"
+    if guarantee.records_per_step > 1:
+        reveals, own = "The records of one person in one step reveal", "that step"
+        has, it = "They have", "them"
+    first, *later = milestones(plan)
+    delta = "" if guarantee.pure else f" at delta = {rounded_up(guarantee.delta, 3)}"
+    epsilon = f"epsilon = {rounded_up(first.epsilon)}{delta}"
+    if later:
+        grown = [f"at most {rounded_up(most)} after {age} releases" for age, most in later]
+        lines = [
+            f"{reveals} at most {epsilon} in the release of {own}.",
+            f"{has} revealed {', and '.join(grown)}.",
+        ]
+    else:
+        lines = [f"{reveals} everything, {epsilon}, in the release of {own}."]
+    if last_age(plan) != plan.horizon and not isinstance(plan.pair, BlockSums):
+        lines.append(f"Later releases reveal nothing more about {it}.")
+    if guarantee.participations > 1:
+        lines.append(
+            "All records of one person together reveal at most epsilon = "
+            f"{rounded_up(guarantee.epsilon)}{delta}."
+        )
+    return lines
+
+
+def _loss(plan: Plan, guarantee: Guarantee, pair: IntegerFactorization) -> PrivacyLoss:
+    """The loss of the plan's noise, if one person's records cross as this pair says."""
+    if not isinstance(plan.law, Gaussian):
+        return PrivacyLoss.shifted(plan.law, shifts.cases(guarantee, plan.grid, pair))
+    squared = noise_scale.squared_sensitivity(guarantee, plan.grid, pair)
+    mu = root_up(Fraction(squared) / Fraction(plan.law.sigma) ** 2)
+    return PrivacyLoss.gaussian(min(mu, plan.guarantee.mu))
+
+
 def _first(taps: IntegerTaps, steps: int) -> IntegerTaps:
-    """The taps of the first steps."""
-    starts = taps.jumps[:-1][taps.jumps[:-1] < steps]
-    ends = np.append(starts, min(steps, taps.support))
-    return IntegerTaps.of_pieces(ends, taps.values[: len(starts)], taps.bits)
+    """The taps of the first steps, without zeros at their end."""
+    count = int(np.searchsorted(taps.jumps[:-1], steps))
+    ends = np.append(taps.jumps[:count], min(steps, taps.jumps[count]))
+    if taps.values[count - 1] == 0:
+        count -= 1
+        ends = ends[:-1]
+    return IntegerTaps.of_pieces(ends, taps.values[:count], taps.bits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hushfade.planning import privacy_over_time
 from hushfade.planning.mechanism_names import choice, mechanism_name
 from hushfade.planning.summary import lower_bounds
 from hushfade.plots import style
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def overview(plan: Plan) -> Figure:
-    """One page for a plan: four panels and the sentences of its guarantee and its mechanism.
+    """One page for a plan: four panels, and its guarantee, its loss over time and its mechanism in
+    words.
 
     The error is drawn over the horizon, or 1000 steps for a plan that has none.
 
@@ -34,6 +36,7 @@ def overview(plan: Plan) -> Figure:
     far = "for ever" if plan.horizon is None else f"horizon {plan.horizon}"
     title = f"Plan: {mechanism_name(plan.method, plan.law.name)}, {far}"
     style.headline(figure, title, style.terms(plan.decay, plan.guarantee))
-    words = (plan.guarantee.sentence(), choice(plan), *lower_bounds(plan, n))
+    revealed = " ".join(privacy_over_time.sentences(plan))
+    words = (plan.guarantee.sentence(), revealed, choice(plan), *lower_bounds(plan, n))
     style.footnote(figure, "\n".join(style.wrapped(sentence, 145) for sentence in words), 10)
     return figure

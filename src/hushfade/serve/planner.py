@@ -23,6 +23,7 @@ from hushfade.baselines.mechanism import Mechanism
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidValue, Malformed
 from hushfade.laws import Gaussian
+from hushfade.planning import privacy_over_time
 from hushfade.planning.mechanism_names import choice, mechanism_name
 from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
@@ -102,6 +103,7 @@ def _answered(made: Plan, low: float, high: float, options: dict[str, Any]) -> d
         "mu": made.guarantee.mu if gaussian else None,
         "stddev": float(stddevs[shown - 1]),
         "step": shown,
+        "over_time": " ".join(privacy_over_time.sentences(made)),
         "optimum": " ".join(lower_bounds(made, late)),
         "curve": {"step": points.tolist(), "stddev": stddevs[points - 1].tolist()},
         "alternatives": list(_alternatives(made, made.guarantee.change(low, high))),

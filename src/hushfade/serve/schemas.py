@@ -355,6 +355,7 @@ SCHEMAS: dict[str, Schema] = {
             "mu": or_null(_ABOVE_0 | {"description": "For Gaussian noise only."}),
             "stddev": _ABOVE_0,
             "step": whole(1, LONGEST),
+            "over_time": TEXT,
             "optimum": TEXT,
             "curve": an_object({"step": list_of(whole(1)), "stddev": list_of(_ABOVE_0)}),
             "alternatives": list_of(

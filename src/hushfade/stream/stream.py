@@ -23,6 +23,7 @@ from hushfade.crossing.key_file import Noise
 from hushfade.errors import InvalidType, Refused
 from hushfade.numerics.blocks import AHEAD
 from hushfade.planning.plan import Plan
+from hushfade.privacy.loss import PrivacyLoss
 from hushfade.private import integer_totals
 from hushfade.public.deviations import Deviations
 from hushfade.public.release import Release
@@ -86,6 +87,15 @@ class Stream:
     def steps(self) -> int:
         """The number of released steps."""
         return self._engine.steps
+
+    @property
+    def privacy_so_far(self) -> PrivacyLoss:
+        """What the released steps reveal of the most exposed record or person.
+
+        `plan.privacy_after(steps)`: an upper bound, 0 before the first step.  `plan.privacy` is
+        what is revealed in the end.
+        """
+        return self.plan.privacy_after(self.steps)
 
     # Stepping --------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from hushfade.errors import InvalidType, InvalidValue, Refused
 from hushfade.factors.factorization import Factorization
 from hushfade.laws import Gaussian
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.loss import PrivacyLoss
 from hushfade.stream.ownership import turn_of
 from hushfade.stream.saved_state import check_noise
 from hushfade.training.loop_coefficients import Floats
@@ -152,6 +153,14 @@ class CorrelatedNoise:
     def steps(self) -> int:
         """The number of steps that were handed out."""
         return self._steps
+
+    @property
+    def privacy_so_far(self) -> PrivacyLoss:
+        """What the steps so far reveal of the most exposed person: an upper bound, 0 at first.
+
+        Sums to which the noise of these steps was added are all that was published.
+        """
+        return self._correlation.privacy_after(self.steps)
 
     @property
     def memory(self) -> int:

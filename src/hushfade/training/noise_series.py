@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +26,8 @@ from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import CountingTaps
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.loss import Case, PrivacyLoss
+from hushfade.privacy.rounding import root_up
 from hushfade.training.loop_coefficients import Loop, loop_of
 
 LANES = 1 << 34  # numbers of one step, at most
@@ -68,6 +71,20 @@ class Correlation:
     def stddev(self) -> float:
         """The standard deviation of z."""
         return self.sensitivity * self.guarantee.noise_multiplier
+
+    def privacy_after(self, steps: int) -> PrivacyLoss:
+        """What the first steps reveal of one person: the loss of a series that ends there.
+
+        mu times the sensitivity within these steps over the whole sensitivity, from above.
+        """
+        guarantee = self.guarantee
+        if steps == 0:
+            return PrivacyLoss((Case(),), guarantee.relation)
+        mu = Fraction(guarantee.mu)
+        if steps != self.pair.horizon:
+            begun = rounded_up(change(self.used, guarantee, self.norm, steps))
+            mu *= min(Fraction(begun) / Fraction(self.sensitivity), Fraction(1))
+        return replace(PrivacyLoss.gaussian(root_up(mu**2)), relation=guarantee.relation)
 
     @property
     def lanes(self) -> int:
@@ -125,10 +142,12 @@ def used_pair(pair: Factorization, loop: Loop) -> Factorization:
     return Factorization(pair.decay, loop.taps, pair.horizon, pair.gain)
 
 
-def change(pair: Factorization, guarantee: Guarantee, norm: float) -> float:
-    """The largest ℓ2 change of R x, as float64 computes it."""
+def change(
+    pair: Factorization, guarantee: Guarantee, norm: float, steps: int | None = None
+) -> float:
+    """The largest ℓ2 change of R x, as float64 computes it; of its first steps if given."""
     bound = pair.sensitivity(
-        participations=guarantee.participations, separation=guarantee.separation
+        steps, participations=guarantee.participations, separation=guarantee.separation
     )
     return bound.value * guarantee.vector_change(norm)
 

@@ -30,6 +30,7 @@ def test_a_plan_is_shown_in_words(browser: Browser, service: Service) -> None:
         assert page.text(".shown") == "A true 100 will show as 84 to 116"  # 1.96 · 7.68 = 15.05
         assert page.text("#answer .guarantee").startswith("Adding or removing any one record")
         assert "99.85 %" in page.text(".optimum")
+        assert page.text(".over-time").startswith("A record reveals at most epsilon = 0.7267")
         bars = page.value("[...document.querySelectorAll('.bars li')].map((b) => b.textContent)")
         assert bars == [
             "this plan: 1", "square root, Laplace noise: 1.47 times", "input noise: 1.7 times",

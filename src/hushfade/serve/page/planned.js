@@ -54,6 +54,7 @@ function sentences(found) {
       `95 of 100 times, at step ${number(found.step, 9)}; `
       + `standard deviation ${number(found.stddev)}.`),
     element("p", { class: "guarantee" }, found.guarantee),
+    element("p", { class: "over-time quiet-text" }, found.over_time),
     element("p", { class: "mechanism" }, found.choice),
     ...(found.mu === null ? [] : [element("p", { class: "quiet-text" },
       `Gaussian differential privacy: mu = ${number(found.mu, 4)}.`)]),
