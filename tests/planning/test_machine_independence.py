@@ -23,8 +23,7 @@ NO_FMA = "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX,-AVX512F,-AVX512VL,-AVX2_Usable
 
 
 def configurations(folder):
-    """Each with the variables that it sets."""
-    yield "as it is", {}
+    """Each with the variables that it sets.  `test_known_digests` is for this machine's own."""
     for core in ("Haswell", "SkylakeX", "Zen", "Nehalem"):
         yield f"OpenBLAS for {core}", {"OPENBLAS_CORETYPE": core}
     if NO_DISPATCH:
@@ -65,7 +64,8 @@ def test_plans_noise_and_saved_streams_are_the_same_on_every_machine(tmp_path):
         else:
             findings[name] = found
     assert len(findings) >= 3
-    expected = findings.pop("as it is")
+    first = next(iter(findings))
+    expected = findings.pop(first)
     assert len(expected["plans"]) > 70
     assert len(expected["draws"]) > 30
     assert all(expected["version 1"].values())

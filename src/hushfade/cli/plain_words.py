@@ -96,16 +96,26 @@ def in_time(steps: int, every: int | None) -> str:
     return f"{counted}, {duration.shown(steps * every)}"
 
 
+def _steps(count: float, plan: Plan) -> str:
+    """So many steps, and how long they take if the plan has the length of a step."""
+    from hushfade import duration
+
+    every = plan.step_length()
+    return f"{count:g} steps" + (
+        "" if every is None else f" ({duration.shown(round(count * every))})"
+    )
+
+
 def _published(plan: Plan) -> list[str]:
     match plan.decay:
         case NoDecay():
             fades = "in which every record counts for ever"
         case Exponential(half_life=half_life):
-            fades = f"in which a record counts half as much every {half_life:g} steps"
+            fades = f"in which a record counts half as much every {_steps(half_life, plan)}"
         case PowerLaw(power=power):
             fades = f"in which a record that is k steps old counts 1/(k+1)^{power:g}"
         case SlidingWindow(length=length):
-            fades = f"of the last {length} steps"
+            fades = f"of the last {_steps(length, plan)}"
         case CustomDecay(values=values):
             fades = f"in which the last {len(values)} steps count by listed weights, older ones not"
         case _:

@@ -28,7 +28,7 @@ from hushfade.privacy.rounding import (
     rounded_down,
     rounded_up,
 )
-from hushfade.privacy.unit import Relation
+from hushfade.privacy.unit import Relation, words
 
 __all__ = [
     "Guarantee",
@@ -289,7 +289,9 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
     relations = {part.relation for part in several if isinstance(part, Guarantee)}
     if len(relations) > 1:
         raise InvalidValue(
-            "must have one relation of neighbours", argument="parts", got=sorted(relations)
+            "must protect one unit of privacy",
+            argument="parts",
+            got="; ".join(sorted(map(words, relations))),
         )
     mus = [part.mu if isinstance(part, Guarantee) else check.positive(mu=part) for part in several]
     return root_up(sum((Fraction(mu) ** 2 for mu in mus), Fraction(0)))

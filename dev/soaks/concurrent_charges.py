@@ -1,0 +1,129 @@
+"""Threads that charge streams to one budget, in a process that is killed again and again.
+
+Each thread asks for one small stream after the other.  The parent kills the process at random
+moments and starts the next.  In the end no budget may be overspent, every charge that was
+acknowledged must be in the ledger, and no charge twice.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from dataclasses import dataclass
+from itertools import count
+from threading import Thread
+from typing import IO
+
+import hushfade as hf
+from dev.soaks.store_kills import Place, new_place
+from hushfade.planning.plan import Plan
+from hushfade.store import Store
+
+WHOLE = hf.Guarantee(epsilon=2, delta=1e-6)
+SMALL = hf.Guarantee(epsilon=2**-10, delta=1e-10)
+WEEK = hf.SlidingWindow(length=2)
+PLANS = {
+    "gaussian": [hf.plan(WEEK, SMALL, law="gaussian", resolution=1.0)],
+    "basic": [
+        hf.plan(WEEK, SMALL, law=law, resolution=1.0) for law in ("laplace", "huber", "gaussian")
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Charged:
+    """What was asked and what the ledgers say."""
+
+    asked: int
+    granted: int  # acknowledged
+    kills: int
+    overspent: int  # budgets
+    lost: int  # acknowledged charges that no ledger has
+    twice: int  # charges of one stream that a ledger has twice
+    verified: bool
+
+
+def charges(requests: int, *, threads: int = 8, seed: int = 1) -> Charged:
+    """So many requests for streams of either kind of account, with kills in between."""
+    rng = random.Random(seed)
+    asked, kills = 0, 0
+    granted: set[str] = set()
+    with new_place(None) as place:
+        store = Store.open(place.where, mark=place.mark)
+        for name in PLANS:
+            store.add_dataset(name, WHOLE)
+        store.close()
+        for number in count():
+            if asked >= requests:
+                break
+            said = _round(place, f"{number}", threads, rng.uniform(0.05, 0.5))
+            kills += 1
+            asked += len(said)
+            granted |= {words[1] for words in said if words[0] == "granted"}
+        store = Store.open(place.where, mark=place.mark)
+        try:
+            entries = [
+                entry.content["stream"] for entry in store.entries() if entry.kind == "charge"
+            ]
+            return Charged(
+                asked,
+                len(granted),
+                kills,
+                overspent=sum(_overspent(store, name) for name in PLANS),
+                lost=len(granted - set(entries)),
+                twice=len(entries) - len(set(entries)),
+                verified=store.verify() > 0,
+            )
+        finally:
+            store.close()
+
+
+def _overspent(store: Store, name: str) -> bool:
+    account = store.accounts()[name]
+    return account.spent_epsilon > WHOLE.epsilon or account.spent_delta > WHOLE.delta
+
+
+def _round(place: Place, name: str, threads: int, seconds: float) -> list[list[str]]:
+    """What a process said until it was killed; the time runs from its first words."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            os.close(reading)
+            _work(place, name, threads, os.fdopen(writing, "w"))
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        lines = [told.readline()]
+        time.sleep(seconds)
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        lines += told.read().split("\n")
+    return [line.split() for line in lines if len(line.split()) == 2]
+
+
+def _work(place: Place, name: str, threads: int, told: IO[str]) -> None:
+    """Ask for streams in several threads, for ever."""
+    store = Store.open(place.where, mark=place.mark)
+
+    def ask(thread: int) -> None:
+        for number in count():
+            dataset = ("gaussian", "basic")[number % 2]
+            plans: list[Plan] = PLANS[dataset]
+            stream = f"{name}-{thread}-{number}"
+            try:
+                store.add_stream(stream, plans[number % len(plans)], dataset=dataset)
+                said = "granted"
+            except hf.Refused:
+                said = "refused"
+            told.write(f"{said} {stream}\n")
+            told.flush()
+
+    started = [Thread(target=ask, args=(thread,)) for thread in range(threads)]
+    for each in started:
+        each.start()
+    for each in started:
+        each.join()
