@@ -31,7 +31,7 @@ from hushfade.privacy.guarantee import Guarantee, epsilon_of
 from hushfade.privacy.loss import PrivacyLoss, composed
 from hushfade.privacy.rounding import root_down, rounded_up
 
-_SHAPES = (1.0, 0.5, 0.25)  # delta' = delta^shape
+_SHAPES = (1.0, 0.5, 0.45, 0.6)  # delta' = delta^shape; of equal plans the first states the least
 _POWERS = (1 / 3, 1 / 2)  # epsilon_i is like weight_i^power; 1/2 where losses add up
 _ROUNDS = 12  # of the search for a scale
 _NEAR = 0.002  # relative: how near to the guarantee the composed epsilon comes
@@ -206,7 +206,8 @@ class _Search:
         shares = [weight**power for weight in self.weights]
         shares = [share / math.fsum(shares) for share in shares]
         low, high = 0.5, 4.0 * math.sqrt(len(self.series))
-        scale = 1.0
+        scale, slope = 1.0, 1.0  # slope of ln(composed epsilon) against ln(scale), about
+        last: tuple[float, float] | None = None
         kept: list[Plan] | None = None
         for _ in range(_ROUNDS):
             parts = [
@@ -226,7 +227,12 @@ class _Search:
                     return None
             if -_NEAR <= over <= 0.0 or high - low < 1e-3 * high:
                 break
-            scale = min(max(scale / (1.0 + over) * (1.0 - _NEAR / 4), low * 1.0005), high * 0.9995)
+            reached = math.log(scale), math.log(max(1.0 + over, 0.05))
+            if last is not None:
+                slope = min(max((reached[1] - last[1]) / (reached[0] - last[0]), 0.5), 2.0)
+            last = reached
+            scale *= math.exp(-reached[1] / slope) * (1.0 - _NEAR / 4)
+            scale = min(max(scale, low * 1.0005), high * 0.9995)
         return kept
 
     def _plans(self, guarantees: list[Guarantee], law: LawName | None = None) -> list[Plan]:
