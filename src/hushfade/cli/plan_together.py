@@ -52,8 +52,9 @@ def report(path: Path, guarantee: PersonOptions, output: PlanFileOptions) -> Non
     page.print()
     page.print(_table(joint))
     page.print(
-        "Epsilon and delta are those of each plan by itself. Alone: the standard deviation if the "
-        "series had the whole guarantee for itself."
+        "Each plan states an epsilon and a delta of its own, which fix its noise. That delta can "
+        "be larger than the one above; the guarantee above holds nevertheless. Alone: the standard "
+        "deviation if the series had the whole guarantee for itself."
     )
     page.print(ONCE)
     if output.output is not None:
