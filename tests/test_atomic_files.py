@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from hushfade.atomic_files import whole
+from hushfade.atomic_files import whole, whole_directory
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path):
@@ -54,3 +54,40 @@ def test_a_missing_directory_is_an_error(tmp_path):
 
     with pytest.raises(FileNotFoundError):
         try_it()
+
+
+def test_a_directory_appears_with_all_its_files(tmp_path):
+    path = tmp_path / "plans"
+    with whole_directory(path) as hidden:
+        (hidden / "a").write_text("1")
+        (hidden / "b").write_text("2")
+        assert not path.exists()
+    assert sorted(os.listdir(path)) == ["a", "b"]
+    assert os.listdir(tmp_path) == ["plans"]
+
+
+def test_a_failure_leaves_no_directory(tmp_path):
+    def fail():
+        with whole_directory(tmp_path / "plans") as hidden:
+            (hidden / "a").write_text("1")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_directory_replaces_nothing(tmp_path):
+    (tmp_path / "file").write_text("kept")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a").write_text("kept")
+
+    def try_it(name):
+        with whole_directory(tmp_path / name) as hidden:
+            (hidden / "a").write_text("new")
+
+    for name in ("file", "full"):
+        with pytest.raises(OSError, match=name):
+            try_it(name)
+    assert (tmp_path / "file").read_text() == (tmp_path / "full" / "a").read_text() == "kept"
+    assert sorted(os.listdir(tmp_path)) == ["file", "full"]

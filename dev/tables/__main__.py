@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dev.tables import (
     command_reference,
     halves_diagram,
+    joint_plans,
     noise_laws,
     norms,
     pictures,
@@ -18,6 +19,7 @@ from dev.tables import (
 PAGES: dict[str, Callable[[], None]] = {
     "commands": command_reference.main,
     "halves": halves_diagram.main,
+    "joint_plans": joint_plans.main,
     "noise_laws": noise_laws.main,
     "norms": norms.main,
     "pictures": pictures.main,

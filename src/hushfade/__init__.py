@@ -61,8 +61,9 @@ if TYPE_CHECKING:
     )
     from hushfade.baselines import Comparison, compare
     from hushfade.crossing.key_file import KeyFile
-    from hushfade.planning.joint_plans import JointPlan, Series, plan_together
+    from hushfade.planning.joint_plans import JointPlan, plan_together
     from hushfade.planning.planner import plan
+    from hushfade.planning.series import Series
     from hushfade.stream.stream import Stream
     from hushfade.training.correlated_noise import CorrelatedNoise
 
@@ -122,7 +123,7 @@ _LATER = {
     "CorrelatedNoise": "hushfade.training.correlated_noise",
     "JointPlan": "hushfade.planning.joint_plans",
     "KeyFile": "hushfade.crossing.key_file",
-    "Series": "hushfade.planning.joint_plans",
+    "Series": "hushfade.planning.series",
     "Stream": "hushfade.stream.stream",
     "compare": "hushfade.baselines",
     "plan": "hushfade.planning.planner",

@@ -1,10 +1,11 @@
-"""Files that are there whole or not at all."""
+"""Files, and directories of files, that are there whole or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,35 @@ def whole(path: Path, *, new: bool = False, mode: int = 0o666) -> Iterator[Path]
         synced(target.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_directory(path: Path) -> Iterator[Path]:
+    """A hidden directory beside the path that takes the path's name when the block ends well.
+
+    The block writes files to it, without subdirectories.  They are on the disk before they appear,
+    all at once.  A file or a directory with content at the path is never replaced: OSError then.
+    """
+    target = path.resolve()
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        try:
+            beside.mkdir()
+        except FileNotFoundError:
+            raise _error(errno.ENOENT, path.parent) from None
+        except OSError as error:
+            raise _error(error.errno, path) from None
+        yield beside
+        for file in beside.iterdir():
+            synced(file)
+        synced(beside)
+        try:
+            beside.rename(target)
+        except OSError as error:
+            raise _error(error.errno, path) from None
+        synced(target.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def synced(path: Path) -> None:

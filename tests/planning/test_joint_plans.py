@@ -1,6 +1,7 @@
 """Several series under one guarantee."""
 
 import math
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -61,6 +62,65 @@ def test_a_series_has_its_own_records():
     text = str(joint)
     assert text.startswith(ONE.sentence())
     assert "1. SlidingWindow(length=7)" in text
+
+
+def test_series_may_have_steps_of_different_lengths():
+    hourly = hf.Series(decay=DAY, every="1h", name="hourly")
+    daily = hf.Series(decay=WEEK, every=timedelta(days=1))
+    joint = hf.plan_together([hourly, daily], ONE)
+    assert [made.every for made in joint.plans] == ["1h", "1d"]
+    assert joint.errors == hf.plan_together([DAY, WEEK], ONE).errors
+    assert joint.privacy.epsilon(1e-6) <= 1
+    text = str(joint)
+    assert "1. hourly, Exponential(half_life=24.0) every 1h: " in text
+    assert "2. SlidingWindow(length=7) every 1d: " in text
+
+
+def test_limits_per_person_count_in_steps_of_one_length():
+    hourly = hf.Series(decay=DAY, every="1h")
+    for limit in ({"participations": 2}, {"records_per_step": 2}):
+        person = hf.Guarantee(1, 1e-6, **limit)
+        for other in (hf.Series(decay=WEEK, every="1d"), hf.Series(decay=WEEK)):
+            with pytest.raises(hf.HushfadeError, match="every must be the same for all series"):
+                hf.plan_together([hourly, other], person)
+        joint = hf.plan_together([hourly, hf.Series(decay=WEEK, every="60min")], person)
+        assert joint.privacy.epsilon(1e-6) <= 1
+
+
+def test_equal_series_are_planned_once(monkeypatch):
+    planned = []
+
+    def counted(series, guarantee, method="best", law=None):
+        planned.append((guarantee, law))
+        return original(series, guarantee, method, law)
+
+    original = hf.Series.plan
+    monkeypatch.setattr(hf.Series, "plan", counted)
+    hf.plan_together([hf.Series(decay=WEEK, name=str(place)) for place in range(20)], ONE)
+    assert len(planned) == len(set(planned))
+
+
+def test_many_worst_cases_leave_gaussian_noise():
+    # replaced records with keys and bounds around 0 change a value or a key: two cases per series
+    person = hf.Guarantee(1, 1e-6, "replace")
+    several = [
+        hf.Series(decay=hf.SlidingWindow(length=length), low=-1, keys=("a", "b"))
+        for length in range(1, 8)
+    ]
+    joint = hf.plan_together(several, person)
+    assert {made.law.name for made in joint.plans} == {"gaussian"}
+    same = hf.plan_together([several[0]] * 2, person)
+    assert same.privacy.epsilon(1e-6) <= 1
+    assert len(same.privacy.cases) <= 3
+    pure = hf.plan_together(several, hf.Guarantee(1, 0, "replace"))
+    assert math.fsum(made.privacy.epsilon(0) for made in pure.plans) <= 1 + 1e-12
+
+
+def test_errors_name_the_series():
+    for name, shown in ((None, "2"), ("daily", "'daily'")):
+        wrong = hf.Series(decay=WEEK, resolution=3, name=name)
+        with pytest.raises(hf.HushfadeError, match=f"^series {shown}: resolution must be"):
+            hf.plan_together([WEEK, wrong], ONE)
 
 
 @pytest.mark.parametrize(

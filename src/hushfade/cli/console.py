@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cyclopts import CycloptsError
 
-from hushfade.atomic_files import whole
+from hushfade.atomic_files import whole, whole_directory
 from hushfade.errors import Failed, HushfadeError, Malformed, Refused
 
 if TYPE_CHECKING:
@@ -215,6 +215,26 @@ def written(path: Path, *, new: bool = False, mode: int = 0o666) -> Iterator[Pat
     """
     try:
         with whole(path, new=new, mode=mode) as part:
+            yield part
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {_reason(error)}", Exit.FILE) from None
+
+
+def new_directory(path: Path | None, *, option: str) -> None:
+    """Raise unless a directory can be created there: asked before the work, not after it."""
+    if path is None:
+        return
+    if path.exists() or path.is_symlink():
+        raise Failure(f"{path} exists: {option} must be a new directory", Exit.FILE)
+    if not path.resolve().parent.is_dir():
+        raise Failure(f"cannot write {path}: there is no such directory", Exit.FILE)
+
+
+@contextmanager
+def written_directory(path: Path) -> Iterator[Path]:
+    """A hidden directory that becomes the path if the block succeeds; errors name the path."""
+    try:
+        with whole_directory(path) as part:
             yield part
     except OSError as error:
         raise Failure(f"cannot write {path}: {_reason(error)}", Exit.FILE) from None

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from hushfade.cli import console, plain_words
 from hushfade.cli.options import (
     DecayOptions,
-    FileOptions,
     MechanismOptions,
     PersonOptions,
+    PlanFileOptions,
     RecordOptions,
     TimeOptions,
+    TogetherOptions,
 )
+from hushfade.errors import InvalidValue
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.certificate import single_step_bound
 from hushfade.planning.mechanism_names import mechanism_name
@@ -36,16 +38,31 @@ def plan(
     guarantee: PersonOptions = PersonOptions(),
     records: RecordOptions = RecordOptions(),
     mechanism: MechanismOptions = MechanismOptions(),
-    output: FileOptions = FileOptions(),
+    several: TogetherOptions = TogetherOptions(),
+    output: PlanFileOptions = PlanFileOptions(),
 ) -> None:
     """Report how private and how accurate a series will be, before any record is read.
 
     No data is needed. The report states the guarantee, the accuracy, which mechanism has the
     smallest error and how the others compare. Without --low and --high each record counts 1, on a
-    grid of 1. The option -o saves the plan for hushfade run, explain and serve.
+    grid of 1. The option -o saves the plan for hushfade run, explain and serve. The option
+    --together plans several series about the same people, such as an hourly and a daily one, under
+    one guarantee.
 
     `hushfade plan --half-life 24h --every 1h --epsilon 1 --delta 1e-6 -o plan.json`
+
+    `hushfade plan --together series.toml --epsilon 1 --delta 1e-6 -o plans`
     """
+    if several.together is not None:
+        from hushfade.cli.plan_together import report
+
+        for given in (decay, time, records, mechanism):
+            for option in given.given():
+                raise InvalidValue(
+                    f"--together and {option} exclude each other: the file describes each series"
+                )
+        report(several.together, guarantee, output)
+        return
     output.check_files()
     fading, promised = decay.function(time.step), guarantee.guarantee(time.step)
     with console.progress("planning"):

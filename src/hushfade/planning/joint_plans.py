@@ -14,59 +14,30 @@ the nearer is the noise to Gaussian noise, which composes better.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
-from hushfade import check
+from hushfade import check, duration
 from hushfade.decay import Decay
-from hushfade.errors import InvalidType, InvalidValue
-from hushfade.planning.exact_factors import Method
+from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.planning.mechanism_names import mechanism_name
+from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
-from hushfade.planning.planner import plan
-from hushfade.planning.search_taps import compared_steps
+from hushfade.planning.series import Series
 from hushfade.privacy.guarantee import Guarantee, epsilon_of
 from hushfade.privacy.loss import PrivacyLoss, composed
 from hushfade.privacy.rounding import root_down, rounded_up
 
-_SHAPES = (1.0, 0.5, 0.25)  # delta' = delta^shape
+_SHAPES = (1.0, 0.5, 0.45, 0.6)  # delta' = delta^shape; of equal plans the first states the least
 _POWERS = (1 / 3, 1 / 2)  # epsilon_i is like weight_i^power; 1/2 where losses add up
 _ROUNDS = 12  # of the search for a scale
 _NEAR = 0.002  # relative: how near to the guarantee the composed epsilon comes
 _ROUNDING = Fraction(1, 1 << 40)  # of mu², left for the rounding of sums
 _MOST = 100  # series
-
-
-@dataclass(frozen=True, kw_only=True)
-class Series:
-    """One of several series that are planned together: the arguments of `hushfade.plan`."""
-
-    decay: Decay
-    low: float = 0.0
-    high: float = 1.0
-    horizon: int | None = None
-    keys: tuple[str, ...] | None = None
-    resolution: float | None = None
-
-    def plan(self, guarantee: Guarantee, method: Method | Literal["best"] = "best") -> Plan:
-        """The plan of this series alone."""
-        return plan(
-            self.decay, guarantee, low=self.low, high=self.high, horizon=self.horizon,
-            keys=self.keys, resolution=self.resolution, method=method,
-        )  # fmt: skip
-
-    def gaussian(self, guarantee: Guarantee) -> Plan:
-        """The plan with Gaussian noise."""
-        return plan(
-            self.decay, guarantee, low=self.low, high=self.high, horizon=self.horizon,
-            keys=self.keys, resolution=self.resolution, law="gaussian",
-        )  # fmt: skip
-
-    def error(self, made: Plan) -> float:
-        """The largest standard deviation of a plan of this series."""
-        return made.max_stddev(compared_steps(self.decay, self.horizon))
+_MOST_CASES = 64  # combinations of worst cases whose losses are computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +48,7 @@ class JointPlan:
     """
 
     guarantee: Guarantee
+    series: tuple[Series, ...]
     plans: tuple[Plan, ...]
     errors: tuple[float, ...]  # the largest standard deviation of each
     alone: tuple[float, ...]  # what it would be if the series had the guarantee for itself
@@ -89,9 +61,11 @@ class JointPlan:
     def __str__(self) -> str:
         lines = [self.guarantee.sentence(), "That holds for all series together.", ""]
         for place, made in enumerate(self.plans):
-            own = made.guarantee
+            own, name = made.guarantee, self.series[place].name
+            shown = ("" if name is None else f"{name}, ") + repr(made.decay)
+            shown += "" if made.every is None else f" every {made.every}"
             lines.append(
-                f"  {place + 1}. {made.decay!r}: {mechanism_name(made.method, made.law.name)}, "
+                f"  {place + 1}. {shown}: {mechanism_name(made.method, made.law.name)}, "
                 f"epsilon = {rounded_up(own.epsilon, 3)}, standard deviation "
                 f"{self.errors[place]:.4g} (alone {self.alone[place]:.4g})"
             )
@@ -107,7 +81,11 @@ def plan_together(
     """Plans for several series about the same people, with the smallest weighted error.
 
     The series are `Series`, or decays of records in [0, 1].  The error that is minimised is the sum
-    of weight · (error / error of the series alone); all weights are 1 unless given.
+    of weight · (error / error of the series alone); all weights are 1 unless given.  Equal series
+    are planned once.
+
+    Series may have different step lengths, such as an hour and a day, if the guarantee is for one
+    record.  Limits per person count in steps, so they require one step length for all series.
 
     Guarantee: all series together have `guarantee`, if every plan is used once.  The plans must be
     fixed together: a plan that is chosen after a release of another one is a charge of its own.
@@ -126,7 +104,9 @@ def plan_together(
         raise InvalidValue(
             f"must be as many as the series, {len(several)}", argument="weights", got=len(weights)
         )
-    checked = [check.positive(weights=weight) for weight in weights or [1.0] * len(several)]
+    weights = [1.0] * len(several) if weights is None else weights
+    checked = [check.positive(weights=weight) for weight in weights]
+    _check_steps(several, guarantee)
     return _Search(several, guarantee, checked).best()
 
 
@@ -136,87 +116,158 @@ def _decay(decay: object) -> Decay:
     return decay
 
 
+def _check_steps(series: list[Series], guarantee: Guarantee) -> None:
+    """Raise if limits per person would mean different things in different series."""
+    if guarantee.participations == guarantee.records_per_step == 1:
+        return
+    steps = [
+        "not declared" if one.every is None else duration.declared_step(one.every) for one in series
+    ]
+    if len(set(steps)) > 1:
+        raise InvalidValue(
+            "must be the same for all series if one person may have several records: "
+            "participations, separation and records_per_step count in steps",
+            argument="every",
+            got=", ".join(dict.fromkeys(steps)),
+        )
+
+
+@contextmanager
+def _naming(series: Series, place: int) -> Iterator[None]:
+    """Errors about a series state its name, or its place."""
+    try:
+        yield
+    except HushfadeError as error:
+        name = str(place + 1) if series.name is None else repr(series.name)
+        problem = f"series {name}: {error.rule}"
+        raise type(error)(problem, got=error.got, remedy=error.remedy) from None
+
+
 class _Search:
     def __init__(self, series: list[Series], guarantee: Guarantee, weights: list[float]) -> None:
         self.series, self.guarantee, self.weights = series, guarantee, weights
-        self.made: dict[tuple[Series, float, float], Plan] = {}
-        self.single = [self._plan(one, guarantee.epsilon, guarantee.delta) for one in series]
-        self.alone = [one.error(made) for one, made in zip(series, self.single, strict=True)]
+        self.made: dict[tuple[Series, Guarantee, LawName | None], Plan] = {}
+        self.measured: dict[tuple[Series, Plan], float] = {}
+        law: LawName | None = "gaussian" if guarantee.gaussian_only else None
+        self.single = self._plans([guarantee] * len(series), law)
+        self.alone = self._errors(self.single)
 
     def best(self) -> JointPlan:
         """The joint plan with the smallest weighted error."""
-        if len(self.series) == 1:
-            return self._joint(self.single)
+        best = self.single if len(self.series) == 1 else self._best_of_several()
+        errors = tuple(self._errors(best))
+        series, alone = tuple(self.series), tuple(self.alone)
+        return JointPlan(self.guarantee, series, tuple(best), errors, alone)
+
+    def _best_of_several(self) -> list[Plan]:
         several = []
+        least = math.inf
         if not self.guarantee.pure:
-            several.append(self._joint(self._gaussian()))
+            several.append(self._gaussian())
+            least = self._cost(several[0])
         if not self.guarantee.gaussian_only:
             shapes = _SHAPES if not self.guarantee.pure else _SHAPES[:1]
             for power in _POWERS if len(set(self.weights)) > 1 else _POWERS[:1]:
-                found = (self._scaled(power, shape) for shape in shapes)
-                several += [self._joint(plans) for plans in found if plans is not None]
+                for shape in shapes:
+                    plans = self._scaled(power, shape, least)
+                    if plans is not None:
+                        several.append(plans)
+                        least = min(least, self._cost(plans))
         return min(several, key=self._cost)
 
-    def _cost(self, joint: JointPlan) -> float:
-        parts = zip(self.weights, joint.errors, joint.alone, strict=True)
+    def _cost(self, plans: list[Plan]) -> float:
+        parts = zip(self.weights, self._errors(plans), self.alone, strict=True)
         return math.fsum(weight * error / alone for weight, error, alone in parts)
-
-    def _joint(self, plans: list[Plan]) -> JointPlan:
-        errors = (one.error(made) for one, made in zip(self.series, plans, strict=True))
-        return JointPlan(self.guarantee, tuple(plans), tuple(errors), tuple(self.alone))
 
     def _gaussian(self) -> list[Plan]:
         """Gaussian noise, with shares of mu² like (weight · error)^(2/3)."""
-        whole, found = self.guarantee, []
-        costs = []
-        for one, weight, alone in zip(self.series, self.weights, self.alone, strict=True):
-            costs.append((weight * one.error(one.gaussian(whole)) / alone) ** (2 / 3))
-        for one, cost in zip(self.series, costs, strict=True):
-            share = Fraction(cost) / sum(map(Fraction, costs)) * (1 - _ROUNDING)
+        whole, parts = self.guarantee, []
+        errors = self._errors(self._plans([whole] * len(self.series), "gaussian"))
+        triples = zip(self.weights, errors, self.alone, strict=True)
+        costs = [Fraction((weight * error / alone) ** (2 / 3)) for weight, error, alone in triples]
+        total = sum(costs)
+        for cost in costs:
+            share = cost / total * (1 - _ROUNDING)
             mu = root_down(Fraction(whole.mu) ** 2 * share)
             epsilon = epsilon_of(mu, float(whole.delta))
-            part = replace(whole, epsilon=epsilon, declared_mu=mu, declared_rho=None)
-            found.append(one.gaussian(part))
-        return found
+            parts.append(replace(whole, epsilon=epsilon, declared_mu=mu, declared_rho=None))
+        return self._plans(parts, "gaussian")
 
-    def _scaled(self, power: float, shape: float) -> list[Plan] | None:
+    def _scaled(self, power: float, shape: float, least: float) -> list[Plan] | None:
         """The best law of each series, with all epsilons scaled to the joint guarantee.
 
-        None where no scale keeps it: noise of that shape reveals too much with delta.
+        None where no scale keeps it, because noise of that shape reveals too much with delta.  Also
+        None where no such scale costs less than `least`: the cost falls with the scale, so a scale
+        that breaks the guarantee and still costs as much ends the search.
         """
         whole = self.guarantee
         epsilon, delta = float(whole.epsilon), float(whole.delta)
         each = delta**shape if delta > 0 else 0.0
         shares = [weight**power for weight in self.weights]
         shares = [share / math.fsum(shares) for share in shares]
-
-        def plans(scale: float) -> list[Plan]:
-            pairs = zip(self.series, shares, strict=True)
-            return [self._plan(one, scale * share * epsilon, each) for one, share in pairs]
-
-        def excess(found: list[Plan]) -> float:
-            return composed(made.privacy for made in found).epsilon(delta) / epsilon - 1.0
-
         low, high = 0.5, 4.0 * math.sqrt(len(self.series))
-        scale = 1.0
+        scale, slope = 1.0, 1.0  # slope of ln(composed epsilon) against ln(scale), about
+        last: tuple[float, float] | None = None
         kept: list[Plan] | None = None
         for _ in range(_ROUNDS):
-            found = plans(scale)
-            over = excess(found)
+            parts = [
+                replace(whole, epsilon=scale * share * epsilon, delta=each) for share in shares
+            ]
+            plans = self._plans(parts)
+            if delta > 0.0 and _worst_cases(plans) > _MOST_CASES:
+                return None
+            if all(made.law.name == "gaussian" for made in plans):
+                return None  # `_gaussian` shares mu² better
+            over = _composed_epsilon(plans, delta) / epsilon - 1.0
             if over <= 0.0:
-                low, kept = scale, found
+                low, kept = scale, plans
             else:
                 high = scale
+                if self._cost(plans) >= least:
+                    return None
             if -_NEAR <= over <= 0.0 or high - low < 1e-3 * high:
                 break
-            scale = min(max(scale / (1.0 + over) * (1.0 - _NEAR / 4), low * 1.0005), high * 0.9995)
+            reached = math.log(scale), math.log(max(1.0 + over, 0.05))
+            if last is not None:
+                slope = min(max((reached[1] - last[1]) / (reached[0] - last[0]), 0.5), 2.0)
+            last = reached
+            scale *= math.exp(-reached[1] / slope) * (1.0 - _NEAR / 4)
+            scale = min(max(scale, low * 1.0005), high * 0.9995)
         return kept
 
-    def _plan(self, one: Series, epsilon: float, delta: float) -> Plan:
-        key = (one, epsilon, delta)
+    def _plans(self, guarantees: list[Guarantee], law: LawName | None = None) -> list[Plan]:
+        """The plans of all series, each with its guarantee."""
+        return [self._plan(place, part, law) for place, part in enumerate(guarantees)]
+
+    def _plan(self, place: int, guarantee: Guarantee, law: LawName | None) -> Plan:
+        one = self.series[place]
+        key = (one, guarantee, law)
         if key not in self.made:
-            if self.guarantee.gaussian_only:
-                self.made[key] = one.gaussian(self.guarantee)
-            else:
-                self.made[key] = one.plan(replace(self.guarantee, epsilon=epsilon, delta=delta))
+            with _naming(one, place):
+                self.made[key] = one.plan(guarantee, law=law)
         return self.made[key]
+
+    def _errors(self, plans: list[Plan]) -> list[float]:
+        """The error of each series."""
+        pairs = list(zip(self.series, plans, strict=True))
+        for one, made in pairs:
+            if (one, made) not in self.measured:
+                self.measured[one, made] = one.error(made)
+        return [self.measured[pair] for pair in pairs]
+
+
+def _composed_epsilon(plans: list[Plan], delta: float) -> float:
+    """An upper bound on the epsilon of all plans together."""
+    if delta > 0.0:
+        return composed(made.privacy for made in plans).epsilon(delta)
+    total = sum(Fraction(made.privacy.epsilon(0.0)) for made in plans)  # without delta they add up
+    nearest = float(total)
+    return nearest if Fraction(nearest) >= total else math.nextafter(nearest, math.inf)
+
+
+def _worst_cases(plans: list[Plan]) -> int:
+    """The number of combinations of the plans' worst cases; equal plans are interchangeable."""
+    several = Counter(made.privacy for made in plans)
+    return math.prod(
+        math.comb(times + len(loss.cases) - 1, times) for loss, times in several.items()
+    )

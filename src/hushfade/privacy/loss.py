@@ -41,7 +41,7 @@ class Case:
 
     def __add__(self, other: Case) -> Case:
         mu = root_up(Fraction(self.mu) ** 2 + Fraction(other.mu) ** 2)
-        return Case(mu, self.shifted + other.shifted)
+        return Case(mu, _merged(self.shifted + other.shifted))
 
     @cached_property
     def losses(self) -> Losses:
@@ -62,6 +62,19 @@ class Case:
         if self.shifted or delta <= 0:
             return self.losses.epsilon(delta)
         return epsilon_of(self.mu, delta) if self.mu > 0 else 0.0
+
+
+def _merged(several: tuple[Shifted, ...]) -> tuple[Shifted, ...]:
+    """The same noise and shifts, with each law and each size of a shift once."""
+    laws: dict[Law, dict[int, int]] = {}
+    for law, shifts in several:
+        counts = laws.setdefault(law, {})
+        for size, times in shifts:
+            counts[size] = counts.get(size, 0) + times
+    return tuple(
+        Shifted(law, tuple(Shift(size, times) for size, times in sorted(counts.items())))
+        for law, counts in laws.items()
+    )
 
 
 @dataclass(frozen=True)
@@ -134,8 +147,8 @@ class PrivacyLoss:
                 "losses add up only for the same unit of privacy, but one is for "
                 f"{words(self.relation)} and the other for {words(other.relation)}"
             )
-        cases = tuple(one + two for one in self.cases for two in other.cases)
-        return PrivacyLoss(cases, self.relation or other.relation)
+        cases = dict.fromkeys(one + two for one in self.cases for two in other.cases)
+        return PrivacyLoss(tuple(cases), self.relation or other.relation)
 
 
 def composed(several: Iterable[PrivacyLoss]) -> PrivacyLoss:

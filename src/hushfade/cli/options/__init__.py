@@ -1,6 +1,7 @@
 """The options that commands share, in groups: each group is declared once, with its help.
 
-    parameters   how options are declared      decay, guarantee, records, time, mechanism, output
+    parameters   how options are declared      decay, guarantee, records, time, mechanism, output,
+                                               together
 
 A group checks its options against each other and turns them into hushfade's objects.
 """
@@ -10,9 +11,16 @@ from __future__ import annotations
 from hushfade.cli.options.decay import DecayOptions
 from hushfade.cli.options.guarantee import GuaranteeOptions, PersonOptions
 from hushfade.cli.options.mechanism import MechanismOptions
-from hushfade.cli.options.output import FileOptions, Force, PictureOptions, ReportOptions
+from hushfade.cli.options.output import (
+    FileOptions,
+    Force,
+    PictureOptions,
+    PlanFileOptions,
+    ReportOptions,
+)
 from hushfade.cli.options.records import BoundsOptions, RecordOptions
 from hushfade.cli.options.time import StepOptions, TimeOptions
+from hushfade.cli.options.together import TogetherOptions
 
 __all__ = [
     "BoundsOptions",
@@ -23,8 +31,10 @@ __all__ = [
     "MechanismOptions",
     "PersonOptions",
     "PictureOptions",
+    "PlanFileOptions",
     "RecordOptions",
     "ReportOptions",
     "StepOptions",
     "TimeOptions",
+    "TogetherOptions",
 ]

@@ -49,3 +49,18 @@ class FileOptions(PictureOptions):
         """Raise unless the files can be written: asked before the work, not after it."""
         console.writable(self.output, force=self.force, option="--output")
         super().check_files()
+
+
+@option_group("Output")
+class PlanFileOptions(FileOptions):
+    """A report, a picture, and the plan or the plans of several series."""
+
+    output: Annotated[
+        Path | None,
+        option(
+            "Write the plan to this file. With --together: write the plan of each series to this "
+            "new directory. The file or directory appears only when it is complete.",
+            "FILE|DIRECTORY",
+            alias="-o",
+        ),
+    ] = None

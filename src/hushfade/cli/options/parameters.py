@@ -17,8 +17,8 @@ from cyclopts import CycloptsError, Group, Parameter, Token
 from hushfade.errors import HushfadeError
 
 _PANELS = (
-    "Decay", "Time", "Guarantee", "Records", "Mechanism", "Noise", "Store", "Service", "Token",
-    "Restore", "Audit", "Output",
+    "Decay", "Time", "Guarantee", "Records", "Mechanism", "Several series", "Noise", "Store",
+    "Service", "Token", "Restore", "Audit", "Output",
 )  # fmt: skip
 
 T = TypeVar("T")

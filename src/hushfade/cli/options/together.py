@@ -1,0 +1,23 @@
+"""The option that plans several series together."""
+
+from pathlib import Path
+from typing import Annotated
+
+from hushfade.cli.options.parameters import OptionGroup, option, option_group
+
+
+@option_group("Several series")
+class TogetherOptions(OptionGroup):
+    """Several series about the same people, in a file."""
+
+    together: Annotated[
+        Path | None,
+        option(
+            "Plan the series of this TOML file under one guarantee, with the smallest error "
+            "relative to each series alone. Each table [[series]] has a name and the fields decay, "
+            "half_life, alpha, power, window, weights, every, horizon, low, high, resolution and "
+            "keys, with the meaning of the options. The field weight states how much the error of "
+            "the series matters, 1 by default.",
+            "FILE",
+        ),
+    ] = None

@@ -1,0 +1,127 @@
+"""hushfade plan --together: several series about the same people under one guarantee."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hushfade.cli import console, series_file
+from hushfade.cli.options import PersonOptions, PlanFileOptions
+from hushfade.cli.plan import numbers
+from hushfade.errors import InvalidValue
+from hushfade.planning.joint_plans import JointPlan, plan_together
+from hushfade.planning.mechanism_names import mechanism_name
+from hushfade.privacy.rounding import rounded_up
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+TOGETHER = "That holds for all series together, if each plan is used once."
+ONCE = (
+    "Use each plan once. A second run of a plan on the same records is a further release, which "
+    "the guarantee above does not cover."
+)
+
+
+def report(path: Path, guarantee: PersonOptions, output: PlanFileOptions) -> None:
+    """Print the joint plan of the series in the file, and write the plan files."""
+    for option in output.given("plot", "force"):
+        raise InvalidValue(
+            f"--together and {option} exclude each other: --together writes plans to a new "
+            "directory, and nothing else"
+        )
+    console.new_directory(output.output, option="--output with --together")
+    listed = series_file.read(path)
+    promised = guarantee.guarantee(_common_step([one.series.every for one in listed]))
+    weights = [one.weight for one in listed]
+    with console.progress("planning"), console.reading(path):
+        joint = plan_together([one.series for one in listed], promised, weights=weights)
+    files = [
+        None if output.output is None else output.output / f"{name}.json" for name in _names(joint)
+    ]
+    if output.output is not None:
+        with console.written_directory(output.output) as part:
+            for name, made in zip(_names(joint), joint.plans, strict=True):
+                (part / f"{name}.json").write_text(made.to_json() + "\n", encoding="utf-8")
+    if output.json:
+        console.document(_document(joint, weights, files))
+        return
+    page = console.out()
+    for sentence in (promised.sentence(), TOGETHER):
+        page.print(sentence)
+    page.print()
+    page.print(_table(joint))
+    page.print(
+        "Each plan states an epsilon and a delta of its own, which fix its noise. That delta can "
+        "be larger than the one above; the guarantee above holds nevertheless. Alone: the standard "
+        "deviation if the series had the whole guarantee for itself."
+    )
+    page.print(ONCE)
+    if output.output is not None:
+        page.print(f"Written: {', '.join(map(str, files))}.")
+
+
+def _names(joint: JointPlan) -> list[str]:
+    return [str(one.name) for one in joint.series]
+
+
+def _common_step(several: list[object]) -> int | None:
+    """The length of a step in nanoseconds, if all series have one."""
+    from hushfade import duration
+
+    steps = {
+        None if every in (None, duration.ROWS) else duration.step_length(every) for every in several
+    }
+    return steps.pop() if len(steps) == 1 else None
+
+
+def _document(joint: JointPlan, weights: list[float], files: list[Path | None]) -> dict[str, Any]:
+    """All that the joint plan states, as plain data."""
+    guarantee = joint.guarantee
+    each = zip(_names(joint), weights, joint.errors, joint.alone, files, joint.plans, strict=True)
+    return {
+        "sentences": [guarantee.sentence(), TOGETHER, ONCE],
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "mu": guarantee.mu if guarantee.gaussian_only else None,
+        "rho": guarantee.rho if guarantee.gaussian_only else None,
+        "neighbours": guarantee.neighbours,
+        "participations": guarantee.participations,
+        "separation": guarantee.separation,
+        "records_per_step": guarantee.records_per_step,
+        "series": [
+            {
+                "name": name,
+                "weight": weight,
+                "max_stddev": error,
+                "max_stddev_alone": alone,
+                "ratio": error / alone,
+                "file": None if file is None else str(file),
+                "plan": numbers(made),
+            }
+            for name, weight, error, alone, file, made in each
+        ],
+    }
+
+
+def _table(joint: JointPlan) -> Table:
+    from rich.table import Table
+
+    table = Table(title="Series", title_justify="left", title_style="bold")
+    table.add_column("series")
+    table.add_column("mechanism")
+    for head in ("epsilon", "delta", "standard deviation", "alone", "ratio"):
+        table.add_column(head, justify="right")
+    for name, made, error, alone in zip(
+        _names(joint), joint.plans, joint.errors, joint.alone, strict=True
+    ):
+        table.add_row(
+            name,
+            mechanism_name(made.method, made.law.name),
+            rounded_up(made.guarantee.epsilon, 3),
+            rounded_up(made.guarantee.delta, 3),
+            f"{error:.4g}",
+            f"{alone:.4g}",
+            f"{error / alone:.2f}",
+        )
+    return table

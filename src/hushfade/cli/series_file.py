@@ -1,0 +1,197 @@
+"""A TOML file that lists several series, for `hushfade plan --together`.
+
+    [[series]]
+    name = "daily"          also the name of its plan file
+    window = "7d"           the decay: decay, half_life, alpha, power, window or weights
+    every = "1d"            and horizon, low, high, resolution, keys
+    weight = 2              how much its error matters
+
+A field has the name and the meaning of an option.  Errors name the file and the series.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from hushfade import check
+from hushfade.cli import console
+from hushfade.cli.options import DecayOptions, RecordOptions, TimeOptions
+from hushfade.cli.options.decay import Kind
+from hushfade.cli.options.name_lists import distinct
+from hushfade.errors import HushfadeError, InvalidType, InvalidValue
+from hushfade.planning.series import Series
+
+FIELDS = (
+    "name", "decay", "half_life", "alpha", "power", "window", "weights", "every", "horizon", "low",
+    "high", "resolution", "keys", "weight",
+)  # fmt: skip
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+
+
+class ListedSeries(NamedTuple):
+    """A series of the file, and how much its error matters."""
+
+    series: Series
+    weight: float
+
+
+def read(path: Path) -> list[ListedSeries]:
+    """The series of the file, whose names differ."""
+    with console.reading(path):
+        try:
+            content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            raise InvalidValue("the file must be UTF-8") from None
+        except tomllib.TOMLDecodeError as error:
+            raise InvalidValue(f"the file must be TOML: {error}") from None
+        return _several(content)
+
+
+def _several(content: dict[str, Any]) -> list[ListedSeries]:
+    tables = content.get("series")
+    if not isinstance(tables, list) or not tables or not isinstance(tables[0], dict):
+        raise InvalidValue("the file must list series, each under a line [[series]]")
+    for key in content:
+        if key != "series":
+            raise InvalidValue(
+                f"there is no field {key[:40]!r} here",
+                remedy="the fields of a series follow a line [[series]]",
+            )
+    several: list[ListedSeries] = []
+    places: dict[str, int] = {}
+    for place, table in enumerate(tables, 1):
+        with _naming_fields(f"series {place}"):
+            name = _name(table)
+            first = places.setdefault(name.lower(), place)  # some file systems ignore case
+            if first != place:
+                raise InvalidValue(
+                    f"must differ from the name of series {first}", argument="name", got=repr(name)
+                )
+        with _naming_fields(f"series {name!r}"):
+            several.append(_listed(table, name))
+    return several
+
+
+def _name(table: object) -> str:
+    if not isinstance(table, dict):
+        raise InvalidType("must be a table: write its fields under a line [[series]]")
+    name = table.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidValue(
+            "must be 1 to 64 letters, digits, '-', '_' or '.', since a file is named by it, and "
+            "begin with a letter or a digit",
+            argument="name",
+            got="none" if name is None else repr(name)[:60],
+        )
+    return name
+
+
+def _listed(table: dict[str, Any], name: str) -> ListedSeries:
+    for field in table:
+        if field not in FIELDS:
+            raise InvalidValue(
+                f"there is no field {field[:40]!r}", remedy=f"the fields are {', '.join(FIELDS)}"
+            )
+    time = TimeOptions(every=_text(table, "every"), horizon=_length(table, "horizon"))
+    decay = DecayOptions(
+        decay=_kind(table),
+        half_life=_length(table, "half_life"),
+        alpha=_number(table, "alpha"),
+        power=_number(table, "power"),
+        window=_length(table, "window"),
+        weights=_weights(table),
+    )
+    records = RecordOptions(
+        low=_number(table, "low"),
+        high=_number(table, "high"),
+        resolution=_number(table, "resolution"),
+    )
+    low, high = records.bounds(valued=False)
+    counts = records.counting and records.resolution is None
+    series = Series(
+        decay=decay.function(time.step),
+        low=low,
+        high=high,
+        horizon=time.steps_to_horizon,
+        keys=_keys(table),
+        resolution=1.0 if counts else records.resolution,
+        every=time.every,
+        name=name,
+    )
+    return ListedSeries(series, check.positive(weight=table.get("weight", 1)))
+
+
+@contextmanager
+def _naming_fields(place: str) -> Iterator[None]:
+    """Errors name the series, and fields in place of options: half_life, not --half-life."""
+    try:
+        yield
+    except HushfadeError as error:
+        text = _OPTION.sub(lambda option: option[1].replace("-", "_"), str(error))
+        raise InvalidValue(f"{place}: {text}") from None
+
+
+# Fields --------------------------------------------------------------------------------------
+
+
+def _kind(table: dict[str, Any]) -> Kind | None:
+    given = table.get("decay")
+    for kind in get_args(Kind):
+        if given == kind:
+            return kind  # type: ignore[no-any-return]
+    if given is not None:
+        kinds = ", ".join(get_args(Kind))
+        raise InvalidValue(f"must be one of {kinds}", argument="decay", got=repr(given)[:60])
+    return None
+
+
+def _text(table: dict[str, Any], field: str) -> str | None:
+    given = table.get(field)
+    if given is not None and not isinstance(given, str):
+        raise InvalidType('must be a text such as "1h"', argument=field, got=repr(given)[:60])
+    return given
+
+
+def _length(table: dict[str, Any], field: str) -> str | None:
+    """A number of steps or a duration, as the text of an option."""
+    given = table.get(field)
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise InvalidType(
+            'must be a number of steps or a duration such as "24h"',
+            argument=field,
+            got=repr(given)[:60],
+        )
+    return repr(given)
+
+
+def _number(table: dict[str, Any], field: str) -> float | None:
+    given = table.get(field)
+    return None if given is None else check.real(**{field: given})
+
+
+def _weights(table: dict[str, Any]) -> str | None:
+    """The weights of a custom decay, as the text of an option."""
+    given = table.get("weights")
+    if given is None:
+        return None
+    if not isinstance(given, list) or not given:
+        raise InvalidType("must be a list such as [1, 0.5, 0.25]", argument="weights")
+    return ",".join(repr(check.real(weights=weight)) for weight in given)
+
+
+def _keys(table: dict[str, Any]) -> tuple[str, ...] | None:
+    given = table.get("keys")
+    if given is None:
+        return None
+    if not isinstance(given, list) or not all(isinstance(key, str) for key in given):
+        raise InvalidType('must be a list of texts such as ["at", "ch"]', argument="keys")
+    return distinct(given, "keys", "place")

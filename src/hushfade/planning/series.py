@@ -1,0 +1,53 @@
+"""A series: what is to be released, without a guarantee of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from hushfade.decay import Decay
+from hushfade.planning.exact_factors import Method
+from hushfade.planning.mechanism_search import LawName
+from hushfade.planning.plan import Plan
+from hushfade.planning.planner import plan
+from hushfade.planning.search_taps import compared_steps
+from hushfade.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """One of several series that are planned together: the arguments of `hushfade.plan`.
+
+    `every` is the length of a step.  The decay and the horizon count in steps of that length.
+    Errors and the printed joint plan use `name`.
+
+    >>> from hushfade import SlidingWindow
+    >>> Series(decay=SlidingWindow(length=7), every="1d").every
+    '1d'
+    """
+
+    decay: Decay
+    low: float = 0.0
+    high: float = 1.0
+    horizon: int | None = None
+    keys: tuple[str, ...] | None = None
+    resolution: float | None = None
+    every: str | timedelta | None = None
+    name: str | None = field(default=None, compare=False)
+
+    def plan(
+        self,
+        guarantee: Guarantee,
+        method: Method | Literal["best"] = "best",
+        law: LawName | None = None,
+    ) -> Plan:
+        """The plan of this series alone."""
+        return plan(
+            self.decay, guarantee, low=self.low, high=self.high, horizon=self.horizon,
+            keys=self.keys, resolution=self.resolution, every=self.every, method=method, law=law,
+        )  # fmt: skip
+
+    def error(self, made: Plan) -> float:
+        """The largest standard deviation of a plan of this series."""
+        return made.max_stddev(compared_steps(self.decay, self.horizon))

@@ -1,0 +1,215 @@
+"""hushfade plan --together: the series of a file under one guarantee."""
+
+import json
+import os
+
+import pytest
+
+import hushfade as hf
+from hushfade.cli import plan_together
+from hushfade.cli.console import Exit
+from tests.cli.command import ONE, document, run
+
+TWO = """
+[[series]]
+name = "hourly"
+half_life = "24h"
+every = "1h"
+
+[[series]]
+name = "daily"
+window = "7d"
+every = "1d"
+low = 0
+high = 10
+resolution = 0.5
+keys = ["at", "ch"]
+weight = 3
+"""
+SERIES = [
+    hf.Series(decay=hf.Exponential(half_life=24), every="1h", resolution=1),
+    hf.Series(
+        decay=hf.SlidingWindow(length=7), every="1d", high=10, resolution=0.5, keys=("at", "ch")
+    ),
+]
+
+
+@pytest.fixture
+def two(tmp_path):
+    path = tmp_path / "series.toml"
+    path.write_text(TWO)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def joint():
+    return hf.plan_together(SERIES, hf.Guarantee(1, 1e-6), weights=[1, 3])
+
+
+def test_the_document_has_the_library_s_numbers(two, joint):
+    found = document(f"plan --together {two} {ONE}")
+    assert found["sentences"][0] == joint.guarantee.sentence()
+    assert (found["epsilon"], found["delta"], found["mu"]) == (1, 1e-6, None)
+    assert [one["name"] for one in found["series"]] == ["hourly", "daily"]
+    assert [one["weight"] for one in found["series"]] == [1, 3]
+    assert [one["max_stddev"] for one in found["series"]] == list(joint.errors)
+    assert [one["max_stddev_alone"] for one in found["series"]] == list(joint.alone)
+    for one, made in zip(found["series"], joint.plans, strict=True):
+        assert one["ratio"] == one["max_stddev"] / one["max_stddev_alone"]
+        assert one["file"] is None
+        assert one["plan"]["digest"] == made.digest.hex()
+        assert one["plan"]["every"] == made.every
+        assert one["plan"]["law"]["name"] == made.law.name
+
+
+def test_the_page_has_a_row_for_each_series_and_the_rule_of_one_use(two, joint):
+    shown = " ".join(run(f"plan --together {two} {ONE}").stdout.split())
+    assert shown.startswith(f"{joint.guarantee.sentence()} {plan_together.TOGETHER}")
+    assert plan_together.ONCE in shown
+    for name, error, alone in zip(("hourly", "daily"), joint.errors, joint.alone, strict=True):
+        assert f"│ {name} │" in shown
+        assert f"│ {error:.4g} │ {alone:.4g} │ {error / alone:.2f} │" in shown
+
+
+def test_each_series_has_a_plan_file_and_together_they_keep_the_guarantee(two, tmp_path, joint):
+    directory = tmp_path / "plans"
+    found = document(f"plan --together {two} {ONE} -o {directory}")
+    assert sorted(os.listdir(tmp_path)) == ["plans", "series.toml"]
+    assert sorted(os.listdir(directory)) == ["daily.json", "hourly.json"]
+    assert [one["file"] for one in found["series"]] == [
+        str(directory / "hourly.json"), str(directory / "daily.json")
+    ]  # fmt: skip
+    plans = [
+        hf.Plan.from_json((directory / f"{name}.json").read_text()) for name in ("hourly", "daily")
+    ]
+    assert [made.digest for made in plans] == [made.digest for made in joint.plans]
+    assert [made.every for made in plans] == ["1h", "1d"]
+    assert hf.composed(made.privacy for made in plans).epsilon(1e-6) <= 1
+    assert "Written: " in run(f"plan --together {two} {ONE} -o {tmp_path / 'more'}").stdout
+
+
+def test_nothing_that_exists_is_replaced(two, tmp_path):
+    for path in (tmp_path / "file", tmp_path / "directory"):
+        path.write_text("kept") if path.name == "file" else path.mkdir()
+        result = run(f"plan --together {two} {ONE} -o {path}")
+        assert (result.exit_code, result.stdout) == (Exit.FILE, "")
+        assert "exists: --output with --together must be a new directory" in result.stderr
+    assert (tmp_path / "file").read_text() == "kept"
+    assert os.listdir(tmp_path / "directory") == []
+    result = run(f"plan --together {two} {ONE} -o {tmp_path / 'no' / 'plans'}")
+    assert (result.exit_code, result.stdout) == (Exit.FILE, "")
+
+
+def test_a_failure_writes_no_plan(two, tmp_path, monkeypatch):
+    written = []
+
+    def fail_at_the_second(plan):
+        written.append(plan)
+        if len(written) == 2:
+            raise OSError(28, "No space left on device")
+        return "{}"
+
+    monkeypatch.setattr(hf.Plan, "to_json", fail_at_the_second)
+    result = run(f"plan --together {two} {ONE} -o {tmp_path / 'plans'}")
+    assert (result.exit_code, len(written)) == (Exit.FILE, 2)
+    assert "No space left on device" in result.stderr
+    assert os.listdir(tmp_path) == ["series.toml"]
+
+
+def test_every_field_means_what_its_option_means(tmp_path):
+    cases = {
+        'decay = "none"\nhorizon = 50': "--decay none --horizon 50",
+        'alpha = 1.5\nevery = "rows"': "--alpha 1.5 --every rows",
+        "power = 1\nlow = -1\nhigh = 2": "--power 1 --low -1 --high 2",
+        'window = 7\nhorizon = "4w"\nevery = "1d"': "--window 7 --horizon 4w --every 1d",
+        "weights = [1, 0.5, 0.25]\nresolution = 0.0625": "--weights 1,0.5,0.25 --resolution 0.0625",
+        'half_life = 2.5\nkeys = ["at", "ch"]': "--half-life 2.5 --keys at,ch",
+    }
+    for place, (fields, options) in enumerate(cases.items()):
+        path = tmp_path / f"{place}.toml"
+        path.write_text(f'[[series]]\nname = "one"\n{fields}\n')
+        (one,) = document(f"plan --together {path} {ONE}")["series"]
+        assert one["plan"] == document(f"plan {options} {ONE}"), fields
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file must list series, each under a line [[series]]"),
+        ("series = []", "the file must list series"),
+        ("[series]\nname = 'a'", "the file must list series"),
+        ("epsilon = 1\n[[series]]\nname = 'a'", "there is no field 'epsilon' here"),
+        ("[[series]\n", "the file must be TOML: "),
+        ("[[series]]\npower = 1", "series 1: name must be 1 to 64 letters"),
+        ("[[series]]\nname = '../a'\npower = 1", "series 1: name must be 1 to 64 letters"),
+        ("[[series]]\nname = 'a'", "series 'a': a decay must be given: decay none, or half_life"),
+        ("[[series]]\nname = 'a'\nhalflife = 1", "series 'a': there is no field 'halflife': the"),
+        ("[[series]]\nname = 'a'\ndecay = 'soon'", "series 'a': decay must be one of none, expo"),
+        ("[[series]]\nname = 'a'\npower = 1\nwindow = 7", "series 'a': power and window exclude"),
+        (
+            "[[series]]\nname = 'a'\nhalf_life = '24h'",
+            "series 'a': half_life must be in steps unless every is given, got '24h'",
+        ),
+        ("[[series]]\nname = 'a'\nhalf_life = true", "series 'a': half_life must be a number of"),
+        ("[[series]]\nname = 'a'\nhalf_life = nan", "series 'a': half_life must be "),
+        ("[[series]]\nname = 'a'\npower = '1'", "series 'a': power must be a real number"),
+        ("[[series]]\nname = 'a'\npower = -1", "series 'a': power must be > 0"),
+        ("[[series]]\nname = 'a'\npower = 1\nevery = 1", "series 'a': every must be a text"),
+        ("[[series]]\nname = 'a'\npower = 1\nlow = 0", "series 'a': low and high must both be"),
+        ("[[series]]\nname = 'a'\npower = 1\nweight = 0", "series 'a': weight must be > 0, got 0"),
+        ("[[series]]\nname = 'a'\npower = 1\nkeys = 'at'", "series 'a': keys must be a list"),
+        ("[[series]]\nname = 'a'\nweights = []", "series 'a': weights must be a list"),
+        (
+            "[[series]]\nname = 'a'\npower = 1\nkeys = ['at', 'at']",
+            "series 'a': keys must differ from each other, got the one of place 1 again at place 2",
+        ),
+        (
+            "[[series]]\nname = 'a'\npower = 1\n[[series]]\nname = 'A'\npower = 1",
+            "series 2: name must differ from the name of series 1, got 'A'",
+        ),
+        ("[[series]]\nname = 'a'\npower = 1\nresolution = 3", "series 'a': resolution must be a"),
+    ],
+)
+def test_a_wrong_file_is_rejected_with_its_name_and_the_series(tmp_path, text, message):
+    path = tmp_path / "series.toml"
+    path.write_text(text)
+    result = run(f"plan --together {path} {ONE} --json")
+    assert (result.exit_code, result.stdout) == (Exit.DATA, "")
+    error = json.loads(result.stderr)["error"]
+    assert error.startswith(f"{path}: {message}"), error
+
+
+def test_a_file_that_is_not_there_or_not_utf_8_is_rejected(tmp_path):
+    result = run(f"plan --together {tmp_path / 'none.toml'} {ONE}")
+    assert (result.exit_code, result.stdout) == (Exit.FILE, "")
+    (tmp_path / "latin").write_bytes(b"# caf\xe9")
+    result = run(f"plan --together {tmp_path / 'latin'} {ONE}")
+    assert (result.exit_code, result.stdout) == (Exit.DATA, "")
+    assert "the file must be UTF-8" in result.stderr
+
+
+def test_options_of_a_single_series_are_excluded(two):
+    for option in (
+        "--half-life 24", "--decay none", "--every 1h", "--horizon 5", "--low 0", "--keys a",
+        "--method input", "--law laplace", "--expect 5", "--plot a.png", "--force",
+    ):  # fmt: skip
+        result = run(f"plan --together {two} {ONE} {option}")
+        assert (result.exit_code, result.stdout) == (Exit.USAGE, ""), option
+        assert f"--together and {option.split()[0]} exclude each other" in result.stderr
+
+
+def test_limits_per_person_need_one_step_length(two, tmp_path):
+    for limit in ("--participations 2", "--records-per-step 2"):
+        result = run(f"plan --together {two} {ONE} {limit}")
+        assert (result.exit_code, result.stdout) == (Exit.DATA, "")
+        assert "every must be the same for all series" in result.stderr
+    path = tmp_path / "days.toml"
+    path.write_text(TWO.replace('"1h"', '"1d"').replace('"24h"', '"24d"'))
+    found = document(f"plan --together {path} {ONE} --participations 2 --separation 4w")
+    assert found["separation"] == 28
+
+
+def test_a_guarantee_is_needed(two):
+    result = run(f"plan --together {two}")
+    assert (result.exit_code, result.stdout) == (Exit.USAGE, "")
+    assert "a guarantee must be given" in result.stderr
