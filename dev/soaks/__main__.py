@@ -28,11 +28,12 @@ class Size:
     postgres_kills: int
     stride: int  # of the offsets of a log
     rounds: int  # of processes that open one store
+    charges: int  # of streams, asked for at the same time
     requests: int
 
 
-FULL = Size(600, 400, 100, stride=1, rounds=150, requests=200_000)
-QUICK = Size(40, 24, 12, stride=997, rounds=10, requests=2_000)
+FULL = Size(600, 400, 100, stride=1, rounds=150, charges=10_000, requests=200_000)
+QUICK = Size(40, 24, 12, stride=997, rounds=10, charges=300, requests=2_000)
 
 
 def main() -> int:
@@ -53,6 +54,7 @@ def main() -> int:
         report_parts.failing,
         lambda: report_parts.damaged(size.stride),
         lambda: report_parts.contested(size.rounds),
+        lambda: report_parts.charged(size.charges),
         lambda: report_parts.requested(size.requests),
     ]
     made = []

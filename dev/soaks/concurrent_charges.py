@@ -22,7 +22,7 @@ from hushfade.planning.plan import Plan
 from hushfade.store import Store
 
 WHOLE = hf.Guarantee(epsilon=2, delta=1e-6)
-SMALL = hf.Guarantee(epsilon=2**-10, delta=1e-10)
+SMALL = hf.Guarantee(epsilon=2**-6, delta=1e-10)  # a budget has room for some hundred of them
 WEEK = hf.SlidingWindow(length=2)
 PLANS = {
     "gaussian": [hf.plan(WEEK, SMALL, law="gaussian", resolution=1.0)],
@@ -43,6 +43,11 @@ class Charged:
     lost: int  # acknowledged charges that no ledger has
     twice: int  # charges of one stream that a ledger has twice
     verified: bool
+
+    @property
+    def sound(self) -> bool:
+        """Was nothing overspent, lost or counted twice?"""
+        return self.verified and not (self.overspent or self.lost or self.twice)
 
 
 def charges(requests: int, *, threads: int = 8, seed: int = 1) -> Charged:

@@ -10,6 +10,7 @@ from dev.findings import Finding, Part
 from dev.postgres_server import Server, server
 from dev.progress import progress
 from dev.soaks import (
+    concurrent_charges,
     concurrent_writers,
     damaged_logs,
     disk_faults,
@@ -218,6 +219,35 @@ def contested(rounds: int) -> Part:
         "Processes open one SQLite file at the same moment.  Whoever can closes a step, and every "
         "other one is killed then.",
         findings,
+    )
+
+
+def charged(requests: int) -> Part:
+    """Threads that charge streams to two budgets, with kills."""
+    found = concurrent_charges.charges(requests)
+    progress(f"charges: {found}")
+    with patch("hushfade.privacy.account.Account.affords", lambda account, spending: True):
+        control = concurrent_charges.charges(requests // 2)
+    progress(f"control: {control}")
+    return Part(
+        "Concurrent charges",
+        "Eight threads of one process charge small streams to two budgets, one by the squares of "
+        "mu, one by epsilon and delta.  The process is killed at random moments.",
+        [
+            Finding(
+                f"{found.asked} requests, {found.kills} kills",
+                "no budget is overspent, no charge is lost or counted twice",
+                f"{found.granted} granted, {found.overspent} budgets overspent, {found.lost} lost, "
+                f"{found.twice} twice; ledger {'verified' if found.verified else 'BROKEN'}",
+                passed=found.sound and found.granted < found.asked,
+            ),
+            _bug(
+                "a build that affords everything",
+                "budgets overspent",
+                f"{control.overspent} of 2",
+                caught=control.overspent > 0,
+            ),
+        ],
     )
 
 

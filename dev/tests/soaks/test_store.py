@@ -3,7 +3,15 @@ from unittest.mock import patch
 
 import pytest
 
-from dev.soaks import concurrent_writers, damaged_logs, disk_faults, failing_disk, store_kills
+import hushfade as hf
+from dev.soaks import (
+    concurrent_charges,
+    concurrent_writers,
+    damaged_logs,
+    disk_faults,
+    failing_disk,
+    store_kills,
+)
 from hushfade.store import schema
 from hushfade.store.live_streams import Live
 from hushfade.store.open_store import Settled
@@ -139,3 +147,17 @@ def test_a_build_without_a_lock_is_caught(monkeypatch):
         "hushfade.store.process_lock.locked", lambda path: os.open(os.devnull, os.O_RDONLY)
     )
     assert concurrent_writers.contest(4).one_won < 4
+
+
+def test_threads_that_are_killed_do_not_overspend(monkeypatch):
+    monkeypatch.setattr(concurrent_charges, "WHOLE", hf.Guarantee(epsilon=0.05, delta=1e-6))
+    found = concurrent_charges.charges(60)
+    assert found.sound
+    assert found.granted < found.asked
+    assert found.kills > 1
+
+
+def test_charges_that_are_not_counted_are_noticed(monkeypatch):
+    monkeypatch.setattr(concurrent_charges, "WHOLE", hf.Guarantee(epsilon=0.05, delta=1e-6))
+    monkeypatch.setattr("hushfade.privacy.account.Account.affords", lambda account, spending: True)
+    assert concurrent_charges.charges(60).overspent > 0
