@@ -71,7 +71,9 @@ def declared_step(every: object, *, name: str = "every") -> str:
     >>> declared_step("90min"), declared_step(timedelta(days=7)), declared_step("rows")
     ('1h30min', '1w', 'rows')
     """
-    return ROWS if every == ROWS else shown(step_length(every, name=name))
+    if isinstance(every, str) and every == ROWS:
+        return ROWS
+    return shown(step_length(every, name=name))
 
 
 def steps(text: str, every: int | None, *, name: str, step_name: str = "every") -> Fraction:

@@ -405,6 +405,13 @@ def test_a_plan_is_run_with_its_own_step_only():
     refused = run(*days, "--every", "1h", "--plan", "week.json")
     assert refused.exit_code == 2
     assert "--every must be 1d, the plan's step, got '1h'" in refused.stderr
+    planned("days.json", "--window", "7d", "--every", "1d", "--neighbours", "replace")
+    by_rows = ["events.csv", "--value", "v", "--plan", "days.json"]
+    assert run(*by_rows).exit_code == 0
+    for words in (["--every", "rows"], ["--rows-per-step", "3"]):
+        refused = run(*by_rows, *words)
+        assert refused.exit_code == 2
+        assert words[0] in refused.stderr
     refused = run(*days, "--plan", "rows.json")
     assert refused.exit_code == 2
     assert "--time must not be given: the plan's steps are rows" in refused.stderr

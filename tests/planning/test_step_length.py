@@ -75,4 +75,6 @@ def test_frames_are_released_with_the_plan_s_step_only():
     with pytest.raises(hf.InvalidValue, match="the index must rise by every"):
         hourly.hushfade.release(plan=DAILY)  # hours are no days
     for plan in (BY_ROWS, PLAIN):
-        assert len(hourly.hushfade.release(plan=plan)) == 3
+        assert len(hourly.hushfade.release(plan=plan, every="rows")) == 3
+    with pytest.raises(hf.InvalidValue, match="every must be 1d, the plan's step, got 'rows'"):
+        column.hushfade.release(plan=DAILY, every="rows")

@@ -29,6 +29,11 @@ def changed(**fields):
     return json.dumps(json.loads(PLANS[2].privacy.to_json()) | fields)
 
 
+def noisy(slope, shifts):
+    part = {"noise": {"law": "laplace", "slope": slope}, "shifts": shifts}
+    return changed(cases=[{"mu": 0.0, "shifted": [part]}])
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -41,8 +46,21 @@ def changed(**fields):
         changed(cases=[{"mu": 0.0, "shifted": [
             {"noise": {"law": "laplace", "slope": {"bits": 1, "scale": 3}}, "shifts": [[-1, 1]]}
         ]}]),
+        changed(relation=["nonsense", 1, 1, 1]), changed(relation=["add_remove", True, 1, 1]),
+        changed(relation=["add_remove", 0, 1, 1]), changed(cases=[{"mu": 1e300, "shifted": []}]),
+        '{"format": "hushfade loss 1", "relation": null, "cases": [], "cases": [{"mu": 1.0}]}',
+        noisy({"bits": 7, "scale": 1}, [[1, 1 << 40]]), noisy({"bits": 1074, "scale": 1}, [[1, 1]]),
+        noisy({"bits": 0, "scale": 1 << 52}, [[1, 1]]),
+        noisy({"bits": 7, "scale": 1}, [[1 << 62, 1]]),
+        noisy({"bits": 7, "scale": 1}, [[size, 1] for size in range(20_000)]), None, 3,
     ],
 )  # fmt: skip
 def test_anything_else_is_refused(text):
-    with pytest.raises((hf.InvalidValue, hf.InvalidType)):
+    with pytest.raises(hf.HushfadeError):
         PrivacyLoss.from_json(text)
+
+
+def test_a_loss_of_too_many_parts_is_refused_before_it_takes_all_memory():
+    steep = noisy({"bits": 0, "scale": 40}, [[1, 1 << 24]])
+    with pytest.raises(hf.InvalidValue, match="too many parts"):
+        PrivacyLoss.from_json(steep).delta(1e6)

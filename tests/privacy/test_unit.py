@@ -36,6 +36,14 @@ def test_losses_of_hours_and_of_days_do_not_add_up():
             HOURLY.privacy + other.privacy
 
 
+def test_the_loss_so_far_has_the_unit_of_the_plan():
+    for plan in (HOURLY, DAILY, UNDECLARED, planned(ONE, "1h")):
+        for steps in (0, 1, 500):
+            assert plan.privacy_after(steps).relation == plan.relation
+    with pytest.raises(hf.InvalidValue, match="the same unit of privacy"):
+        HOURLY.privacy_after(500) + DAILY.privacy_after(500)
+
+
 def test_a_dataset_keeps_the_unit_of_its_guarantee(tmp_path):
     store = Store.open(tmp_path / "releases.db")
     store.add_dataset("people", WHOLE, every="1h")

@@ -59,6 +59,15 @@ def test_a_clock_of_another_step_than_the_plan_s_is_refused(ticking):
     assert refused.json()["error"] == "every must be 1d, the plan's step"
 
 
+def test_a_plan_for_persons_must_state_its_step(ticking):
+    person = hf.Guarantee(epsilon=0.1, delta=1e-6, participations=3)
+    plan = hf.plan(hf.SlidingWindow(7), person, law="gaussian")
+    content = {"name": "p", "dataset": "clinics", "plan": json.loads(plan.to_json())}
+    refused = ticking.post("/v1/streams", content | {"every": "1h"})
+    assert refused.status_code == 422
+    assert "plan must state its step" in refused.json()["error"]
+
+
 def test_a_step_closes_when_its_time_is_over(ticking, clock):
     assert ticking.get("/v1/streams/hourly").json()["every"] == "1h"
     clock.now = NOON + HOUR - 1

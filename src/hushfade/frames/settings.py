@@ -116,6 +116,7 @@ def _checked(given: dict[str, Any], keys: Iterable[str] | None) -> Plan:
     others = sorted(set(given) - {"plan", "every"})
     if others:
         raise InvalidType(f"plan and {others[0]} exclude each other: the plan says it")
+    found.check_declared(given.get("every"))
     if keys is None and not found.grid.scalar:
         raise InvalidValue("plan must release one number a step", got="one with keys or a width")
     if keys is not None and found.keys != tuple(keys):

@@ -37,6 +37,7 @@ _ROUNDS = 12  # of the search for a scale
 _NEAR = 0.002  # relative: how near to the guarantee the composed epsilon comes
 _ROUNDING = Fraction(1, 1 << 40)  # of mu², left for the rounding of sums
 _MOST = 100  # series
+_RATIO = 1e6  # of the largest weight to the smallest
 _MOST_CASES = 64  # combinations of worst cases whose losses are computed
 
 
@@ -87,7 +88,8 @@ def plan_together(
     Series may have different step lengths, such as an hour and a day, if the guarantee is for one
     record.  Limits per person count in steps, so they require one step length for all series.
 
-    Guarantee: all series together have `guarantee`, if every plan is used once.  The plans must be
+    Guarantee: all series together have `guarantee`, if every plan is used once, and a record's
+    change in all series is fixed when it arrives.  The plans must be
     fixed together: a plan that is chosen after a release of another one is a charge of its own.
 
     >>> from hushfade import Exponential, Guarantee, SlidingWindow
@@ -97,6 +99,10 @@ def plan_together(
     >>> [made.law.name for made in both.plans], both.privacy.epsilon(1e-6) <= 1
     (['laplace', 'huber'], True)
     """
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidType("must be a Guarantee", argument="guarantee", got=type(guarantee).__name__)
+    if not isinstance(series, Iterable) or not isinstance(weights, Sequence | None):
+        raise InvalidType("series and weights must be lists")
     several = [one if isinstance(one, Series) else Series(decay=_decay(one)) for one in series]
     if not 1 <= len(several) <= _MOST:
         raise InvalidValue(f"must be 1 to {_MOST}", argument="series", got=len(several))
@@ -106,6 +112,8 @@ def plan_together(
         )
     weights = [1.0] * len(several) if weights is None else weights
     checked = [check.positive(weights=weight) for weight in weights]
+    if not max(checked) <= _RATIO * min(checked):
+        raise InvalidValue(f"must be within a factor of {_RATIO:g}", argument="weights")
     _check_steps(several, guarantee)
     return _Search(several, guarantee, checked).best()
 

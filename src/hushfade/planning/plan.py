@@ -304,6 +304,13 @@ class Plan:
             )
         return own
 
+    def check_declared(self, every: object, *, name: str = "every") -> None:
+        """Raise if somebody declares that steps are rows, and the plan declares a length."""
+        if isinstance(every, str) and every == duration.ROWS and self.every not in (None, every):
+            raise InvalidValue(
+                f"must be {self.every}, the plan's step", argument=name, got=repr(every)
+            )
+
     def quantise(self, values: object) -> Column:
         """Records clipped and put on the grid, for a caller who sums them: see step_total."""
         return self.grid.quantise(values)

@@ -48,7 +48,7 @@ def loss_at_age(plan: Plan, steps: int) -> PrivacyLoss:
         loss = PrivacyLoss.shifted(plan.law, cases)
     else:
         loss = _loss(plan, single, replace(pair, taps=_first(pair.taps, steps)))
-    return replace(loss, relation=single.relation)
+    return replace(loss, relation=replace(plan, guarantee=single).relation)
 
 
 def loss_after(plan: Plan, steps: int) -> PrivacyLoss:
@@ -58,7 +58,7 @@ def loss_after(plan: Plan, steps: int) -> PrivacyLoss:
     at least b steps apart has had at most min(k, ceil(steps / b)) of them.
     """
     if steps == 0:
-        return PrivacyLoss((Case(),), plan.guarantee.relation)
+        return PrivacyLoss((Case(),), plan.relation)
     if steps == plan.horizon:
         return plan.privacy
     pair = plan.pair
@@ -66,7 +66,7 @@ def loss_after(plan: Plan, steps: int) -> PrivacyLoss:
         begun: IntegerFactorization = pair.with_horizon(steps)
     else:
         begun = replace(pair, horizon=steps, gain=None if pair.gain is None else pair.gain[:steps])
-    loss = replace(_loss(plan, plan.guarantee, begun), relation=plan.guarantee.relation)
+    loss = replace(_loss(plan, plan.guarantee, begun), relation=plan.relation)
     return plan.privacy if loss == plan.privacy else loss  # whose distribution may be known
 
 

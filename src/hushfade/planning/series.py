@@ -36,6 +36,10 @@ class Series:
     every: str | timedelta | None = None
     name: str | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.keys, list):  # series are compared, and lists have no hash
+            object.__setattr__(self, "keys", tuple(self.keys))
+
     def plan(
         self,
         guarantee: Guarantee,

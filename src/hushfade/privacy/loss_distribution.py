@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushfade.check import Column, Matrix, Signed
+from hushfade.errors import InvalidValue
 from hushfade.laws import Law
 from hushfade.privacy.rounded_losses import UNIT, Block, Shift, block
 
@@ -36,6 +37,7 @@ _DEVIATIONS = 11.0  # of a tilted loss, on both sides, that a grid holds
 _WHOLE = 1 << 11  # points of a grid that is never cut
 _POINTS = 1 << 18  # of the common grid, about; a longer one is coarser
 _AT_ONCE = 1 << 22  # masses on the common grid at a time
+_MOST = 1 << 25  # points of a row with its repetitions
 _NOTHING = 1e-13  # tilted mass that may be cut off
 _STEEPEST = 1000.0  # tilt, by the standard deviation of the loss
 _NARROWEST = 0.02  # of the deviation without a tilt: grids take no tilted loss for narrower
@@ -333,6 +335,8 @@ def _counts(weights: Matrix, times: Signed, mean: Column, spread: Column) -> tup
                 break
             beyond[row] = 0.0
             count *= 2
+        if count > _MOST:
+            raise InvalidValue("the loss has too many parts to be computed", got=int(times[row]))
         counts[row] = count
     return counts, beyond
 

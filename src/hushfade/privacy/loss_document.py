@@ -10,7 +10,8 @@ import json
 from typing import Any
 
 from hushfade import check
-from hushfade.errors import HushfadeError, InvalidValue
+from hushfade.errors import HushfadeError, InvalidType, InvalidValue
+from hushfade.laws import Gaussian, Huber, Laplace, Law
 from hushfade.laws.document import law_document, law_from
 from hushfade.privacy.loss import Case, PrivacyLoss, Shifted
 from hushfade.privacy.rounded_losses import Shift
@@ -18,7 +19,10 @@ from hushfade.privacy.unit import Relation
 
 FORMAT = "hushfade loss 1"
 _LIMIT = 1 << 24  # characters
-_LARGEST = 1 << 62  # shift, and number of times
+# what plans have at most: cases, parts of a case, shifts of a part, sizes, times, mu
+_CASES, _PARTS, _SHIFTS = 256, 256, 2048
+_LARGEST, _TIMES, _MU = 1 << 54, 1 << 24, 1e3
+_SLOPES, _SIGMAS, _CORE = (2.0**-44, 64.0), (0.1, 2.0**44), 1 << 44
 
 
 def written(loss: PrivacyLoss) -> str:
@@ -34,15 +38,17 @@ def written(loss: PrivacyLoss) -> str:
 
 def read(text: str | bytes) -> PrivacyLoss:
     """The loss of a document; every field is checked."""
+    if not isinstance(text, str | bytes):
+        raise InvalidType("the loss must be text", got=type(text).__name__)
     if len(text) > _LIMIT:
         raise InvalidValue(f"the loss must have at most {_LIMIT} characters", got=len(text))
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_once)
         if document["format"] != FORMAT:
             raise InvalidValue(f"the loss must have format {FORMAT!r}")
         unit = document["relation"]
         loss = PrivacyLoss(
-            tuple(_case_from(case) for case in document["cases"]),
+            tuple(_case_from(case) for case in _few(document["cases"], _CASES)),
             None if unit is None else Relation.of_list(unit),
         )
         same = json.loads(written(loss)) == document
@@ -67,16 +73,44 @@ def _case(case: Case) -> dict[str, Any]:
 
 def _case_from(document: dict[str, Any]) -> Case:
     mu = check.real(mu=document["mu"])
-    if not mu >= 0.0:
-        raise InvalidValue("must be >= 0", argument="mu", got=repr(mu))
-    return Case(mu, tuple(_shifted_from(part) for part in document["shifted"]))
+    if not 0.0 <= mu <= _MU:
+        raise InvalidValue(f"must be from 0 to {_MU:g}", argument="mu", got=repr(mu))
+    return Case(mu, tuple(_shifted_from(part) for part in _few(document["shifted"], _PARTS)))
 
 
 def _shifted_from(document: dict[str, Any]) -> Shifted:
     shifts = tuple(
-        Shift(
-            check.count(size=size, least=0, most=_LARGEST), check.count(times=times, most=_LARGEST)
-        )
-        for size, times in document["shifts"]
+        Shift(check.count(size=size, least=0, most=_LARGEST), check.count(times=times, most=_TIMES))
+        for size, times in _few(document["shifts"], _SHIFTS)
     )
-    return Shifted(law_from(document["noise"]), shifts)
+    return Shifted(_law_from(document["noise"]), shifts)
+
+
+def _law_from(document: dict[str, Any]) -> Law:
+    """The law, if its parameters are of a size that plans have."""
+    law = law_from(document)
+    match law:
+        case Gaussian(sigma=sigma):
+            usual = _SIGMAS[0] <= sigma <= _SIGMAS[1]
+        case Laplace(slope=slope):
+            usual = _SLOPES[0] <= slope <= _SLOPES[1]
+        case Huber(slope=slope, core=core):
+            usual = _SLOPES[0] <= slope <= _SLOPES[1] and core <= _CORE
+        case _:
+            usual = False
+    if not usual:
+        raise InvalidValue("noise must have parameters that a plan can have")
+    return law
+
+
+def _few(several: list[Any], most: int) -> list[Any]:
+    if len(several) > most:
+        raise InvalidValue(f"the loss must have at most {most} parts of a kind", got=len(several))
+    return several
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise InvalidValue("the loss must have each field once")
+    return document

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hushfade.errors import Malformed
+
 
 class Relation(NamedTuple):
     """One record, or the records of one person: losses add up only where this is the same.
@@ -34,15 +36,15 @@ class Relation(NamedTuple):
 
     @classmethod
     def of_list(cls, parts: Sequence[str | int]) -> Relation:
-        """The relation of a list, with a step or without."""
-        neighbours, participations, separation, records, *step = parts
-        return cls(
-            str(neighbours),
-            int(participations),
-            int(separation),
-            int(records),
-            *(str(one) for one in step if one is not None),
-        )
+        """The relation of a list, with a step or without; Malformed for any other list."""
+        match list(parts):
+            case ["add_remove" | "replace" as neighbours, int(k), int(b), int(m), *step]:
+                counts = all(type(one) is int and one >= 1 for one in (k, b, m))
+                if counts and step in ([], [None]):
+                    return cls(str(neighbours), k, b, m)
+                if counts and len(step) == 1 and isinstance(step[0], str):
+                    return cls(str(neighbours), k, b, m, step[0])
+        raise Malformed("a unit of privacy must be neighbours, three counts, and perhaps a step")
 
 
 def words(relation: Relation | None) -> str:

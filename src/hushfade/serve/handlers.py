@@ -12,7 +12,7 @@ from anyio.to_thread import run_sync
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from hushfade.errors import Failed, Malformed
+from hushfade.errors import Failed, InvalidValue, Malformed
 from hushfade.serve import (
     batches,
     guard,
@@ -112,6 +112,10 @@ async def add_stream(service: Service, request: Request, caller: Caller) -> Resp
     every, start = step_times(asked.get("every"), asked.get("start"), service.clock())
     plan = await run_sync(plan_of, asked["plan"])
     plan.step_length(every)  # the clock closes the steps that the plan means
+    if every is not None and plan.every is None and not plan.relation.single:
+        raise InvalidValue(
+            "plan must state its step, as with --every 1h, if a person may have several records"
+        )
     facts = Facts(name, dataset, plan, every, start)
     await service.add_stream(facts)
     return answer(service.registry.described(facts), 201)

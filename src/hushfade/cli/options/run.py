@@ -113,10 +113,13 @@ class RunTimeOptions(TimeOptions):
 
         with naming_options(self):
             plan.step_length(self.step)
+            plan.check_declared(self.every)
         if plan.every == ROWS:
             if self.time is not None:
                 raise InvalidValue("--time must not be given: the plan's steps are rows")
             return self
+        if plan.every is not None and self.rows_per_step != 1:
+            raise InvalidValue("--rows-per-step must not be given: the plan's steps are times")
         by_clock = self.time is not None or self.live
         return replace(self, every=plan.every) if plan.every and by_clock else self
 
