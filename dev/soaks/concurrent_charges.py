@@ -22,10 +22,12 @@ from hushfade.planning.plan import Plan
 from hushfade.store import Store
 
 WHOLE = hf.Guarantee(epsilon=2, delta=1e-6)
-SMALL = hf.Guarantee(epsilon=2**-6, delta=1e-10)  # a budget has room for some hundred of them
+# A budget has room for some dozens of them: most requests meet a budget that is nearly spent.
+SMALL = hf.Guarantee(epsilon=0.05, delta=1e-9)
+SQUARED = hf.Guarantee(epsilon=0.25, delta=1e-6)
 WEEK = hf.SlidingWindow(length=2)
 PLANS = {
-    "gaussian": [hf.plan(WEEK, SMALL, law="gaussian", resolution=1.0)],
+    "gaussian": [hf.plan(WEEK, SQUARED, law="gaussian", resolution=1.0)],
     "basic": [
         hf.plan(WEEK, SMALL, law=law, resolution=1.0) for law in ("laplace", "huber", "gaussian")
     ],
