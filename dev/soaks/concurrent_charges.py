@@ -53,7 +53,7 @@ class Charged:
 
 
 def charges(requests: int, *, threads: int = 8, seed: int = 1) -> Charged:
-    """So many requests for streams of either kind of account, with kills in between."""
+    """Requests for streams of either kind of account, with kills in between."""
     rng = random.Random(seed)
     asked, kills = 0, 0
     granted: set[str] = set()
@@ -103,16 +103,16 @@ def _round(place: Place, name: str, threads: int, seconds: float) -> list[list[s
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as told:
-        lines = [told.readline()]
+    with os.fdopen(reading) as pipe:
+        lines = [pipe.readline()]
         time.sleep(seconds)
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-        lines += told.read().split("\n")
+        lines += pipe.read().split("\n")
     return [line.split() for line in lines if len(line.split()) == 2]
 
 
-def _work(place: Place, name: str, threads: int, told: IO[str]) -> None:
+def _work(place: Place, name: str, threads: int, pipe: IO[str]) -> None:
     """Ask for streams in several threads, for ever."""
     store = Store.open(place.where, mark=place.mark)
 
@@ -126,8 +126,8 @@ def _work(place: Place, name: str, threads: int, told: IO[str]) -> None:
                 said = "granted"
             except hf.Refused:
                 said = "refused"
-            told.write(f"{said} {stream}\n")
-            told.flush()
+            pipe.write(f"{said} {stream}\n")
+            pipe.flush()
 
     started = [Thread(target=ask, args=(thread,)) for thread in range(threads)]
     for each in started:

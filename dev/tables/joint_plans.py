@@ -49,7 +49,7 @@ series has with the whole guarantee for itself.  A joint plan minimises this mea
 
 {mixed}
 
-The five series, one by one.  *Epsilon* is that of the plan by itself, at its own delta.  *Alone* is
+The five series, one by one.  *Epsilon* belongs to the plan by itself, at its own delta.  *Alone* is
 the error with the whole guarantee for itself.
 
 {five}

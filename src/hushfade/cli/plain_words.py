@@ -97,7 +97,7 @@ def in_time(steps: int, every: int | None) -> str:
 
 
 def _steps(count: float, plan: Plan) -> str:
-    """So many steps, and how long they take if the plan has the length of a step."""
+    """The number of steps, and how long they take if the plan has the length of a step."""
     from hushfade import duration
 
     every = plan.step_length()

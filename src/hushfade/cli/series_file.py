@@ -31,8 +31,8 @@ FIELDS = (
     "high", "resolution", "keys", "weight",
 )  # fmt: skip
 
+_PARAMETERS = ("half_life", "alpha", "power", "window", "weights")  # each is enough for a decay
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 
 class ListedSeries(NamedTuple):
@@ -99,6 +99,13 @@ def _listed(table: dict[str, Any], name: str) -> ListedSeries:
             raise InvalidValue(
                 f"there is no field {field[:40]!r}", remedy=f"the fields are {', '.join(FIELDS)}"
             )
+    named = [field for field in _PARAMETERS if field in table]
+    if not named and "decay" not in table:
+        raise InvalidValue(f'a decay must be given: decay = "none", or {", ".join(_PARAMETERS)}')
+    if len(named) > 1:
+        raise InvalidValue(f"{named[0]} and {named[1]} exclude each other: a series has one decay")
+    if ("low" in table) != ("high" in table):
+        raise InvalidValue("low and high must both be given")
     time = TimeOptions(every=_text(table, "every"), horizon=_length(table, "horizon"))
     decay = DecayOptions(
         decay=_kind(table),
@@ -130,12 +137,14 @@ def _listed(table: dict[str, Any], name: str) -> ListedSeries:
 
 @contextmanager
 def _naming_fields(place: str) -> Iterator[None]:
-    """Errors name the series, and fields in place of options: half_life, not --half-life."""
+    """Errors name the series, and the field in place of its option: half_life, not --half-life."""
     try:
         yield
     except HushfadeError as error:
-        text = _OPTION.sub(lambda option: option[1].replace("-", "_"), str(error))
-        raise InvalidValue(f"{place}: {text}") from None
+        argument = error.argument
+        if argument is not None and argument.startswith("--"):
+            error = error.about(argument.removeprefix("--").replace("-", "_"))
+        raise InvalidValue(f"{place}: {error}") from None
 
 
 # Fields --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ class Relation(NamedTuple):
     """One record, or the records of one person: losses add up only where this is the same.
 
     `step` is the length of a step.  It matters if a person may have several records: in 24 steps of
-    an hour they are the records of a day, in 24 steps of a day those of some weeks.
+    an hour they are the records of a day, in 24 steps of a day the records of some weeks.
     """
 
     neighbours: str
