@@ -36,11 +36,12 @@ check: setup     ## the quick part, for daily work: lint, and the tests of the c
 quick: setup
 	$(PYTEST) -m "not slow and not long" $(CORE)
 
-lint: setup      ## ruff, mypy --strict, import contracts
+lint: setup      ## ruff, mypy --strict, import contracts, discouraged words in prose
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m dev.discouraged_words
 
 bench: setup     ## speed as ratios, alone and beside peers, written to docs/results
 	$(INSTALL) '.[bench]'
@@ -90,4 +91,4 @@ programs: .venv/programs .venv/java-ready
 	@touch $@
 
 clean:           ## remove what was built
-	rm -rf .venv docs/_build docs/reference .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output dev/.environments
+	rm -rf .venv docs/_build docs/reference/names .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output dev/.environments

@@ -3,11 +3,12 @@
 The tests run every example in the docstrings, the README and the docs.  Python blocks are doctests.
 In console blocks the shell runs each line that begins with `$ `, in a directory that the blocks of
 a page share and that is empty at first; the lines up to the next command are the expected output,
-where `...` matches anything.
+where `...` matches anything.  In tutorials the Python blocks run in that directory too.
 """
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,9 +16,10 @@ from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from pathlib import Path
 
 import pytest
-from sybil import Example, Sybil
+from sybil import Document, Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
+from sybil.sybil import SybilCollection
 from xdist.scheduler import LoadScopeScheduling
 
 # Two test processes on two cores: BLAS threads of both would wait for each other.
@@ -35,7 +37,7 @@ ROOT = Path(__file__).parent
 LONG = "hushfade paper"  # draws every figure; tests/paper/test_report.py does the same work
 # files that share one worker, because they share what takes long to start
 TOGETHER = {
-    "tests/spark": "spark", "docs/spark.md": "spark",  # a session of Spark
+    "tests/spark": "spark", "docs/how-to/spark.md": "spark",  # a session of Spark
     "dev/tests/soaks/test_neighbours_spark.py": "spark",
     "tests/serve/page": "page",  # a browser
 }  # fmt: skip
@@ -130,18 +132,46 @@ def commands(text: str) -> list[tuple[str, str]]:
     return found
 
 
-pytest_collect_file = (
+class Tutorial(Document):
+    """A page whose service listens on a free port, so that two runs of the tests do not meet."""
+
+    def __init__(self, text: str, path: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            super().__init__(text.replace("8398", str(free.getsockname()[1])), path)
+
+
+def in_a_directory_of_its_own(namespace: dict[str, object]) -> None:
+    """Run the examples of a tutorial where they may write files, in Python and in the shell."""
+    namespace["before"] = Path.cwd()
+    namespace["directory"] = directory = tempfile.TemporaryDirectory()
+    os.chdir(directory.name)
+
+
+def back(namespace: dict[str, object]) -> None:
+    """Return to the directory in which the tests started."""
+    os.chdir(str(namespace["before"]))
+
+
+MARKDOWN = [PythonCodeBlockParser(doctest_optionflags=OPTIONS), ConsoleParser(), SkipParser()]
+TUTORIALS = "docs/tutorials/*.md"
+
+EXAMPLES = (
     Sybil(
         parsers=[DocTestParser(optionflags=OPTIONS)],
         patterns=["src/hushfade/*.py", "src/hushfade/**/*.py"],
-    )
-    + Sybil(
-        parsers=[
-            PythonCodeBlockParser(doctest_optionflags=OPTIONS),
-            ConsoleParser(),
-            SkipParser(),
-        ],
+    ),
+    Sybil(
+        parsers=MARKDOWN,
         patterns=["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/**/*.md"],
-        excludes=["docs/_build/**"],
-    )
-).pytest()
+        excludes=["docs/_build/**", TUTORIALS],
+    ),
+    Sybil(
+        parsers=MARKDOWN,
+        patterns=[TUTORIALS],
+        document_types={".md": Tutorial},
+        setup=in_a_directory_of_its_own,
+        teardown=back,
+    ),
+)
+pytest_collect_file = SybilCollection(EXAMPLES).pytest()

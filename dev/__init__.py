@@ -1,10 +1,10 @@
-"""Development code: what the maintainers run and the installed package does not contain.
+"""Development code, which maintainers run and the installed package does not contain.
 
 benchmarks   speed as ratios, alone and next to other libraries     python -m dev.benchmarks
 audits       the privacy audit at full length, with bugs to catch   python -m dev.audits
 soaks        store and service killed, damaged and fuzzed           python -m dev.soaks
 tables       the computed tables and pictures of the documentation  python -m dev.tables
-scripts      what sets up a machine, and where the demo's data come from
+scripts      setup of a machine, and extraction of the demo's data
 tests        tests of all of these
 
 The modules next to this one serve several of these packages.  `tests` and `dev` do not import each

@@ -1,4 +1,4 @@
-"""Environments of other libraries: each has its own Python, which does not see hushfade."""
+"""Environments of other libraries: each has its own Python, without hushfade."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ PLACE = Path(__file__).parent / ".environments"
 
 
 class Absent(Exception):
-    """The library cannot be installed, or gave no answer.  The message is one line."""
+    """The library cannot be installed, or did not answer.  The message is one line."""
 
 
 def made(place: Path, *wanted: Sequence[str]) -> Path:
     """The Python of an environment in `place`, made by one call of pip per list of arguments.
 
-    An environment made with the same arguments is used again; any other is replaced.  Raises
+    The function reuses an environment with the same arguments and replaces any other.  It raises
     Absent if pip fails.
     """
     words = [word for given in wanted for word in given]
@@ -45,18 +45,18 @@ def made(place: Path, *wanted: Sequence[str]) -> Path:
 
 
 def reason(text: str) -> str:
-    """Why it failed, in one line without URLs and paths: pip's error, or the last line.
+    """The reason of a failure in one line without URLs and paths: pip's error, or the last line.
 
     >>> reason("Traceback:\\n  File '/home/me/x.py'\\nImportError: no name (/home/me/y.py)\\n")
     'ImportError: no name (...)'
     >>> reason("ERROR: no version of tensorflow from https://host/simple\\nnotice: a new pip")
     'ERROR: no version of tensorflow from ...'
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no word of why"]
-    told = next((line for line in lines if line.startswith("ERROR:")), lines[-1])
-    told = re.sub(r"\w+://[^\s)'\"]+", "...", told)
-    told = re.sub(r"(?<![\w.])/[^\s)'\"]+", "...", told).replace("|", "/")
-    return told if len(told) <= 200 else f"{told[:197]}..."
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["unknown reason"]
+    shown = next((line for line in lines if line.startswith("ERROR:")), lines[-1])
+    shown = re.sub(r"\w+://[^\s)'\"]+", "...", shown)
+    shown = re.sub(r"(?<![\w.])/[^\s)'\"]+", "...", shown).replace("|", "/")
+    return shown if len(shown) <= 200 else f"{shown[:197]}..."
 
 
 def ran(
@@ -70,7 +70,7 @@ def ran(
 
 
 def foreign_variables() -> dict[str, str]:
-    """This process's environment variables, without those that lead to its own libraries."""
+    """This process's environment variables, without the ones that lead to its own libraries."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim, what was measured, and whether the claim held.
+    """A claim, a measurement, and whether the claim held.
 
-    A control or a seeded bug claims to be caught: it passes when the audit notices it.
+    A control or a seeded bug passes if the check detects it.
     """
 
     subject: str
@@ -21,9 +21,9 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """One or two words.
+        """'passed', 'FAILED', 'caught', 'NOT CAUGHT' or 'info'.
 
-        >>> Finding("half noise", "noticed", "by the μ-test", passed=True, is_bug=True).verdict
+        >>> Finding("half noise", "detected", "by the μ-test", passed=True, is_bug=True).verdict
         'caught'
         """
         if self.passed is None:
@@ -35,7 +35,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Part:
-    """Findings on one subject, with a sentence that explains how they were made."""
+    """Findings on one subject, with a description of the method."""
 
     title: str
     sentence: str

@@ -13,13 +13,13 @@ FOREWORD = """\
 Written by `{command}` on {day}.  Machine: {machine}.
 
 Each check has a claim, a measurement and a verdict; *info* marks a measurement without a verdict.
-A control or a seeded bug breaks a protection on purpose, to show that the check notices.
+A control or a seeded bug breaks a protection on purpose, to show that the check detects it.
 
 **{summary}**"""
 
 
 def summary(parts: Sequence[Part]) -> str:
-    """How many checks passed and how many bugs the checks caught."""
+    """The number of checks that passed, and of bugs that the checks caught."""
     findings = [finding for part in parts for finding in part.findings]
     judged = [finding for finding in findings if finding.passed is not None]
     checks = [finding.passed is True for finding in judged if not finding.is_bug]
@@ -29,7 +29,7 @@ def summary(parts: Sequence[Part]) -> str:
 
 
 def page(parts: Sequence[Part], *, title: str = "Audit", command: str = "make audit") -> str:
-    """The whole report."""
+    """The complete report."""
     foreword = FOREWORD.format(
         command=command, day=date.today(), machine=machine.described(), summary=summary(parts)
     )
@@ -37,7 +37,7 @@ def page(parts: Sequence[Part], *, title: str = "Audit", command: str = "make au
 
 
 def write(text: str, name: str) -> None:
-    """The page in its place under docs/results."""
+    """Write the page to docs/results."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
 

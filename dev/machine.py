@@ -1,4 +1,4 @@
-"""The machine on which a run was made, as far as it affects speed."""
+"""A description of the machine, as far as it affects speed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LOAD = os.getloadavg()[0]  # as the run begins
 
 
 def described() -> str:
-    """Processor, cores, memory, load and versions in one line, with no name of the host."""
+    """Processor, cores, memory, load and versions in one line, without the name of the host."""
     parts = [_processor(), f"{os.cpu_count()} cores", _memory(), f"load {LOAD:.1f} at the start"]
     parts += [f"Python {platform.python_version()}", *map(_library, LIBRARIES)]
     return ", ".join(part for part in parts if part)
 
 
 def _processor() -> str:
-    """The processor's model where Linux tells it, else the architecture."""
+    """The processor's model on Linux, or the architecture."""
     information = Path("/proc/cpuinfo")
     lines = information.read_text().splitlines() if information.exists() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

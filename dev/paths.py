@@ -1,4 +1,4 @@
-"""Where things are in the repository."""
+"""Paths in the repository."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ PACKAGE = ROOT / "src" / "hushfade"
 DOCS = ROOT / "docs"
 RESULTS = DOCS / "results"
 IMAGES = DOCS / "images"
-IN_MEMORY = Path("/dev/shm")  # a file system in memory, where there is one
+IN_MEMORY = Path("/dev/shm")  # a file system in memory, if the machine has one

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests and soaks, which may be crashed."""
+"""A PostgreSQL server for tests and soaks, which they can crash."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 class Server:
-    """A server with a socket in a directory of its own, and no port."""
+    """A server with its own directory, which listens on a socket there and on no port."""
 
     def __init__(self, programs: Path, directory: Path) -> None:
         self._programs, self._directory = programs, directory
@@ -25,15 +25,15 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where its first database is."""
+        """The address of its first database."""
         return self.database("postgres")
 
     def database(self, name: str) -> str:
-        """Where the database of that name is."""
+        """The address of the database with this name."""
         return f"postgresql://postgres@/{name}?host={self._directory}"
 
     def new_database(self, name: str) -> str:
-        """Where the new database of that name is."""
+        """The address of a new database with this name."""
         import psycopg
 
         with psycopg.connect(self.url, autocommit=True) as connection:
@@ -41,14 +41,14 @@ class Server:
         return self.database(name)
 
     def start(self) -> None:
-        """Take connections; after a crash it has recovered by then."""
+        """Start to accept connections; after a crash this includes the recovery."""
         self._run(
             "pg_ctl", "--wait", "--log", str(self._directory / "log"), "--options",
             f"-k {self._directory} -c listen_addresses=''", "start",
         )  # fmt: skip
 
     def crash(self) -> None:
-        """Stop at once, as in a crash: nothing is finished or written."""
+        """Stop immediately, as in a crash, without finishing or writing anything."""
         self._run("pg_ctl", "--mode=immediate", "stop")
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -67,7 +67,7 @@ def programs() -> Path | None:
 
 @contextmanager
 def server(place: Path | None = None) -> Iterator[Server]:
-    """A running server, with its files in that place; all are gone afterwards."""
+    """A running server with temporary files in `place`."""
     where = programs()
     assert where is not None, (
         "PostgreSQL's programs are not installed: see dev/scripts/make-postgres"

@@ -1,4 +1,4 @@
-"""What five decays cost in accuracy, on one page.
+"""Prints the errors of five decays in one table.
 
 python -m examples.first_look
 """
@@ -26,9 +26,9 @@ DECAYS: dict[str, hf.Decay] = {
 
 @dataclass(frozen=True)
 class Row:
-    """One decay's figures; error factors are over the first STEPS steps."""
+    """The figures of one decay; error factors are for the first STEPS steps."""
 
-    for_ever: float | None  # Σ a_n², None where it is infinite
+    for_ever: float | None  # Σ a_n²; None if it is infinite
     square_root: float
     normalized: float
     output_noise: float  # √(Σ f_k²)
@@ -38,7 +38,7 @@ class Row:
 
 
 def measured(decay: hf.Decay) -> Row:
-    """The figures of one decay; without a horizon where it needs none."""
+    """The figures of one decay, without a horizon if it needs none."""
     horizon = None if decay.horizon_free else STEPS
     root = hf.factors.square_root(decay, horizon).error_factor(STEPS)
     plan = hf.plan(decay, GUARANTEE, horizon=horizon)
@@ -55,11 +55,11 @@ def measured(decay: hf.Decay) -> Row:
 
 def main() -> None:
     """Print the table."""
-    print(f"Worst error at {STEPS} steps, as a standard deviation")
-    print("(noise multiplier 1, a record changes by 1)")
+    print(f"The largest error over {STEPS} steps, as a standard deviation")
+    print("(noise multiplier 1; a record changes a total by at most 1)")
     print()
     print(f"{'':16} {'square root':>22} {'normal-':>8} {'output':>8} {'integer taps':>27}")
-    names = ["for ever", f"at {STEPS}", "ized", "noise", "jumps", "memory", "loss"]
+    names = ["no horizon", f"at {STEPS}", "ized", "noise", "jumps", "memory", "loss"]
     widths = [11, 10, 8, 8, 8, 8, 9]
     heads = " ".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))
     print(f"{'decay':16} {heads}")
@@ -71,12 +71,12 @@ def main() -> None:
             f"{row.output_noise:8.4f} {row.jumps:8} {row.memory:8} {row.loss:9.3%}"
         )
     print()
-    print("square root   taps √g before and after the noise; for ever: the sum of a_n², all n")
+    print("square root   taps √g before and after the noise; without a horizon: Σ a_n² over all n")
     print(f"normalized    a gain per step, for a horizon of {STEPS} steps")
-    print("output noise  fresh noise on every released sum: √(Σ f_k²)")
-    print("integer taps  √g in a few constant pieces, as a plan uses it;")
+    print("output noise  independent noise on every released sum: √(Σ f_k²)")
+    print("integer taps  the taps of hushfade's plan, in a few constant pieces;")
     print("              jumps: additions per step; memory: past totals kept;")
-    print("              loss: the error over that of the square root")
+    print("              loss: the error relative to the square root, minus 1")
 
 
 if __name__ == "__main__":

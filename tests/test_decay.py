@@ -206,9 +206,9 @@ def test_parameters_of_a_wrong_kind_are_refused(value):
 
 
 def test_exponential_takes_one_of_its_two_parameters():
-    with pytest.raises(InvalidType, match="half_life or alpha"):
+    with pytest.raises(InvalidType, match="half_life and alpha"):
         Exponential()
-    with pytest.raises(InvalidType, match="half_life or alpha"):
+    with pytest.raises(InvalidType, match="half_life and alpha"):
         Exponential(half_life=1, alpha=2)
     with pytest.raises(InvalidValue, match=r"alpha must be > 1, got 1\.0"):
         Exponential(alpha=1)

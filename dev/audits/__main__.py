@@ -21,9 +21,9 @@ from dev.progress import progress
 
 
 def ours(size: Size) -> Iterator[Part]:
-    """The audit of hushfade, the bugs that it must notice, and how often it accuses falsely.
+    """The audit of hushfade, the bugs that it must detect, and its false alarms.
 
-    The audit of hushfade keeps one core busy, so it runs in parallel with the others.
+    The audit of hushfade uses one core, so it runs in parallel with the others.
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other_core:
         audited = other_core.submit(full_audit.parts, size)
@@ -33,12 +33,12 @@ def ours(size: Size) -> Iterator[Part]:
 
 
 def others(size: Size) -> Iterator[Part]:
-    """Other libraries on the same releases."""
+    """The auditors of other libraries on the same releases."""
     yield other_auditors.part(size)
 
 
 def fuzzed(size: Size) -> Iterator[Part]:
-    """Every parser and loader."""
+    """Fuzzing of every parser and loader."""
     yield fuzzing.part(size)
 
 
@@ -51,7 +51,7 @@ PAGES: dict[str, tuple[str, Callable[[Size], Iterator[Part]]]] = {
 
 
 def main() -> int:
-    """The pages; 1 if anything failed."""
+    """Write or print the pages; return 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m dev.audits")
     parser.add_argument("--quick", action="store_true", help="fewer draws, printed")
     parser.add_argument("--only", choices=PAGES, help="one page")

@@ -1,4 +1,4 @@
-"""The search for seeded bugs: the audit must notice each of them."""
+"""The search for seeded bugs: the audit must detect each of them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _WORKERS = 2
 
 
 def part(size: Size) -> Part:
-    """Every bug with the checks that noticed it."""
+    """Every bug, with the checks that detected it."""
     with ProcessPoolExecutor(_WORKERS, mp_context=get_context("spawn")) as pool:
         findings = list(pool.map(_named, SEEDED_BUGS))
     caught = sum(finding.passed is True for finding in findings)
     return Part(
         "Seeded bugs",
-        "Mechanisms with one thing wrong, none of which is in the package itself. Each is audited "
-        "in the quick form, on one plan that the bug breaks; seeds of 32 bits get as many starts "
-        "as in the full form. The second process runs the same wrong code. **Seeded bugs "
-        f"caught {caught} of {len(findings)}.**",
+        "Mechanisms with one deliberate bug each, none of which is in the package itself. The "
+        "quick form of the audit runs on one plan that the bug breaks; for seeds of 32 bits it "
+        "starts as many streams as the full form. The second process runs the same wrong code. "
+        f"**Seeded bugs caught {caught} of {len(findings)}.**",
         findings,
     )
 
@@ -37,7 +37,7 @@ def _named(name: str) -> Finding:
 
 
 def searched(name: str, bug: Bug) -> Finding:
-    """The checks that fail on the bug; a check that raises an error has noticed nothing."""
+    """The checks that fail on the bug; a check that raises an error does not count."""
     extent = replace(QUICK, starts=max(QUICK.starts, bug.size.starts))
     results = list(checked(bug.subject, {"a plan": bug.plan}, extent, Chance()))
     failed = [each for each in results if each.passed is False and each.check != BROKEN]

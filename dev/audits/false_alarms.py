@@ -24,14 +24,14 @@ FIRST = 1000  # the first seed
 
 
 class Here(Subject):
-    """hushfade without a second process: that one has no part in chance."""
+    """hushfade without a second process: its check is exact, so it has no false alarms."""
 
     def elsewhere(self, plan: Plan, key: bytes, stream: str, totals: Matrix) -> Column:
         return single(plan, plan.start(KeyedNoise(key, stream=stream)), totals)
 
 
 def part(size: Size) -> Part:
-    """So many reduced audits, each of one of eight plans."""
+    """`size.seeds` reduced audits, each of one of eight plans."""
     with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
         runs = list(_watched(pool.map(audited, range(FIRST, FIRST + size.seeds))))
     ps = sorted(p for ps, _, _ in runs for p in ps)
@@ -39,7 +39,7 @@ def part(size: Size) -> Part:
     exact = sum(exact for _, _, exact in runs)
     findings = [
         Finding(
-            "accusations",
+            "false alarms",
             f"none in {size.seeds} audits",
             f"{failed} of {exact + len(ps):,} checks failed",
             failed == 0,
@@ -62,9 +62,9 @@ def part(size: Size) -> Part:
     ]
     return Part(
         "The right implementation",
-        f"The reduced form with the seeds {FIRST} to {FIRST + size.seeds - 1}, in turn on seven "
-        "plans. Checks that take many numbers together by the union bound have large p-values more "
-        "often than not, so that small ones are rarer than their level.",
+        f"The reduced form of the audit with the seeds {FIRST} to {FIRST + size.seeds - 1}, in "
+        "turn on eight plans. Checks that combine many numbers by the union bound mostly have "
+        "large p-values, so small p-values are rarer than their level.",
         findings,
     )
 

@@ -1,4 +1,4 @@
-"""hushfade's own audit at full length, as parts of the page: by check, and by plan."""
+"""hushfade's own audit at full length, as parts of the page: per check and per plan."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _LARGEST = ("heaviest", "another key", "first")  # words for the change with the
 
 
 def parts(size: Size) -> list[Part]:
-    """Every check on plans of all kinds."""
+    """The parts of the page, from every check on plans of all kinds."""
     done: Audit = room.audit(size=room.FULL if size == FULL else room.QUICK, watch=_watch)
     progress(f"{report.summary(done)} {done.seconds:.0f} s")
     return parts_of(done)
 
 
 def parts_of(done: Audit) -> list[Part]:
-    """A line for each check, a line for each plan, and in full what concerns no single plan."""
-    return [_checks(done), _plans(done), *_listed(done)]
+    """One line per check, one line per plan, and all findings of checks that concern no plan."""
+    return [_checks(done), _plans(done), *_general(done)]
 
 
 def _watch(done: int, of: int, doing: str) -> None:
@@ -32,7 +32,7 @@ def _watch(done: int, of: int, doing: str) -> None:
 
 
 def _checks(done: Audit) -> Part:
-    """One line for each check."""
+    """One line per check."""
     findings = []
     for line in report.lines(done.findings):
         if not line.count:
@@ -49,7 +49,7 @@ def _checks(done: Audit) -> Part:
 
 
 def _plans(done: Audit) -> Part:
-    """One line for each plan: the exact shift, the measured μ, the scale of the noise."""
+    """One line per plan: the exact shift, the measured μ or mean loss, the scale of the noise."""
     findings = []
     for plan in done.plans:
         mine = [found for found in done.findings if found.subject.split(", ")[0] == plan]
@@ -59,25 +59,26 @@ def _plans(done: Audit) -> Part:
             [
                 f"{len(mine) - failed} of {len(mine)} checks",
                 f"smallest p = {min(ps, default=1.0):.2g}",
-                *_told(mine, "sensitivity", _LARGEST),
-                *(f"μ {text}" for text in _told(mine, "μ-test", _LARGEST)),
-                *(f"loss {text}" for text in _told(mine, "likelihood ratio", ("mean loss",))),
-                *(f"noise {text}" for text in _told(mine, "noise in releases", ("scale",))),
+                *_first(mine, "sensitivity", _LARGEST),
+                *(f"μ {text}" for text in _first(mine, "μ-test", _LARGEST)),
+                *(f"loss {text}" for text in _first(mine, "likelihood ratio", ("mean loss",))),
+                *(f"noise {text}" for text in _first(mine, "noise in releases", ("scale",))),
             ]
         )
         findings.append(Finding(plan, "every check", shown, failed == 0))
     return Part(
         "Plans",
-        "Every decay, both relations of neighbours, every method and law, and keys, vectors, "
-        "several records besides. For each the change with the largest effect: its exact size, "
-        "and the measured μ or the mean loss under both streams, ± one standard error; then the "
-        "noise's standard deviation against the stated.",
+        "The plans cover every decay, both neighbouring relations, every method and law, and keys, "
+        "vectors and several records per person. Each line shows the change with the largest "
+        "effect: its exact size, and the measured μ or the mean loss under both streams, ± one "
+        "standard error. It ends with the measured standard deviation of the noise, relative to "
+        "the stated one.",
         findings,
     )
 
 
-def _told(findings: Sequence[Found], check: str, words: Sequence[str]) -> Iterator[str]:
-    """The measurement of the first finding of the check with one of the words, by rank."""
+def _first(findings: Sequence[Found], check: str, words: Sequence[str]) -> Iterator[str]:
+    """The measurement of the check's first finding that contains a word; earlier words win."""
     for word in words:
         for found in findings:
             if found.check == check and word in found.subject:
@@ -85,8 +86,8 @@ def _told(findings: Sequence[Found], check: str, words: Sequence[str]) -> Iterat
                 return
 
 
-def _listed(done: Audit) -> Iterator[Part]:
-    """What concerns no single plan, in full."""
+def _general(done: Audit) -> Iterator[Part]:
+    """All findings of the checks that concern no single plan."""
     titles = {
         "sampler": "Sampler",
         "precision attack": "Precision attack",

@@ -1,4 +1,4 @@
-"""Mutants: hushfade's own code with one thing changed.  The audit must notice each of them.
+"""Mutants: hushfade's own code with one change.  The audit must detect each of them.
 
 Seeded bugs replace methods of `Subject`.  Mutants change the lines of the package: a dropped check,
 another sign, index or constant.  Each is a copy of the package, audited in a separate process.
@@ -36,25 +36,25 @@ _WORKERS = 2
 
 @dataclass(frozen=True)
 class Answer:
-    """What an audit found."""
+    """The result of an audit."""
 
     checks: int
-    failed: tuple[str, ...]  # the check of each that failed, as often as it did
+    failed: tuple[str, ...]  # the check of each finding that failed
 
     @property
     def accusing(self) -> list[str]:
-        """Those of them that did not only break down."""
+        """The checks that failed without raising an error."""
         return [check for check in self.failed if check != BROKEN]
 
     def __str__(self) -> str:
         if not self.failed:
             return f"none of {self.checks} checks fails"
-        told = ", ".join(dict.fromkeys(self.accusing)) or "they only break down"
-        return f"{len(self.failed)} of {self.checks} checks fail: {told}"
+        names = ", ".join(dict.fromkeys(self.accusing)) or "all of them raise errors"
+        return f"{len(self.failed)} of {self.checks} checks fail: {names}"
 
 
 def part(size: Size) -> Part:
-    """Every mutant with the checks that noticed it, and the code as it is."""
+    """Every mutant with the checks that detected it, and the unchanged code."""
     with TemporaryDirectory() as directory, ThreadPoolExecutor(_WORKERS) as pool:
         free: SimpleQueue[Path] = SimpleQueue()
         for number in range(_WORKERS):
@@ -72,21 +72,24 @@ def part(size: Size) -> Part:
     caught = sum(finding.passed is True for finding in findings[1:])
     return Part(
         "Mutants",
-        "hushfade's own code with one thing changed in a line or two, in a copy of the package. "
-        "The quick form of the audit, in a process that has that copy only, on a plan which the "
-        "change breaks; the copy without a change on all of these plans. "
+        "A mutant is a copy of the package with a change in one or two lines. The quick form of "
+        "the audit runs in a process that has only this copy, on a plan that the change breaks. "
+        "The unchanged copy runs on all of these plans. "
         f"**Mutants caught {caught} of {len(MUTANTS)}.**",
         findings,
     )
 
 
 def sought(name: str, mutant: Mutant, directory: Path, extent: room.Size = QUICK) -> Finding:
-    """Which checks fail; one that breaks down has noticed nothing.  Without edits none may."""
+    """The checks that fail on the mutant; a check that raises an error does not count.
+
+    Without edits no check may fail.
+    """
     is_bug = bool(mutant.edits)
     try:
         answer = audited(mutant.edits, mutant.plans, directory, extent)
     except subprocess.TimeoutExpired:
-        shown, passed = f"no answer in {_SECONDS} s", False
+        shown, passed = f"no result in {_SECONDS} s", False
     except RuntimeError as error:
         error.add_note(name)
         raise
@@ -101,10 +104,10 @@ def sought(name: str, mutant: Mutant, directory: Path, extent: room.Size = QUICK
 def audited(
     edits: Iterable[Edit], plans: Iterable[str], directory: Path, extent: room.Size
 ) -> Answer:
-    """What the audit says of the package with these edits.
+    """The result of the audit of the package with these edits.
 
-    The copies of one directory have the same path, and keep what they compile beside it.  Loops are
-    known by the digest of all of them: a copy with a changed loop compiles its own.
+    All copies in one directory have the same path, and share a cache of compiled code.  The cache
+    identifies loops by a digest of all loops, so a copy with a changed loop compiles its own.
     """
     home = directory / "hushfade"
     shutil.rmtree(home, ignore_errors=True)
@@ -127,14 +130,14 @@ def audited(
     )
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:]
-        raise RuntimeError(f"a mutant must be audited to its end, got {done.returncode}: {last}")
-    told = json.loads(done.stdout)
-    assert Path(told["home"]).samefile(home)
-    return Answer(told["checks"], tuple(told["failed"]))
+        raise RuntimeError(f"the audit of a mutant ended with {done.returncode}: {last}")
+    result = json.loads(done.stdout)
+    assert Path(result["home"]).samefile(home)
+    return Answer(result["checks"], tuple(result["failed"]))
 
 
 def edited(edits: Iterable[Edit]) -> dict[str, str]:
-    """The files that are changed, as they are then; each old text must be there exactly once."""
+    """The changed files with their new text; each old text must occur exactly once."""
     texts: dict[str, str] = {}
     for file, old, new in edits:
         text = texts.get(file) or (PACKAGE / file).read_text(encoding="utf-8")
@@ -146,13 +149,13 @@ def edited(edits: Iterable[Edit]) -> dict[str, str]:
 
 
 def answer() -> None:
-    """What the process of a mutant does."""
+    """Print the result of the audit as JSON; the process of a mutant calls this."""
     job = json.load(sys.stdin)
     plans = {name: PLANS[name]() for name in job["plans"]}
     found = room.audit(plans, size=room.Size(**job["size"]))
-    told = {
+    result = {
         "home": str(Path(hushfade.__file__).parent),
         "checks": len(found.findings),
         "failed": [finding.check for finding in found.failed],
     }
-    json.dump(told, sys.stdout)
+    json.dump(result, sys.stdout)

@@ -1,10 +1,12 @@
-"""The changes of hushfade's own lines that make the mutants, and the plans on which they show.
+"""The changes of hushfade's own lines that make the mutants, and the plans that they break.
 
-Three kinds of changes are left out.  No release can show some: a state that is loaded one step too
-old, because each of its steps is refused, or a state that is loaded for another plan than declared.
-docs/audit.md names as a limit what happens after an interrupted step.  Some laws of noise differ by
-less than the audit can measure, for example when every place within a cell of the noise's table is
-accepted.
+Three kinds of changes are missing here:
+
+- changes that no release can show, such as loading a state that is one step too old (hushfade
+  refuses each of its steps), or loading a state for another plan than declared;
+- changes after an interrupted step, which docs/how-to/audit.md names as a limit;
+- changes of a noise law that are smaller than the audit can measure, such as accepting every
+  position within a cell of the noise's table.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from hushfade import Exponential, Guarantee, NoDecay, Plan, PowerLaw, SlidingWin
 from hushfade.planning.exact_factors import Method
 
 Edit: TypeAlias = tuple[str, str, str]
-"""A file below src/hushfade, its text, and what stands there instead."""
+"""A file below src/hushfade, a text in it, and the text that replaces it."""
 
 ONE = Guarantee(1, 1e-6)
 ROOT: Method = "square_root"  # Gaussian noise
@@ -81,19 +83,19 @@ PLANS: dict[str, Callable[[], Plan]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """What is changed, and the plans on which it is sought."""
+    """The edits of a mutant, and the plans on which the audit must detect it."""
 
     edits: tuple[Edit, ...]
     plans: tuple[str, ...] = ("numbers",)
 
 
 def one(file: str, old: str, new: str, *plans: str) -> Mutant:
-    """A single edit, sought on a plan for numbers unless others are said."""
+    """A mutant with a single edit, on the plan for numbers by default."""
     return Mutant(((file, old, new),), plans or ("numbers",))
 
 
 def _ends_at(sigmas: str) -> Mutant:
-    """The noise's table ends at so many sigmas."""
+    """The mutant whose noise table ends at this multiple of sigma."""
     line = "            above.append(entry(total))\n"
     end = f"            if (len(above) << self.cell_bits) > {sigmas} * self.law.sigma:\n"
     stop = "                break\n"
@@ -112,19 +114,19 @@ MUTANTS: dict[str, Mutant] = {
         "self._engine.noise(self.steps, n)",
         "self._engine.noise(0 if self._engine.drawer._fresh else self.steps, n)",
     ),
-    "live noise is counted from where this copy began": one(
+    "live noise is counted from the first step of this copy": one(
         "stream/stream.py",
         "self._engine.noise(self.steps, n)",
         "self._engine.noise(self.steps - self._drawn_from, n)",
     ),
-    "live noise is taken in its order, not by its step": Mutant(
+    "live noise is used in the order of drawing, not by step": Mutant(
         (
             ("stream/stream.py", "x, self._ahead[at], self._", "x, self._ahead.pop(0), self._"),
             ("stream/stream.py", "self._ahead[at], out)", "self._ahead.pop(0), out)"),
         ),
         ("numbers", "keys"),
     ),
-    "live noise is a hundredth after the first that was drawn ahead": one(
+    "live noise is a hundredth after the first block drawn ahead": one(
         "stream/stream.py",
         "        self._stddevs = stddevs\n",
         "        self._stddevs = stddevs\n"
@@ -132,7 +134,7 @@ MUTANTS: dict[str, Mutant] = {
         "        from hushfade.laws import Gaussian\n"
         "        self._engine.law = table(Gaussian(max(1.0, self.plan.sigma / 100)))\n",
     ),
-    "the stddev that is told is a tenth after the first told ahead": one(
+    "the reported stddev is a tenth after the first block computed ahead": one(
         "stream/stream.py",
         "        self._stddevs = stddevs\n",
         "        self._stddevs = [d / 10 if self.steps else d for d in stddevs]\n",
@@ -140,7 +142,7 @@ MUTANTS: dict[str, Mutant] = {
     "a live step does not mark its step as taken": one(
         "stream/stream.py", "            turn.taken = step + 1\n", ""
     ),
-    "a live step does not look whose turn it is": one(
+    "a live step does not check who owns the step": one(
         "stream/stream.py",
         "turn.taken <= step < self._ahead_until):\n"
         "                self._prepare()\n"
@@ -151,7 +153,7 @@ MUTANTS: dict[str, Mutant] = {
         "            at = step - self._ahead_from\n"
         "            turn.taken",
     ),
-    "a live step of keys does not look whose turn it is": one(
+    "a live step with keys does not check who owns the step": one(
         "stream/stream.py",
         "turn.taken <= step < self._ahead_until):\n"
         "                self._prepare()\n"
@@ -189,7 +191,7 @@ MUTANTS: dict[str, Mutant] = {
         "        stream._engine.law = table(Gaussian(8.0))\n"
         "        stream._drawn_from = stream._ahead_from",
     ),
-    "a loaded stream takes noise of another kind": one(
+    "a loaded stream accepts noise of another kind": one(
         "stream/stream.py", "        state.check_noise(source)\n", ""
     ),
     "traces are loaded without their noise": one(
@@ -201,36 +203,36 @@ MUTANTS: dict[str, Mutant] = {
         "self._engine.noise(self.steps, 1)",
     ),
     # Records and totals ----------------------------------------------------------------------
-    "a total by step_total may be of any size": one(
+    "step_total accepts totals of any size": one(
         "private/grid.py",
         "if -most <= units <= most and units.is_integer()",
         "if units.is_integer()",
     ),
-    "an integer by step_total counts a thousand times": one(
+    "step_total counts an integer a thousand times": one(
         "private/declared_totals.py",
         "divmod(Fraction(number), Fraction(resolution))",
         "divmod(Fraction(number) * 1000 ** isinstance(number, int), Fraction(resolution))",
     ),
-    "integer totals of a run count twice": one(
+    "run counts integer totals twice": one(
         "private/declared_totals.py", "round(1.0 / resolution)", "round(2.0 / resolution)"
     ),
-    "integer totals of a run may be of any size": one(
+    "run accepts integer totals of any size": one(
         "private/declared_totals.py",
         "if int(totals.max()) > limit or int(totals.min()) < -limit:",
         "if False:",
     ),
-    "negative totals of a run may be of any size": one(
+    "run accepts negative totals of any size": one(
         "private/unit_loops.py", "if not -limit <= total <= limit:", "if not total <= limit:"
     ),
-    "units by step_units may be of any size": one(
+    "step_units accepts totals of any size": one(
         "private/integer_totals.py", "if not -most <= units <= most:", "if False:"
     ),
-    "units of a run may be of any size": one(
+    "run_units accepts totals of any size": one(
         "private/integer_totals.py",
         "if not loops().bounded(totals.reshape(-1), most):",
         "if False:",
     ),
-    "sums of records may be of any size": one(
+    "step accepts sums of records of any size": one(
         "private/grid.py",
         "return integer_totals.single(total, most=self.largest_total)",
         "return total",
@@ -250,7 +252,7 @@ MUTANTS: dict[str, Mutant] = {
         "        if np.asarray(records).dtype == np.float32:\n"
         "            units = np.rint(records / self.resolution).astype(np.int64)",
     ),
-    "records half way go to the even neighbour": one(
+    "records half way between grid points round to even": one(
         "private/grid.py",
         "self.rule(column[piece], np.clip, np.floor)",
         "self.rule(column[piece], np.clip, lambda x: np.rint(x - 0.5))",
@@ -275,7 +277,7 @@ MUTANTS: dict[str, Mutant] = {
         "return Drawer(os.urandom(32), fresh=True)",
         "return Drawer(os.urandom(2) * 16, fresh=True)",
     ),
-    "half of the key is used": one(
+    "only half of the key is used": one(
         "crossing/noise_sources.py",
         "hmac.digest(self._key, context",
         "hmac.digest(self._key[:16], context",
@@ -288,27 +290,27 @@ MUTANTS: dict[str, Mutant] = {
         "self.__init__(os.urandom(32), fresh=True)",
         "self._cipher = Cipher(algorithms.AES(os.urandom(32)), modes.ECB())",
     ),
-    "draws do not look at their first lane": one(
+    "draws ignore their first lane": one(
         "crossing/random_bits.py", "words.begin(step, lanes, lane)", "words.begin(step, lanes, 0)"
     ),
-    "draws begin anew after 8,192 in one go": one(
+    "draws start over after 8,192 in one call": one(
         "crossing/sampling.py", "row = np.uint64(step + start // lanes)", "row = np.uint64(step)"
     ),
-    "the sign is a bit of the place": one(
+    "the sign is a bit of the position": one(
         "crossing/sampling.py",
         "        out[i] = (np.int64(size) ^ -s) + s",
         "        s = np.int64(b & np.uint64(1))\n        out[i] = (np.int64(size) ^ -s) + s",
     ),
     # The crossing ----------------------------------------------------------------------------
-    "a live step takes its noise away": one(
+    "a live step subtracts its noise": one(
         "crossing/step.py", "y = cross(v, z, ", "y = cross(v, -z, "
     ),
-    "a live step looks back a row short where its ring ends": one(
+    "a live step reads one row too early at the end of its ring": one(
         "crossing/step.py",
         "(row if row >= 0 else row + past)",
         "(row if row >= 0 else row + past - 1)",
     ),
-    "a live renewal begins with the one before": one(
+    "a live renewal does not start from zero": one(
         "crossing/step.py", "            F[renewed] = 0.0\n", "", "window"
     ),
     "a live window ends a step early": one(
@@ -337,27 +339,27 @@ MUTANTS: dict[str, Mutant] = {
     "the taps change a step too early": one(
         "factors/taps.py", "!= column[:-1]) + 1", "!= column[:-1])"
     ),
-    "appearances are thought a step farther apart": one(
+    "participations are assumed one step farther apart": one(
         "planning/noise_scale.py",
         "separation=guarantee.separation\n    )\n",
         "separation=guarantee.separation + 1\n    )\n",
         "often",
     ),
-    "a record that moves to another key is forgotten": one(
+    "a record that moves to another key is ignored": one(
         "planning/noise_scale.py", "keyed=grid.keys is not None", "keyed=False", "moved"
     ),
-    "the error that is told is of one step's noise": one(
+    "the reported error is the noise of one step": one(
         "planning/plan.py",
         "self.noise_stddev * self.pair.errors(self._steps(n))",
         "self.noise_stddev * np.abs(self.pair.left(self._steps(n)))",
     ),
-    "the largest total leaves no room": one(
+    "the largest total leaves no headroom": one(
         "planning/plan.py", "_ROOM = 1 << 54", "_ROOM = 1 << 66", "counting"
     ),
     "a replaced record's bounds are added": one(
         "privacy/guarantee.py", "(most * (high - low))", "(most * (high + low))", "replaced"
     ),
-    "a record's lower bound is forgotten": one(
+    "a record's lower bound is ignored": one(
         "privacy/guarantee.py",
         "most, largest = int(self.records_per_step), max(abs(low), abs(high))",
         "most, largest = int(self.records_per_step), abs(high)",
@@ -366,7 +368,7 @@ MUTANTS: dict[str, Mutant] = {
     "several vectors in a step count as one": one(
         "privacy/guarantee.py", "(most * norm * (1 if", "(norm * (1 if", "vectors"
     ),
-    "mu is for a delta a thousandth larger": one(
+    "mu is for a delta that is a thousandth larger": one(
         "privacy/calibration.py",
         "<= budget, outward=1)",
         "<= budget * Decimal('1.001'), outward=1)",
@@ -390,7 +392,7 @@ MUTANTS: dict[str, Mutant] = {
         "fade = (-decimal(self._slope * (1 << k)) * 102 / 100).exp()",
         "Huber",
     ),
-    "Laplace noise is for epsilon 5 % larger": one(
+    "Laplace noise is for an epsilon that is 5 % larger": one(
         "planning/noise_scale.py",
         "below(Fraction(float(guarantee.epsilon)) / total)",
         "below(Fraction(float(guarantee.epsilon)) * 21 / 20 / total)",
@@ -437,7 +439,7 @@ MUTANTS: dict[str, Mutant] = {
         '"fingerprint": fingerprint[:16]',
     ),
     # Copies, children and saved states -------------------------------------------------------
-    "copies of a stream do not share their turn": one(
+    "copies of a stream do not share the ownership of steps": one(
         "stream/ownership.py", "_turns.setdefault(identity, Turn(identity))", "Turn(identity)"
     ),
     "a forked child keeps its parent's lock": one(
@@ -454,17 +456,17 @@ MUTANTS: dict[str, Mutant] = {
         "return SavedState(plan, noise, identity, steps, integers, floats)",
         "return SavedState(plan, noise, identity, steps, integers, floats.astype('f4'))",
     ),
-    "changed bytes of a state are taken": one(
+    "a state with changed bytes is accepted": one(
         "stream/binary_container.py",
         "or hashlib.sha256(raw[:-_CHECKSUM]).digest() != raw[-_CHECKSUM:]",
         "",
     ),
-    "a trace's totals are taken for its noise": one(
+    "a trace's totals are read as its noise": one(
         "stream/saved_state.py",
         "return Trace(step, x, z)",
         "return Trace(step, z, x)",
     ),
-    "a trace of another stream is taken": one(
+    "a trace of another stream is accepted": one(
         "stream/saved_state.py", 'if header.get("identity") != identity.hex() or type', "if type"
     ),
 }

@@ -1,7 +1,7 @@
 """Speed, measured as ratios within one run: `make bench`, or `python -m dev.benchmarks`.
 
 noise, stream, counting, growth   draws, steps of streams, memory, and how they grow
-files, service, spark             whole commands, the service and Spark against plain programs
+files, service, spark             complete commands, the service and Spark, against plain programs
 startup                           the time to import and to plan
 power_series, theory              the numerical kernels in units of one FFT product
 compact_factors                   fits by a few exponentials

@@ -1,8 +1,9 @@
 """Runs the benchmarks: `python -m dev.benchmarks [--only NAME] [--quick]`.
 
-A full run writes docs/results/benchmarks.md and its pictures, and a separate page for the service
-and for Spark.  `--only service` or `--only spark` writes that page.  Any other part, and a quick
-run, is only printed, so that a page always comes from one full run on one machine.
+A full run writes docs/results/benchmarks.md and its pictures, and a separate page for plans, for
+the service and for Spark.  `--only plans`, `--only service` or `--only spark` writes that page.
+Any other part, and a quick run, is only printed, so that a page always comes from one full run on
+one machine.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dev.benchmarks import (
     growth,
     noise,
     peer_comparison,
+    plans,
     power_series,
     report,
     service,
@@ -28,7 +30,7 @@ from dev.benchmarks import (
 from dev.benchmarks.report import Section
 from dev.progress import progress
 
-# A module joins by a function from the number of rounds to its sections.
+# Each module has a function from the number of rounds to its sections.
 BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
     "noise": noise.sections,
     "stream": stream.sections,
@@ -42,6 +44,7 @@ BENCHES: dict[str, Callable[[int], Iterable[Section]]] = {
     "theory": theory.sections,
 }
 OWN_PAGES: dict[str, Callable[[int], Iterable[Section]]] = {
+    "plans": plans.sections,
     "service": service.sections,
     "spark": spark.sections,
 }
@@ -50,7 +53,7 @@ ROUNDS, QUICK_ROUNDS = 7, 2
 
 
 def main() -> None:
-    """The chosen sections, measured in order, as one page."""
+    """Measure the chosen sections in order, and write or print them."""
     parser = argparse.ArgumentParser(prog="python -m dev.benchmarks")
     parser.add_argument("--only", choices=sorted(BENCHES | OWN_PAGES), help="one module")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, printed")

@@ -1,4 +1,4 @@
-"""Compact factors: what a few exponentials lose against the square root, and the time to fit."""
+"""Compact factors: the loss of a few exponentials against the square root, and the time to fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hushfade.factors import factorization
 from hushfade.factors.compact_taps import _goal, compact
 
 N = 1 << 20
-# the largest loss wanted for 4, 8 and 12 exponentials
+# the largest allowed loss of 4, 8 and 12 exponentials
 WANTED: dict[str, tuple[Decay, tuple[float, float, float]]] = {
     "counting": (NoDecay(), (2.45e-2, 3e-4, 2e-6)),
     "exponential, alpha 1.01": (Exponential(alpha=1.01), (1e-4, 5e-7, 2e-6)),
@@ -27,14 +27,14 @@ def sections(rounds: int) -> Iterator[Section]:
 
 
 def fits(rounds: int) -> Section:
-    """Each fit made anew, best of the rounds."""
+    """The table of fits, each the best of the rounds without caches."""
     rows = []
     for name, (decay, wanted) in WANTED.items():
         exact = factorization.square_root(decay, N).error_factor(N)
         for order, most in zip((4, 8, 12), wanted, strict=True):
             times = []
             for _ in range(rounds):
-                _goal.cache_clear()  # the square root's own error factor, too, is found anew
+                _goal.cache_clear()  # includes the square root's own error factor
                 start = perf_counter()
                 pair = compact(decay, horizon=N, order=order)
                 times.append(perf_counter() - start)
@@ -43,11 +43,11 @@ def fits(rounds: int) -> Section:
             verdict = goal_cells(max(loss / most, min(times)), 1.0)[1]
             timed = (f"{min(times):.2f}", f"{max(times):.2f}")
             row = (f"{name}, {order} exponentials", *timed, f"{loss:.1e}", f"{most:g}")
-            rows.append((*row, "≤ wanted, ≤ 1 s", verdict))
+            rows.append((*row, "≤ allowed, ≤ 1 s", verdict))
     return Section(
         "Compact: fits for 2^20 steps",
-        f"Seconds of a fit, best and worst of {rounds}, and what it loses against the exact square "
-        "root's error factor.  Both are judged.",
-        ("fit", "best", "worst", "loss", "wanted", *GOAL_COLUMNS),
+        f"Seconds of a fit, best and worst of {rounds}, and its loss: the relative excess over the "
+        "exact square root's error factor.  The goal covers both.",
+        ("fit", "best", "worst", "loss", "allowed", *GOAL_COLUMNS),
         rows,
     )

@@ -23,7 +23,7 @@ from hushfade import NoDecay, Stream, plan
 SHORT = 1 << 10
 MEGABYTE = 1e6
 MOST_MEMORY = 64.0  # megabytes
-MOST_STEP = 3.0  # times a step with horizon 2^10
+MOST_STEP = 3.0  # relative to a step with horizon 2^10
 
 _BEFORE = """
 import hushfade as hf
@@ -56,7 +56,7 @@ def sections(rounds: int) -> Iterator[Section]:
 
 
 def room() -> Section:
-    """Megabytes: of a process that counts to 2^20, and of the stream's own arrays."""
+    """The memory in megabytes of a process that counts to 2^20, and of the stream's arrays."""
     rows = []
     for name, job in _JOBS.items():
         peak, left = (size / MEGABYTE for size in memory.growth(_BEFORE, job))
@@ -72,21 +72,21 @@ def room() -> Section:
         rows.append((f"{name} after 2^20 steps", f"{size / MEGABYTE:.1f}", "-", "-", "-"))
     return Section(
         "Counting to 2^20: memory",
-        "Megabytes of resident memory above what a fresh interpreter holds once a small stream has "
-        "loaded the libraries and the compiled code: at the peak, and at the end.  One run takes 8 "
-        "MB of totals in and gives 8 MB out.",
+        "Growth of resident memory in megabytes, at the peak and at the end.  The growth is "
+        "measured from an interpreter in which a small stream has loaded the libraries and the "
+        "compiled code.  One run has 8 MB of totals as input and 8 MB of output.",
         ("job", "peak", "at the end", *GOAL_COLUMNS),
         rows,
     )
 
 
 def live(rounds: int) -> Section:
-    """Live steps with horizon 2^20, the first ones and the last, beside those with horizon 2^10."""
+    """The first and the last live steps with horizon 2^20, compared with horizon 2^10."""
     few = plan(NoDecay(), GUARANTEE, horizon=SHORT)
     many = plans()[COUNTING]
     values: list[float] = totals(SHORT - 1).tolist()
     late = started(many)
-    rounds *= 3  # they are short
+    rounds *= 3  # the jobs are short
     late.run(totals(HORIZON - SHORT * (rounds + 1) - 1))
     late.step_total(3.0)
 
@@ -102,8 +102,9 @@ def live(rounds: int) -> Section:
     unit = times.pop("horizon 2^10")
     return ratio_section(
         "Counting to 2^20: cost of a live step",
-        f"Yardstick: the live steps of a stream with horizon {SHORT}, all but the first, "
-        f"{min(unit) / len(values) * 1e6:.2f} µs each at best.  {rounds} rounds of as many steps.",
+        f"Yardstick: all live steps but the first of a stream with horizon {SHORT}, "
+        f"{min(unit) / len(values) * 1e6:.2f} µs per step at best.  {rounds} rounds of as many "
+        "steps.",
         [
             ratio(name, taken, unit, MOST_STEP if "last" in name else None)
             for name, taken in times.items()

@@ -53,7 +53,7 @@ import polars as pl
 
 
 def sections(rounds: int) -> Iterator[Section]:
-    """One table."""
+    """The table of whole commands."""
     rounds = min(rounds, 3)
     with tempfile.TemporaryDirectory() as made:
         directory = Path(made)
@@ -69,7 +69,7 @@ def sections(rounds: int) -> Iterator[Section]:
             "run, JSON lines": (FEW, command("events.jsonl")),
         }
         taken: dict[str, list[tuple[float, float]]] = {name: [] for name in jobs}
-        for number in range(rounds + 1):  # the first is not counted: compiled code is loaded
+        for number in range(rounds + 1):  # the first round loads compiled code and does not count
             for name, (_, words) in jobs.items():
                 found = measured(words, directory)
                 if number:
@@ -86,11 +86,11 @@ def sections(rounds: int) -> Iterator[Section]:
         progress(f"{name}: {best:.2f} s, {peak:.0f} MB")
     yield Section(
         "Files: events to releases",
-        f"Whole commands, {rounds} times in turn, start included; {size:.0f} MB of CSV with 10^7 "
-        "events of a year in hours, four keys and a fifth that is dropped.  *Ratio* is the time a "
-        "row, over that of the group-by, which neither checks nor clips.  The goal is for the peak "
-        "of resident memory.",
-        ("job", "rows", "seconds", "10^6 rows a second", "ratio", "peak MB", *GOAL_COLUMNS),
+        f"Complete commands with their start, {rounds} times in turn, on {size:.0f} MB of CSV with "
+        "10^7 events of one year, hourly steps, four declared keys and a fifth key that is "
+        "dropped.  *Ratio* is the time per row, relative to the group-by, which neither checks nor "
+        "clips.  The goal is for peak resident memory.",
+        ("job", "rows", "seconds", "10^6 rows per second", "ratio", "peak MB", *GOAL_COLUMNS),
         rows,
     )
 
@@ -113,16 +113,16 @@ print(perf_counter() - start, usage.ru_maxrss / 1e3)
 
 
 def measured(words: list[str], directory: Path) -> tuple[float, float]:
-    """Seconds, and the peak of resident memory in MB, of a process.
+    """The seconds and the peak resident memory in MB of a process.
 
-    Started by a small process: a child's peak is at least what its parent holds.
+    A small process starts it, because the peak of a child is at least the memory of its parent.
     """
     seconds, megabytes = fresh(_MEASURED.format(words=words, where=str(directory)))
     return seconds, megabytes
 
 
 def write(where: str) -> None:
-    """The events, in three formats."""
+    """Write the events in three formats."""
     import polars as pl
 
     directory = Path(where)

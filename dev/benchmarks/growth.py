@@ -1,4 +1,4 @@
-"""Growth: what a step costs as time goes on, as keys are added, and as noise gets wider."""
+"""Growth: the cost of a step with the number of steps, of keys, and of coordinates of noise."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from dev.progress import progress
 from hushfade import Decay, NoDecay, Plan, Stream, UnsafeSeededNoise, plan
 from hushfade.training.correlated_noise import CorrelatedNoise
 
-BLOCK, BEFORE = 1 << 12, 1 << 10  # steps that are timed, and as many before them that are not
+BLOCK, BEFORE = 1 << 12, 1 << 10  # timed steps, and steps before them that are not timed
 MARKS = [*(1 << bits for bits in range(10, 20)), HORIZON - BLOCK]
 KEYS = [10**digits for digits in range(7)]
 WIDTHS = [10**digits for digits in range(8)]
-SHARE = 0.5  # of the memory that is free: what needs more is not measured
+SHARE = 0.5  # of the free memory; jobs that need more are not measured
 
 Times = dict[str, dict[int, list[float]]]
 
@@ -66,7 +66,7 @@ def ratios(by_block: Times, live: Times) -> Section:
 
 
 def _along(growing: dict[str, Plan], rounds: int, work: Callable[[Stream, Any], object]) -> Times:
-    """Seconds of the work from each mark on, by a stream of its own each time."""
+    """The seconds of the work from each mark on, each with a new stream."""
     x, before = totals(BLOCK), totals(BEFORE)
     times: Times = {name: {mark: [] for mark in MARKS} for name in growing}
     for number in range(rounds + 1):  # the first is not counted
@@ -101,10 +101,12 @@ def _curve(kind: str, what: str, times: Times) -> Section:
     return Section(
         f"Growth: time of a step, {kind}",
         f"{what[0].upper() + what[1:]} from t on, best of {len(times[EXPONENTIAL][MARKS[0]])} "
-        "rounds; the last ones end at 2^20.",
+        "rounds; the last block ends at 2^20.",
         ("t", *times),
         rows,
-        Picture(f"steps-{kind}", title.replace("`", ""), "t, steps", "microseconds a step", lines),
+        Picture(
+            f"steps-{kind}", title.replace("`", ""), "t, steps", "microseconds per step", lines
+        ),
     )
 
 
@@ -145,17 +147,17 @@ def keys(rounds: int) -> Section:
     needs = ", ".join(f"{name} {_per_key(decay)} bytes" for name, decay in KEYED.items())
     columns = [column for name in KEYED for column in (name, "in normals")]
     return Section(
-        "Growth: time of a key and step",
-        "The time of one `step_total` of so many keys over their number, and over that of as many "
-        f"numpy normals, drawn in one call; {rounds} rounds.  A key takes: {needs}.  What would "
-        "take more than half of the free memory is not measured.",
+        "Growth: time per key and step",
+        "The time of one `step_total`, divided by the number of keys, and in units of as many "
+        f"numpy normals, drawn in one call; {rounds} rounds.  Memory per key: {needs}.  Jobs that "
+        "need more than half of the free memory are not measured.",
         ("keys", *columns),
         rows,
         Picture(
             "keys",
-            "Time of a live step, for each key",
+            "Time of a live step per key",
             "keys",
-            "nanoseconds for each key and step",
+            "nanoseconds per key and step",
             lines,
             base=10,
             yardstick=NORMALS,
@@ -164,10 +166,10 @@ def keys(rounds: int) -> Section:
 
 
 def _per_key(decay: Decay) -> int:
-    """Bytes of a stream for one more key."""
+    """The bytes that one key adds to a stream."""
     few, more = (
         memory.array_bytes(started(plan(decay, GUARANTEE, keys=map(str, range(count)))))
-        for count in (2000, 3000)  # noise made ahead is then one row
+        for count in (2000, 3000)  # with this many keys, noise drawn ahead is one row
     )
     return (more - few) // 1000
 
@@ -208,15 +210,15 @@ def widths(rounds: int) -> Section:
         ours.append((width, per[1] * 1e9))
     return Section(
         "Growth: time of correlated noise with its width",
-        "`CorrelatedNoise.next` for counting to 2^20, float32; yardstick: as many numpy normals, "
-        "float64.  *Kept* is what the object holds in arrays, its tables included.",
-        ("width", "a step", "a coordinate", "of normals", "kept"),
+        "`CorrelatedNoise.next` for counting to 2^20 in float32.  Yardstick: as many numpy normals "
+        "in float64.  *Memory* is the size of the object's arrays with its tables.",
+        ("width", "per step", "per coordinate", "of normals", "memory"),
         rows,
         Picture(
             "width",
             "Correlated noise, counting to 2^20, float32",
             "width, coordinates",
-            "nanoseconds for each coordinate and step",
+            "nanoseconds per coordinate and step",
             {"CorrelatedNoise.next": ours, NORMALS: unit},
             base=10,
             yardstick=NORMALS,

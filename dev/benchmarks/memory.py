@@ -1,4 +1,4 @@
-"""Memory: what an object holds in arrays, and by how much a process grows."""
+"""Memory: the size of an object's arrays, and the growth of a process."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ print(resident("VmHWM:") - before, resident("VmRSS:") - before)
 
 
 def growth(before: str, job: str) -> tuple[float, float]:
-    """Bytes by which the job raises a fresh interpreter's resident memory: at its peak, and left.
+    """The bytes by which the job raises a fresh interpreter's resident memory: peak and end.
 
-    It starts from what is resident after `before`.  Linux only.
+    The baseline is the resident memory after `before`.  Linux only.
     """
     peak, left = fresh(_GROWTH.format(before=before, job=job))
     return peak, left
 
 
 def arrays(thing: Any) -> Iterator[np.ndarray[Any, Any]]:
-    """The arrays that an object keeps, its plan left out; a view counts as what it is a view of."""
+    """The arrays that an object keeps, without its plan; a view counts as its base array."""
     seen: set[int] = set()
 
     def within(part: Any) -> Iterator[np.ndarray[Any, Any]]:
@@ -63,13 +63,13 @@ def array_bytes(thing: Any) -> int:
 
 
 def touch(thing: Any) -> None:
-    """Write to every page of those arrays, as a long stream has: fresh zeros are no memory yet."""
+    """Write to every page of the object's arrays: fresh zeros use no memory yet."""
     for array in arrays(thing):
         if array.flags.writeable:
             np.add(array, 0, out=array)
 
 
 def available() -> int:
-    """Bytes that can be had without swapping.  Linux only."""
+    """The bytes that are available without swapping.  Linux only."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))

@@ -40,14 +40,14 @@ def normals(count: int) -> Job:
 
 
 def steps(rounds: int) -> Section:
-    """10^6 steps of one lane; beside them, what the random bits alone cost."""
+    """10^6 steps of one lane, and the cost of the random bits alone."""
     generator = np.random.Generator(np.random.PCG64(1))
     jobs: dict[str, Job] = {NORMALS: normals(DRAWS)}
     for name, law in LAWS.items():
         jobs[name] = _draws(law, DRAWS, 1)
     context = {
-        "bits only: AES-256, 16 bytes a draw": _aes(DRAWS),
-        "bits only: numpy PCG64, 8 bytes a draw": lambda: generator.integers(
+        "bits only: AES-256, 16 bytes per draw": _aes(DRAWS),
+        "bits only: numpy PCG64, 8 bytes per draw": lambda: generator.integers(
             2**64, size=DRAWS, dtype=np.uint64
         ),
     }
@@ -73,7 +73,7 @@ def _section(
     drawn = ", ".join(f"{name} {min(times[name]) / count * 1e9:.1f}" for name in goals)
     return ratio_section(
         title,
-        "Yardstick: as many numpy standard_normal by PCG64, not private, "
+        "Yardstick: as many numpy standard_normal draws with PCG64, not private, "
         f"{min(unit) / count * 1e9:.1f} ns each at best.  Nanoseconds per draw: {drawn}.",
         [
             ratio(name, taken, unit, GOAL if name in goals else None)

@@ -1,4 +1,4 @@
-"""Peers: our jobs and those of other libraries, alternating, each library in its own process."""
+"""Peers: jobs of hushfade and of other libraries in turn, each library in its own process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BLT_STEP = ("jax_privacy", "BLT step")
 
 
 def sections(rounds: int) -> Iterator[Section]:
-    """Who is there, then live steps, many steps, wide noise, plans, and draws."""
+    """The libraries, then plans, live steps, many steps, wide noise, and draws."""
     warm_up()
     with ExitStack() as stack:
         peers = Peers(stack)
@@ -53,24 +53,24 @@ def present(peers: Peers) -> Section:
     rows = []
     for name, wanted in PEERS.items():
         if name in peers.absent:
-            rows.append((TITLES[name], ", ".join(wanted), f"not there: {peers.absent[name]}"))
+            rows.append((TITLES[name], ", ".join(wanted), f"missing: {peers.absent[name]}"))
         else:
             versions = peers.running[name].versions.items()
             held = ", ".join(f"{library} {number}" for library, number in versions)
             rows.append((TITLES[name], held, "measured"))
     return Section(
-        "Beside peers: who is there",
-        "Each in an environment of its own, with these versions, asked by a pipe.  A cost *in "
-        "normals* is a step's time over that of one numpy normal, drawn 10^6 at a time before and "
-        "after each round in the same process, best of six; ours and theirs take turns and are "
-        "compared in that unit.",
+        "Peers: libraries",
+        "Each library runs in its own environment with these versions.  A cost *in normals* is the "
+        "time of a step divided by the time of one numpy normal.  Each process draws 10^6 normals "
+        "three times before and after each round, and the best of six counts.  Our jobs and "
+        "theirs run in turn and are compared in this unit.",
         ("library", "versions", "state"),
         rows,
     )
 
 
 def live(peers: Peers, rounds: int) -> Iterator[Section]:
-    """One call from Python a step, one number a step."""
+    """One call from Python and one number per step."""
     values: list[float] = totals(LIVE).tolist()
     exponential, counting = f"step_total, {EXPONENTIAL}", f"step_total, {COUNTING}"
     correlated = "CorrelatedNoise.next, counting, width 1"
@@ -89,12 +89,12 @@ def live(peers: Peers, rounds: int) -> Iterator[Section]:
     ]
     mine, other = in_turn(ours, theirs, peers, rounds)
     yield section(
-        "Beside peers: live steps",
-        "The time of one step.  JAX Privacy: one compiled `update` a step, its BLT optimised for "
-        "2^20 steps, float32.  "
-        "opake-dpftrl: its BLT for 2^12 steps, beyond which its optimiser takes minutes; float32.  "
-        "TensorFlow Privacy: Honaker's tree.  Theirs add noise to what the caller sums, ours "
-        "publishes the sum itself from exact integers.",
+        "Peers: live steps",
+        "The time of one step.  JAX Privacy: one compiled `update` per step, with a BLT optimised "
+        "for 2^20 steps, float32.  "
+        "opake-dpftrl: a BLT for 2^12 steps, beyond which its optimiser takes minutes, float32.  "
+        "TensorFlow Privacy: Honaker's tree.  The other libraries add noise to a sum of the "
+        "caller; hushfade computes and publishes the sum itself, from exact integers.",
         theirs,
         mine,
         other,
@@ -108,8 +108,8 @@ def live(peers: Peers, rounds: int) -> Iterator[Section]:
             times = compared(mine[name].rounds, blt.rounds)
             rows.append((name, *ratio_cells(times), *goal_cells(times.best, LIVE_GOAL, "×")))
     yield Section(
-        "Beside peers: a live step against JAX Privacy's",
-        "From the table above, the other way round: ours over the live BLT step.",
+        "Peers: a live step against JAX Privacy",
+        "From the table above: our time divided by the time of the live BLT step.",
         ("job", "best", "spread", *GOAL_COLUMNS),
         rows,
     )
@@ -136,12 +136,12 @@ def many(peers: Peers, rounds: int) -> Section:
     ]
     mine, other = in_turn(ours, theirs, peers, rounds)
     return section(
-        "Beside peers: many steps at once",
-        "The time of one step of 10^6, or of as many as are said.  `run` publishes the sums, from "
-        "exact integers; `CorrelatedNoise` and JAX Privacy make float32 noise for what the caller "
-        "sums.  JAX Privacy: one compiled scan over noise that is all drawn before; *of updates* "
-        "draws it step by step.  Its Toeplitz scan, the square root in full, is quadratic: each "
-        "step of a longer one costs more in proportion.",
+        "Peers: many steps at once",
+        "The time per step of 10^6 steps, or of the stated number.  `run` publishes the sums, from "
+        "exact integers; `CorrelatedNoise` and JAX Privacy make float32 noise for sums of the "
+        "caller.  JAX Privacy: one compiled scan over noise that is drawn before it; *of updates* "
+        "draws the noise step by step.  Its Toeplitz scan with the complete square root is "
+        "quadratic: the cost of a step grows in proportion to the number of steps.",
         theirs,
         mine,
         other,
@@ -159,8 +159,8 @@ def wide(peers: Peers, rounds: int) -> Section:
     ]
     mine, other = in_turn(ours, theirs, peers, rounds)
     return section(
-        "Beside peers: noise of width 10^6",
-        f"The time of one step of {WIDE_STEPS}, of opake-dpftrl 16, in float32, best of {rounds}.",
+        "Peers: noise of width 10^6",
+        f"The time per step of {WIDE_STEPS} steps (opake-dpftrl: 16) in float32, best of {rounds}.",
         theirs,
         mine,
         other,
@@ -168,7 +168,7 @@ def wide(peers: Peers, rounds: int) -> Section:
 
 
 def planning(peers: Peers, rounds: int) -> Section:
-    """From a wish to factors: our plans and the optimisers of BLTs."""
+    """From a decay and a guarantee to factors: our plans and the optimisers of BLTs."""
     exponential, counting = "plan, exponential, half-life 24", "plan, counting, horizon 2^20"
     compact, compact_faded = "compact, counting, horizon 2^20", "compact, exponential, half-life 24"
     decays = {"half": "Exponential(half_life=24)", "count": f"NoDecay(), horizon={HORIZON}"}
@@ -187,10 +187,10 @@ def planning(peers: Peers, rounds: int) -> Section:
     ]
     mine, other = in_turn(ours, theirs, peers, rounds)
     return section(
-        "Beside peers: planning",
-        f"The time of one plan or search, best of {rounds}; ours in a fresh interpreter that has "
-        "planned another decay, theirs with the compilation that every search needs.  A plan of "
-        "ours uses the square root; `compact` finds a few exponentials, as a BLT has.",
+        "Peers: planning",
+        f"The time of one plan or search, best of {rounds}.  hushfade plans in a fresh interpreter "
+        "that has planned another decay.  The times of the others include the compilation that "
+        "every search needs.  `compact` finds a few exponentials, as in a BLT.",
         theirs,
         mine,
         other,
@@ -210,10 +210,10 @@ def draws(peers: Peers, rounds: int) -> Section:
     ]
     mine, other = in_turn(ours, theirs, peers, rounds)
     return section(
-        "Beside peers: draws",
-        "The time of one draw.  Ours: 10^6 at once of the Gaussian rounded to a grid, exact to "
-        "2^-113, from AES-256.  OpenDP: its Gaussian measurement on a vector of 10^4, exact, σ = "
-        "300.  JAX: threefry in float32.",
+        "Peers: draws",
+        "The time of one draw.  hushfade: 10^6 draws at once of the Gaussian rounded to a grid, "
+        "exact to 2^-113, from AES-256.  OpenDP: its exact Gaussian measurement on a vector of "
+        "10^4 with σ = 300.  JAX: threefry in float32.",
         theirs,
         mine,
         other,
@@ -226,7 +226,7 @@ def _work(run: Callable[[], object], count: int) -> Callable[[], Round]:
 
 
 def _planned(job: str) -> Round:
-    """The seconds of a plan within a fresh interpreter; the yardstick is drawn here."""
+    """The seconds of a plan in a fresh interpreter; this process draws the yardstick."""
     before = yardstick()
     taken = planned(job)
     return Round(taken, 1, min(before, yardstick()))

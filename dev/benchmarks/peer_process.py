@@ -1,4 +1,4 @@
-"""A peer: another library, running in its own environment, that answers requests to measure."""
+"""A peer: another library that runs in its own environment and measures jobs on request."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ class Peer:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process, self._errors = process, errors
-        self._asked, self._told = process.stdin, process.stdout
+        self._requests, self._answers = process.stdin, process.stdout
         self.versions: dict[str, str] = self._answer()["versions"]
 
     def round(self, job: str) -> Round:
         """One measurement of the job."""
         try:
-            self._asked.write(json.dumps({"job": job}).encode() + b"\n")
-            self._asked.flush()
+            self._requests.write(json.dumps({"job": job}).encode() + b"\n")
+            self._requests.flush()
         except BrokenPipeError:
             raise Absent(self._last_words()) from None
         return measurement(self._answer())
 
     def _answer(self) -> Any:
-        if not select.select([self._told], [], [], PATIENCE)[0]:
+        if not select.select([self._answers], [], [], PATIENCE)[0]:
             self._process.kill()
             raise Absent(f"no answer within {PATIENCE:g} s")
-        line = self._told.readline()
+        line = self._answers.readline()
         if not line:
             raise Absent(self._last_words())
         return json.loads(line)
@@ -73,7 +73,7 @@ class Peer:
 
 @contextmanager
 def peer(name: str) -> Iterator[Peer]:
-    """The peer's script, started in the peer's environment; it ends with the `with` block."""
+    """The peer's script, running in its environment until the `with` block ends."""
     command = [str(installed(name)), "-m", f"dev.benchmarks.peers.{name}"]
     pipe = subprocess.PIPE
     environment = foreign_variables() | SETTINGS
@@ -90,7 +90,7 @@ def peer(name: str) -> Iterator[Peer]:
 
 
 def measurement(answer: Mapping[str, Any]) -> Round:
-    """A script's answer as a round; raises Absent with what went wrong if it tells of that.
+    """A script's answer as a round; raises Absent with the reason if the script failed.
 
     >>> measurement({"job": "step", "seconds": 1.0, "count": 10, "yardstick": 0.01}).each
     0.1
@@ -101,5 +101,5 @@ def measurement(answer: Mapping[str, Any]) -> Round:
 
 
 def installed(name: str) -> Path:
-    """The peer's Python, in an environment that holds what PEERS says; raises Absent if not."""
+    """The peer's Python, in an environment with its requirements; raises Absent if pip fails."""
     return made(PLACE / name, PEERS[name])

@@ -18,22 +18,22 @@ Ours = Mapping[str, Callable[[], Round]]
 
 @dataclass(frozen=True)
 class Theirs:
-    """A peer's job, and our job with which it is compared."""
+    """A peer's job, and the job of hushfade that it is compared with."""
 
     peer: str
     job: str
     compared_with: str
-    less: str = ""  # what it does not do
+    less: str = ""  # a limit of the peer's job
 
     @property
     def name(self) -> str:
-        """How it is called in tables."""
+        """Its name in tables."""
         return f"{TITLES[self.peer]}: {self.job}"
 
 
 @dataclass(frozen=True)
 class Found:
-    """The rounds of one job, or why there are none."""
+    """The rounds of one job, or the reason why there are none."""
 
     rounds: Sequence[Round] = ()
     why: str = ""
@@ -50,7 +50,7 @@ class Found:
 
 
 class Peers:
-    """The peers at work, and why the others are not."""
+    """The running peers, and the reasons why others are missing."""
 
     def __init__(self, stack: ExitStack) -> None:
         self.running: dict[str, Peer] = {}
@@ -63,7 +63,7 @@ class Peers:
                 self.absent[name] = str(error)
 
     def round(self, name: str, job: str) -> Round:
-        """One measurement; raises Absent, and a peer that died is absent from then on."""
+        """One measurement; raises Absent if the peer is missing or has died."""
         if name in self.absent:
             raise Absent(self.absent[name])
         return self.running[name].round(job)
@@ -84,7 +84,7 @@ def compared(left: Sequence[Round], right: Sequence[Round]) -> Ratio:
 def in_turn(
     ours: Ours, theirs: Sequence[Theirs], peers: Peers, rounds: int
 ) -> tuple[dict[str, Found], dict[str, Found]]:
-    """Rounds of every job, ours and theirs in turn, each once a round; theirs may fail."""
+    """The rounds of all jobs, ours and theirs in turn, once per round.  A peer's job may fail."""
     asked = {their.name: their for their in theirs}
     mine: dict[str, list[Round]] = {name: [] for name in ours}
     other: dict[str, list[Round]] = {name: [] for name in asked}
@@ -118,7 +118,7 @@ def section(
     mine: Mapping[str, Found],
     other: Mapping[str, Found],
 ) -> Section:
-    """One table: ours, then theirs with how many times as long they take."""
+    """One table: our jobs, then the peers' jobs and their times relative to ours."""
     rows: list[tuple[str, ...]] = []
     lines = []
     for name, found in mine.items():
@@ -134,12 +134,12 @@ def section(
             rest = (*_normals(found), their.compared_with, *ratio_to_ours)
         rows.append((their.name, time, *rest))
         lines.append(PeerRow(their.compared_with, seconds(own.each), called, time, times))
-    columns = ("job", "time", "in normals", "spread", "beside", "times as long", "spread")
+    columns = ("job", "time", "in normals", "spread", "compared with", "times as long", "spread")
     return Section(title, sentence, columns, rows, peer_rows=lines)
 
 
 def _times(rounds: Sequence[Round]) -> tuple[list[float], list[float]]:
-    """Seconds of a step, and of a normal, in each round."""
+    """The seconds of a step, and of a normal, in each round."""
     return [one.each for one in rounds], [one.yardstick / NORMALS for one in rounds]
 
 

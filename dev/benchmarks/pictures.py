@@ -13,7 +13,7 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Picture:
-    """Lines over an axis that doubles or grows tenfold, both axes logarithmic."""
+    """Lines in a plot with two logarithmic axes."""
 
     name: str
     title: str
@@ -30,7 +30,7 @@ class Picture:
 
 
 def draw(picture: Picture, folder: Path = IMAGES) -> None:
-    """The picture, written to its file."""
+    """Write the picture to its file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator

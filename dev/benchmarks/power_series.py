@@ -32,7 +32,7 @@ def sections(rounds: int) -> Iterator[Section]:
 
 
 def fft_product(n: int) -> Job:
-    """The yardstick: the full product of two columns of n coefficients, in one float64 word."""
+    """The yardstick: the full product of two columns of n coefficients in float64."""
     a, b = np.random.default_rng(1).random((2, n))
     return lambda: fft.irfft(fft.rfft(a, 2 * n) * fft.rfft(b, 2 * n), 2 * n)
 
@@ -58,7 +58,7 @@ def cost(rounds: int) -> Section:
 
 
 def growth(rounds: int) -> Section:
-    """Time of square_root for each coefficient, n = 2^10 to 2^22."""
+    """The time of square_root per coefficient, for n = 2^10 to 2^22."""
     rows = []
     rounds = min(rounds, 3)  # 2^22 takes long
     for bits in range(10, 23, 2):
@@ -73,9 +73,9 @@ def growth(rounds: int) -> Section:
         rows.append((f"2^{bits}", f"{nanoseconds:.0f}", *cells))
     return Section(
         "Series: growth of square_root with n",
-        f"Power 1; yardstick: one FFT product of the same length, {rounds} rounds.  The first 64 "
-        "coefficients are computed in decimals, a fixed cost that shows at small n.",
-        ("n", "nanoseconds for each coefficient", "best", "spread"),
+        f"Power 1.  Yardstick: one FFT product of the same length, {rounds} rounds.  Decimals "
+        "compute the first 64 coefficients, a fixed cost that dominates at small n.",
+        ("n", "nanoseconds per coefficient", "best", "spread"),
         rows,
     )
 

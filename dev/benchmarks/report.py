@@ -1,4 +1,4 @@
-"""The report of a run: sections of one table each, as a page of Markdown."""
+"""The report of a run as a page of Markdown: sections of one table each."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from dev.progress import progress
 MET, MISSED, NOT_MEASURED = "met", "missed", "not measured"
 GOAL_COLUMNS = ("goal", "verdict")
 
-# Why a goal is missed, by 'title of the section: name of the row'.
+# The reason for each missed goal, by 'title of the section: name of the row'.
 REASONS: dict[str, str] = {
     "Stream: run of 10^6 steps: run, exponential, half-life 24": (
-        "Profile: two thirds are the jumps and the pole of both halves, a sixth is noise, the rest "
-        "reading totals and new pages of memory.  The private half multiplies 64-bit integers, for "
-        "which AVX2 has no instruction."
+        "Profile: the jumps and the pole of both halves take two thirds of the time, noise a "
+        "sixth, and reading totals and new pages of memory the rest.  The private half multiplies "
+        "64-bit integers, for which AVX2 has no instruction."
     ),
     "Stream: live steps of 10^5 keys: step_total, power 1": (
-        "A power law is about a hundred exponentials, whose states are read and written at every "
-        "step: 1.7 kB a key, at the speed of memory."
+        "A power law consists of about a hundred exponentials.  Every step reads and writes their "
+        "states, 1.7 kB per key, at the speed of memory."
     ),
     "Counting to 2^20: memory: growth of the process: plan, stream and 2^20 live steps": (
-        "The peak is that of planning, by transforms of 2^21 numbers; what the stream holds is in "
-        "the row below."
+        "Planning causes the peak, with transforms of 2^21 numbers.  The row below shows the "
+        "memory of the stream itself."
     ),
     "Startup: plan: `PowerLaw(power=0.5)`": (
-        "The taps of a heavy tail reach back 2^17 steps, and their loss is measured over as many."
+        "The taps of a heavy tail reach back 2^17 steps, and planning measures their loss over as "
+        "many steps."
     ),
 }
 
 TITLES = {
     "benchmarks": "Benchmarks",
+    "plans": "Benchmarks: plans",
     "service": "Benchmarks: the service",
     "spark": "Benchmarks: Spark",
 }
@@ -44,16 +46,16 @@ TITLES = {
 FOREWORD = """\
 Written by `make bench` on {day}.  Machine: {machine}.
 
-A ratio compares a job with a yardstick run in turn with it, in one process, {rounds} rounds
-unless a section says otherwise.  *Best* is the shortest time over the yardstick's shortest time;
-*spread* runs
-from the smallest to the largest ratio within one round.  A goal is met or missed by the best."""
+A ratio compares a job with a yardstick.  Both run in turn in one process, {rounds} rounds unless a
+section states another number.  *Best* is the shortest time divided by the yardstick's shortest
+time.  *Spread* is the smallest and the largest ratio within one round.  The best decides whether a
+goal is met."""
 
 PEERS = """\
-## Beside peers, in short
+## Comparison with other libraries
 
-Each line was measured in one run, in turn.  *Times* is the peer's time over ours: above 1 hushfade
-is the faster.  The sections below say what each job is, and what it does not do."""
+The jobs of each line ran in turn in one run.  *Times* is the other library's time divided by ours:
+above 1, hushfade is faster.  The sections below describe each job and its limits."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class PeerRow:
 
 @dataclass(frozen=True)
 class Section:
-    """One table: what was measured, in a sentence, and the rows."""
+    """One table: a description of the measurement, and the rows."""
 
     title: str
     sentence: str
@@ -91,7 +93,7 @@ class Judged:
 
 
 def ratio_section(title: str, sentence: str, ratios: Iterable[Ratio]) -> Section:
-    """A section with one row for each ratio."""
+    """A section with one row per ratio."""
     rows = [
         (ratio.name, *ratio_cells(ratio), *goal_cells(ratio.best, ratio.goal, "×"))
         for ratio in ratios
@@ -100,7 +102,7 @@ def ratio_section(title: str, sentence: str, ratios: Iterable[Ratio]) -> Section
 
 
 def ratio_cells(ratio: Ratio) -> tuple[str, str]:
-    """The best ratio and the spread, as they stand in a table.
+    """The best ratio and the spread, formatted for a table.
 
     >>> ratio_cells(Ratio("draw", 1.0, best=0.914, spread=(0.9, 12.34)))
     ('0.91×', '0.90 to 12.3')
@@ -121,7 +123,7 @@ def goal_cells(value: float, goal: float | None, unit: str = "") -> tuple[str, s
 
 
 def judged(sections: Iterable[Section]) -> Iterator[Judged]:
-    """The rows that have a goal, with what was found in words."""
+    """The rows that have a goal, with a description of the measurement."""
     for section in sections:
         if tuple(section.columns[-2:]) != GOAL_COLUMNS:
             continue
@@ -133,7 +135,7 @@ def judged(sections: Iterable[Section]) -> Iterator[Judged]:
 
 
 def summary(sections: Iterable[Section]) -> str:
-    """How many goals were met, section by section, and each that was not; nothing without goals."""
+    """The number of goals met per section, and each missed goal; empty without goals."""
     rows = list(judged(sections))
     if not rows:
         return ""
@@ -154,7 +156,7 @@ def summary(sections: Iterable[Section]) -> str:
 
 
 def peer_summary(sections: Iterable[Section]) -> str:
-    """The short comparison with the peers; nothing if none was measured."""
+    """The short comparison with other libraries; empty if none was measured."""
     lines = [line for section in sections for line in section.peer_rows]
     if not lines:
         return ""
@@ -163,14 +165,14 @@ def peer_summary(sections: Iterable[Section]) -> str:
 
 
 def page(sections: Sequence[Section], rounds: int, name: str = "benchmarks") -> str:
-    """The whole report."""
+    """The complete report."""
     foreword = FOREWORD.format(day=date.today(), machine=machine.described(), rounds=rounds)
     parts = [f"# {TITLES[name]}", foreword, summary(sections), peer_summary(sections)]
     return "\n\n".join([*filter(None, parts), *map(_markdown, sections)]) + "\n"
 
 
 def write(sections: Sequence[Section], rounds: int, name: str = "benchmarks") -> None:
-    """The page in its place under docs/results, and its pictures."""
+    """Write the page to docs/results, and its pictures."""
     for section in sections:
         if section.picture:
             draw(section.picture)
@@ -192,7 +194,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def short(value: float) -> str:
-    """Three digits or so, without an exponent.
+    """The number with about three digits, without an exponent.
 
     >>> [short(value) for value in (1234.5, 12.34, 1.234, 0.01234)]
     ['1234', '12.3', '1.23', '0.012']
@@ -204,7 +206,7 @@ def short(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time in the unit that suits it.
+    """A time in a suitable unit.
 
     >>> [seconds(value) for value in (12.34, 0.01234, 1.2e-6, 1.2e-9)]
     ['12.3 s', '12.3 ms', '1.20 µs', '1.20 ns']

@@ -30,8 +30,8 @@ from dev.benchmarks.report import Section, ratio_section, seconds
 from dev.benchmarks.timing import Job, interleaved, ratio
 from hushfade.store import Batch, Store
 
-GOAL = 2.0  # times as long as plain commits: half as many records a second
-SIZES = {1: 2000, 100: 1000, 10_000: 64}  # records of a batch, and how many batches a round sends
+GOAL = 2.0  # times as long as plain commits: half as many records per second
+SIZES = {1: 2000, 100: 1000, 10_000: 64}  # records per batch, and batches per round
 CLIENTS = 64
 STREAM = "late"
 STEPS = 1000
@@ -46,7 +46,7 @@ PLANS = {
 
 
 def sections(rounds: int) -> Iterator[Section]:
-    """What is accepted a second, and what is kept of it."""
+    """The records accepted per second, and the size of a store."""
     yield accepted(rounds)
     yield kept()
 
@@ -68,9 +68,9 @@ def accepted(rounds: int) -> Section:
     )
     return ratio_section(
         "Service: records on the disk",
-        "Yardstick: as many batches committed to SQLite without a service, a row for each record, "
-        f"synchronous FULL.  {CLIENTS} clients over HTTP on the same machine, each waits for its "
-        f"answer.  Records a second at best: {rates}.",
+        "Yardstick: as many batches committed to SQLite without a service, one row per record, "
+        f"synchronous FULL.  {CLIENTS} clients send over HTTP on the same machine, and each waits "
+        f"for its answer.  Records per second at best: {rates}.",
         [
             ratio(
                 f"batches of {size}",
@@ -84,7 +84,7 @@ def accepted(rounds: int) -> Section:
 
 
 def kept() -> Section:
-    """A store of some plans after so many steps with a batch each."""
+    """The size of a store for some plans, after STEPS steps with a batch each."""
     rows = []
     for name, plan in PLANS.items():
         with tempfile.TemporaryDirectory() as directory:
@@ -97,7 +97,7 @@ def kept() -> Section:
                 store.accept([batch])
                 store.close_step(STREAM, step, closed=0)
             took = (time.perf_counter() - began) / STEPS
-            store.close()  # the log goes into the file
+            store.close()  # copies the log into the file
             size = (path.stat().st_size - empty) / STEPS
             again = time.perf_counter()
             store = Store.open(path)
@@ -107,10 +107,11 @@ def kept() -> Section:
             store.close()
         rows.append((name, f"{size:.0f}", f"{held:.0f}", seconds(took), seconds(again)))
     return Section(
-        "Service: what a store keeps",
-        f"SQLite, {STEPS} steps with a batch each.  Bytes of the file a step, with its releases "
-        "and its line of the ledger; bytes in memory; a batch and a close, on the disk; opening.",
-        ("plan", "bytes a step", "bytes in memory", "batch and close", "opened again in"),
+        "Service: size of a store",
+        f"SQLite, {STEPS} steps with one batch each: the bytes of the file per step with its "
+        "release and its ledger entry, the bytes in memory, the time of a durable batch and close, "
+        "and the time to open the store.",
+        ("plan", "bytes per step", "bytes in memory", "batch and close", "time to open"),
         rows,
     )
 
@@ -132,7 +133,7 @@ def _plain(path: Path, size: int, batches: int) -> Job:
 
 @contextmanager
 def _service(path: Path) -> Iterator[int]:
-    """The port of `hushfade serve` in a process of its own, with one stream."""
+    """The port of `hushfade serve` in a separate process, with one stream."""
     _made(path, PLANS["exponential"]).close()
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = int(found.getsockname()[1])
@@ -141,7 +142,7 @@ def _service(path: Path) -> Iterator[int]:
     try:
         while not _answers(port):
             if process.poll() is not None:
-                raise RuntimeError("the service has ended")
+                raise RuntimeError("the service ended before it answered")
             time.sleep(0.1)
         yield port
     finally:

@@ -1,11 +1,11 @@
 """Spark: 10^6 events of 10^4 keys in 48 hours, compared with Spark's own windowed sum, not private.
 
-Both read the same Parquet files with two cores of one machine and write Parquet.  Streams take the
-files one after another, eight batches, through a checkpoint with RocksDB.  Spark's own sum gives
-rows for keys that have records; the private one for every declared key at every step.
+Both read the same Parquet files with two cores of one machine and write Parquet.  Streams read one
+file per batch, eight batches, with a RocksDB checkpoint.  Spark's own sum gives rows for keys that
+have records; the private sum gives a row for every declared key at every step.
 
 The last section derives the cost of an event and of a key-step from these times, and extrapolates
-what a cluster needs.
+to a cluster.
 """
 
 from __future__ import annotations
@@ -77,9 +77,10 @@ def sections(rounds: int) -> Iterator[Section]:
     bytes_of = {name: state_bytes(decay) for name, decay in DECAYS.items()}
     yield Section(
         "Spark: the memory of a key",
-        f"The state of {LANES} keys after {AFTER} steps, in bytes a key; it does not grow with "
-        "records.  Beside it are 8 bytes for each open step that has records in the key's bucket.",
-        ("decay", "bytes a key"),
+        f"The state of {LANES} keys after {AFTER} steps, in bytes per key.  It does not grow with "
+        "records.  In addition there are 8 bytes for each open step with records in the key's "
+        "bucket.",
+        ("decay", "bytes per key"),
         [(name, str(found)) for name, found in bytes_of.items()],
     )
     yield arithmetic(table, stream, bytes_of[HALVED])
@@ -88,7 +89,7 @@ def sections(rounds: int) -> Iterator[Section]:
 def measured(
     session: SparkSession, place: Path, rounds: int, make: Callable[..., Job]
 ) -> dict[str, list[float]]:
-    """Seconds of our jobs and of Spark's own, in turn."""
+    """The seconds of our jobs and of Spark's own sum, in turn."""
     return interleaved(
         {name: make(session, place, work) for name, (_, work) in WORKS.items()}, rounds
     )
@@ -106,15 +107,15 @@ def section(title: str, times: dict[str, list[float]]) -> Section:
         )
     return Section(
         title,
-        f"10^6 events in {STEPS} hours, local[{CORES}], {len(times[PLAIN])} rounds; yardstick: "
-        f"{PLAIN}, of the same files, by a window of an hour and by key.",
+        f"10^6 events in {STEPS} hours, local[{CORES}], {len(times[PLAIN])} rounds.  Yardstick: "
+        f"{PLAIN}, of the same files, per key and window of one hour.",
         ("job", "time", "events/s", "key-steps/s", "best", "spread"),
         rows,
     )
 
 
 def arithmetic(table: dict[str, list[float]], stream: dict[str, list[float]], size: int) -> Section:
-    """What an event and a key-step cost a core, and what follows for a cluster."""
+    """The cost of an event and of a key-step in core time, extrapolated to a cluster."""
     few, many = min(table[FEW]), min(table[MANY_KEYS])
     key_step = CORES * (many - few) / ((MANY - KEYS) * STEPS)
     event = (CORES * few - key_step * KEYS * STEPS) / EVENTS
@@ -123,25 +124,25 @@ def arithmetic(table: dict[str, list[float]], stream: dict[str, list[float]], si
     rows = [
         ("a key-step, table", MEASURED, f"{short(key_step * 1e6)} µs of a core"),
         ("an event, table", MEASURED, f"{short(event * 1e6)} µs of a core"),
-        ("an event, stream, all else in it", MEASURED, f"{short(micro)} µs of a core"),
+        ("an event, stream, including all other costs", MEASURED, f"{short(micro)} µs of a core"),
         ("10^6 events/s, stream", EXTRAPOLATED, f"{short(micro)} cores"),
-        ("10^9 keys, hourly, a step", EXTRAPOLATED, f"{short(key_step * 1e9)} core-seconds"),
-        ("10^9 keys, hourly", EXTRAPOLATED, f"{short(key_step * 1e9 / 3600)} cores all the time"),
+        ("10^9 keys, hourly, per step", EXTRAPOLATED, f"{short(key_step * 1e9)} core-seconds"),
+        ("10^9 keys, hourly", EXTRAPOLATED, f"{short(key_step * 1e9 / 3600)} cores on average"),
         (f"10^9 keys, {HALVED}, state", EXTRAPOLATED, f"{short(size * 1e9 / 1e12)} TB"),
         (f"10^9 keys, {HALVED}, hourly", EXTRAPOLATED, f"{short(written)} GB/s of state written"),
     ]
     return Section(
         "Spark: the arithmetic",
-        f"A key-step: the time that {MANY - KEYS} more keys take, in {STEPS} steps.  An event: "
-        "what is left of the time.  In a stream batches have a cost of their own, which is in the "
-        "event's.  Extrapolated rows multiply; none was run.",
-        ("what", "how", "cost"),
+        f"The cost of a key-step is the additional time of {MANY - KEYS} more keys in {STEPS} "
+        "steps.  The cost of an event is the rest of the time.  In a stream it includes the cost "
+        "of batches.  Extrapolated rows are computed by multiplication; they were not run.",
+        ("item", "source", "cost"),
         rows,
     )
 
 
 def state_bytes(decay: Decay) -> int:
-    """What a part saves for each of its keys, without its head."""
+    """The bytes that a part saves per key, without its header."""
     found = plan(decay, GUARANTEE, keys=map(str, range(LANES)))
     running = Part(Mechanism.of(found), 0, LANES).resumed(UnsafeSeededNoise(1))
     running.run(np.zeros((AFTER, LANES), dtype=np.int64))
@@ -149,13 +150,13 @@ def state_bytes(decay: Decay) -> int:
 
 
 def plain(events: DataFrame, clock: DataFrame | None) -> DataFrame:
-    """What Spark itself does: sums by hour and key."""
+    """Spark's own sums per hour and key."""
     late = events.withWatermark("at", "1 hour") if events.isStreaming else events
     return late.groupBy(sql.window("at", "1 hour"), "key").agg(sql.sum("amount"))
 
 
 def private(keys: int, user: str | None = None) -> Work:
-    """The same hours with weights that halve each day, private."""
+    """Private sums of the same hours, with weights that halve every day."""
     found = planned(keys)
 
     def work(events: DataFrame, clock: DataFrame | None) -> DataFrame:
@@ -169,7 +170,7 @@ def private(keys: int, user: str | None = None) -> Work:
 
 
 def planned(keys: int) -> Plan:
-    """A day's half-life, for so many keys; a person counts in five steps."""
+    """A plan with a half-life of one day; a person counts in five steps."""
     return plan(DECAYS[HALVED], GUARANTEE, keys=map(str, range(keys)), low=0, high=2)
 
 
@@ -182,7 +183,7 @@ WORKS: dict[str, tuple[int, Work]] = {
 
 
 def tabled(session: SparkSession, place: Path, work: Work) -> Job:
-    """All files at once."""
+    """A job that reads all files at once."""
 
     def job() -> None:
         events = session.read.parquet(str(place / "events"))
@@ -192,7 +193,7 @@ def tabled(session: SparkSession, place: Path, work: Work) -> Job:
 
 
 def streamed(session: SparkSession, place: Path, work: Work) -> Job:
-    """One file after another, through a new checkpoint."""
+    """A job that reads one file after the other, with a new checkpoint."""
 
     def job() -> None:
         events, clock = (
@@ -210,7 +211,7 @@ def streamed(session: SparkSession, place: Path, work: Work) -> Job:
 
 
 def write(place: Path) -> None:
-    """The events, in the order of time, in files of the same size, and a clock that goes along."""
+    """Write the events in order of time to files of equal size, and a clock for each file."""
     rng = np.random.default_rng(3)
     at = np.sort(rng.integers(0, STEPS * 3600 * 10**6, EVENTS)).astype("timedelta64[us]")
     columns: dict[str, Any] = {
@@ -220,11 +221,11 @@ def write(place: Path) -> None:
         "person": rng.integers(0, PEOPLE, EVENTS),
     }
     table, share = pa.table(columns), EVENTS // FILES
-    for number in range(FILES + 1):  # after the last events the clock goes on, and steps close
+    for number in range(FILES + 1):  # after the last events the clock advances and closes the steps
         last = np.timedelta64((STEPS + 2) * 3600, "s") if number == FILES else at[share * number]
         clock = pa.table({"timestamp": pa.array([START + last]).cast(INSTANT)})
         for name, found in (("events", table.slice(number * share, share)), ("clock", clock)):
             path = place / name / f"{number}.parquet"
             path.parent.mkdir(exist_ok=True)
             part("parquet").write_table(found, path)
-            os.utime(path, (10**9 + number, 10**9 + number))  # streams take the oldest first
+            os.utime(path, (10**9 + number, 10**9 + number))  # streams read the oldest file first

@@ -1,4 +1,4 @@
-"""Startup: the time to import and to plan, each in an interpreter that has nothing cached."""
+"""Startup: the time to import and to plan, each in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dev.progress import progress
 IMPORTS = {"hushfade": "hushfade", "numpy and scipy.fft, for scale": "numpy, scipy.fft"}
 IMPORT_ROUNDS = 5
 
-# arguments of plan; the goal is for plans that run for ever
+# arguments of plan; the goal is for plans without a horizon
 ENDLESS = [
     "Exponential(half_life=24)",
     "Exponential(half_life=1000)",
@@ -27,7 +27,7 @@ ENDLESS = [
     "NoDecay(), method='unbounded'",
 ]
 BOUNDED = ["NoDecay(), horizon=2**15"]
-LONG = 1.0  # seconds; a plan that takes longer is made once
+LONG = 1.0  # seconds; a plan that takes longer is timed once
 
 _TIMED = """
 from time import perf_counter
@@ -54,9 +54,9 @@ def sections(rounds: int) -> Iterator[Section]:
 
 
 def imports() -> Section:
-    """Seconds of `import hushfade`, best of five."""
+    """The seconds of `import hushfade`, best of five."""
     times: dict[str, list[float]] = {name: [] for name in IMPORTS}
-    for number in range(IMPORT_ROUNDS + 1):  # the first is not counted
+    for number in range(IMPORT_ROUNDS + 1):  # the first round does not count
         for name, modules in IMPORTS.items():
             (seconds,) = fresh(_TIMED.format(before="", job=f"import {modules}"))
             if number > 0:
@@ -75,7 +75,7 @@ def imports() -> Section:
 
 
 def plans(rounds: int) -> Section:
-    """Seconds of `plan` for each decay, as the first of its process and later."""
+    """The seconds of `plan` for each decay, as the first plan of a process and later."""
     rows = []
     for decay in [*ENDLESS, *BOUNDED]:
         job = f"plan({decay}, guarantee=guarantee)"
@@ -88,17 +88,17 @@ def plans(rounds: int) -> Section:
         rows.append((f"`{decay}`", first, f"{min(taken):.3f}", f"{max(taken):.3f}", *goal))
     return Section(
         "Startup: plan",
-        f"Seconds in a fresh interpreter, {rounds} times (once beyond {LONG:g} s).  *Best* "
-        "follows the plan of another decay, so that libraries are loaded and nothing of this decay "
-        "is known.  *As the first* is the process's first plan, once, which also loads scipy.  The "
-        "goal is for *best*, and for plans that run for ever.",
-        ("plan", "as the first", "best", "worst", *GOAL_COLUMNS),
+        f"Seconds in a fresh interpreter, {rounds} times (once if it takes more than {LONG:g} s).  "
+        "*Best* follows the plan of another decay, so the libraries are loaded and nothing about "
+        "this decay is cached.  *First plan* is the first plan of a process, timed once; it also "
+        "loads scipy.  The goal is for *best*, and for plans without a horizon.",
+        ("plan", "first plan", "best", "worst", *GOAL_COLUMNS),
         rows,
     )
 
 
 def planned(job: str, *, first: bool = False) -> float:
-    """Seconds of the job in a fresh interpreter, as its first or after another decay's."""
+    """The seconds of the job in a fresh interpreter, as its first plan or after another."""
     before = _LOADED if first else _LOADED + _ANOTHER
     (seconds,) = fresh(_TIMED.format(before=before, job=job))
     return seconds

@@ -55,7 +55,7 @@ KEYED: dict[str, Decay] = {
     "window 7": SlidingWindow(length=7),
 }
 RIVER = "River EWMean.update"
-LIVE = 1 << 14  # live steps a round
+LIVE = 1 << 14  # live steps per round
 
 Plans = dict[str, Plan]
 
@@ -70,7 +70,7 @@ def sections(rounds: int) -> Iterator[Section]:
 
 
 def warm_up() -> None:
-    """Compiled code loaded, by a plan that is not measured."""
+    """Load compiled code with a plan that is not measured."""
     stream = started(plan(Exponential(half_life=3), GUARANTEE))
     stream.step_total(3.0)
     stream.run(totals(100))
@@ -78,7 +78,7 @@ def warm_up() -> None:
 
 @cache
 def plans() -> Plans:
-    """The plans that are measured everywhere, made once."""
+    """The plans that several benchmarks measure."""
     progress("planning counting to 2^20")
     found = {name: plan(decay, GUARANTEE) for name, decay in ENDLESS.items()}
     found |= {ONE_TAP.format(name): on_inputs(decay) for name, decay in ENDLESS.items()}
@@ -92,20 +92,19 @@ def on_inputs(decay: Decay, keys: list[str] | None = None) -> Plan:
 
 
 def totals(count: int) -> Any:
-    """Counts that a step may have."""
+    """Random totals of steps."""
     return np.random.default_rng(2).integers(0, 100, size=count).astype(float)
 
 
 def started(found: Plan) -> Stream:
-    """A stream with noise that is as costly as fresh noise, and the same each time."""
+    """A stream with seeded noise, which costs as much as fresh noise."""
     return found.start(UnsafeSeededNoise(1))
 
 
 def by_new_streams(
     found: Plan, rounds: int, work: Callable[[Stream], object], before: int = 0
 ) -> Job:
-    """The work on a stream of its own, so many live steps old, in each round and in the one that
-    is not counted."""
+    """A job that does the work on a new stream in each round, after `before` live steps."""
     streams = [started(found) for _ in range(rounds + 1)]
     for stream in streams:
         for _ in range(before):
@@ -114,7 +113,7 @@ def by_new_streams(
 
 
 def pauses() -> Section:
-    """The longest of many live steps: what an average hides."""
+    """The longest of many live steps, which an average hides."""
     rows = []
     for name, found in plans().items():
         stream = started(found)
@@ -128,7 +127,7 @@ def pauses() -> Section:
         )
     return Section(
         "Stream: pauses of live steps",
-        "Each of the first 2^15 steps timed alone, and one live step that follows a block up to "
+        "Each of the first 2^15 steps is timed alone, and so is one live step after a block up to "
         "2^20.",
         ("job", "median", "longest", "at step", "step 2^20"),
         rows,
@@ -147,13 +146,13 @@ def blocks(rounds: int) -> Section:
     return ratio_section(
         "Stream: run of 10^6 steps",
         "Yardstick: drawing 10^6 numpy normals, "
-        f"{min(unit) * 1e3:.1f} ms at best.  The plan and the stream are made before.",
+        f"{min(unit) * 1e3:.1f} ms at best.  The time excludes making the plan and the stream.",
         [ratio(name, taken, unit, goals.get(name)) for name, taken in times.items()],
     )
 
 
 def live(rounds: int) -> Section:
-    """`step_total` of one key beside River's statistics, which have no privacy."""
+    """`step_total` of one key, compared with River's statistics, which are not private."""
     values: list[float] = totals(LIVE).tolist()
     jobs: dict[str, Job] = {}
     if river := _river():
@@ -185,8 +184,8 @@ def live(rounds: int) -> Section:
     )
     return Section(
         "Stream: live steps of one key",
-        f"{yardstick}  {LIVE} steps a round, one after another.",
-        ("job", "a step", "best", "spread", *GOAL_COLUMNS),
+        f"{yardstick}  {LIVE} single steps per round.",
+        ("job", "per step", "best", "spread", *GOAL_COLUMNS),
         rows,
         peer_rows=list(_peer_rows(times)),
     )
@@ -209,7 +208,7 @@ def many_keys(rounds: int) -> Section:
     unit = times.pop(NORMALS)
     return ratio_section(
         "Stream: live steps of 10^5 keys",
-        f"Yardstick: drawing 10^5 numpy normals, {min(unit) * 1e3:.2f} ms at best.  One step a "
+        f"Yardstick: drawing 10^5 numpy normals, {min(unit) * 1e3:.2f} ms at best.  One step per "
         f"round, {3 * rounds} rounds.",
         [ratio(name, taken, unit, 5.0) for name, taken in times.items()],
     )
@@ -231,7 +230,7 @@ def _peer_rows(times: dict[str, list[float]]) -> Iterator[PeerRow]:
 
 
 def _river() -> Any:
-    """River's statistics, or None where it is not installed."""
+    """River's statistics, or None if River is not installed."""
     return import_module("river.stats") if find_spec("river") else None
 
 

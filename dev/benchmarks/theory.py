@@ -1,4 +1,4 @@
-"""Theory: what a certificate costs in FFT products, and the optimum in decompositions."""
+"""Theory: the cost of a certificate in FFT products, and of the optimum in decompositions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def certificate(rounds: int) -> Section:
 
 
 def dense(rounds: int) -> Section:
-    """γ2 at n = 512 to a gap of 1e-4: seconds, and against one symmetric decomposition."""
+    """γ2 at n = 512 to a gap of 1e-4: in seconds, and relative to one symmetric decomposition."""
     rows = []
     matrix = np.random.default_rng(1).normal(size=(STEPS, STEPS))
     symmetric = matrix + matrix.T
@@ -55,7 +55,7 @@ def dense(rounds: int) -> Section:
         rows.append((*row, *goal_cells(best, 60.0, " s")))
     return Section(
         f"Theory: the optimum at n = {STEPS}",
-        "γ2 with a certified relative gap of at most 1e-4; yardstick: one `eigh` of that size.",
+        "γ2 with a certified relative gap of at most 1e-4.  Yardstick: one `eigh` of that size.",
         ("decay", "gap", "against one eigh", "seconds", "goal", "verdict"),
         rows,
     )
@@ -66,8 +66,8 @@ def _evaluation(f: Column, v: Column) -> Job:
 
 
 def _solve(f: Column) -> Job:
-    def anew() -> None:
-        optimum._solved.cache_clear()  # the last answer is kept: measure the work, not the memory
+    def again() -> None:
+        optimum._solved.cache_clear()  # otherwise the cached result would be timed
         optimum.solve(f)
 
-    return anew
+    return again

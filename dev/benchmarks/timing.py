@@ -1,7 +1,7 @@
 """Times of alternating jobs, and their ratios to a yardstick that alternates with them.
 
-A ratio within one run means the same on any machine, a time in seconds does not.  The jobs
-alternate, so that whatever else the machine does affects all of them alike.
+A ratio within one run is comparable between machines; a time in seconds is not.  The jobs
+alternate, so other load on the machine affects all of them equally.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Ratio:
     """How many times as long as its yardstick a job takes."""
 
     name: str
-    goal: float | None  # the largest ratio that meets it
+    goal: float | None  # the largest ratio that meets the goal
     best: float  # shortest time over the yardstick's shortest time
     spread: tuple[float, float]  # smallest and largest ratio within one round
 
 
 def interleaved(jobs: Mapping[str, Job], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each job in each round, after one round that is not counted."""
+    """The seconds of each job in each round, after one round that does not count."""
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for number in range(rounds + 1):
         for name, job in jobs.items():
@@ -45,13 +45,13 @@ def interleaved(jobs: Mapping[str, Job], rounds: int) -> dict[str, list[float]]:
 def ratio(
     name: str, times: Sequence[float], yardstick: Sequence[float], goal: float | None = None
 ) -> Ratio:
-    """The ratio of a job's times to those of the yardstick, both from one `interleaved`."""
+    """The ratio of a job's times to the yardstick's times, both from one `interleaved`."""
     each = [time / unit for time, unit in zip(times, yardstick, strict=True)]
     return Ratio(name, goal, min(times) / min(yardstick), (min(each), max(each)))
 
 
 def repeated(job: Job, calls: int) -> Job:
-    """The job done `calls` times: for jobs too short to be timed alone."""
+    """A job that does the job `calls` times, for jobs too short to time."""
 
     def many() -> None:
         for _ in range(calls):
@@ -61,7 +61,7 @@ def repeated(job: Job, calls: int) -> Job:
 
 
 def each(function: Callable[[float], object], values: Iterable[float]) -> Job:
-    """The function called with one value after another, with nothing but the loop around it."""
+    """A job that calls the function with one value after the other."""
 
     def all_of_them() -> None:
         for value in values:
@@ -71,7 +71,7 @@ def each(function: Callable[[float], object], values: Iterable[float]) -> Job:
 
 
 def fresh(code: str) -> list[float]:
-    """The numbers that the code prints, run by an interpreter that has nothing cached."""
+    """The numbers that the code prints in a fresh interpreter."""
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return [float(number) for number in done.stdout.split()]

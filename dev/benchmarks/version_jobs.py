@@ -1,7 +1,7 @@
-"""The jobs that `versions` times in two versions of hushfade, by names that both have.
+"""The jobs that `versions` times in two versions of hushfade, with names that both versions have.
 
-Run as a file with PYTHONPATH set to one version.  Prints the best processor time of each job as
-JSON.  Processor time, because it varies less than elapsed time on a busy machine.
+Run this file with PYTHONPATH set to one version.  It prints the best processor time of each job as
+JSON.  Processor time varies less than elapsed time on a busy machine.
 """
 
 from __future__ import annotations

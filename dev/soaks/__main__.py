@@ -1,7 +1,8 @@
-"""Runs the soaks: `python -m dev.soaks [--quick]`.
+"""Runs the soaks: `python -m dev.soaks [--quick] [--only charges]`.
 
-A full run writes docs/results/soak.md.  A quick run does less and prints the page.  The exit code
-is 1 if a store lost anything or a soak missed a control.
+A full run writes docs/results/soak.md.  A quick run does less and prints the page.  With --only
+charges the concurrent charges alone run, and write docs/results/charges.md.  The exit code is 1 if
+a store lost anything or a soak missed a control.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from dev.soaks import report_parts
 
 @dataclass(frozen=True)
 class Size:
-    """How much is done of everything."""
+    """The sizes of the soaks."""
 
-    kills: int  # of the store, with each kind of noise
+    kills: int  # of the store, for each kind of noise
     service_kills: int
     postgres_kills: int
-    stride: int  # of the offsets of a log
+    stride: int  # between the offsets of a log
     rounds: int  # of processes that open one store
     charges: int  # of streams, asked for at the same time
     requests: int
@@ -37,11 +38,18 @@ QUICK = Size(40, 24, 12, stride=997, rounds=10, charges=300, requests=2_000)
 
 
 def main() -> int:
-    """All parts in order, as one page; 1 if anything failed."""
+    """Write or print all parts as one page; return 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m dev.soaks")
     parser.add_argument("--quick", action="store_true", help="less of everything, printed")
-    quick = parser.parse_args().quick
-    size = QUICK if quick else FULL
+    parser.add_argument("--only", choices=["charges"], help="one part, on a page of its own")
+    asked = parser.parse_args()
+    quick, size = asked.quick, QUICK if asked.quick else FULL
+    if asked.only is not None:
+        return _written(
+            [report_parts.charged(size.charges)],
+            *("Concurrent charges", "python -m dev.soaks --only charges", "charges"),
+            quick=quick,
+        )
     jobs: list[Callable[[], Part]] = [
         lambda: report_parts.killed(size.kills),
         lambda: report_parts.served_and_killed(size.service_kills),
@@ -62,12 +70,17 @@ def main() -> int:
         began = monotonic()
         made.append(job())
         progress(f"{made[-1].title}: {monotonic() - began:.0f} s")
-    text = page(made, title="Soak", command="make soak")
+    return _written(made, "Soak", "make soak", "soak", quick=quick)
+
+
+def _written(made: list[Part], title: str, command: str, name: str, *, quick: bool) -> int:
+    """Print or write the page; 1 if anything failed."""
+    text = page(made, title=title, command=command)
     if quick:
         print(text)
     else:
-        write(text, "soak")
-        progress("written: docs/results/soak.md")
+        write(text, name)
+        progress(f"written: docs/results/{name}.md")
     return 0 if all(finding.passed for part in made for finding in part.findings) else 1
 
 

@@ -1,8 +1,9 @@
 """Threads that charge streams to one budget, in a process that is killed again and again.
 
-Each thread asks for one small stream after the other.  The parent kills the process at random
-moments and starts the next.  In the end no budget may be overspent, every charge that was
-acknowledged must be in the ledger, and no charge twice.
+Each thread asks for one small stream after the other.  Every fifth request charges two streams
+together, and creates both.  The parent kills the process at random moments and starts the next.  In
+the end no budget may be overspent, every stream that was acknowledged must be in the ledger, and no
+stream twice.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import os
 import random
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from threading import Thread
 from typing import IO
 
 import hushfade as hf
 from dev.soaks.store_kills import Place, new_place
+from hushfade.planning.joint_charge import JointCharge
 from hushfade.planning.plan import Plan
 from hushfade.store import Store
 
@@ -32,6 +34,9 @@ PLANS = {
         hf.plan(WEEK, SMALL, law=law, resolution=1.0) for law in ("laplace", "huber", "gaussian")
     ],
 }
+PAIR = JointCharge.of(
+    {"a": PLANS["basic"][0], "b": PLANS["basic"][1]}, hf.Guarantee(epsilon=0.1, delta=2e-9)
+)
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,11 @@ class Charged:
 
     asked: int
     granted: int  # acknowledged
+    together: int  # of them, streams that were charged together and created
     kills: int
     overspent: int  # budgets
-    lost: int  # acknowledged charges that no ledger has
-    twice: int  # charges of one stream that a ledger has twice
+    lost: int  # acknowledged streams that no ledger has
+    twice: int  # streams that a ledger has twice
     verified: bool
 
     @property
@@ -63,7 +69,7 @@ def charges(requests: int, *, threads: int = 8, seed: int = 1) -> Charged:
             store.add_dataset(name, WHOLE)
         store.close()
         for number in count():
-            if asked >= requests:
+            if asked >= requests and kills > 1:  # a fast machine serves some dozens in one round
                 break
             said = _round(place, f"{number}", threads, rng.uniform(0.05, 0.5))
             kills += 1
@@ -71,12 +77,15 @@ def charges(requests: int, *, threads: int = 8, seed: int = 1) -> Charged:
             granted |= {words[1] for words in said if words[0] == "granted"}
         store = Store.open(place.where, mark=place.mark)
         try:
-            entries = [
-                entry.content["stream"] for entry in store.entries() if entry.kind == "charge"
-            ]
+            created = {
+                kind: [entry.content["stream"] for entry in store.entries() if entry.kind == kind]
+                for kind in ("charge", "member")
+            }
+            entries = created["charge"] + created["member"]
             return Charged(
                 asked,
                 len(granted),
+                len(granted.intersection(created["member"])),
                 kills,
                 overspent=sum(_overspent(store, name) for name in PLANS),
                 lost=len(granted - set(entries)),
@@ -121,13 +130,20 @@ def _work(place: Place, name: str, threads: int, pipe: IO[str]) -> None:
             dataset = ("gaussian", "basic")[number % 2]
             plans: list[Plan] = PLANS[dataset]
             stream = f"{name}-{thread}-{number}"
+            asked = [(stream, plans[number % len(plans)])]
             try:
-                store.add_stream(stream, plans[number % len(plans)], dataset=dataset)
+                if number % 5 == 1:
+                    asked = [(f"{stream}-{part}", plan) for part, plan in PAIR.streams]
+                    store.enter_joint(replace(PAIR, streams=tuple(asked)), dataset="basic")
+                    dataset = "basic"
                 said = "granted"
+                for each, plan in asked:
+                    store.add_stream(each, plan, dataset=dataset)
             except hf.Refused:
                 said = "refused"
-            pipe.write(f"{said} {stream}\n")
-            pipe.flush()
+            for each, _ in asked:  # one write, so that a line is whole
+                pipe.write(f"{said} {each}\n")
+                pipe.flush()
 
     started = [Thread(target=ask, args=(thread,)) for thread in range(threads)]
     for each in started:

@@ -17,16 +17,16 @@ PLAN = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(epsilon=1, delta=1e-6))
 
 @dataclass(frozen=True)
 class Contest:
-    """How often processes opened one store at once, and how often just one could."""
+    """The number of rounds in which processes opened one store, and in which exactly one could."""
 
     rounds: int
-    one_won: int  # and all others were refused
-    steps: int  # that the winners closed, as the store has them
+    one_won: int  # one process opened the store and the store refused all others
+    steps: int  # closed by the winners, counted in the store
     verified: bool
 
 
 def contest(rounds: int, *, processes: int = 2, server: Server | None = None) -> Contest:
-    """So many rounds; the winner of each closes a step, and every other one is killed then."""
+    """The result of `rounds` rounds.  The winner closes a step; every second round ends by kill."""
     with new_place(server) as place:
         store = Store.open(place.where, mark=place.mark)
         store.add_dataset("clinics", PLAN.guarantee)
@@ -45,10 +45,10 @@ def contest(rounds: int, *, processes: int = 2, server: Server | None = None) ->
 
 
 def _round(place: Place, processes: int, *, kill: bool) -> list[str]:
-    """What each process says."""
+    """The reports of the processes."""
     gate, open_gate = os.pipe()
-    hold, let_go = os.pipe()
-    started = [_rival(place, (gate, open_gate), (hold, let_go)) for _ in range(processes)]
+    hold, release = os.pipe()
+    started = [_rival(place, (gate, open_gate), (hold, release)) for _ in range(processes)]
     os.close(gate)
     os.close(hold)
     os.close(open_gate)  # all read its end at the same moment
@@ -58,16 +58,16 @@ def _round(place: Place, processes: int, *, kill: bool) -> list[str]:
         os.close(pipe)
     for process, _ in started if kill else ():
         os.kill(process, signal.SIGKILL)
-    os.close(let_go)
+    os.close(release)
     for process, _ in started:
         os.waitpid(process, 0)
     return said
 
 
 def _rival(place: Place, gate: tuple[int, int], hold: tuple[int, int]) -> tuple[int, int]:
-    """A process that opens the store when the gate opens, and a pipe on which it says how it was.
+    """A process that opens the store when the gate opens, and the pipe for its report.
 
-    Whoever wins holds the store until it is let go.
+    The winner keeps the store open until `hold` is closed.
     """
     reading, writing = os.pipe()
     process = os.fork()
@@ -78,7 +78,7 @@ def _rival(place: Place, gate: tuple[int, int], hold: tuple[int, int]) -> tuple[
         os.close(gate[1])
         os.close(hold[1])
         os.read(gate[0], 1)
-        said, _store = _tried(place)  # held as long as this process is
+        said, _store = _tried(place)  # the store stays open as long as this process lives
         os.write(writing, said.encode())
         os.read(hold[0], 1)
     finally:
@@ -86,7 +86,7 @@ def _rival(place: Place, gate: tuple[int, int], hold: tuple[int, int]) -> tuple[
 
 
 def _tried(place: Place) -> tuple[str, Store | None]:
-    """How it was, and the store if it could be opened."""
+    """The report, and the store if this process opened it."""
     try:
         store = Store.open(place.where, mark=place.mark)
         step = store.live("late").steps + 1

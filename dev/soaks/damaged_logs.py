@@ -1,4 +1,4 @@
-"""A write-ahead log, cut and flipped at every offset: what remains is a committed prefix.
+"""A write-ahead log, truncated or with a flipped bit at every offset: a committed prefix remains.
 
 The store is as small as possible: its log holds a batch, two steps and another batch, each in its
 own commit.  A damaged log is opened twice: by the store, which may refuse it, and by SQLite alone,
@@ -28,21 +28,21 @@ from hushfade.store.sqlite import SQLite
 
 PLAN = hf.plan(hf.SlidingWindow(length=2), hf.Guarantee(epsilon=1, delta=1e-6))
 CORES = 2
-PIECES = 64  # that the offsets are dealt out in
+PIECES = 64  # tasks that the offsets are split into
 
 Tables = dict[str, list[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
 class Damage:
-    """How many damaged logs were opened, and what was found in them."""
+    """Counts of damaged logs and of their outcomes."""
 
     tried: int = 0
-    prefixes: int = 0  # the tables as they were after a commit
-    lengths: frozenset[int] = frozenset()  # after how many commits
-    opened: int = 0  # by the store, with all that its mark knows
-    refused: int = 0  # by the store, which its mark told that something is missing
-    wrong: int = 0  # anything else
+    prefixes: int = 0  # logs whose tables equal the tables after a commit
+    lengths: frozenset[int] = frozenset()  # the numbers of these commits
+    opened: int = 0  # by the store, with everything that its mark records
+    refused: int = 0  # by the store, because its mark records more
+    wrong: int = 0  # all other outcomes
 
     def __add__(self, other: Damage) -> Damage:
         return Damage(
@@ -63,17 +63,17 @@ class Sample:
     log: bytes
     mark: bytes
     commits: list[Tables]
-    marked: int  # after how many commits there is all that the mark knows
+    marked: int  # the number of commits that contain everything that the mark records
 
 
 def sample() -> Sample:
-    """The store whose log is damaged."""
+    """The store whose log the soak damages."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "releases.db"
         store = Store.open(path)
         store.add_dataset("clinics", PLAN.guarantee)
         store.add_stream("late", PLAN, dataset="clinics")
-        store.close()  # the log begins anew
+        store.close()  # starts a new log
         store = Store.open(path)
         base, commits = path.read_bytes(), [_tables(path)]
         for change in (
@@ -90,7 +90,7 @@ def sample() -> Sample:
 
 
 def damaged(stride: int = 1) -> dict[str, Damage]:
-    """The log cut, and with a bit flipped, at every offset, or every stride-th."""
+    """The outcomes for the log, truncated or with a flipped bit at every stride-th offset."""
     found = sample()
     ends = {"cut": len(found.log) + 1, "flipped": len(found.log)}
     with ProcessPoolExecutor(CORES, mp_context=get_context("fork")) as pool:
@@ -120,7 +120,7 @@ def _tried(sample: Sample, how: str, offsets: Iterable[int]) -> Damage:
 
 
 def judged(sample: Sample, path: Path) -> Damage:
-    """What the store and SQLite find there."""
+    """The outcome of opening one damaged log with the store and with SQLite."""
     opened = refused = False
     try:
         Store.open(path).close()

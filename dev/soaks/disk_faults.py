@@ -1,8 +1,8 @@
 """Full disks, failed syncs and losses of power, at every write and sync of a batch and a step.
 
-The store must stop, must not have acknowledged or published what is not on the disk, and must
-continue after a restart: the client sends the batch again and closes the step again, and each
-release is bit for bit what it would have been.
+The store must stop, must not have acknowledged or published data that are not on the disk, and must
+continue after a restart.  The client then sends the batch and closes the step again, and each
+release must be the same, bit for bit, as without a fault.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ TOTALS = (2, 3, 5)  # of the steps: one before the fault, one at it, one after i
 
 @dataclass(frozen=True)
 class Faults:
-    """How many faults there were, and how the store took them."""
+    """Counts of faults, and of the store's reactions."""
 
     tried: int
-    stopped: int  # the store stopped; otherwise what failed did not matter, and it went on
-    wrong: int  # something was lost, told too early, drawn twice, or cannot go on
+    stopped: int  # the store stopped; otherwise the fault did not matter, and it continued
+    wrong: int  # lost data, a premature answer, a second draw, or a store that cannot continue
 
 
 def everywhere(
     kind: str, *, kept: float = 0.0, checkpoint: bool = False, synchronous: str = "FULL"
 ) -> Faults:
-    """That kind of fault at every write, or every sync, of a batch and a step.
+    """The outcomes of one kind of fault at every write, or every sync, of a batch and a step.
 
-    With a checkpoint SQLite copies its log back at every commit, and fails there too.
+    With `checkpoint` SQLite copies its log back at every commit, and the disk fails there too.
     """
     setting = f"wal_autocheckpoint={1 if checkpoint else 1000}; PRAGMA synchronous={synchronous}"
     found: Counter[str] = Counter()
@@ -57,7 +57,7 @@ def everywhere(
         _prepare(template / "releases.db")
         whole = Disk()
         _trial(template, whole, "", 1, setting)
-        last = whole.counts[failing(kind)] + 1  # one beyond: when all is told
+        last = whole.counts[failing(kind)] + 1  # one more: after the last answer
         for at in range(1, last + kind.startswith("power")):
             found[_trial(template, Disk(kept=kept), kind, at, setting)] += 1
     return Faults(found.total(), found["stopped"], found["wrong"])
@@ -73,7 +73,7 @@ def _prepare(path: Path) -> None:
 
 
 def _trial(template: Path, disk: Disk, kind: str, at: int, setting: str) -> str:
-    """'stopped', 'went on' or 'wrong'."""
+    """'stopped', 'continued' or 'wrong'."""
     place = template.with_name("trial")
     shutil.copytree(template, place)
     try:
@@ -84,48 +84,48 @@ def _trial(template: Path, disk: Disk, kind: str, at: int, setting: str) -> str:
             store = Store(SQLite(path, vfs=name), MarkFile(path.with_name("releases.db.mark")))
             store._database.read(f"PRAGMA {setting}")
             disk.arm(kind, at, disk.kept)
-            told = _told(store)
-            stopped = told.release is None and _stays_stopped(store)
-            counts = disk.counts.copy()  # without those that closing makes
+            answers = _answered(store)
+            stopped = answers.release is None and _stays_stopped(store)
+            counts = disk.counts.copy()  # without the writes of closing
             disk.broken |= kind.startswith("power")
             store.close()
         disk.counts = counts
         disk.settle(random.Random(at))
         with _new_process():
-            right = _restarted(path, told)
-        if not right or (told.release is None and not stopped):
+            right = _restarted(path, answers)
+        if not right or (answers.release is None and not stopped):
             return "wrong"
-        return "stopped" if stopped else "went on"
+        return "stopped" if stopped else "continued"
     finally:
         shutil.rmtree(place)
 
 
 def _new_process() -> AbstractContextManager[object]:
-    """This process forgets which steps it has drawn, as a new one does not know them."""
+    """A context in which this process, like a new one, does not know the steps it has drawn."""
     return patch("hushfade.stream.ownership._turns", {})
 
 
 @dataclass
-class Told:
-    """What the store told its clients before it stopped."""
+class Answers:
+    """The answers that the store gave its clients before it stopped."""
 
     accepted: bool = False
     release: Published | None = None
 
 
-def _told(store: Store) -> Told:
-    """What it tells of the second batch and step."""
-    told = Told()
+def _answered(store: Store) -> Answers:
+    """The store's answers to the second batch and step."""
+    answers = Answers()
     try:
-        told.accepted = _send(store, 2) == "accepted"
-        told.release = store.close_step("late", 2, closed=0)
+        answers.accepted = _send(store, 2) == "accepted"
+        answers.release = store.close_step("late", 2, closed=0)
     except Failed:
         pass
-    return told
+    return answers
 
 
 def _stays_stopped(store: Store) -> bool:
-    """Does it refuse all that comes after a failure?"""
+    """True if the store refuses a request after a failure."""
     try:
         store.close_step("late", 2, closed=9)
     except Failed:
@@ -133,14 +133,14 @@ def _stays_stopped(store: Store) -> bool:
     return False
 
 
-def _restarted(path: Path, told: Told) -> bool:
-    """Does the next process go on as if nothing had been?"""
+def _restarted(path: Path, answers: Answers) -> bool:
+    """True if the next process continues as if there had been no fault."""
     try:
         store = Store.open(path)
     except HushfadeError:
         return False
     try:
-        kept = _send(store, 2) == "repeated" or not told.accepted
+        kept = _send(store, 2) == "repeated" or not answers.accepted
         again = store.close_step("late", 2, closed=100)
         _send(store, 3)
         store.close_step("late", 3, closed=0)
@@ -151,13 +151,13 @@ def _restarted(path: Path, told: Told) -> bool:
         return False
     finally:
         store.close()
-    before = told.release
+    before = answers.release
     same = before is None or (before.digest, before.closed) == (again.digest, again.closed)
     expected = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(np.array(TOTALS, dtype=np.float64))
     return kept and same and whole and np.array_equal(found, expected)
 
 
 def _send(store: Store, step: int) -> str:
-    """What the store says of the step's batch, which may be there already."""
+    """The store's answer to the step's batch, which it may already have."""
     units = np.array([TOTALS[step - 1] * UNIT])
     return store.accept([Batch("late", "a", step, 1, np.array([0]), units)])[0]

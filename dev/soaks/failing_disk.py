@@ -25,45 +25,45 @@ KINDS = ("full", "sync", "power at a write", "power at a sync")
 
 @dataclass
 class Disk:
-    """What is written and not yet synced of each file, and what is to fail."""
+    """A disk: the unsynced writes of each file, and the fault to come."""
 
-    kind: str = ""  # one of KINDS, or nothing fails
+    kind: str = ""  # one of KINDS; empty: nothing fails
     at: int = 1  # the number of the write or the sync that fails
-    kept: float = 0.0  # how much of what was not synced outlives a loss of power
+    kept: float = 0.0  # the share of unsynced writes that survive a loss of power
     counts: Counter[str] = field(default_factory=Counter)
     broken: bool = False
     pending: dict[str, list[tuple[int, bytes]]] = field(default_factory=dict)
 
     def arm(self, kind: str, at: int = 1, kept: float = 0.0) -> None:
-        """From now on count, and fail in that way."""
+        """Start to count, and fail in this way."""
         self.counts.clear()
         self.broken = False
         self.kind, self.at, self.kept = kind, at, kept
 
     def reached(self, what: str) -> None:
-        """A write or a sync begins: OSError, if it is to fail."""
+        """Count a write or a sync; raises OSError if it is to fail."""
         self.counts[what] += 1
         hit = bool(self.kind) and what == failing(self.kind) and self.counts[what] == self.at
         self.broken |= hit and self.kind != "sync"
         if hit or (self.broken and (what == "write" or self.lost)):
-            raise OSError(28, "it fails")
+            raise OSError(28, "the disk fails on purpose")
 
     @property
     def lost(self) -> bool:
-        """Has the machine lost its power?"""
+        """True after a loss of power."""
         return self.broken and self.kind.startswith("power")
 
     def written(self, path: str, offset: int, content: bytes) -> None:
-        """It may be on the disk, or not."""
+        """Record a write that is not synced yet."""
         self.pending.setdefault(path, []).append((offset, content))
 
     def synced(self, path: str) -> None:
-        """Now it is on the disk."""
+        """Record a sync: all writes of the file are durable."""
         self.pending.pop(path, None)
         shutil.copyfile(path, path + ".durable")
 
     def settle(self, rng: random.Random) -> None:
-        """After a loss of power: each file as it was synced, and some of what came later."""
+        """After a loss of power, restore the synced files with some of the later writes."""
         for path, writes in self.pending.items() if self.lost else ():
             durable = Path(path + ".durable")
             content = bytearray(durable.read_bytes() if durable.exists() else b"")
@@ -75,13 +75,13 @@ class Disk:
 
 
 def failing(kind: str) -> str:
-    """What fails: a write or a sync."""
+    """The operation that fails: 'write' or 'sync'."""
     return "sync" if "sync" in kind else "write"
 
 
 @contextmanager
 def mounted(disk: Disk, name: str = "failing") -> Iterator[str]:
-    """The name of a file system of SQLite's on that disk; the mark is on the disk too."""
+    """The name of an SQLite file system on this disk; the mark is on the disk too."""
     system = _file_system(disk, name)
     descriptors: dict[int, str] = {}
     pwrite, sync = os.pwrite, os.fdatasync
@@ -105,7 +105,7 @@ def mounted(disk: Disk, name: str = "failing") -> Iterator[str]:
 
 
 def _file_system(disk: Disk, name: str) -> apsw.VFS:
-    """A file system as SQLite wants it, with its names for the methods."""
+    """An SQLite file system (VFS) on this disk."""
 
     def write(self: apsw.VFSFile, data: bytes, offset: int) -> None:
         try:

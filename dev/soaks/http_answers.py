@@ -1,4 +1,4 @@
-"""Requests to the service without a socket, and whether an answer is what the document declares."""
+"""Requests to the service without a socket, and a check of its answers against the document."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from urllib.parse import unquote
 import jsonschema_rs
 from starlette.types import ASGIApp, Message
 
-PATIENCE = 60.0  # seconds until an answer that does not come is one that is wrong
-LOST = (404, 405)  # what an address may lead to that is none of the document's
+PATIENCE = 60.0  # seconds; a later answer counts as a failure
+LOST = (404, 405)  # the allowed answers for addresses that the document does not have
 ERROR = {"$ref": "#/components/schemas/Error"}
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is sent, byte by byte, and the operation of the document that it is for."""
+    """The bytes of a request, and its operation in the document."""
 
     method: str
-    path: bytes  # as it stands in the first line, without the query
+    path: bytes  # as in the request line, without the query
     operation: str  # the path in the document
     query: bytes = b""
     headers: tuple[tuple[bytes, bytes], ...] = ()
@@ -30,20 +30,20 @@ class Request:
 
     @property
     def routed(self) -> bool:
-        """Is its address one of the operation's?"""
-        parts, told = unquote(self.path.decode("latin-1")).split("/"), self.operation.split("/")
+        """True if the address matches the operation."""
+        parts, expected = unquote(self.path.decode("latin-1")).split("/"), self.operation.split("/")
         if self.operation == "/page/{path}":
-            return len(parts) >= len(told)
-        return len(parts) == len(told) and all(parts[1:]) == all(told[1:])
+            return len(parts) >= len(expected)
+        return len(parts) == len(expected) and all(parts[1:]) == all(expected[1:])
 
     def header(self, name: bytes) -> bytes | None:
-        """The header of that name, if there is one."""
+        """The header with this name, or None."""
         return dict(self.headers).get(name)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What comes back."""
+    """The answer to a request."""
 
     status: int
     headers: dict[str, str]
@@ -51,14 +51,14 @@ class Answer:
 
     @property
     def kind(self) -> str:
-        """The body's kind, without its parameters."""
+        """The content type of the body, without parameters."""
         return self.headers.get("content-type", "").split(";")[0].strip()
 
 
 async def ask(app: ASGIApp, request: Request) -> Answer:
-    """The application's answer; of one without an end the beginning.
+    """The application's answer, or the beginning of an endless answer.
 
-    An error that the application lets out is an answer with the status 500.
+    If the application raises an error, the status is 500.
     """
     gone, left = asyncio.Event(), [request.body]
     status, headers, body = 500, {}, b""
@@ -105,27 +105,27 @@ class Declared:
     def operations(self) -> list[tuple[str, str, str | None]]:
         """Every operation's method, path and scope."""
         return [
-            (method.upper(), path, told["security"][0]["token"][0] if told["security"] else None)
+            (method.upper(), path, rules["security"][0]["token"][0] if rules["security"] else None)
             for path, methods in self._document["paths"].items()
-            for method, told in methods.items()
+            for method, rules in methods.items()
         ]
 
     def scope(self, request: Request) -> str | None:
-        """The scope that the request needs; None: everybody may."""
+        """The scope that the request needs; None for a public operation."""
         security = self._operation(request)["security"]
         return str(security[0]["token"][0]) if security else None
 
     def fault(self, request: Request, answer: Answer) -> str | None:
-        """What is undeclared about the answer, or None."""
-        told = self._told(request, answer.status)
-        if told is None:
+        """A description of an undeclared part of the answer, or None."""
+        rules = self._rules(request, answer.status)
+        if rules is None:
             return f"status {answer.status}"
-        for header, rule in told.get("headers", {}).items():
+        for header, rule in rules.get("headers", {}).items():
             if rule.get("required") and header.lower() not in answer.headers:
                 return f"no header {header}"
-        if request.method == "HEAD" or "content" not in told:
+        if request.method == "HEAD" or "content" not in rules:
             return "a body" if answer.body else None
-        kinds = {kind.split(";")[0]: media for kind, media in told["content"].items()}
+        kinds = {kind.split(";")[0]: media for kind, media in rules["content"].items()}
         media = kinds.get(answer.kind, kinds.get("*/*"))
         if media is None:
             return f"content of the kind {answer.kind!r}"
@@ -133,14 +133,14 @@ class Declared:
             return None
         return self._misfit(answer.body, json.dumps(media["schema"]))
 
-    def _told(self, request: Request, status: int) -> dict[str, Any] | None:
-        if not request.routed:  # its address is none of the document's: refused as nothing
+    def _rules(self, request: Request, status: int) -> dict[str, Any] | None:
+        if not request.routed:  # the document does not have this address
             return {"content": {"application/json": {"schema": ERROR}}} if status in LOST else None
-        told: dict[str, Any] | None = self._operation(request)["responses"].get(str(status))
-        if told is not None and "$ref" in told:
-            name = told["$ref"].rpartition("/")[2]
-            told = self._document["components"]["responses"][name]
-        return told
+        rules: dict[str, Any] | None = self._operation(request)["responses"].get(str(status))
+        if rules is not None and "$ref" in rules:
+            name = rules["$ref"].rpartition("/")[2]
+            rules = self._document["components"]["responses"][name]
+        return rules
 
     def _misfit(self, body: bytes, schema: str) -> str | None:
         try:

@@ -1,4 +1,4 @@
-"""The parts of the page: what each soak claims, what it measured, and its controls."""
+"""The parts of the page: the claims, measurements and controls of each soak."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _FRESH = "0 drawn twice, published bytes unchanged"
 
 
 def killed(count: int) -> Part:
-    """The store's process, killed so many times with each kind of noise."""
+    """The store's process, killed `count` times with each kind of noise."""
     findings = [
-        _store(store_kills.soak(count, seeded=True), "noise by the step", _EXACT),
+        _store(store_kills.soak(count, seeded=True), "noise fixed per step", _EXACT),
         _store(store_kills.soak(count, seeded=False), "fresh noise", _FRESH),
     ]
     found = store_kills.soak(max(40, count // 6), seeded=False, control=True)
@@ -37,23 +37,23 @@ def killed(count: int) -> Part:
     findings.append(
         _bug(
             f"a build that publishes before it commits, {found.kills} kills",
-            "steps of which two values were seen",
+            "steps with two published values",
             f"{found.drawn_twice} of {found.steps} steps",
             caught=found.drawn_twice > 0,
         )
     )
     return Part(
         "kill -9 of a store",
-        "A process accepts batches and closes steps; it is killed at random moments and at each of "
-        f"{len(store_kills.POINTS)} points in the order of a step, and started again.",
+        "A process accepts batches and closes steps.  The soak kills it at random moments and at "
+        f"each of {len(store_kills.POINTS)} points within a step, and starts it again.",
         findings,
     )
 
 
 def served_and_killed(count: int) -> Part:
-    """The service's process, killed so many times under load, and its seeded bugs."""
+    """The service's process, killed `count` times under load, and its seeded bugs."""
     findings = [
-        _service(service_kills.soak(count, seeded=True), "noise by the step", _EXACT),
+        _service(service_kills.soak(count, seeded=True), "noise fixed per step", _EXACT),
         _service(service_kills.soak(count // 2, seeded=False), "fresh noise", _FRESH),
     ]
     few = max(24, count // 8)
@@ -64,7 +64,7 @@ def served_and_killed(count: int) -> Part:
     findings += [
         _bug(
             f"a build that publishes before it commits, {few} kills",
-            "steps of which two releases were seen",
+            "steps with two published releases",
             f"{early.drawn_twice} of {early.steps} steps",
             caught=early.drawn_twice > 0,
         ),
@@ -75,7 +75,7 @@ def served_and_killed(count: int) -> Part:
             caught=hasty.lost > 0,
         ),
         _bug(
-            f"a build that does not keep its senders, {few} kills",
+            f"a build that does not store its senders, {few} kills",
             "batches that were counted twice",
             f"{forgetful.twice} of {forgetful.acknowledged} batches",
             caught=forgetful.twice > 0,
@@ -85,22 +85,22 @@ def served_and_killed(count: int) -> Part:
         "kill -9 of the service",
         f"`hushfade serve` under load over HTTP.  {len(service_kills.SENDERS)} senders repeat "
         "each batch until it is acknowledged.  One client closes steps.  One client follows the "
-        "releases as events and reads earlier releases again.  The service is killed at random "
-        "moments and at the same points, and started again.  Its clients judge: where the noise "
-        "depends on the step alone, they subtract it and read from the releases how often each "
-        "batch was counted.",
+        "releases as events and reads earlier releases again.  The soak kills the service at "
+        "random moments and at the same points, and starts it again.  If the noise is fixed per "
+        "step, the clients subtract it and compute from the releases how often each batch was "
+        "counted.",
         findings,
     )
 
 
 def on_postgres(count: int) -> Part:
-    """Store and service on PostgreSQL, killed; and the server, crashed."""
+    """Kills of store and service on PostgreSQL, and crashes of its server."""
     with server() as found:
         findings = list(_postgres(found, count))
     return Part(
         "PostgreSQL",
-        "The same on PostgreSQL.  A crash is one of its server: an immediate shutdown at a random "
-        "moment, below a store that works; the store stops, and the next one goes on.",
+        "The same on PostgreSQL.  A crash is an immediate shutdown of its server at a random "
+        "moment, while a store is working.  The store stops, and the next store continues.",
         findings,
     )
 
@@ -108,7 +108,7 @@ def on_postgres(count: int) -> Part:
 def _postgres(server: Server, count: int) -> Iterator[Finding]:
     yield _store(store_kills.soak(count, seeded=True, server=server), "a store", _EXACT)
     crashes = max(3, count // 5)
-    for seeded, name in ((True, "noise by the step"), (False, "fresh noise")):
+    for seeded, name in ((True, "noise fixed per step"), (False, "fresh noise")):
         found = store_kills.crashes(crashes, server, seeded=seeded)
         yield _store(found, name, _EXACT if seeded else _FRESH, deed="crashes of the server")
     yield _service(service_kills.soak(count, server=server), "the service", _EXACT)
@@ -116,14 +116,14 @@ def _postgres(server: Server, count: int) -> Iterator[Finding]:
 
 
 def damaged(stride: int) -> Part:
-    """Logs that are cut and flipped."""
+    """Logs that are truncated or have a flipped bit."""
     findings = []
     for how, found in damaged_logs.damaged(stride).items():
         progress(f"log {how}: {found}")
         findings.append(
             Finding(
                 f"log {how} at {found.tried} offsets",
-                "always a committed prefix; opened only with all that the mark knows",
+                "always a committed prefix; opened only with everything that the mark records",
                 f"{found.prefixes} prefixes, of {len(found.lengths)} lengths; {found.opened} "
                 f"opened, {found.refused} refused; {found.wrong} wrong",
                 passed=found.wrong == 0 and found.prefixes == found.tried and found.opened > 0,
@@ -136,7 +136,7 @@ def damaged(stride: int) -> Part:
     findings.append(
         _bug(
             "a build that does not read the mark",
-            "shorter logs that are opened",
+            "opens logs that are too short",
             f"{control.wrong} of {control.tried}",
             caught=control.wrong > 0,
         )
@@ -144,8 +144,8 @@ def damaged(stride: int) -> Part:
     every = "every offset" if stride == 1 else f"every {stride}th offset"
     return Part(
         "Damaged logs",
-        f"The write-ahead log of a small store with a batch, two steps and a batch, damaged at "
-        f"{every}.  It is opened by the store and read by SQLite.",
+        f"The soak damages the write-ahead log of a small store, with a batch, two steps and a "
+        f"batch, at {every}.  The store opens each damaged log, and SQLite reads it.",
         findings,
     )
 
@@ -156,7 +156,7 @@ def failing() -> Part:
     for kind in failing_disk.KINDS:
         ways = [(0.0, "")]
         if kind.startswith("power"):
-            ways = [(0.0, ", nothing unsynced kept"), (0.5, ", half of it kept")]
+            ways = [(0.0, ", unsynced data lost"), (0.5, ", half of the unsynced data lost")]
         for kept, how in ways:
             plain = disk_faults.everywhere(kind, kept=kept)
             copied = disk_faults.everywhere(kind, kept=kept, checkpoint=True)
@@ -166,7 +166,7 @@ def failing() -> Part:
             findings.append(
                 Finding(
                     _FAULTS[kind] + how,
-                    "stops, told nobody too early, goes on after a restart, bit for bit",
+                    "stops, no premature answer, continues bit for bit after a restart",
                     f"{tried} faults: stopped {stopped} times, {wrong} wrong",
                     passed=wrong == 0 and stopped > 0,
                 )
@@ -176,16 +176,16 @@ def failing() -> Part:
     findings.append(
         _bug(
             "a build that does not sync its commits, loss of power",
-            "something that was told is lost",
+            "acknowledged data are lost",
             f"{control.wrong} of {control.tried} faults",
             caught=control.wrong > 0,
         )
     )
     return Part(
         "Failing disks",
-        "A batch is accepted and a step closed, on a disk that fails at the n-th write or the n-th "
-        "sync of SQLite and of the mark, for every n; once as it is and once with SQLite copying "
-        "its log back at every commit.",
+        "A store accepts a batch and closes a step, on a disk that fails at the n-th write or the "
+        "n-th sync of SQLite and of the mark, for every n.  The soak runs with SQLite's default "
+        "checkpoints, and with SQLite copying its log back at every commit.",
         findings,
     )
 
@@ -199,7 +199,7 @@ _FAULTS = {
 
 
 def contested(rounds: int) -> Part:
-    """Processes that open one store at once."""
+    """Processes that open one store at the same moment."""
     findings = [
         _contest(concurrent_writers.contest(rounds, processes=number), number) for number in (2, 4)
     ]
@@ -209,15 +209,15 @@ def contested(rounds: int) -> Part:
     findings.append(
         _bug(
             "a build without a lock",
-            "rounds in which not just one could",
+            "rounds in which not exactly one process opened the store",
             f"{control.rounds - control.one_won} of {control.rounds}",
             caught=control.one_won < control.rounds,
         )
     )
     return Part(
         "One writer",
-        "Processes open one SQLite file at the same moment.  Whoever can closes a step, and every "
-        "other one is killed then.",
+        "Processes open one SQLite file at the same moment.  The winner closes a step.  Every "
+        "second round ends with kill -9 of all processes.",
         findings,
     )
 
@@ -227,17 +227,19 @@ def charged(requests: int) -> Part:
     found = concurrent_charges.charges(requests)
     progress(f"charges: {found}")
     with patch("hushfade.privacy.account.Account.affords", lambda account, spending: True):
-        control = concurrent_charges.charges(requests // 2)
+        control = concurrent_charges.charges(max(requests // 20, 100))  # each one costs a commit
     progress(f"control: {control}")
     return Part(
         "Concurrent charges",
         "Eight threads of one process charge small streams to two budgets, one by the squares of "
-        "mu, one by epsilon and delta.  The process is killed at random moments.",
+        "mu, one by epsilon and delta.  Every fifth request charges two streams together.  The "
+        "process is killed at random moments.",
         [
             Finding(
                 f"{found.asked} requests, {found.kills} kills",
                 "no budget is overspent, no charge is lost or counted twice",
-                f"{found.granted} granted, {found.overspent} budgets overspent, {found.lost} lost, "
+                f"{found.granted} granted, {found.together} of them together, {found.overspent} "
+                f"budgets overspent, {found.lost} lost, "
                 f"{found.twice} twice; ledger {'verified' if found.verified else 'BROKEN'}",
                 passed=found.sound and found.granted < found.asked,
             ),
@@ -252,7 +254,7 @@ def charged(requests: int) -> Part:
 
 
 def requested(count: int) -> Part:
-    """Requests of which most are wrong."""
+    """Requests, most of them malformed."""
     from dev.soaks import request_fuzzing
 
     found = request_fuzzing.fuzzed(count)
@@ -260,13 +262,14 @@ def requested(count: int) -> Part:
     answers = ", ".join(f"{number} {kind}" for kind, number in found.classes.items())
     return Part(
         "Requests",
-        "Requests made from the service's own document, right ones and broken ones, by bearers of "
-        "every scope and of none.  Each answer is compared with the document; after a refusal the "
-        "store must be untouched, and neither the answer nor the log may have what was sent.",
+        "Well-formed and malformed requests, made from the service's own OpenAPI document, with "
+        "tokens of every scope and without a token.  The soak compares each answer with the "
+        "document.  A refusal must leave the store unchanged, and neither the answer nor the log "
+        "may repeat content of the request.",
         [
             Finding(
                 f"{found.requests} requests",
-                "no failure, no undeclared answer, no way past a scope, no leak, no change",
+                "no failure, no undeclared answer, no missing scope check, no leak, no change",
                 f"{answers}; {found.failed} failed, {found.undeclared} undeclared, "
                 f"{found.unguarded} unguarded, {found.leaks} leaks, {found.changes} changes",
                 passed=found.clean,
@@ -307,8 +310,8 @@ def _contest(found: concurrent_writers.Contest, processes: int) -> Finding:
     progress(f"{processes} processes: {found}")
     return Finding(
         f"{processes} processes, {found.rounds} rounds",
-        "one opens the store, all others are refused",
-        f"one in {found.one_won} rounds, {found.steps} steps; ledger "
+        "one process opens the store, all others are refused",
+        f"exactly one in {found.one_won} rounds, {found.steps} steps; ledger "
         f"{'verified' if found.verified else 'BROKEN'}",
         passed=found.one_won == found.steps == found.rounds and found.verified,
     )

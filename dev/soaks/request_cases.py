@@ -32,13 +32,13 @@ Rng = random.Random
 
 
 def made(document: dict[str, Any], count: int, *, number: int = 0) -> list[Request]:
-    """Requests of every operation, `count` that fit and `count` that do not, where there are."""
+    """Requests of every operation, `count` that fit its schema and `count` that do not."""
     found: list[Request] = []
     schema = schemathesis.openapi.from_dict(document)
     for result in schema.get_all_operations():
         operation = result.ok() if isinstance(result, Ok) else None
         if operation is None:
-            raise ValueError("an operation of the document cannot be read")
+            raise ValueError("cannot read an operation of the OpenAPI document")
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
             if mode is GenerationMode.NEGATIVE and not _negatable(operation.definition.raw):
                 continue
@@ -46,10 +46,10 @@ def made(document: dict[str, Any], count: int, *, number: int = 0) -> list[Reque
     return found
 
 
-def _negatable(told: dict[str, Any]) -> bool:
-    """Is there anything that can be wrong, beyond the token?"""
-    places = {place["in"] for place in told.get("parameters", ())}
-    return "requestBody" in told or bool(places & {"path", "query"} and told["security"])
+def _negatable(operation: dict[str, Any]) -> bool:
+    """True if a part of the request other than its token can be malformed."""
+    places = {place["in"] for place in operation.get("parameters", ())}
+    return "requestBody" in operation or bool(places & {"path", "query"} and operation["security"])
 
 
 def _drawn(operation: Any, mode: GenerationMode, count: int, number: int) -> list[Request]:
@@ -73,17 +73,17 @@ def _drawn(operation: Any, mode: GenerationMode, count: int, number: int) -> lis
 
 def _plain(case: Any) -> Request:
     """The request of a generated case."""
-    told = case.as_transport_kwargs(base_url=BASE)
-    url = urlsplit(told["url"])
-    query = urlencode(told.get("params") or {}, doseq=True, errors="surrogatepass")
-    body = told.get("data") or b""
-    if told.get("json") is not None:
-        body = json.dumps(told["json"])
+    arguments = case.as_transport_kwargs(base_url=BASE)
+    url = urlsplit(arguments["url"])
+    query = urlencode(arguments.get("params") or {}, doseq=True, errors="surrogatepass")
+    body = arguments.get("data") or b""
+    if arguments.get("json") is not None:
+        body = json.dumps(arguments["json"])
     if isinstance(body, str):
         body = body.encode("utf-8", errors="surrogatepass")
     headers = tuple(
         (name.lower().encode("latin-1", errors="replace"), _bytes(value))
-        for name, value in told["headers"].items()
+        for name, value in arguments["headers"].items()
         if name.lower() not in _DROPPED and not name.lower().startswith("x-schemathesis")
     )
     path = quote(url.path, safe="/%").encode()
@@ -95,7 +95,7 @@ def _bytes(value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", errors="replace")
 
 
-# What is done to a request ------------------------------------------------------------------
+# Changes of a request -----------------------------------------------------------------------
 
 NUMBERS = (
     "0", "-0.0", "1", "-1", "1e999", "-1e999", "NaN", "Infinity", "-Infinity", "1e-400", "1e308",
@@ -145,14 +145,14 @@ QUERIES = (
 
 @dataclass(frozen=True)
 class Marked:
-    """A request, and the texts in it that no refusal and no line of a log may have."""
+    """A request, and the texts in it that no refusal and no log line may repeat."""
 
     request: Request
     marks: tuple[str, ...] = ()
 
 
 def broken(request: Request, rng: Rng, *, places: Sequence[str], number: int) -> Marked:
-    """The request for one of the places that there are, changed in up to three ways."""
+    """The request for one of the existing names, changed in up to three ways."""
     request = _placed(request, rng, places)
     marks: tuple[str, ...] = ()
     if rng.random() < 0.5 and request.body:
@@ -164,20 +164,20 @@ def broken(request: Request, rng: Rng, *, places: Sequence[str], number: int) ->
 
 
 def _placed(request: Request, rng: Rng, places: Sequence[str]) -> Request:
-    """With a name in its address that leads somewhere, most of the time."""
+    """The request, usually with an existing name in its address."""
     if "{name}" not in request.operation or rng.random() < 0.15:
         return request
-    parts, told = request.path.split(b"/"), request.operation.split("/")
-    if len(parts) != len(told):
+    parts, pattern = request.path.split(b"/"), request.operation.split("/")
+    if len(parts) != len(pattern):
         return request
-    parts[told.index("{name}")] = quote(rng.choice(places), safe="").encode()
-    if "{step}" in told and rng.random() < 0.7:
-        parts[told.index("{step}")] = str(rng.randrange(1, 6)).encode()
+    parts[pattern.index("{name}")] = quote(rng.choice(places), safe="").encode()
+    if "{step}" in pattern and rng.random() < 0.7:
+        parts[pattern.index("{step}")] = str(rng.randrange(1, 6)).encode()
     return replace(request, path=b"/".join(parts))
 
 
 def _with_mark(request: Request, rng: Rng, number: int) -> Marked:
-    """With a text or a number in place of one of its values, or in a field of its own."""
+    """The request with a unique text or number in one of its values, or in a new field."""
     text, digits = f"mark{number:08d}ed", f"73{number:08d}37"
     try:
         document = json.loads(request.body)
@@ -195,7 +195,7 @@ def _with_mark(request: Request, rng: Rng, number: int) -> Marked:
 
 
 def leaves_of(document: Any) -> list[tuple[Any, Any]]:
-    """Every place of a value within, as holder and key."""
+    """The position of every value in the document, as container and key."""
     found, waiting = [], [document]
     while waiting:
         holder = waiting.pop()
@@ -207,7 +207,7 @@ def leaves_of(document: Any) -> list[tuple[Any, Any]]:
 
 
 def _value(request: Request, rng: Rng) -> Request:
-    """One of its values is another, written as JSON never or seldom is."""
+    """The request with one value replaced by unusual or invalid JSON."""
     try:
         document = json.loads(request.body)
     except (ValueError, RecursionError):
@@ -217,14 +217,14 @@ def _value(request: Request, rng: Rng) -> Request:
         return request
     holder, key = rng.choice(leaves)
     holder[key] = "\ue000here"
-    depth = rng.randrange(900, 1010)  # about what can just be read
+    depth = rng.randrange(900, 1010)  # near the limit of the parser
     new = rng.choice((*NUMBERS, *TEXTS, *OTHERS, "[" * depth + "]" * depth))
     text = json.dumps(document).replace('"\\ue000here"', new, 1)
     return replace(request, body=text.encode("utf-8", errors="surrogatepass"))
 
 
 def _field(request: Request, rng: Rng) -> Request:
-    """A field is missing, or comes twice, or is one too many."""
+    """The request with a field removed, repeated or added."""
     try:
         document = json.loads(request.body)
     except (ValueError, RecursionError):
@@ -241,7 +241,7 @@ def _field(request: Request, rng: Rng) -> Request:
 
 
 def _body(request: Request, rng: Rng) -> Request:
-    """Its body is cut, has another byte, or is wrapped in something."""
+    """The request with its body truncated, wrapped, or with changed bytes."""
     body = request.body
     if not body or rng.random() < 0.4:
         return replace(request, body=rng.choice(WRAPS)(body))
@@ -265,10 +265,10 @@ def _query(request: Request, rng: Rng) -> Request:
 
 
 def _part(request: Request, rng: Rng) -> Request:
-    """A part of its address that stands for a name or a step has a letter that is none."""
-    parts, told = request.path.split(b"/"), request.operation.split("/")
-    if len(parts) == len(told):
-        for at, part in enumerate(told):
+    """The request with an invalid character in a name or a step of its address."""
+    parts, pattern = request.path.split(b"/"), request.operation.split("/")
+    if len(parts) == len(pattern):
+        for at, part in enumerate(pattern):
             if part in ("{name}", "{step}") and rng.random() < 0.5:
                 parts[at] += rng.choice((b"%00", b"%0a", b"%ff", b"%2e", b"%F0%9F", b"%ED%A0%80"))
     return replace(request, path=b"/".join(parts))

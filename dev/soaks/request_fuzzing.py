@@ -1,7 +1,7 @@
-"""Two hundred thousand requests, most of them wrong, to a service with tokens.
+"""Two hundred thousand requests, most of them malformed, to a service with tokens.
 
-Each answer is compared with the OpenAPI document.  A refused request must leave the store
-unchanged, and neither the answer nor the log may repeat what was sent.
+The soak compares each answer with the OpenAPI document.  A refused request must leave the store
+unchanged, and neither the answer nor the log may repeat its content.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from dev.soaks.request_cases import Marked, broken, made
 from dev.soaks.watched_service import PLANS, Target, served
 from hushfade.serve.openapi import openapi
 
-ROUND = 2000  # requests until a new store is taken
-FRESH, SEEDS = 20_000, 60  # after so many, so many new ones of each operation from the document
+ROUND = 2000  # requests per store
+FRESH, SEEDS = 20_000, 60  # requests between new seeds, and new seeds per operation
 
-# how often an operation is asked, beside 1: a plan that is computed takes a second
+# relative frequencies of operations, 1 by default: computing a plan takes a second
 _WEIGHTS = {("POST", "/v1/plan"): 0.1, ("DELETE", "/v1/streams/{name}"): 0.15}
 _WEIGHTS[("POST", "/v1/streams/{name}/records")] = 6.0
 _WEIGHTS[("POST", "/v1/streams")] = 0.7
@@ -34,31 +34,32 @@ _HELD = ("", "wrong", "ingest", "read", "admin", "admin", "admin", "admin", "adm
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of so many requests."""
+    """Counts of requests and of faulty answers."""
 
     requests: int
-    classes: dict[str, int]  # how many answers of 2xx, 3xx, 4xx, 5xx
+    classes: dict[str, int]  # the numbers of answers 2xx, 3xx, 4xx, 5xx
     statuses: dict[int, int]
     refused: int
-    failed: int  # 5xx, but for a 503 that says when to come back
-    undeclared: int  # answers that are not as the document says
-    unguarded: int  # answers to somebody without the scope that are no refusal of that
-    leaks: int  # refusals or lines of the log with something that was sent
-    changes: int  # refusals after which the store was another, and stores unlike their memory
+    failed: int  # 5xx, except for a 503 with a Retry-After header
+    undeclared: int  # answers that the document does not declare
+    unguarded: int  # requests without the required scope that were not refused for it
+    leaks: int  # refusals or log lines that repeat content of a request
+    changes: int  # refusals that changed the store, and stores that differ from their memory
     seconds: float
-    faults: tuple[str, ...] = field(repr=False, default=())  # the first few, in words
+    faults: tuple[str, ...] = field(repr=False, default=())  # descriptions of the first few
 
     @property
     def clean(self) -> bool:
-        """Was there nothing wrong?"""
+        """True if no answer was faulty."""
         wrong = (self.failed, self.undeclared, self.unguarded, self.leaks, self.changes)
         return not any(wrong)
 
 
 def fuzzed(count: int, *, seed: int = 1, given: Sequence[Request] = ()) -> Outcome:
-    """So many requests, on a new store every few thousand; the same seed asks the same.
+    """The outcome of `count` requests, with a new store every few thousand requests.
 
-    They are `given` and broken, or made from the document, new ones every now and then.
+    The soak breaks the `given` requests, or requests made from the document.  The same seed gives
+    the same requests.
     """
     return asyncio.run(_fuzzed(count, seed, given))
 
@@ -86,10 +87,10 @@ Seeds = dict[tuple[str, str], tuple[list[Request], list[Request]]]
 
 
 def by_operation(requests: Sequence[Request]) -> Seeds:
-    """For each operation the requests that are made from the document, and those that are right."""
+    """For each operation, the requests made from the document, and the well-formed examples."""
     found: Seeds = {}
-    for place, listed in enumerate((requests, examples())):
-        for request in listed:
+    for place, kind in enumerate((requests, examples())):
+        for request in kind:
             key = request.method, request.operation
             found.setdefault(key, ([], []))[place].append(request)
     return found
@@ -103,7 +104,7 @@ def _chosen(seeds: Seeds, rng: random.Random) -> Request:
 
 
 def examples() -> list[Request]:
-    """A right request of every operation that has a body."""
+    """Well-formed requests of every operation that has a body."""
     return list(_EXAMPLES)
 
 
@@ -147,32 +148,32 @@ _EXAMPLES = (
 )
 
 
-# What is wrong with an answer ---------------------------------------------------------------
+# Faulty answers -----------------------------------------------------------------------------
 
 
 class Tally:
-    """Counts requests, answers and what is wrong with them."""
+    """Counts of answers and of their faults."""
 
     def __init__(self) -> None:
         self.statuses: Counter[int] = Counter()
         self.wrong: Counter[str] = Counter()
         self.faults: list[str] = []
 
-    def note(self, what: str, count: int, told: str) -> None:
-        """So many faults of a kind."""
+    def note(self, what: str, count: int, description: str) -> None:
+        """Count faults of one kind, and keep the first descriptions."""
         self.wrong[what] += count
         if count and len(self.faults) < 20:
-            self.faults.append(f"{what}: {told}")
+            self.faults.append(f"{what}: {description}")
 
     async def add(self, target: Target, marked: Marked, scope: str) -> Answer:
-        """The answer to the request of a bearer of that scope, after a look at it."""
+        """The answer to the request with a token of this scope; counts the answer's faults."""
         request = target.with_token(marked.request, scope)
         before = target.version()
         answer = await target.ask(request)
         self.statuses[answer.status] += 1
-        for what, told in faults(target, marked, request, scope, answer):
+        for what, description in faults(target, marked, request, scope, answer):
             place = f"{request.method} {request.path[:80]!r} {request.body[:200]!r}"
-            self.note(what, 1, f"{told}, {answer.status}, {place}")
+            self.note(what, 1, f"{description}, {answer.status}, {place}")
         if (answer.status >= 400 or request.method == "GET") and target.version() != before:
             self.note("changes", 1, f"{answer.status} {request.method} {request.path[:80]!r}")
         return answer
@@ -200,7 +201,7 @@ class Tally:
 def faults(
     target: Target, marked: Marked, request: Request, scope: str, answer: Answer
 ) -> Iterator[tuple[str, str]]:
-    """All that is wrong with an answer, each as its kind and words."""
+    """The faults of an answer: the kind and a description of each."""
     soon = answer.status == 503 and "retry-after" in answer.headers
     if answer.status >= 500 and not soon:
         yield "failed", str(target.lines[-2:])

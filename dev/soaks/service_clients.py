@@ -1,4 +1,4 @@
-"""The clients of a service that is killed: senders, one client that closes steps, one reader.
+"""The clients of a service that is killed: senders, a client that closes steps, and a reader.
 
 Each client has one connection and knows only the answers it received.  A sender numbers its
 batches and repeats a batch until it is acknowledged.  The batch with sequence s adds 4^(s mod 12).
@@ -23,11 +23,11 @@ BASE = 4
 
 
 class Gone(Exception):
-    """The service does not answer: the round is over."""
+    """The service does not answer, so the round is over."""
 
 
 class Link:
-    """A connection to the service, made when it listens."""
+    """A connection to the service; waits until the service listens."""
 
     def __init__(self, port: int, over: Event) -> None:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=20)
@@ -40,7 +40,7 @@ class Link:
                     raise Gone from None
 
     def ask(self, method: str, path: str, content: Any = None) -> tuple[int, Any]:
-        """The status and the document of an answer."""
+        """The status and the JSON document of an answer."""
         body = None if content is None else json.dumps(content)
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
@@ -51,7 +51,7 @@ class Link:
             raise Gone from None
 
     def follow(self, path: str, heard: Callable[[Any], None]) -> None:
-        """Hand over each event's data, until the service is gone."""
+        """Call `heard` with each event's data, until the service is gone."""
         try:
             self._connection.request("GET", f"/v1/streams/{STREAM}{path}")
             answer = self._connection.getresponse()
@@ -68,11 +68,11 @@ class Link:
 
 @dataclass
 class Sender:
-    """A sender: what it sent, and between which steps each acknowledged batch must be counted."""
+    """A sender, and the first and last step in which each acknowledged batch may be counted."""
 
     name: str
     sequence: int = 0  # the first that is not acknowledged
-    sent: bool = False  # has it been sent, without an answer?
+    sent: bool = False  # True if it was sent without an answer so far
     first: list[int] = field(default_factory=list)
     last: list[int] = field(default_factory=list)
 
@@ -82,28 +82,28 @@ class Seen:
     """What all clients of a service have seen, over all its processes."""
 
     senders: list[Sender]
-    asked: int = 0  # the last step that was asked to be closed
-    closed: int = 0  # the last step whose release was the answer to that
-    published: dict[int, set[str]] = field(default_factory=dict)  # all that was seen of a step
-    followed: int = 0  # the last step that the reader was told of
+    asked: int = 0  # the last step with a request to close it
+    closed: int = 0  # the last step whose release was the answer to a request
+    published: dict[int, set[str]] = field(default_factory=dict)  # all releases seen of a step
+    followed: int = 0  # the last step of which the reader received an event
     events: int = 0
     odd: list[str] = field(default_factory=list)  # answers that no client should get
     _turn: Lock = field(default_factory=Lock)
 
     @property
     def acknowledged(self) -> int:
-        """How many batches were."""
+        """The number of acknowledged batches."""
         return sum(sender.sequence for sender in self.senders)
 
     def release(self, document: Any) -> None:
-        """A release was seen: its time too shows whether it was drawn twice."""
+        """Record a release.  Its closing time, too, differs if the step was drawn twice."""
         said = json.dumps([document[name] for name in ("closed", "value", "stddev")])
         with self._turn:
             self.published.setdefault(document["step"], set()).add(said)
 
 
 def send(link: Link, seen: Seen, sender: Sender) -> None:
-    """Send the sender's next batch, or the last one again, until it is acknowledged."""
+    """Send the sender's first batch that is not acknowledged."""
     at = sender.sequence
     if len(sender.first) == at:
         sender.first.append(seen.closed + 1)
@@ -111,10 +111,10 @@ def send(link: Link, seen: Seen, sender: Sender) -> None:
     content = {"sender": sender.name, "sequence": at, "records": [record]}
     sender.sent = True
     status, said = link.ask("POST", "/records", content)
-    if status in (429, 503):  # come again
+    if status in (429, 503):  # retry later
         time.sleep(0.01)
         return
-    if status != 200 or said["status"] != "accepted":  # the first time, or once more
+    if status != 200 or said["status"] != "accepted":  # for the first time or repeated
         seen.odd.append(f"records: {status} {said}")
         return
     sender.last.append(seen.asked + 1)
@@ -122,7 +122,7 @@ def send(link: Link, seen: Seen, sender: Sender) -> None:
 
 
 def keep_sending(link: Link, seen: Seen, sender: Sender, over: Event) -> None:
-    """Send batch after batch, as far ahead of the closed steps as can be told apart."""
+    """Send batch after batch, at most SLOTS ahead of the closed steps."""
     while not over.is_set():
         before = sender.sequence - SLOTS
         if before < 0 or sender.last[before] <= seen.closed:
@@ -132,7 +132,7 @@ def keep_sending(link: Link, seen: Seen, sender: Sender, over: Event) -> None:
 
 
 def close(link: Link, seen: Seen, step: int) -> None:
-    """Close the step, or ask for its release again."""
+    """Close the step, or request its release again."""
     seen.asked = max(seen.asked, step)
     status, said = link.ask("POST", f"/steps/{step}/close")
     if status != 200:
@@ -143,7 +143,7 @@ def close(link: Link, seen: Seen, step: int) -> None:
 
 
 def keep_closing(link: Link, seen: Seen, rng: random.Random, over: Event) -> None:
-    """Close step after step, and ask for an earlier one now and then."""
+    """Close step after step, and sometimes request an earlier one again."""
     while not over.wait(rng.uniform(0.0, 0.03)):
         close(link, seen, seen.closed + 1)
         if rng.random() < 0.2:
@@ -151,7 +151,7 @@ def keep_closing(link: Link, seen: Seen, rng: random.Random, over: Event) -> Non
 
 
 def read(link: Link, seen: Seen, after: int) -> int:
-    """The last step of those after that step which were read; as many as the service gives."""
+    """Read one page of releases after a step; return the last step of the page."""
     _, said = link.ask("GET", f"/releases?after={after}&limit=1000")
     for release in said["releases"]:
         seen.release(release)
@@ -160,7 +160,7 @@ def read(link: Link, seen: Seen, after: int) -> int:
 
 
 def keep_reading(link: Link, seen: Seen) -> None:
-    """Read what was seen before once more, then follow the releases as they are made."""
+    """Read some earlier releases again, then follow new releases as events."""
 
     def heard(release: Any) -> None:
         seen.release(release)

@@ -1,4 +1,4 @@
-"""kill -9 of the whole service under load over HTTP: every answer its clients received holds, once.
+"""kill -9 of the service under load over HTTP: every answer that its clients received is kept.
 
 The senders, the client that closes steps and the reader lose their connections and reconnect.  The
 soak compares their answers with the releases: the noise depends on the step alone, so the soak can
@@ -42,10 +42,10 @@ PLAN = hf.plan(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the clients of a service found in the end."""
+    """What the clients of a service found after all kills."""
 
     kills: int
-    starts: int  # processes that had answered somebody before they were killed
+    starts: int  # processes that answered a request before they were killed
     at_points: int  # kills at one of the points
     acknowledged: int
     steps: int
@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def flawless(self) -> bool:
-        """Was nothing lost, counted twice, drawn twice or changed?"""
+        """True if nothing was lost, counted twice, drawn twice or changed."""
         wrong = self.lost + self.twice + self.unexplained + self.drawn_twice + self.changed
         return wrong == 0 and not self.odd and self.verified
 
@@ -75,9 +75,9 @@ def soak(
     server: Server | None = None,
     seed: int = 3,
 ) -> Outcome:
-    """Kill the service so many times, half at points, half at random moments.
+    """The outcome of `kills` kills of the service, half at points, half at random moments.
 
-    With fresh noise records cannot be counted, and `lost` and `twice` are 0.
+    With fresh noise the soak cannot count records, and `lost` and `twice` are 0.
     """
     began = time.monotonic()
     rng = random.Random(seed)
@@ -90,9 +90,9 @@ def soak(
         port = _port()
         for number in range(kills):
             point = points[number // 2 % len(points)] if number % 2 else None
-            told = seen.acknowledged, seen.closed, seen.events
+            before = seen.acknowledged, seen.closed, seen.events
             at_points += _round(place, port, build, seen, rng, point)
-            starts += told != (seen.acknowledged, seen.closed, seen.events)
+            starts += before != (seen.acknowledged, seen.closed, seen.events)
         _last(place, port, seen)
         counts = kills, starts, at_points
         return _judged(place, seen, counts, seeded=seeded, began=began)
@@ -101,7 +101,7 @@ def soak(
 def _round(
     place: Place, port: int, build: Build, seen: Seen, rng: random.Random, point: str | None
 ) -> bool:
-    """One process of the service and its clients, to its death: was that at the point?"""
+    """Run one process of the service and its clients; True if it died at the point."""
     process, pipe = service_process.started(place, port, build, point, rng.randint(1, 6))
     over = Event()
     pace = random.Random(rng.random())
@@ -127,7 +127,7 @@ def _round(
 
 
 def _work(job: Callable[[Link], None], port: int, over: Event) -> None:
-    """A client's work, until the service is gone."""
+    """Do a client's work until the service is gone."""
     with suppress(Gone):
         link = Link(port, over)
         try:
@@ -137,7 +137,7 @@ def _work(job: Callable[[Link], None], port: int, over: Event) -> None:
 
 
 def _last(place: Place, port: int, seen: Seen) -> None:
-    """A service that is not killed: every batch is acknowledged, the last step closed, all read."""
+    """Run a service that is not killed: send every batch, close the last step, read all steps."""
     process, pipe = service_process.started(place, port, service_process.as_it_is, None, 0)
     os.close(pipe)
     link = Link(port, Event())
@@ -146,7 +146,7 @@ def _last(place: Place, port: int, seen: Seen) -> None:
             if not sender.sent:
                 break
             service_clients.send(link, seen, sender)
-    service_clients.close(link, seen, seen.closed + 1)  # what a killed process was asked for last
+    service_clients.close(link, seen, seen.closed + 1)  # the last request to a killed process
     service_clients.close(link, seen, seen.closed + 1)
     after, before = 0, -1
     while after > before:
@@ -159,7 +159,7 @@ def _last(place: Place, port: int, seen: Seen) -> None:
 def _judged(
     place: Place, seen: Seen, counts: tuple[int, int, int], *, seeded: bool, began: float
 ) -> Outcome:
-    """What was seen, compared with the store."""
+    """The outcome: what the clients saw, compared with the store."""
     store = Store.open(place.where, mark=place.mark)
     try:
         verified = store.verify() == 2 + seen.closed
@@ -190,14 +190,14 @@ def _judged(
 
 
 def _said(release: Published | None) -> str:
-    """A release of the store as a client sees it."""
+    """A release of the store in the form that a client sees."""
     if release is None:
         return ""
     return json.dumps([shown(release.closed), release.values.tolist(), release.stddev])
 
 
 def _counted(seen: Seen, kept: list[Published]) -> tuple[int, int, int]:
-    """How many batches are in no step, how many more than once, and how much is unexplained."""
+    """The number of batches in no step, of batches counted more than once, and the rest."""
     values = np.array([release.values for release in kept])
     units = _units(values)
     replayed = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(units.astype(np.float64))
@@ -217,7 +217,7 @@ def _counted(seen: Seen, kept: list[Published]) -> tuple[int, int, int]:
 
 
 def _units(values: Column) -> Signed:
-    """The totals that the releases are of: their noise, and what decays of each, is taken off."""
+    """The totals behind the releases: subtract the noise, then undo the decay."""
     noise = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(np.zeros_like(values))
     sums = np.asarray(values - noise)
     sums[1:] -= DECAY.weights(2)[1] * sums[:-1].copy()
@@ -225,9 +225,9 @@ def _units(values: Column) -> Signed:
 
 
 def _port() -> int:
-    """A free port, below those that are given to clients: none of them may take it meanwhile."""
+    """A free port below the range for clients, so that no client can take it meanwhile."""
     for port in random.SystemRandom().sample(range(15_000, 30_000), 100):
         with socket.socket() as tried, suppress(OSError):
             tried.bind(("127.0.0.1", port))
             return port
-    raise OSError("no port is free")
+    raise OSError("found no free port between 15000 and 30000")

@@ -1,6 +1,6 @@
-"""The process of the service that is killed: the right one, or a build with a bug.
+"""The process of the service that is killed: the correct service, or a build with a bug.
 
-A build with a bug pauses where a slow disk would, so that others can act on a premature answer.
+A build with a bug pauses, like a slow disk, so that clients can act on a premature answer.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ PAUSE = 0.02  # seconds
 def started(
     place: Place, port: int, build: Build, point: str | None, count: int
 ) -> tuple[int, int]:
-    """The number of a process that serves the store, and a pipe that ends when it does.
+    """The id of a process that serves the store, and a pipe that ends with the process.
 
-    It is killed when it reaches the point for the count-th time.
+    The process is killed when it reaches the point for the count-th time.
     """
     reading, writing = os.pipe()
     process = os.fork()
@@ -51,7 +51,7 @@ def started(
 
 
 def as_it_is(store: Store) -> Service:
-    """The service."""
+    """The correct service."""
     return Service(store, _guard())
 
 
@@ -96,7 +96,7 @@ def acknowledging_before_commit(store: Store) -> Service:
 
 
 def forgetting_senders(store: Store) -> Service:
-    """A service that knows in memory alone how far each sender has come."""
+    """A service that keeps the senders' sequences only in memory."""
     write = SQLite.write
 
     def forgetful(self: SQLite, sql: str, *values: Any) -> None:

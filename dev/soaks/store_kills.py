@@ -43,7 +43,7 @@ SEED = 11
 class Seen:
     """What a client and a reader have seen of one store, over all its processes."""
 
-    acknowledged: int = 0  # sequences below it are acknowledged
+    acknowledged: int = 0  # all lower sequences are acknowledged
     step_of: dict[int, int] = field(default_factory=dict)  # the step of each sequence
     published: dict[int, set[str]] = field(default_factory=dict)  # all bytes seen of a step
     open_step: int = 1
@@ -63,21 +63,21 @@ class Seen:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was left of a store in the end."""
+    """The state of a store after all kills."""
 
     kills: int
     steps: int
     acknowledged: int
-    lost: int  # steps whose release is not that of the acknowledged records
-    drawn_twice: int  # steps of which two values were seen
-    changed: int  # steps that were published and are not in the store with the same bytes
+    lost: int  # steps whose release does not match the acknowledged records
+    drawn_twice: int  # steps with two published values
+    changed: int  # published steps that the store does not have with the same bytes
     verified: bool
     seconds: float
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a store is, and its mark, if that is not beside it."""
+    """The location of a store, and of its mark if it is elsewhere."""
 
     where: str | Path
     mark: Path | None = None
@@ -91,7 +91,7 @@ def soak(
     server: Server | None = None,
     seed: int = 1,
 ) -> Outcome:
-    """Kill the store's process so many times, half at points, half at random moments.
+    """The outcome of `kills` kills of the store's process, half at points, half at random moments.
 
     The store is in a SQLite file, or on the server.
     """
@@ -105,19 +105,19 @@ def soak(
 
 
 def crashes(count: int, server: Server, *, seeded: bool, seed: int = 2) -> Outcome:
-    """Crash the server of the store's database so many times, at random moments.
+    """The outcome of `count` crashes of the store's database server, at random moments.
 
-    The moments are counted from the first acknowledgement, however long that takes.
+    The time runs from the first acknowledgement of each round.
     """
     rng = random.Random(seed)
 
     def round_of(place: Place, seen: Seen, _: int) -> None:
-        with _child(place, seen) as (process, told):
-            content = _heard(told, time.monotonic() + 30.0, until=b"ack")
-            content += _heard(told, time.monotonic() + rng.uniform(0.0, 0.4))
+        with _child(place, seen) as (process, pipe):
+            content = _heard(pipe, time.monotonic() + 30.0, until=b"ack")
+            content += _heard(pipe, time.monotonic() + rng.uniform(0.0, 0.4))
             server.crash()
-            content += _heard(told, time.monotonic() + 30.0)  # it ends, of itself
-            _finish(process, told, content, seen)
+            content += _heard(pipe, time.monotonic() + 30.0)  # the child ends by itself
+            _finish(process, pipe, content, seen)
         server.start()
 
     return _soaked(count, round_of, server, seeded=seeded)
@@ -125,7 +125,7 @@ def crashes(count: int, server: Server, *, seeded: bool, seed: int = 2) -> Outco
 
 @contextmanager
 def new_place(server: Server | None) -> Iterator[Place]:
-    """A place for a store, which is gone afterwards."""
+    """A temporary place for a store."""
     with tempfile.TemporaryDirectory() as directory:
         if server is None:
             yield Place(Path(directory) / "releases.db")
@@ -135,7 +135,7 @@ def new_place(server: Server | None) -> Iterator[Place]:
 
 
 def noise_by_step(*, seeded: bool) -> AbstractContextManager[object]:
-    """Noise that depends on the step alone, where it is to be seeded."""
+    """A context in which noise depends on the step alone, if `seeded`."""
     if not seeded:
         return nullcontext()
     seeded_noise = hf.UnsafeSeededNoise(SEED)
@@ -149,7 +149,7 @@ def _soaked(
     *,
     seeded: bool,
 ) -> Outcome:
-    """A store that went through so many rounds, judged."""
+    """The outcome of a store after `kills` rounds."""
     began = time.monotonic()
     with new_place(server) as place, noise_by_step(seeded=seeded):
         store = Store.open(place.where, mark=place.mark)
@@ -166,57 +166,57 @@ def _soaked(
 def _round(
     place: Place, seen: Seen, rng: random.Random, point: str | None, *, control: bool
 ) -> None:
-    """One child, from its start to its death."""
+    """Run one child, from its start to its death."""
     count = rng.randint(1, 6)
 
-    def prepared(told: IO[str]) -> None:
+    def prepared(pipe: IO[str]) -> None:
         if control:
-            store_process.publish_before_commit(told)
+            store_process.publish_before_commit(pipe)
         if point is not None:
             store_process.kill_at(point, count)
 
-    with _child(place, seen, prepared) as (process, told):
+    with _child(place, seen, prepared) as (process, pipe):
         deadline = time.monotonic() + (10.0 if point else rng.uniform(0.0, 0.15))
-        _finish(process, told, _heard(told, deadline), seen)
+        _finish(process, pipe, _heard(pipe, deadline), seen)
 
 
 @contextmanager
 def _child(
-    place: Place, seen: Seen, prepared: Callable[[IO[str]], None] = lambda told: None
+    place: Place, seen: Seen, prepared: Callable[[IO[str]], None] = lambda pipe: None
 ) -> Iterator[tuple[int, IO[bytes]]]:
-    """A process that works on the store, and the end of the pipe on which it tells of that."""
+    """A process that works on the store, and the pipe on which it reports."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
         os.close(reading)
         try:
-            with os.fdopen(writing, "w", buffering=1) as told:
-                prepared(told)
-                store_process.work(place.where, place.mark, told, sequence=seen.acknowledged)
+            with os.fdopen(writing, "w", buffering=1) as pipe:
+                prepared(pipe)
+                store_process.work(place.where, place.mark, pipe, sequence=seen.acknowledged)
         finally:
             os._exit(9)
     os.close(writing)
-    with os.fdopen(reading, "rb", buffering=0) as told:
-        yield process, told
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        yield process, pipe
 
 
-def _finish(process: int, told: IO[bytes], content: bytes, seen: Seen) -> None:
-    """Kill the process, and take in all that it has said."""
+def _finish(process: int, pipe: IO[bytes], content: bytes, seen: Seen) -> None:
+    """Kill the process, and add all its reports to `seen`."""
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
-    while more := told.read(1 << 16):
+    while more := pipe.read(1 << 16):
         content += more
     for line in content.decode().splitlines(keepends=True):
-        if line.endswith("\n"):  # a line that was cut off was not said
+        if line.endswith("\n"):  # a truncated line does not count
             seen.line(line.split())
 
 
-def _heard(told: IO[bytes], deadline: float, until: bytes | None = None) -> bytes:
-    """All that the child says until the deadline, until that word, or until it is dead."""
+def _heard(pipe: IO[bytes], deadline: float, until: bytes | None = None) -> bytes:
+    """The reports of the child until the deadline, until a word, or until its death."""
     content = b""
     while (until is None or until not in content) and (left := deadline - time.monotonic()) > 0:
-        if select.select([told], [], [], left)[0]:
-            more = os.read(told.fileno(), 1 << 16)
+        if select.select([pipe], [], [], left)[0]:
+            more = os.read(pipe.fileno(), 1 << 16)
             if not more:
                 break
             content += more
@@ -224,7 +224,7 @@ def _heard(told: IO[bytes], deadline: float, until: bytes | None = None) -> byte
 
 
 def _judged(place: Place, seen: Seen, *, seeded: bool, seconds: float) -> Outcome:
-    """Close what is open, and compare the store with what was seen."""
+    """The outcome: close the open step, and compare the store with what was seen."""
     store = Store.open(place.where, mark=place.mark)
     steps = store.live(store_process.STREAM).steps
     step = steps + 1
@@ -244,10 +244,10 @@ def _judged(place: Place, seen: Seen, *, seeded: bool, seconds: float) -> Outcom
 
 
 def _lost(store: Store, seen: Seen, last: int) -> int:
-    """Steps whose release is not that of the batches it must hold, bit for bit.
+    """The number of steps whose release does not match its batches, bit for bit.
 
-    A batch that was not acknowledged before the kill was sent again, and is in the step that was
-    open then.  The last batch of a dead child may be in the store without an acknowledgement.
+    A batch that was not acknowledged before the kill was sent again, and belongs to the step that
+    was open then.  The last batch of a dead child may be in the store without an acknowledgement.
     """
     sender = store.live(store_process.STREAM).senders.get("client", -1)
     totals = np.zeros(last)

@@ -23,20 +23,20 @@ STREAM = "late"
 
 
 def value(sequence: int) -> int:
-    """What the batch of that number adds, in units of the grid: no two sums are alike soon."""
+    """The units that a batch adds, chosen so that sums rarely coincide."""
     return 1 + sequence * 7919 % 1009
 
 
-def work(where: str | Path, mark: Path | None, told: IO[str], *, sequence: int) -> None:
-    """Accept batches from that sequence on and close a step after every third, until killed."""
+def work(where: str | Path, mark: Path | None, pipe: IO[str], *, sequence: int) -> None:
+    """Accept batches from this sequence on, and close a step after every third, until killed."""
 
     def say(*words: object) -> None:
-        told.write(" ".join(map(str, words)) + "\n")
-        told.flush()
+        pipe.write(" ".join(map(str, words)) + "\n")
+        pipe.flush()
 
     store = Store.open(where, mark=mark)
     step = store.live(STREAM).steps + 1
-    for release in store.releases(STREAM, after=step - 2):  # published again, as after any restart
+    for release in store.releases(STREAM, after=step - 2):  # published again after a restart
         say("pub", release.step, release.values.tobytes().hex())
     say("open", step)
     while True:
@@ -51,7 +51,7 @@ def work(where: str | Path, mark: Path | None, told: IO[str], *, sequence: int) 
 
 
 def kill_at(point: str, count: int) -> None:
-    """This process is killed when it reaches the point for the count-th time."""
+    """Kill this process when it reaches the point for the count-th time."""
     left = count
 
     def reached(name: str) -> None:
@@ -63,14 +63,14 @@ def kill_at(point: str, count: int) -> None:
     patch.object(fail_points, "reached", reached).start()
 
 
-def publish_before_commit(told: IO[str]) -> None:
-    """The control: a build that publishes what it has drawn, and commits afterwards."""
+def publish_before_commit(pipe: IO[str]) -> None:
+    """Install the control: a build that publishes a release before it commits it."""
 
     class Early(live_streams.Live):
         def close(self, database: Database, closed: int) -> tuple[Column, float]:
             values, stddev = super().close(database, closed)
-            told.write(f"pub {self.steps} {values.tobytes().hex()}\n")
-            told.flush()
+            pipe.write(f"pub {self.steps} {values.tobytes().hex()}\n")
+            pipe.flush()
             return values, stddev
 
     patch("hushfade.store.store.Live", Early).start()

@@ -1,4 +1,4 @@
-"""A service with tokens that is asked without a socket, and a watch on its file and its log."""
+"""A service with tokens that receives requests without a socket, and its file and log."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ PLANS = {
     "short": hf.plan(hf.SlidingWindow(length=3), ONE, horizon=3, low=-2, high=6),
     "ended": hf.plan(hf.Exponential(half_life=3), ONE),
 }
-NOW = 1_767_225_600 * 10**9  # the service's clock stands: it closes no step while we look
+NOW = 1_767_225_600 * 10**9  # the service's clock does not advance, so it closes no step
 
 
 class Target:
-    """A served store, its tokens, what is logged, and a second view of the file."""
+    """A served store, its tokens, its log, and a second connection to its file."""
 
     def __init__(self, path: Path, app: ASGIApp, store: Store, texts: dict[str, str]) -> None:
         self.app, self.store, self._texts = app, store, texts
@@ -41,7 +41,7 @@ class Target:
         self._view = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
 
     def version(self) -> int:
-        """Another number after every commit."""
+        """A number that changes with every commit."""
         return int(self._view.pragma("data_version"))
 
     def dump(self) -> dict[str, list[Any]]:
@@ -53,14 +53,14 @@ class Target:
         }
 
     def with_token(self, request: Request, scope: str) -> Request:
-        """The request with the token of that scope; no token for '', an invalid one for 'wrong'."""
+        """The request with a token of this scope; '' means no token, 'wrong' an invalid one."""
         if not scope:
             return request
         text = b"Bearer " + self._texts.get(scope, "hushfade_" + "A" * 43).encode()
         return replace(request, headers=(*request.headers, (b"authorization", text)))
 
     async def ask(self, request: Request) -> Answer:
-        """The answer; `lines` are those that it added to the log."""
+        """The answer; afterwards `lines` has the log lines of this request."""
         self.lines.clear()
         return await ask(self.app, request)
 
@@ -93,7 +93,7 @@ async def served(path: Path) -> AsyncIterator[Target]:
 
 
 def memory(store: Store) -> dict[str, Any]:
-    """All that a store has in mind of its streams."""
+    """The state that a store keeps in memory for its streams."""
     lives = {name: store.live(name) for name in store.streams()}
     return {
         name: (live.totals.tolist(), live.records, dict(live.senders), live.steps, live.ended)
@@ -103,7 +103,7 @@ def memory(store: Store) -> dict[str, Any]:
 
 @contextmanager
 def logged(lines: list[str]) -> Iterator[None]:
-    """All that is logged, by whomever, as lines."""
+    """A context that appends every log line to `lines`."""
 
     class Keep(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

@@ -12,6 +12,8 @@ from dev.tables import (
     noise_laws,
     norms,
     pictures,
+    service_page,
+    statistics_coverage,
     unbounded_counting,
     which_mechanism,
 )
@@ -23,13 +25,15 @@ PAGES: dict[str, Callable[[], None]] = {
     "noise_laws": noise_laws.main,
     "norms": norms.main,
     "pictures": pictures.main,
+    "service_page": service_page.main,
+    "statistics": statistics_coverage.main,
     "unbounded_counting": unbounded_counting.main,
     "which_mechanism": which_mechanism.main,
 }
 
 
 def main() -> None:
-    """The chosen page, or all."""
+    """Write the chosen page, or all pages."""
     parser = argparse.ArgumentParser(prog="python -m dev.tables")
     parser.add_argument("name", nargs="?", choices=sorted(PAGES), help="one page")
     chosen = parser.parse_args().name

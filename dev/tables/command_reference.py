@@ -1,4 +1,4 @@
-"""Writes docs/cli.md: every command with every option, from the commands themselves."""
+"""Writes docs/reference/cli.md: every command with every option, from the commands themselves."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from dev.paths import DOCS
 from hushfade.cli import COMMANDS, app
 
-PAGE = DOCS / "cli.md"
+PAGE = DOCS / "reference" / "cli.md"
 
 FOREWORD = """\
 # Commands
 
 `pip install .`, in a virtual environment, installs the command `hushfade`. [On the command
-line](command-line.md) shows how the commands work together; this page lists them all. `make tables`
-writes it from the commands themselves, which show the same text with `--help`.
+line](../how-to/command-line.md) shows how the commands work together. This page lists all commands.
+`make tables` generates it from the help texts, which `--help` shows too.
 
 `hushfade --install-completion` lets the shell complete commands, options and their values, and
 `hushfade --show-completion` prints the script. `hushfade --version` prints the version.
@@ -25,28 +25,28 @@ writes it from the commands themselves, which show the same text with `--help`.
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | an internal error, or checks of an audit that broke down |
+| 1 | an internal error, or a check of an audit that could not be completed |
 | 2 | wrong options, or options that contradict each other |
-| 3 | the content of a file is rejected; the message names the file and the line |
-| 4 | refused because it would break a promise |
+| 3 | a file has invalid content; the message names the file and the line |
+| 4 | refused, because it would break a guarantee |
 | 5 | a file cannot be read or written |
 | 6 | a check of `hushfade audit` failed |
 | 130 | interrupted |
 
-Results go to the standard output, messages and progress to the standard error. With `--json` a
-report is one JSON document, and an error is one too, on the standard error. No message contains a
-record's value.
+Commands print results to the standard output, and messages and progress to the standard error.
+With `--json` a report is one JSON document, and an error is one JSON document on the standard
+error. No message contains the value of a record.
 """
 
 
 def main() -> None:
-    """The page, written."""
+    """Write the page."""
     PAGE.write_text(page(), encoding="utf-8")
     print(f"written: {PAGE.name}")
 
 
 def page() -> str:
-    """The whole page."""
+    """The complete page."""
     parts = [FOREWORD, *(part for name in COMMANDS for part in _command(name))]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -64,7 +64,7 @@ class Parameter:
 
     @property
     def panel(self) -> str:
-        """Where the help shows it."""
+        """The panel of the help that shows it."""
         return str(self.declared.parameter.group[0].name)
 
     @property
@@ -74,7 +74,7 @@ class Parameter:
 
     @property
     def value(self) -> str:
-        """What follows the option; nothing follows a flag."""
+        """The value that follows the option; empty for a flag."""
         choices = self.declared.get_choices()
         text = "|".join(choices) if choices else self.declared.parameter.metavar or ""
         return f"`{text}`".replace("|", "\\|") if text else ""

@@ -16,18 +16,18 @@ WIDTH, HEIGHT = 900.0, 390.0  # pixels, at 100 to the inch
 PRIVATE, PUBLIC = "#FCE9DA", "#DCEBF5"  # tints of vermillion and blue
 BRICK, MORTAR = "#8C8C8C", "#5A5A5A"
 WALL, DOOR = (402.0, 498.0), (142.0, 285.0)  # from left to right; from the floor up
-MIDDLE = 190.0  # the height at which everything passes
+MIDDLE = 190.0  # the height of the boxes and arrows
 SIZE, NOTE = 11.0, 9.0  # points: 15 and 12 pixels
 
 
 def main() -> None:
-    """Draws and writes."""
+    """Draw and write the diagram."""
     write(drawn(), DOCS / "images/halves.svg")
     progress("written: docs/images/halves.svg")
 
 
 def drawn() -> Figure:
-    """The drawing: 900 pixels wide, light, in colours that everybody tells apart."""
+    """The diagram: 900 pixels wide, light, in colours that colour-blind readers can distinguish."""
     figure = style.figure(WIDTH / 100, HEIGHT / 100)
     figure.set_layout_engine("none")
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -42,25 +42,25 @@ def drawn() -> Figure:
 
 def _private(axes: Axes) -> None:
     _room(axes, 12.0, WALL[0], PRIVATE)
-    _title(axes, 26.0, "Private half", "integers: exact, nothing to round", style.VERMILLION)
+    _title(axes, 26.0, "Private half", "exact integer arithmetic", style.VERMILLION)
     _box(axes, 66.0, "records", style.VERMILLION)
     _box(axes, 204.0, "totals\n$x_t$", style.VERMILLION)
     _box(axes, 336.0, "$v = R\\,x$", style.VERMILLION)
     _arrow(axes, 108.0, 162.0)
     _arrow(axes, 246.0, 294.0)
-    _note(axes, 135.0, MIDDLE + 62.0, "clip, put on\nthe grid, sum")
+    _note(axes, 135.0, MIDDLE + 62.0, "clip, round to\nthe grid, sum")
     _note(axes, 270.0, MIDDLE + 62.0, "right taps,\nintegers")
     _note(
         axes,
         204.0,
         66.0,
-        "Whoever is in this room sees the data:\nprocess memory, saved state, input files",
+        "Access to this half reveals the data:\nprocess memory, saved state, input files",
     )
 
 
 def _public(axes: Axes) -> None:
     _room(axes, WALL[1], WIDTH - 12.0, PUBLIC)
-    _title(axes, 524.0, "Public half", "floats: rounding here is harmless", style.BLUE)
+    _title(axes, 524.0, "Public half", "floats; rounding is harmless here", style.BLUE)
     _box(axes, 564.0, "$s = L\\,y$", style.BLUE)
     _box(axes, 696.0, "release", style.BLUE)
     _box(axes, 834.0, "page,\nfile", style.BLUE)
@@ -72,12 +72,12 @@ def _public(axes: Axes) -> None:
         axes,
         696.0,
         66.0,
-        "Whatever is done in this room costs no privacy:\nrounding, plots, averages, mistakes",
+        "Post-processing here costs no privacy:\nrounding, plots, averages, mistakes",
     )
 
 
 def _wall(axes: Axes) -> None:
-    """Courses of bricks from the floor to the ceiling, with a door in them."""
+    """Draw rows of bricks from the floor to the ceiling, with a door."""
     from matplotlib.patches import Rectangle
 
     left, right = WALL
@@ -100,7 +100,7 @@ def _wall(axes: Axes) -> None:
 
 
 def _crossing(axes: Axes) -> None:
-    """The door, the noise that comes down to it, and the name of the place."""
+    """Draw the door, the noise that enters there, and the label."""
     from matplotlib.patches import Circle, Rectangle
 
     centre = (WALL[0] + WALL[1]) / 2

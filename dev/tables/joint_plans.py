@@ -17,7 +17,7 @@ WHOLE = Guarantee(epsilon=1, delta=1e-6)
 COUNTS = (1, 2, 5, 20)
 WINDOW = SlidingWindow(length=7)
 HALF_LIVES = (24, 168, 6, 48, 720)  # repeated for more than five series
-SLACK = 1e-6  # relative: the error of a joint plan over an even split
+SLACK = 1e-6  # the allowed relative excess of a joint plan's error over an even split
 
 PAGE = """\
 # Joint plans
@@ -26,14 +26,14 @@ Written by `make tables`.  `hf.plan_together` plans several series about the sam
 guarantee, here epsilon = {epsilon:g} and delta = {delta}.  Records lie in [0, 1], and neighbouring
 streams differ by one record.  An error is the largest standard deviation of a released value.
 
-Two simpler ways are compared:
+The page compares it with two simpler ways:
 
 - *Even epsilon*: each of k series has epsilon/k and delta/k, with the law that has the smallest
   error.
 - *Even mu*: each of k series has Gaussian noise with mu/√k.
 
-*Joint over even* is the error of the joint plan over the smaller error of both.  It is at most 1,
-which the script requires up to a relative {slack:g}.
+*Joint / even* is the error of the joint plan divided by the smaller error of both.  It is at most
+1; the script requires this up to a relative error of {slack:g}.
 
 ## Windows of seven steps
 
@@ -43,14 +43,14 @@ All series are sliding windows of seven steps.  Each number is the error of one 
 
 ## Different half-lives
 
-The half-lives are {half_lives} steps, in this order, and again from the first for
-more series.  Each number is the mean over the series of the error relative to the error that the
-series has with the whole guarantee for itself.  A joint plan minimises this mean.
+The half-lives are {half_lives} steps, in this order, and repeat for more series.  A
+relative error is the error of a series divided by its error if it had the whole guarantee.  Each
+number is the mean of the relative errors.  A joint plan minimises this mean.
 
 {mixed}
 
-The five series, one by one.  *Epsilon* belongs to the plan by itself, at its own delta.  *Alone* is
-the error with the whole guarantee for itself.
+The five series, one by one.  *Epsilon* is the epsilon of the plan alone, at its own delta.  *Alone*
+is the error if the series had the whole guarantee.
 
 {five}
 """
@@ -64,7 +64,7 @@ class Compared(NamedTuple):
     even_mu: list[float]
 
     def means(self) -> tuple[float, float, float]:
-        """The mean error over the error alone: joint, even epsilon, even mu."""
+        """The mean relative errors: joint, even epsilon, even mu."""
         joint, epsilon, mu = (
             math.fsum(error / alone for error, alone in zip(errors, self.joint.alone, strict=True))
             / len(self.joint.plans)
@@ -74,10 +74,10 @@ class Compared(NamedTuple):
 
 
 def main() -> None:
-    """Computes and writes the page: about a minute."""
+    """Compute and write the page, in about a minute."""
     windows = {count: compared([WINDOW] * count) for count in COUNTS}
     mixed = {count: compared(_mixed(count)) for count in COUNTS}
-    heads = ["series", "laws", "joint", "even epsilon", "even mu", "joint over even"]
+    heads = ["series", "laws", "joint", "even epsilon", "even mu", "joint / even"]
     write(
         "results/joint-plans.md",
         PAGE.format(
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def compared(decays: Sequence[Decay]) -> Compared:
-    """The joint plan of the decays beside both even splits."""
+    """The joint plan of the decays, and the errors of both even splits."""
     count = len(decays)
     joint = plan_together(decays, WHOLE)
     part = Guarantee(epsilon=WHOLE.epsilon / count, delta=WHOLE.delta / count)
@@ -110,7 +110,7 @@ def compared(decays: Sequence[Decay]) -> Compared:
 
 
 def _errors(several: Sequence[Series], guarantee: Guarantee) -> list[float]:
-    """The error of each series with this guarantee; equal series are planned once."""
+    """The error of each series with this guarantee."""
     errors = {one: one.error(one.plan(guarantee)) for one in dict.fromkeys(several)}
     return [errors[one] for one in several]
 
@@ -121,7 +121,7 @@ def _mixed(count: int) -> list[Decay]:
 
 
 def _row(found: Compared, *, errors: bool) -> Sequence[str]:
-    """A row of errors, which are equal for equal series, or of means over errors alone."""
+    """A row of errors, for equal series, or of mean relative errors."""
     joint, epsilon, mu = found.means()
     unit = found.joint.alone[0] if errors else 1.0
     return (

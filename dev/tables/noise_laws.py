@@ -1,4 +1,4 @@
-"""docs/results/noise-laws.md: the least error for the guarantee, by the law of the noise."""
+"""docs/results/noise-laws.md: the smallest error for a guarantee, by noise law."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hushfade.plots import write as write_figure
 HORIZON = 1024
 EPSILONS = (0.1, 0.25, 1.0, 4.0, 8.0)
 DELTAS = (1e-5, 1e-6, 1e-9)
-EXCESS = 1.02  # the most that a computed error may be above its reference
+EXCESS = 1.02  # the largest allowed ratio of a computed error to its reference
 
 DECAYS: dict[str, Decay] = {
     **{f"window {w}": SlidingWindow(length=w) for w in (7, 30, 64, 168)},
@@ -44,10 +44,10 @@ DECAYS: dict[str, Decay] = {
 
 
 class Reference(NamedTuple):
-    """Errors of an earlier, coarse search by other code; the script compares, and shows the last.
+    """Errors from an earlier, coarse search with other code.  The table shows the last one.
 
-    In the order of the table: Gaussian noise on √g, Laplace noise on the inputs, geometric noise on
-    the inputs of counts, and the best of the family.
+    They are, in the order of the table: Gaussian noise on √g, Laplace noise on the inputs,
+    geometric noise on the inputs of counts, and the best plan of the family.
     """
 
     decay: str
@@ -79,35 +79,35 @@ PAGE = """\
 
 Written by `make tables`.  Each number is the largest standard deviation of a plan over {horizon}
 steps, with that horizon.  Records lie in [0, 1], and neighbouring streams differ by one record.
-[Three noise laws](../noise-laws.md) explains the mechanisms.
+[Three noise laws](../explanation/noise-laws.md) explains the mechanisms.
 
 ## The smallest error for the guarantee
 
 *Counts* are records that are 0 or 1 (`resolution=1`).  *Family* is the best plan with the taps r
 = 1 + c(√g - 1) and Huber noise of the shape κ, or with Laplace noise on the inputs (c = 0, κ =
-0).  *Best* is the plan that `hf.plan` makes by default, and *ratio* is its error over the error
-of Gaussian noise on √g.  *Reference* is the error of the family by an earlier, coarse search with
-other code.
+0).  *Best* is the plan that `hf.plan` makes by default, and *ratio* is its error divided by the
+error of Gaussian noise on √g.  *Reference* is the error of the family from an earlier, coarse
+search with other code.
 
 {family}
 
-The largest excess of any number over its reference is {excess}, and {most} is allowed.  The
+The largest excess of any number over its reference is {excess}; the script allows {most}.  The
 references have three digits.
 
 ## Error against the length of the memory
 
 ![Three mechanisms: the error against the length of the memory](../images/noise-laws.png)
 
-Epsilon = 1, delta = 0.000001, without a horizon.  The error is that of a long stream.
+Epsilon = 1, delta = 0.000001, without a horizon.  The figure shows the error of a long stream.
 
 ## All built-in decays
 
-The error of the best plan over the error of Gaussian noise on √g.  Each cell has the smallest and
-the largest ratio over delta = {deltas}.
+A ratio is the error of the best plan divided by the error of Gaussian noise on √g.  Each cell has
+the smallest and the largest ratio for delta = {deltas}.
 
 {ratios}
 
-No ratio is above 1, which the script requires.  The smallest is {least:.3f}, the largest
+The script requires that no ratio is above 1.  The smallest is {least:.3f}, the largest
 {worst:.3f}.  The mechanisms that these {count} plans chose:
 
 {chosen}
@@ -115,19 +115,20 @@ No ratio is above 1, which the script requires.  The smallest is {least:.3f}, th
 ## Without delta
 
 With delta = 0 a plan has Laplace noise, on the inputs or on [sums over blocks of
-steps](../noise-laws.md#sums-over-blocks-of-steps).  *Levels* is the number of sums that one record
-is in.  *Other* is the smallest error of all other mechanisms with Laplace noise: on the outputs, on
-the square root, on the binary tree, the smooth binary tree and Honaker's tree, and the mechanisms
-of Bolot et al.  *Ratio* is the plan's error over the smaller one of both.  The errors of noise on
-the inputs, on the outputs and on trees are all proportional to 1/epsilon, so the ratios hold for
-every epsilon at the default resolution.
+steps](../explanation/noise-laws.md#sums-over-blocks-of-steps).  *Levels* is the number of sums
+that contain one record.  *Other* is the smallest error of all other mechanisms with Laplace
+noise: on the outputs, on the square root, on the binary tree, the smooth binary tree and
+Honaker's tree, and the mechanisms of Bolot et al.  *Ratio* is the plan's error divided by the
+smaller of *Laplace on inputs* and *other*.  The errors of noise on the inputs, on the
+outputs and on trees are all proportional to 1/epsilon, so the ratios hold for every epsilon at the
+default resolution.
 
 {pure}
 
-No ratio is above 1, which the script requires.  Where the other mechanism is a tree of decayed sums
-with the error of noise on the inputs, its best height is 0: it is noise on the inputs.  Bolot et
-al. release a biased sum for power laws.  Their mechanism is compared by its standard deviation
-alone, at the bias for which it is smallest.
+The script requires that no ratio is above 1.  A tree of decayed sums with the same error as noise
+on the inputs has the best height 0, and so is noise on the inputs.  Bolot et al. release a biased
+sum for power laws.  The table ignores this bias and shows their standard deviation at the bias for
+which it is smallest.
 
 Counting:
 
@@ -140,7 +141,7 @@ Long memories, {long_horizon} steps:
 
 
 def main() -> None:
-    """Computes and writes the page and its figure: about ten minutes on two cores."""
+    """Compute and write the page and its figure, in about ten minutes on two cores."""
     family, excess = _family()
     ratios = _ratios()
     _draw()
@@ -149,7 +150,7 @@ def main() -> None:
         PAGE.format(
             horizon=HORIZON,
             family=table(
-                ["decay", "ε", "δ", "Gaussian √g", "Laplace on inputs", "the same, counts",
+                ["decay", "ε", "δ", "Gaussian √g", "Laplace on inputs", "same, counts",
                  "family (c, κ)", "reference", "best", "ratio"], family,
             ),
             excess=f"{100 * (excess - 1):.1f} %",
@@ -215,11 +216,11 @@ class _Ratios(NamedTuple):
     rows: list[Sequence[str]]
     least: float
     worst: float
-    chosen: list[Sequence[str]]  # how often each mechanism was chosen
+    chosen: list[Sequence[str]]  # the number of plans with each mechanism
 
 
 def _ratios() -> _Ratios:
-    """The best plan beside the square root, for all decays and guarantees."""
+    """The errors of the best plan relative to the square root, for all decays and guarantees."""
     rows: list[Sequence[str]] = []
     every: list[float] = []
     chosen: dict[tuple[str, str], int] = {}
@@ -259,10 +260,10 @@ COLUMNS = ["plan", "levels", "Laplace on inputs", "other", "ratio", "which other
 
 
 def without_delta() -> dict[str, object]:
-    """The parts of the page that have delta = 0."""
-    decays = [_beside_others(name, decay, HORIZON) for name, decay in DECAYS.items()]
-    counts = [_beside_others(f"2^{k}", NoDecay(), 1 << k) for k in (6, 8, 10, 12, 14, 16, 20)]
-    long = [_beside_others(name, decay, LONG) for name, decay in LONG_DECAYS.items()]
+    """The tables of the page with delta = 0."""
+    decays = [_compared(name, decay, HORIZON) for name, decay in DECAYS.items()]
+    counts = [_compared(f"2^{k}", NoDecay(), 1 << k) for k in (6, 8, 10, 12, 14, 16, 20)]
+    long = [_compared(name, decay, LONG) for name, decay in LONG_DECAYS.items()]
     return {
         "pure": table(["decay", *COLUMNS], decays),
         "counting": table(["steps", *COLUMNS], counts),
@@ -271,7 +272,7 @@ def without_delta() -> dict[str, object]:
     }
 
 
-def _beside_others(name: str, decay: Decay, steps: int) -> Sequence[str]:
+def _compared(name: str, decay: Decay, steps: int) -> Sequence[str]:
     made = plan(decay, PURE, horizon=steps)
     ours = made.max_stddev(steps)
     inputs = float(np.max(input_noise(decay, steps, noise="laplace").stddevs(PURE)))
@@ -289,7 +290,7 @@ def _beside_others(name: str, decay: Decay, steps: int) -> Sequence[str]:
 
 
 def _others(decay: Decay, steps: int) -> list[Mechanism]:
-    """Mechanisms with Laplace noise: √2 ‖R‖₁→₁ ‖L_t‖ / ε at step t."""
+    """Mechanisms with Laplace noise, whose error at step t is √2 ‖R‖₁→₁ ‖L_t‖ / ε."""
     several = [honaker_online(decay, steps, noise="laplace")]
     several += [output_noise(decay, steps, noise="laplace"), square_root_laplace(decay, steps)]
     match decay:
@@ -315,7 +316,7 @@ LENGTHS = sorted({round(10 ** (k / 4)) for k in range(17)})  # 1 to 10^4
 
 
 def _draw() -> None:
-    """The error against the length of the memory, for windows and exponentials."""
+    """Draw the error against the length of the memory, for windows and exponentials."""
     figure = style.figure(9.0, 4.2)
     left, right = figure.subplots(1, 2, sharey=True)
     windows = {w: SlidingWindow(length=w) for w in LENGTHS}

@@ -20,31 +20,33 @@ MANY = (1 << 10, 1 << 16, 1 << 20)
 PAGE = """\
 # Norms
 
-Written by `make tables`.  γ2 is the least error factor ‖L‖₂→∞ ‖R‖₁→₂ of any factorization of the
-decay's matrix, γ_F the least ‖L‖_F ‖R‖₁→₂.  [The theory](../theory.md) says what they mean.
+Written by `make tables`.  γ2 is the smallest error factor ‖L‖₂→∞ ‖R‖₁→₂ of any factorization of
+the decay's matrix, and γ_F the smallest ‖L‖_F ‖R‖₁→₂.  [The
+theory](../explanation/theory.md) explains both.
 
-## The least error factor, γ2
+## The smallest error factor, γ2
 
-Brackets by a primal and a dual that meet, `hushfade.theory.gamma2`.  *Square root* is the error
-factor of the paper's pair at 1024 steps, *limit* the limit of γ2 as the steps go on.
+`hushfade.theory.gamma2` computes brackets from a primal and a dual solution.  *Square root* is the
+error factor of the paper's pair at 1024 steps.  *Limit* is the limit of γ2 for many steps.
 
 {gamma2}
 
-## The least root mean square, γ_F/√n
+## The smallest root mean square error, γ_F/√n
 
 {gamma_f}
 
 ## Certificates for many steps
 
-The explicit lower bound (`certificates.lower`), the best upper bound of circulant, square root and
-normalized square root, and their ratio.  Computed in O(n log n), safe under rounding.
+Each cell has the explicit lower bound (`certificates.lower`), the best upper bound of circulant,
+square root and normalized square root, and their ratio.  Both bounds take O(n log n) and account
+for rounding errors.
 
 {certified}
 """
 
 
 def main() -> None:
-    """Computes and writes the page: some ten minutes on two cores."""
+    """Compute and write the page, in about ten minutes on two cores."""
     write(
         "results/norms.md",
         PAGE.format(
@@ -107,6 +109,6 @@ def _limit(decay: Decay) -> str:
 
 
 def _shared(bracket: theory.Bracket) -> str:
-    """lower to upper, rounded outwards to five digits."""
+    """'lower to upper', rounded outwards to five digits."""
     low, high = math.floor(1e5 * bracket.lower) / 1e5, math.ceil(1e5 * bracket.upper) / 1e5
     return f"{low:.5f} to {high:.5f}"

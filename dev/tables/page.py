@@ -1,4 +1,4 @@
-"""A page of the documentation that a script writes."""
+"""Pages of the documentation that scripts write."""
 
 from __future__ import annotations
 

@@ -24,38 +24,38 @@ PAGE = """\
 # Unbounded counting
 
 Written by `make tables`.  A count without a horizon has more noise than a count whose length is
-known.  Each number is the error of a plan with `method="unbounded"` over the error of a plan for
-the square root whose horizon is that number of steps.  Both plans have the same guarantee, and the
-integer taps of both plans are measured.
+known.  Each number is the error of a plan with `method="unbounded"`, divided by the error of a plan
+for the square root with that number of steps as its horizon.  Both plans have the same guarantee,
+and the errors come from their integer taps.
 
 {ratios}
 
-A ratio is least near the expected length.  It is at most {worst:.3f} from {first} steps to
-{latest} times the expected length.  The default is `expect=2**20`: its largest ratio from 2^8 to
-2^24 steps is {default:.3f}, and {required:g} is required.
+The ratio is smallest near the expected length.  It is at most {worst:.3f} from {first} steps to
+{latest} times the expected length.  The default is `expect=2**20`.  Its largest ratio from 2^8 to
+2^24 steps is {default:.3f}; the script requires at most {required:g}.
 
 The taps end after twice the expected length.  Beyond {latest} times the expected length the error
-grows like the square root of the time, and a dash stands in the table.
+grows like the square root of the time, and the table has a dash.
 
-## What the plans cost
+## Cost of the plans
 
-*Memory* is for one key, at most.  The operating system provides it as the stream grows: until the
-taps end a stream uses 24 bytes per step, and 16 more for each further key.  *Jumps* are the
-additions per step.
+*Memory* is an upper bound for one key.  The operating system allocates it as the stream grows:
+until the taps end, a stream uses 24 bytes per step, and 16 more per step for each additional key.
+*Jumps* are the additions per step.
 
 {costs}
 
 ## The exact taps
 
-The same ratios for taps that never end, with the noise for all of them.  A plan needs less noise,
-because its taps end.
+These are the same ratios for taps that never end, with the noise that all taps need.  A plan needs
+less noise, because its taps end.
 
 {endless}
 """
 
 
 def main() -> None:
-    """Computes and writes the page: a minute, and 2 GB of memory."""
+    """Compute and write the page, in about a minute and with 2 GB of memory."""
     known = np.array([_known(n) for n in STEPS])
     plans = {
         expect: plan(NoDecay(), GUARANTEE, method="unbounded", expect=expect) for expect in EXPECTS
@@ -83,13 +83,13 @@ def main() -> None:
 
 
 def _known(n: int) -> float:
-    """The error of the plan for the square root with the horizon n, at its last step."""
+    """The error at the last step of the plan for the square root with horizon n."""
     progress(f"known horizon: {n}")
     return plan(NoDecay(), GUARANTEE, horizon=n).stddev(n)
 
 
 def _ratios(found: Plan, known: Column, last: int) -> Column:
-    """The ratio at each of STEPS; nan beyond the last step of the promise."""
+    """The ratio at each of STEPS; nan after the step `last`."""
     steps = [n for n in STEPS if n <= last]
     errors = found.stddevs(max(steps))
     progress(f"unbounded, {found.taps.support} taps")

@@ -1,8 +1,8 @@
-"""docs/which-mechanism.md: every baseline on four decays, with pictures."""
+"""docs/explanation/which-mechanism.md: every baseline on four decays, with pictures."""
 
 from __future__ import annotations
 
-from dev.paths import DOCS
+from dev.paths import IMAGES
 from dev.progress import progress
 from dev.tables.page import table, write
 from hushfade import Guarantee, compare
@@ -21,8 +21,9 @@ DECAYS: dict[str, tuple[str, Decay]] = {
 FOREWORD = """\
 # Which mechanism?
 
-Written by `make tables`: {horizon} steps, epsilon = {epsilon:g}, delta = {delta:g}, records in
-[0, 1], one record more or less.  The same for your own decay, horizon and guarantee:
+Written by `make tables`, for {horizon} steps, epsilon = {epsilon:g}, delta = {delta:g}, records in
+[0, 1], and neighbouring streams that differ by one added or removed record.  `hf.compare` makes the
+same comparison for your own decay, horizon and guarantee:
 
 ```python
 >>> import hushfade as hf
@@ -34,41 +35,46 @@ Written by `make tables`: {horizon} steps, epsilon = {epsilon:g}, delta = {delta
 1.490
 ```
 
-`print(comparison)` shows the table, `comparison.plot("errors.png")` the picture (it needs
-matplotlib), `comparison.to_json()` the numbers.
+`print(comparison)` prints the table.  `comparison.plot("errors.png")` draws the picture and needs
+matplotlib.  `comparison.to_json()` returns the numbers.
 
-Errors are standard deviations of the published sum, exact, in the data's unit.  *Ratio* compares
-the largest error with the proven least of any factorization mechanism with Gaussian noise ([how
-near the optimum](theory.md)).  The row *hushfade* is the plan that `hf.plan` makes by default,
-with [the noise law](noise-laws.md) that has the smallest error.  *Memory* is what is kept between
-steps, in numbers; *work* the additions and multiplications of a step.  Mechanisms that promise
-epsilon alone, without delta, have Laplace noise.  A ratio below 1 means that no mechanism with
-Gaussian noise has so small an error.
+Errors are exact standard deviations of the published sum, in the data's unit.  *Ratio* is the
+largest error divided by a proven lower bound for all factorization mechanisms with Gaussian noise
+([how near the optimum](theory.md)).  A ratio below 1 means that no mechanism with Gaussian noise
+has an error this small.  The row *hushfade* is the plan that `hf.plan` makes by default, with
+[the noise law](noise-laws.md) that has the smallest error.  *Memory* is the number of values kept
+between steps, and *work* the number of additions and multiplications per step.  Mechanisms with
+Laplace noise guarantee epsilon alone, without delta.
 
-What the tables say:
+What the tables show:
 
-- Of the mechanisms with Gaussian noise the square root is within 0.2 % of the optimum for these
-  decays, and needs no horizon.  For counting it is some 11 % above, normalized 5 %.  Bands save
-  memory and cost little for fast decays, much for counting.
-- Where a record touches few releases, **Laplace noise on the inputs is better still** at this
-  epsilon and delta, and promises more.  Its noise has the standard deviation 1.41 here, the
-  Gaussian one {multiplier:.2f}.  It pays for that with an error that grows faster with the memory,
-  heavier tails, and worse composition: k releases cost k epsilon, Gaussian ones about √k.  For
-  counting and for long memories the Gaussian square root has less error.
-- **hushfade takes the better of both, or a mechanism between them.**  On this page its plan has at
-  most the error of the square root.
-- Trees have 1.4 to 3.2 times the error of the square root, with Gaussian noise.
-- Splitting the budget over the steps by basic composition, which is what one-shot libraries come
-  to, is worse by orders of magnitude; for a window, whose records are in few releases, by 3 to 10.
-- Without delta the square root is the wrong tool: its ℓ1 sensitivity is large.  Noise on the inputs
-  is never worse than any Toeplitz pair (Young's inequality); for counting over many steps smooth
-  binary and Honaker's trees are better.  A plan with delta = 0 takes sums over blocks of steps
-  there, which [have less error than all of these](results/noise-laws.md#without-delta).
-- `compare` is about one stream and one participation; keys and repeated records are not in it.
+- Among the mechanisms with Gaussian noise, the square root is within 0.2 % of the optimum for the
+  three decays, and it needs no horizon.  For counting it is about 11 % above the optimum, and the
+  normalized square root 5 %.  Bands save memory.  They cost little for fast decays and much for
+  counting.
+- If a record affects few releases, **Laplace noise on the inputs is even better** at this epsilon
+  and delta, and gives a stronger guarantee.  Its noise has a standard deviation of 1.41 here,
+  Gaussian noise {multiplier:.2f}.  In return its error grows faster with the length of the
+  memory, its tails are heavier, and it composes worse: k releases cost k epsilon, with Gaussian
+  noise about √k.  For counting and for long memories the Gaussian square root has a smaller
+  error.
+- **hushfade chooses the better of both, or a mechanism between them.**  On this page the error of
+  its plan is at most the error of the square root.
+- With Gaussian noise, trees have 1.4 to 3.2 times the error of the square root.
+- Splitting the budget over the steps by basic composition, as with libraries for single releases,
+  is worse by orders of magnitude.  For a window, whose records affect few releases, it is worse
+  by a factor of 3 to 10.
+- Without delta the square root is a poor choice, because its ℓ1 sensitivity is large.  Noise on
+  the inputs is at least as good as every Toeplitz pair (Young's inequality).  For counting over
+  many steps smooth binary and Honaker's trees are better.  A plan with delta = 0 then uses sums
+  over blocks of steps, which [have a smaller error than all of
+  these](../results/noise-laws.md#without-delta).
+- `compare` covers one stream and one participation, without keys and repeated records.
 
-The rivals are in `hushfade.baselines`.  `simulate` draws float noise and is for comparison only:
-trees and dense optima have no other release here.  A rival that is a Toeplitz pair can be published
-with hushfade's own integers and noise, Gaussian unless `law` is given:
+`hushfade.baselines` contains the other mechanisms.  `simulate` draws float noise and serves for
+comparison only; hushfade offers no private release of trees and dense optima.  A plan can publish a
+mechanism that is a Toeplitz pair, with hushfade's own integers and noise (Gaussian unless you pass
+`law`):
 
 ```python
 >>> import numpy as np
@@ -84,17 +90,17 @@ with hushfade's own integers and noise, Gaussian unless `law` is given:
 
 
 def main() -> None:
-    """Compares, draws and writes: about a minute."""
+    """Compare, draw and write the page, in about a minute."""
     epsilon, delta = GUARANTEE.epsilon, GUARANTEE.delta
     multiplier = GUARANTEE.noise_multiplier * epsilon
     parts = [FOREWORD.format(horizon=HORIZON, epsilon=epsilon, delta=delta, multiplier=multiplier)]
     for name, (title, decay) in DECAYS.items():
         found = compare(decay, GUARANTEE, HORIZON)
-        picture = f"images/which-{name}.png"
-        found.plot(DOCS / picture)
+        picture = f"which-{name}.png"
+        found.plot(IMAGES / picture)
         progress(f"compared: {title}")
         parts.append(_section(title, found, picture))
-    write("which-mechanism.md", "\n".join(parts))
+    write("explanation/which-mechanism.md", "\n".join(parts))
 
 
 def _section(title: str, found: Comparison, picture: str) -> str:
@@ -108,11 +114,11 @@ No Gaussian factorization mechanism has a largest error below {found.least:.4g}.
 
 {table(columns, gaussian)}
 
-With epsilon alone:
+Without delta:
 
 {table(columns, pure)}
 
-![The error of each mechanism against time: {title}]({picture})
+![The error of each mechanism against time: {title}](../images/{picture})
 """
 
 

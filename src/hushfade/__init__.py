@@ -1,11 +1,11 @@
-"""hushfade: decaying sums of sensitive streams at every step, for ever, with differential privacy.
+"""hushfade: differentially private decaying sums of sensitive streams, at every step, indefinitely.
 
 import hushfade as hf
 
 plan = hf.plan(hf.Exponential(half_life=24), hf.Guarantee(epsilon=1, delta=1e-6), low=0, high=1)
-print(plan)                        # how private, how accurate, how near the optimum
+print(plan)                        # its privacy, its accuracy, and its distance from the optimum
 release = plan.start().step([0.3, 1, 0.7])
-hf.compare(plan.decay, plan.guarantee, horizon=1000)      # with every other mechanism
+hf.compare(plan.decay, plan.guarantee, horizon=1000)      # the errors of all mechanisms
 """
 
 from __future__ import annotations
@@ -44,7 +44,16 @@ from hushfade.privacy.guarantee import (
 )
 from hushfade.privacy.loss import PrivacyLoss, composed
 from hushfade.public.release import Release
-from hushfade.public.statistics import Count
+from hushfade.public.statistics import (
+    Count,
+    Histogram,
+    Mean,
+    Quantiles,
+    Ratio,
+    Share,
+    Sum,
+    Variance,
+)
 
 if TYPE_CHECKING:
     from hushfade import (  # noqa: F401
@@ -81,6 +90,7 @@ __all__ = [
     "FreshNoise",
     "Gaussian",
     "Guarantee",
+    "Histogram",
     "Huber",
     "HushfadeError",
     "InvalidType",
@@ -90,19 +100,25 @@ __all__ = [
     "KeyedNoise",
     "Laplace",
     "Malformed",
+    "Mean",
     "Mixture",
     "NoDecay",
     "Plan",
     "PowerLaw",
     "PrivacyLoss",
+    "Quantiles",
+    "Ratio",
     "Refused",
     "Release",
     "Sensitivity",
     "Series",
+    "Share",
     "SlidingWindow",
     "Stream",
+    "Sum",
     "UnsafeSeededNoise",
     "Unstable",
+    "Variance",
     "classical_noise_multiplier",
     "compare",
     "composed",

@@ -1,4 +1,4 @@
-"""Files, and directories of files, that are there whole or not at all."""
+"""Atomic writes: a file, or a directory of files, appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from pathlib import Path
 
 @contextmanager
 def whole(path: Path, *, new: bool = False, mode: int = 0o666) -> Iterator[Path]:
-    """A hidden file beside the path that takes its place, on the disk, when the block ends well.
+    """The path of a hidden temporary file, which replaces `path` when the block ends without error.
 
-    A reader sees the old file or the new one.  With `new` there must be no old one by then: else
-    FileExistsError, also if somebody else was quicker.  It is made by open, not by tempfile: it has
-    the mode that any new file has, less what the process masks, and others may read what is
-    published.  An error names the path or its directory, never the hidden file.
+    The file is synced to disk first.  A reader sees the old file or the new one.  With `new`, the
+    call raises FileExistsError if `path` exists at the end of the block, even if another process
+    has just created it.  The file has the usual mode of a new file, less the process's umask, so
+    that others may read what is published.  Errors name the path or its directory, never the
+    temporary file.
     """
-    target = path.resolve()  # what a link points to is replaced, not the link
+    target = path.resolve()  # replace the target of a symbolic link, not the link
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         try:
@@ -45,10 +46,11 @@ def whole(path: Path, *, new: bool = False, mode: int = 0o666) -> Iterator[Path]
 
 @contextmanager
 def whole_directory(path: Path) -> Iterator[Path]:
-    """A hidden directory beside the path that takes the path's name when the block ends well.
+    """The path of a hidden directory, which is renamed to `path` when the block ends without error.
 
-    The block writes files to it, without subdirectories.  They are on the disk before they appear,
-    all at once.  A file or a directory with content at the path is never replaced: OSError then.
+    The block writes files to it, without subdirectories.  All files are synced to disk, and then
+    appear at once.  If `path` is a file or a directory with content, the call raises OSError and
+    leaves it as it is.
     """
     target = path.resolve()
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
@@ -73,7 +75,7 @@ def whole_directory(path: Path) -> Iterator[Path]:
 
 
 def synced(path: Path) -> None:
-    """Wait until the file's content, or the directory's names, are on the disk."""
+    """Wait until the content of the file, or the entries of the directory, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -82,5 +84,5 @@ def synced(path: Path) -> None:
 
 
 def _error(number: int | None, path: Path) -> OSError:
-    """The error as Python raises it, of the path."""
+    """The OSError that Python itself would raise for this path."""
     return OSError(number, os.strerror(number or 0), str(path))

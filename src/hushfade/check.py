@@ -1,7 +1,8 @@
-"""Arguments, checked: each function returns its argument or raises with name, rule and value.
+"""Checks of arguments: each function returns its argument, or raises an error.
 
-Rules are written positively (`not x > 0`), so that NaN breaks them.  Values are shown because
-these are parameters; a record's value never passes through this module.
+The error states the name, the rule and the value.  Rules are written positively (`not x > 0`), so
+that NaN breaks them.  Errors may show values because they are parameters; a record's value never
+passes through this module.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ Column: TypeAlias = NDArray[np.float64]
 """A one-dimensional float64 array: weights, coefficients, taps."""
 
 Matrix: TypeAlias = NDArray[np.float64]
-"""A two-dimensional float64 array: a factor, all of it."""
+"""A two-dimensional float64 array: a complete factor."""
 
 Signed: TypeAlias = NDArray[np.int64]
 """Integers on a grid: totals, taps, noise."""
 
 Unsigned: TypeAlias = NDArray[np.uint64]
-"""Words of 64 random bits, and what they are compared with."""
+"""Words of 64 random bits, and the thresholds that they are compared with."""
 
 
 def real(**argument: Any) -> float:
@@ -104,7 +105,7 @@ def coefficients(**argument: Any) -> Column:
 
 
 def positive_start(**argument: Any) -> Column:
-    """The single keyword's value as `coefficients`, the first of them > 0.
+    """The single keyword's value as a column of `coefficients` whose first entry is > 0.
 
     >>> positive_start(f=[0, 1])
     Traceback (most recent call last):

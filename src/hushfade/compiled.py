@@ -1,9 +1,10 @@
-"""Compile loops once and keep the machine code on disk.  Importing this module loads numba.
+"""Compiled loops, whose machine code is cached on disk.  Importing this module loads numba.
 
-numba recognises cached code by the file of the function alone.  But a loop calls loops of other
-files, and an old loop on a new memory layout would read the wrong places.  Each cached function's
-name therefore ends with a digest of its own module and of every hushfade module that it imports.
-When one of them changes, numba compiles again, and the old files are removed.
+numba checks only the file of a function to decide whether its cached code is current.  But a loop
+calls loops in other files, and an old loop on a new memory layout would read the wrong places.  The
+name of each cached function therefore ends with a digest of its own module and of every hushfade
+module that it imports.  When one of them changes, numba compiles again, and `compiled` removes the
+old files.
 """
 
 from __future__ import annotations
@@ -21,17 +22,20 @@ import numba
 _PACKAGE = Path(__file__).parent
 _IMPORT = re.compile(r"^from (hushfade[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
-inlined = numba.njit(inline="always", error_model="numpy")  # into the loops that use it
+inlined = numba.njit(inline="always", error_model="numpy")  # inlined into its callers
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """The function, compiled when first called with each kind of arguments; without the GIL."""
+    """The function, compiled at its first call with each argument type.  It releases the GIL."""
     return numba.njit(cache=True, nogil=True, error_model="numpy")(_named(function))
 
 
 def short(signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """For loops of less than a microsecond: compiled for one signature, and called past the
-    dispatcher, which would take as long as they do.  Arguments must have exactly these types."""
+    """A decorator for loops that take less than a microsecond.
+
+    It compiles the loop for one signature and bypasses numba's dispatcher, which would take as long
+    as the loop.  Arguments must have exactly the types of the signature.
+    """
 
     def compile_it(function: Callable[..., Any]) -> Callable[..., Any]:
         dispatcher = numba.njit([signature], cache=True, error_model="numpy")(_named(function))
@@ -43,10 +47,10 @@ def short(signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def _named(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function under a name that changes with the sources it is compiled from."""
+    """The function, renamed so that its name changes with the sources that it is compiled from."""
     name, digest = function.__name__, sources_digest(function.__module__)
     function.__qualname__ = f"{name}-{digest}"
-    with suppress(OSError):  # a read-only installation keeps what it has
+    with suppress(OSError):  # a read-only installation keeps its old files
         source = Path(function.__code__.co_filename)
         for cached in (source.parent / "__pycache__").glob(f"{source.stem}.{name}-*.nb[ic]"):
             if digest not in cached.name:
@@ -56,7 +60,7 @@ def _named(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @lru_cache(maxsize=256)
 def sources_digest(module: str) -> str:
-    """16 hexadecimal digits: the sources of a module and of all hushfade modules it imports."""
+    """A digest (16 hexadecimal digits) of a module and of all hushfade modules that it imports."""
     sources: dict[str, bytes] = {}
     pending = [module, __name__]
     while pending:
@@ -72,7 +76,7 @@ def sources_digest(module: str) -> str:
 
 
 def _source(module: str) -> Path | None:
-    """The file of a hushfade module, or None if there is no such module."""
+    """The file of a hushfade module; None if the module does not exist."""
     place = _PACKAGE.joinpath(*module.split(".")[1:])
     files = (place.with_suffix(".py"), place / "__init__.py")
     return next((file for file in files if file.is_file() and module != "hushfade"), None)

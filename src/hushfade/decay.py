@@ -1,4 +1,4 @@
-"""Decays: how much a record that is k steps old still counts, f_k for k = 0, 1, 2, ...
+"""Decays: the weight f_k of a record that is k steps old, for k = 0, 1, 2, ...
 
     NoDecay            f_k = 1                        continual counting
     Exponential        f_k = 2^(-k / half_life)       rates, moving averages
@@ -7,8 +7,8 @@
     CustomDecay        f_k as listed, then zeros
     Mixture            Σ w_i f_i:  0.7 * Exponential(half_life=24) + 0.3 * PowerLaw(power=1)
 
-In the paper f_k is f(k+1) and g(x) = Σ f_k x^k is the associated symbol.  Anything with the
-attributes of the `Decay` protocol is a decay.
+The paper writes f(k+1) for f_k, and calls g(x) = Σ f_k x^k the associated symbol.  Every object
+with the attributes of the `Decay` protocol is a decay.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ Kind = TypeVar("Kind")
 
 @runtime_checkable
 class Decay(Protocol):
-    """What the rest of hushfade asks of a decay.
+    """The interface of a decay.
 
-    The four properties are *proven*: True holds for every k, False claims nothing.
+    The four properties are *proven*: True means that the property holds for every k.  False claims
+    nothing.
     """
 
     def __hash__(self) -> int: ...
@@ -45,15 +46,15 @@ class Decay(Protocol):
 
     @property
     def log_convex(self) -> bool:
-        """f_k > 0 and f_k² ≤ f_{k-1} f_{k+1}; then √g has no negative coefficient (Kaluza 1928)."""
+        """f_k > 0 and f_k² ≤ f_{k-1} f_{k+1}: no coefficient of √g is negative (Kaluza 1928)."""
 
     @property
     def completely_monotone(self) -> bool:
-        """f_k = ∫ θ^k dν(θ) over [0, 1] with ν ≥ 0; implies the two above."""
+        """f_k = ∫ θ^k dν(θ) over [0, 1] with ν ≥ 0, which implies `monotone` and `log_convex`."""
 
     @property
     def horizon_free(self) -> bool:
-        """Σ a_n² < ∞ for the square root Σ a_n x^n: one noise level serves all steps, for ever."""
+        """Σ a_n² < ∞ for the square root Σ a_n x^n: one noise level suffices for all steps."""
 
     def weights(self, n: int) -> Column:
         """f_0, ..., f_{n-1}."""
@@ -62,11 +63,11 @@ class Decay(Protocol):
         """g(e^iθ) = Σ f_k e^ikθ at angles in (0, π]."""
 
     def knots(self) -> Column:
-        """Angles in (0, π) between which |g(e^iθ)| is smooth: where to cut an integral over θ."""
+        """Angles in (0, π) at which to split an integral over θ; |g(e^iθ)| is smooth in between."""
 
 
 class Mixable:
-    """`2 * decay`, `decay + decay`, `decay - decay`: weighted mixtures."""
+    """Adds the operators of weighted mixtures: `2 * decay`, `decay + decay`, `decay - decay`."""
 
     def __mul__(self, weight: Any) -> Decay:
         return _mixture([(check.real(weight=weight), self)])
@@ -82,9 +83,9 @@ class Mixable:
 
 @dataclass(frozen=True)
 class NoDecay(Mixable):
-    """Nothing fades: f_k = 1, the continual count.
+    """Records never lose weight: f_k = 1, continual counting.
 
-    The one monotone decay whose square root has Σ a_n² = ∞, so it needs a horizon.
+    This is the only monotone decay whose square root has Σ a_n² = ∞, so it needs a horizon.
 
     >>> NoDecay().weights(3)
     array([1., 1., 1.])
@@ -119,7 +120,7 @@ class Exponential(Mixable):
 
     def __init__(self, half_life: float | None = None, *, alpha: float | None = None) -> None:
         if (half_life is None) == (alpha is None):
-            raise InvalidType("Exponential takes half_life or alpha, one of them")
+            raise InvalidType("Exponential takes exactly one of half_life and alpha")
         if alpha is not None:
             alpha = check.real(alpha=alpha)
             if not alpha > 1:
@@ -132,7 +133,7 @@ class Exponential(Mixable):
 
     @property
     def alpha(self) -> float:
-        """f_k = alpha^-k; inf where the half-life is too short for a float64."""
+        """The alpha of f_k = alpha^-k; inf if the half-life is too short for a float64."""
         return float(np.exp2(1.0 / self.half_life))
 
     def weights(self, n: int) -> Column:
@@ -140,7 +141,7 @@ class Exponential(Mixable):
 
     def at(self, age: Column) -> Column:
         """f_k at whole ages k."""
-        # k/half_life = whole + part/half_life with both exact, so every weight is right to 1e-16.
+        # k/half_life = whole + part/half_life, both exact, so each weight has an error of 1e-16
         with np.errstate(over="ignore", invalid="ignore"):  # half-lives near the smallest float
             whole, part = np.divmod(age, self.half_life)
         whole, part = np.nan_to_num(whole, nan=2000.0), np.nan_to_num(part)
@@ -156,7 +157,7 @@ class Exponential(Mixable):
 
 @dataclass(frozen=True)
 class PowerLaw(Mixable):
-    """The weight falls with the age's power: f_k = (k + 1)^-power, any power > 0.
+    """The weight falls with a power of the age: f_k = (k + 1)^-power, for any power > 0.
 
     >>> PowerLaw(power=1).weights(4)
     array([1.        , 0.5       , 0.33333333, 0.25      ])
@@ -185,7 +186,7 @@ class PowerLaw(Mixable):
 
 @dataclass(frozen=True)
 class SlidingWindow(Mixable):
-    """The last `length` steps count fully, older ones not at all: f_k = 1 for k < length.
+    """The last `length` steps count fully, and older steps do not count: f_k = 1 for k < length.
 
     >>> SlidingWindow(length=2).weights(4)
     array([1., 1., 0., 0.])
@@ -251,7 +252,7 @@ class CustomDecay(Mixable):
 
     @property
     def horizon_free(self) -> bool:
-        """√g of a polynomial is bounded in the disk unless g has a zero inside it."""
+        """Whether g has no zero inside the unit disk; then √g is bounded there."""
         return unit_disk.zeros_inside(np.array(self.values)) == 0
 
     def weights(self, n: int) -> Column:
@@ -271,15 +272,18 @@ class CustomDecay(Mixable):
 
 @dataclass(frozen=True)
 class Mixture(Mixable):
-    """Σ w_i f_i, made by `*`, `+` and `-`; equal parts are merged, so order does not matter.
+    """Σ w_i f_i, made with `*`, `+` and `-`.  Equal parts are merged, so order does not matter.
 
-    Momentum as in training, f_k = (1 - β^(k+1)) / (1 - β) with β = 1/2:
+    Example: momentum in training, f_k = (1 - β^(k+1)) / (1 - β) with β = 1/2.
 
     >>> (2 * NoDecay() - Exponential(half_life=1)).weights(4)
     array([1.   , 1.5  , 1.75 , 1.875])
     """
 
     parts: tuple[tuple[float, Decay], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(map(tuple, self.parts)))  # lists have no hash
 
     def _all(self, name: str) -> bool:
         return all(weight > 0 and getattr(part, name) for weight, part in self.parts)
@@ -298,7 +302,10 @@ class Mixture(Mixable):
 
     @property
     def horizon_free(self) -> bool:
-        """A monotone g has no zero in the disk; g is integrable on the circle if its parts are."""
+        """Whether the mixture is monotone and all its parts are horizon-free.
+
+        A monotone g has no zero in the disk, and g is integrable on the circle if its parts are.
+        """
         return self.monotone and self._all("horizon_free")
 
     def weights(self, n: int) -> Column:
@@ -316,7 +323,7 @@ class Mixture(Mixable):
 
 
 def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
-    """The decay, if it is of that kind; InvalidType otherwise."""
+    """The decay, if it is an instance of `kind`; raises InvalidType otherwise."""
     if not isinstance(decay, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise InvalidType(
@@ -326,14 +333,14 @@ def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
 
 
 def checked_decay(decay: Any) -> Decay:
-    """The argument, if it is a decay; InvalidType otherwise."""
+    """The argument, if it is a decay; raises InvalidType otherwise."""
     if not isinstance(decay, Decay):
         raise InvalidType("must be a decay", argument="decay", got=type(decay).__name__)
     return decay
 
 
 def checked_weights(decay: Decay, n: int) -> Column:
-    """f_0, ..., f_{n-1}, if it is a decay; InvalidType otherwise."""
+    """f_0, ..., f_{n-1} of a decay; raises InvalidType if `decay` is none."""
     return checked_decay(decay).weights(n)
 
 
@@ -357,7 +364,7 @@ def weights_between(decay: Decay, first: int, last: int) -> Column:
 
 
 def reach(decay: Decay) -> int:
-    """The age from which on all weights are 0, if there is one; else 0."""
+    """The smallest age from which all weights are 0; 0 if the weights never end."""
     match decay:
         case SlidingWindow():
             return decay.length
@@ -370,7 +377,8 @@ def reach(decay: Decay) -> int:
 
 
 def _mixture(terms: list[tuple[float, Any]]) -> Decay:
-    """The terms as one decay: flat, merged, positive parts first; 1 * decay is the decay."""
+    """One decay for all terms: nested mixtures are flattened, equal parts are merged, and positive
+    parts come first.  A single part with weight 1 is returned as it is."""
     merged: dict[Decay, float] = {}
     for weight, decay in terms:
         if not isinstance(decay, Decay):

@@ -2,19 +2,20 @@
 
     HushfadeError
     ├── InvalidValue (ValueError)      an argument breaks its rule
-    │   ├── Unstable                   a factor whose left half would grow without bound
-    │   ├── Diverges                   a sum over all steps that is infinite: give a horizon
-    │   └── Malformed                  a file's content breaks a rule: file and line are named
-    ├── InvalidType (TypeError)        an argument of the wrong type
-    ├── Refused (RuntimeError)         a correct call that would break a promise now: an old state
-    │   └── InUse                      another process holds what this one needs
+    │   ├── Unstable                   the left factor would grow without bound
+    │   ├── Diverges                   a sum over all steps is infinite: give a horizon
+    │   └── Malformed                  a file's content breaks a rule; names the file and the line
+    ├── InvalidType (TypeError)        an argument has the wrong type
+    ├── Refused (RuntimeError)         a correct call would break a promise, as with an old state
+    │   └── InUse                      another process holds a lock that this one needs
     └── Failed (RuntimeError)          a store's database cannot be read or written
 
-    DroppedRecords (UserWarning)       records that entered no total
+    DroppedRecords (UserWarning)       hushfade left records out of the totals
 
-A message names the argument, the rule and the value: 'half_life must be > 0, got nan'.  An error
-keeps the three apart.  The command line names an option in place of the argument, and the service
-leaves out the value.  No message ever contains a record's value, a noise draw or a key.
+A message names the argument, the rule and the value: 'half_life must be > 0, got nan'.  The error
+object stores the three separately, so that the command line can name an option instead of the
+argument, and the service can leave out the value.  No message ever contains a record's value, a
+noise draw or a key.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from typing import Self
 class HushfadeError(Exception):
     """Every error that hushfade raises on purpose.
 
-    `problem` is what is wrong, `argument` the name of the argument that breaks a rule, `got` its
-    value, shown as `str(got)`, and `remedy` what to do about it.
+    `problem` states the rule that was broken, `argument` names the argument that breaks it, `got`
+    is its value, shown as `str(got)`, and `remedy` states what to do.
 
     >>> error = HushfadeError("must be > 1", argument="alpha", got=1.0, remedy="use NoDecay()")
     >>> str(error), error.rule
@@ -51,41 +52,47 @@ class HushfadeError(Exception):
         return self.problem if self.argument is None else f"{self.argument} {self.problem}"
 
     def about(self, argument: str) -> Self:
-        """The same error about an argument of that name."""
+        """The same error with another argument name."""
         return type(self)(self.problem, argument=argument, got=self.got, remedy=self.remedy)
 
 
 class InvalidValue(HushfadeError, ValueError):
-    """An argument has the right type and breaks its rule."""
+    """An argument has the right type but breaks its rule."""
 
 
 class InvalidType(HushfadeError, TypeError):
-    """An argument has a type that is not accepted here."""
+    """An argument has the wrong type."""
 
 
 class Unstable(InvalidValue):
-    """The left factor grows geometrically: the right one has a zero inside the unit disk."""
+    """The left factor grows geometrically, because the right one has a zero in the unit disk."""
 
 
 class Diverges(InvalidValue):
-    """The sum over all steps is infinite: only a finite horizon has an answer."""
+    """The sum over all steps is infinite.  Give a finite horizon."""
 
 
 class Malformed(InvalidValue):
-    """The content of a file or a stream of lines breaks a rule; names the place, never content."""
+    """The content of a file or of a stream of lines breaks a rule.
+
+    The message names the place, and never quotes the content.
+    """
 
 
 class Refused(HushfadeError, RuntimeError):
-    """The call is correct, but here and now it would break a promise."""
+    """The call is correct, but in the current state it would break a promise."""
 
 
 class InUse(Refused):
-    """Another process holds what this one needs; try again when it has ended."""
+    """Another process holds a lock that this one needs.  Try again when that process has ended."""
 
 
 class Failed(HushfadeError, RuntimeError):
-    """A store's database cannot be read or written.  What was not committed was not published."""
+    """A store's database cannot be read or written.  Nothing uncommitted was published."""
 
 
 class DroppedRecords(UserWarning):
-    """Records entered no total.  The message counts them exactly: it is not for publication."""
+    """hushfade left records out of the totals.
+
+    The message states their exact number, which is private: do not publish it.
+    """

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from hushfade.audit.finding import LEVEL, by_chance, exact, told
+from hushfade.audit.finding import LEVEL, by_chance, exact, info
 
 
 def test_a_small_p_fails_and_any_other_passes():
@@ -30,7 +30,7 @@ def test_an_exact_check_cannot_fail_by_chance():
     [
         (exact("replay", "a plan", "same", "0 differ", passed=True), "passed"),
         (exact("replay", "a plan", "same", "1 differs", passed=False), "FAILED"),
-        (told("timing", "a plan", "nothing", "1 ns", "none"), "told"),
+        (info("timing", "a plan", "nothing", "1 ns", "none"), "info"),
     ],
 )
 def test_a_verdict_is_one_word(found, verdict):

@@ -130,5 +130,5 @@ def test_a_run_that_comes_again_is_seen_at_any_distance_and_in_another_part():
 def test_too_few_steps_for_a_run_of_draws_have_no_verdict():
     found = repeated("noise", "z", LAW, draws(3, 1000))
     assert found.passed is None
-    assert found.measurement == "not looked at: too few steps"
+    assert found.measurement == "not tested: too few steps"
     assert found.level == 0.0

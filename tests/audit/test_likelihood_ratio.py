@@ -72,7 +72,7 @@ def test_half_the_noise_is_seen_in_the_likelihood_ratio(found, core, seen):
     half = Drawn(slope=lambda slope: 2.0 * slope, **core)
     subjects = failed(likelihood_ratio(half, found, "a plan", TINY, Chance(3)))
     for what in seen:
-        assert f"a plan, a record more, first step, {what}" in subjects
+        assert f"a plan, an added record, first step, {what}" in subjects
     stddevs = failed(accuracy(half, found, "a plan", TINY, Chance(3)))
     assert "a plan, stddevs" in stddevs
 
@@ -115,7 +115,7 @@ def test_a_forgotten_shift_is_seen_exactly():
 
     assert "a plan, shifts" in failed(promise(Forgetful(), HUBER, "a plan"))
     moved = failed(sensitivity(Forgetful(), HUBER, "a plan", Chance(1)))
-    assert "a plan, a record more, first step" in moved
+    assert "a plan, an added record, first step" in moved
 
 
 @pytest.mark.parametrize("found", OTHER_LAWS.values(), ids=OTHER_LAWS)

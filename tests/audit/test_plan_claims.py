@@ -104,7 +104,7 @@ def test_weights_that_the_bound_is_not_made_for_are_no_contradiction(size):
     (*others, last) = promise(Subject(), found, "a plan")
     assert all(finding.passed for finding in others)
     assert last.passed is None
-    assert "not looked at: f must have its largest weight" in last.measurement
+    assert "not tested: f must have its largest weight" in last.measurement
 
 
 def test_an_error_below_the_least_possible_is_a_contradiction(monkeypatch):

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from hushfade.audit import QUICK, Audit, report
-from hushfade.audit.finding import COINCIDENCE, LEVEL, by_chance, distinct, exact, told
+from hushfade.audit.finding import COINCIDENCE, LEVEL, by_chance, distinct, exact, info
 from tests.audit.subjects import SINGLE
 
 SAME = exact("replay", "a plan", "the same bytes", "0 differ", passed=True)
@@ -14,38 +14,38 @@ OTHER = exact("replay", "a | plan", "the same bytes", "3 differ", passed=False)
 LIKELY = by_chance("sampler", "σ = 3", "its law", "χ² = 20", 0.4)
 RARE = by_chance("sampler", "σ = 9", "its law", "χ² = 30", 0.002)
 APART = distinct("fork", "a plan", "other draws", "other draws", passed=True)
-TIMED = told("timing", "a plan", "nothing", "5 ns", "none")
+TIMED = info("timing", "a plan", "nothing", "5 ns", "none")
 GOOD = Audit(QUICK, 7, {"a plan": SINGLE}, (SAME, LIKELY, RARE, APART, TIMED), 1.0)
 BAD = Audit(QUICK, 7, {"a plan": SINGLE}, (SAME, OTHER), 1.0)
 
 
 def test_the_summary_counts_every_verdict():
-    assert report.summary(GOOD) == "5 checks: 4 passed, 0 failed, 1 told without a verdict."
+    assert report.summary(GOOD) == "5 checks: 4 passed, 0 failed, 1 without a verdict."
     assert report.summary(BAD) == "2 checks: 1 passed, 1 failed."
 
 
 def test_the_false_alarm_rate_is_the_sum_of_the_levels():
     assert GOOD.false_alarm == 2 * LEVEL + COINCIDENCE
     assert f"of about {2 * LEVEL:.1g}" in report.confidence(GOOD)
-    assert "1 look for draws that come again" in report.confidence(GOOD)
+    assert "Another 1 look for repeated draws" in report.confidence(GOOD)
     assert "0.002" in report.confidence(GOOD)
 
 
 def test_the_statement_says_what_failed_and_how_to_repeat_it():
     assert "replay" in report.statement(BAD)
     assert "Seed 7" in report.statement(BAD)
-    assert report.statement(GOOD).startswith("Shown")
+    assert report.statement(GOOD).startswith("On this machine and for these plans")
 
 
 def test_a_check_that_broke_down_shows_nothing_and_accuses_nobody():
-    broken = exact("audit", "a plan: records", "comes to its end", "MemoryError", passed=False)
+    broken = exact("audit", "a plan: records", "the check completes", "MemoryError", passed=False)
     said = report.statement(Audit(QUICK, 7, {"a plan": SINGLE}, (SAME, broken), 1.0))
-    assert said.startswith("Nothing is shown of what broke down (a plan: records)")
+    assert said.startswith("Some checks did not complete and show nothing: a plan: records.")
     assert "Do not publish" not in said
 
 
 def test_a_failure_beside_a_breakdown_is_a_failure():
-    broken = exact("audit", "a plan: records", "comes to its end", "MemoryError", passed=False)
+    broken = exact("audit", "a plan: records", "the check completes", "MemoryError", passed=False)
     found = Audit(QUICK, 7, {"a plan": SINGLE}, (OTHER, broken), 1.0)
     assert not found.broken
     assert "Do not publish" in report.statement(found)
@@ -59,10 +59,10 @@ def test_a_line_has_the_worst_of_its_check():
     assert found["timing"].smallest is None
 
 
-def test_what_is_told_does_not_count_as_passed():
-    few = told("replay", "a plan", "the same bytes", "not looked at", "none")
-    assert [line.passed for line in report.lines((SAME, few))] == ["1 of 1, 1 told"]
-    assert [line.passed for line in report.lines((few,))] == ["told"]
+def test_a_measurement_without_a_verdict_does_not_count_as_passed():
+    few = info("replay", "a plan", "the same bytes", "not looked at", "none")
+    assert [line.passed for line in report.lines((SAME, few))] == ["1 of 1, 1 info"]
+    assert [line.passed for line in report.lines((few,))] == ["info"]
     assert [line.passed for line in report.lines((SAME, OTHER))] == ["1 of 2"]
 
 
@@ -121,7 +121,7 @@ class Read(HTMLParser):
 def test_a_name_is_shown_as_it_is_and_is_no_part_of_the_page(name):
     findings = [
         exact("replay", f"{name}, bytes", "the same bytes", "0 differ", passed=True),
-        exact("audit", name, "comes to its end", "MemoryError", passed=False),
+        exact("audit", name, "the check completes", "MemoryError", passed=False),
     ]
     text = report.html(Audit(QUICK, 7, {name: SINGLE}, findings, 1.0))
     usual = report.html(GOOD)

@@ -222,7 +222,7 @@ def test_a_mechanism_is_checked():
     made = from_pair(pair, 5, name="root", source="test", memory=5, work=5)
     assert isinstance(made, Mechanism)
     assert made.horizon == 5
-    with pytest.raises(InvalidValue, match="totals must be 5"):
+    with pytest.raises(InvalidValue, match="totals must have 5 entries"):
         made.simulate(np.ones(4), ONE, generator=np.random.default_rng(0))
     with pytest.raises(InvalidValue, match="change must be"):
         made.stddevs(ONE, 0.0)

@@ -38,9 +38,9 @@ def test_a_plan_is_audited_and_the_page_written(plan_file, tmp_path):
     said = " ".join(shown.stdout.split())
     assert "Audit of plan.json" in said
     assert "0 failed" in said
-    assert "Written, with every check" in said
+    assert "Wrote the report with every check" in said
     text = page.read_text(encoding="utf-8")
-    assert "plan.json, a record more, first step" in text
+    assert "plan.json, an added record, first step" in text
     assert "Exponential(half_life=3" in text
     assert "a factor of 2.72 (epsilon = 1), plus 0.000001 (delta)" in text
     assert Plan.from_json(Path(plan_file).read_text()).digest.hex() in text
@@ -71,7 +71,9 @@ def test_a_check_that_breaks_down_ends_with_1_and_accuses_nobody(plan_file, monk
     monkeypatch.setattr(review, "Subject", Broken)
     shown = run("audit --seed 2 --plan", plan_file)
     assert shown.exit_code == 1
-    assert "Nothing is shown of what broke down (plan.json: second process)" in shown.stdout
+    assert (
+        "Some checks did not complete and show nothing: plan.json: second process" in shown.stdout
+    )
     assert "does not keep its promise" not in shown.stdout
 
 
@@ -85,7 +87,7 @@ def test_what_is_no_plan_is_refused(tmp_path):
 def test_the_same_plan_twice_is_refused(plan_file):
     shown = run("audit --plan", plan_file, "--plan", plan_file)
     assert shown.exit_code == 2
-    assert "--plan must name files that differ" in shown.stderr
+    assert "--plan must name each file only once" in shown.stderr
 
 
 def test_plans_with_the_same_name_in_two_places_are_told_apart(plan_file, tmp_path, monkeypatch):

@@ -64,10 +64,10 @@ def test_durations_equal_steps():
         ("--decay none --horizon 8", "limit: infinite"),
         ("--window 3 --horizon 8", "half weights (Theorem 3): decay must have"),
         ("--power 0.4 --horizon 8", "zeta function (Theorem 3): the power must be above 0.5"),
-        ("--power 1 --horizon 1", "two steps (Theorem 2): there must be two"),
+        ("--power 1 --horizon 1", "two steps (Theorem 2): this bound needs at least two"),
         ("--power 1 --horizon 300", "least mean: left out from 257 to 1024"),
         ("--weights 1,3 --horizon 2000", "square root, normalized: left out"),
-        ("--weights 1,3 --horizon 2000", "closed form: the paper has none"),
+        ("--weights 1,3 --horizon 2000", "paper's upper: the paper has no closed form"),
     ],
 )
 def test_what_does_not_apply_has_a_note(line, note):
@@ -79,7 +79,7 @@ def test_what_does_not_apply_has_a_note(line, note):
 def test_the_conclusion_is_on_the_safe_side():
     found = document("bounds --half-life 12 --horizon 100")
     (row,) = found["rows"]
-    share = float(found["conclusion"].partition("errs at most ")[2].partition(" %")[0])
+    share = float(found["conclusion"].partition("has at most ")[2].partition(" %")[0])
     more = 100 * (min(row["square_root"], row["normalized"]) / row["lower"] - 1)
     assert more <= share <= more + 0.01
 

@@ -97,11 +97,11 @@ def test_a_link_stays_a_link(tmp_path):
 @pytest.mark.parametrize(
     ("name", "option", "code", "message"),
     [
-        ("there.json", "--output", Exit.FILE, "exists: --force replaces it"),
-        ("none/plan.json", "--output", Exit.FILE, "no such directory"),
+        ("there.json", "--output", Exit.FILE, "already exists: use --force to replace it"),
+        ("none/plan.json", "--output", Exit.FILE, "the directory does not exist"),
         (".", "--output", Exit.FILE, "not a regular file"),
         ("picture.pdf", "--plot", Exit.USAGE, "--plot must end in .png or .svg"),
-        ("there.png", "--plot", Exit.FILE, "exists: --force replaces it"),
+        ("there.png", "--plot", Exit.FILE, "already exists: use --force to replace it"),
     ],
 )
 def test_files_that_cannot_be_written_are_refused_before_the_work(

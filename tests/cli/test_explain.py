@@ -80,7 +80,9 @@ def test_what_releases_say_of_themselves_is_told_first(folder):
     for line in ("explain out.csv", "explain out.csv window.json"):
         first, lines = next(iter(document(line)["explanation"].items()))
         assert first == "About these releases"
-        assert lines[0].startswith("out.csv: the noise is NOT PRIVATE: a known seed[2J. Nothing")
+        assert lines[0].startswith(
+            "out.csv: the noise is NOT PRIVATE: a known seed[2J. No statement"
+        )
         assert lines[1] == "out.csv: Each person counts once."
         assert "non-negative and whole" in lines[2]
         assert "NOT PRIVATE" in run(line).stdout
@@ -144,7 +146,7 @@ def test_what_is_no_plan_is_refused(folder, content, code):
 def test_different_neighbours_have_no_promise_together(folder):
     result = run("explain rate.json values.json")
     assert (result.exit_code, result.stdout) == (Exit.REFUSED, "")
-    assert "the files protect different units" in result.stderr
+    assert "because they protect different units" in result.stderr
     assert "values.json one record, replaced" in result.stderr
 
 

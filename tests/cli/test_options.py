@@ -128,10 +128,10 @@ def test_without_bounds_records_are_counted():
         ({"decay": "exponential"}, "--decay exponential needs --half-life or --alpha"),
         ({"decay": "window"}, "--decay window needs --window"),
         ({"decay": "custom"}, "--decay custom needs --weights"),
-        ({"decay": "none", "power": 1.0}, "--decay none and --power exclude each other"),
-        ({"decay": "window", "power": 1.0}, "--decay window and --power exclude each other"),
-        ({"half_life": "3", "window": "4"}, "--half-life and --window exclude each other"),
-        ({"half_life": "3", "alpha": 2.0}, "--half-life and --alpha exclude each other"),
+        ({"decay": "none", "power": 1.0}, "--decay none and --power cannot be combined"),
+        ({"decay": "window", "power": 1.0}, "--decay window and --power cannot be combined"),
+        ({"half_life": "3", "window": "4"}, "--half-life and --window cannot be combined"),
+        ({"half_life": "3", "alpha": 2.0}, "--half-life and --alpha cannot be combined"),
         ({"half_life": "nan"}, "--half-life must be > 0, got nan"),
         ({"half_life": "-1"}, "--half-life must be > 0, got -1"),
         ({"half_life": "0"}, "--half-life must be > 0, got '0'"),
@@ -144,9 +144,9 @@ def test_without_bounds_records_are_counted():
         ({"alpha": 1.0}, "--alpha must be > 1"),
         ({"power": float("nan")}, "--power must be > 0, got nan"),
         ({"power": float("inf")}, "--power must be finite, got inf"),
-        ({"weights": "1,x"}, "--weights must be numbers with commas between them, got '1,x'"),
-        ({"weights": "1_000,1"}, "--weights must be numbers with commas between them, got '1_000"),
-        ({"weights": "１,1"}, "--weights must be numbers with commas between them, got '１,1'"),
+        ({"weights": "1,x"}, "--weights must be numbers separated by commas, got '1,x'"),
+        ({"weights": "1_000,1"}, "--weights must be numbers separated by commas, got '1_000"),
+        ({"weights": "１,1"}, "--weights must be numbers separated by commas, got '１,1'"),
         ({"weights": "1,nan"}, "--weights must be finite, got nan at index 1"),
         ({"weights": "0,1"}, "--weights must start with a weight > 0"),
     ],
@@ -164,8 +164,8 @@ def test_contradictory_decays_are_refused_by_their_options(values, message):
         ({}, "a guarantee must be given"),
         ({"epsilon": 1.0}, "--epsilon needs --delta"),
         ({"delta": 1e-6}, "a guarantee must be given"),
-        ({"epsilon": 1.0, "mu": 1.0}, "--epsilon and --mu exclude each other"),
-        ({"mu": 1.0, "rho": 1.0}, "--mu and --rho exclude each other"),
+        ({"epsilon": 1.0, "mu": 1.0}, "--epsilon and --mu cannot be combined"),
+        ({"mu": 1.0, "rho": 1.0}, "--mu and --rho cannot be combined"),
         ({"epsilon": float("nan"), "delta": 1e-6}, "--epsilon must be > 0, got nan"),
         ({"epsilon": 1.0, "delta": float("nan")}, "--delta must be finite, got nan"),
         ({"epsilon": 1.0, "delta": 1.0}, "--delta must be in (0, 1), got 1.0"),
@@ -189,7 +189,7 @@ def test_contradictory_guarantees_are_refused_by_their_options(values, message):
         ({"high": 0.0}, "--low must be < high, got 0.0 and 0.0"),
         ({"resolution": 0.3}, "--resolution must be a power of two, got 0.3"),
         ({"method": "normalized"}, "--horizon must be given for the method 'normalized'"),
-        ({"method": "unbounded"}, "--method must not be 'unbounded': that is for NoDecay()"),
+        ({"method": "unbounded"}, "--method must not be 'unbounded' except for NoDecay()"),
         ({"expect": "9"}, "--expect must only be given with the method 'unbounded', got 9: "),
         ({"expect": "9h"}, "--expect must be in steps unless --every is given"),
     ],
@@ -218,7 +218,7 @@ def test_bounds_of_values_must_be_known_beforehand(bounds):
          "at line 3"),
         ("secret\n\nb\n", "keys must not be empty, got nothing at line 2"),
         ("", "keys must not be empty, got nothing at line 1"),
-        ("a\n secret\n", "keys must have no space around them, got one at line 2"),
+        ("a\n secret\n", "keys must not start or end with white space, got one at line 2"),
         (b"\xff\xfe", "the file must be UTF-8"),
     ],
 )  # fmt: skip
@@ -232,7 +232,7 @@ def test_wrong_lines_of_keys_are_told_by_number_and_never_shown(tmp_path, text, 
 
 
 def test_keys_are_given_once(tmp_path):
-    with pytest.raises(InvalidValue, match="--keys and --keys-file exclude each other"):
+    with pytest.raises(InvalidValue, match="--keys and --keys-file cannot be combined"):
         RecordOptions(keys="a,b", keys_file=tmp_path / "keys.txt").declared_keys()
     with pytest.raises(InvalidValue, match=r"--keys must differ .* place 1 again at place 2"):
         RecordOptions(keys="a,a").declared_keys()
@@ -245,7 +245,7 @@ def test_the_command_reports_what_the_groups_reject():
     result = run("plan --half-life 3 --window 4 --mu 1 --json")
     assert result.exit_code == Exit.USAGE
     told = json.loads(result.stderr)
-    assert told == {"error": "--half-life and --window exclude each other", "code": 2}
+    assert told == {"error": "--half-life and --window cannot be combined", "code": 2}
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_an_interrupted_report_says_what_is_kept(tmp_path, monkeypatch, form):
     broken = replace(toy.CHAPTERS[1], blocks=stopped)
     for chapters, said in (
         ([broken], "interrupted before the first chapter was finished"),
-        ([toy.CHAPTERS[0], broken], "interrupted; 1 finished chapter is kept, and the same"),
+        ([toy.CHAPTERS[0], broken], "interrupted: 1 chapter is finished. Run the same"),
     ):
         monkeypatch.setattr(contents, "CHAPTERS", chapters)
         shown = run(f"paper{form} -o", str(tmp_path))

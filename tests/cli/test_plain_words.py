@@ -87,7 +87,7 @@ def test_other_laws_state_what_a_changed_record_costs(law):
     explained = plain_words.explanation(plan)
     del explained["Privacy loss over time"]  # which begins with less than epsilon
     lines = " ".join(line for part in explained.values() for line in part)
-    assert "Two such people together are protected less, with epsilon = 2 at delta" in lines
+    assert "a weaker guarantee than one person: epsilon = 2 at delta" in lines
     epsilons = [float(part.split()[0].rstrip(".,")) for part in lines.split("epsilon = ")[1:]]
     # twice the shift has twice the loss; at the same delta Huber noise needs a little more
     most = 2.0 if law == "laplace" else 2.1
@@ -99,8 +99,8 @@ def test_other_laws_state_what_a_changed_record_costs(law):
 def test_the_example_of_accuracy_is_within_its_deviation(high):
     plan = hf.plan(hf.SlidingWindow(7), ONE, low=0, high=high)
     line = plain_words.explanation(plan)["How accurate"][0]
-    true = float(line.partition("A true ")[2].partition(" ")[0])
-    low, _, end = line.partition("show as ")[2].partition(" to ")
+    true = float(line.partition("A true sum of ")[2].partition(" ")[0])
+    low, _, end = line.partition("between ")[2].partition(" and ")
     top = end.partition(",")[0]
     half = plan.interval(1000)[1]
     assert half * 0.999999 <= float(top) - true <= half * 1.1  # two digits, rounded outwards
@@ -113,9 +113,13 @@ def test_who_is_protected_follows_the_guarantee():
     assert (
         who[0] == "A person with up to 2 records in each of up to 3 steps, at least 5 steps apart."
     )
+    assert who[1].startswith("hushfade assumes, and does not check, that no person has more")
+    assert who[2].startswith("Only hushfade run --user")
+    kept = plain_words.explanation(hf.plan(hf.PowerLaw(1), many), person=True)["Who is protected"]
+    assert not any("does not check" in line for line in kept)
     replaced = hf.Guarantee(1, 1e-6, "replace")
     values = plain_words.explanation(hf.plan(hf.PowerLaw(1), replaced))
-    assert "not hidden that the person has records" in values["Who is protected"][1]
+    assert "does not hide whether the person has records" in values["Who is protected"][3]
     assert "which of two values" in values["What epsilon means"][1]
 
 
@@ -136,10 +140,10 @@ def test_under_add_remove_it_is_said_what_a_changed_record_costs(records, value,
     plan = hf.plan(hf.SlidingWindow(3), ONE, **made, **records)
     lines = plain_words.explanation(plan)["Who is protected"]
     moved = {
-        "Records are added or removed. Changing a value is one removal plus one addition": value,
+        "The guarantee is for adding or removing records. Changing a value": value,
         "Moving a record to another key changes two series": key,
-        "Moving a record to another step is one removal plus one addition too": 2.0,
-        "Two such people together are protected less": 2.0,
+        "Moving a record to another step is also one removal plus one addition": 2.0,
+        "Two people together have a weaker guarantee than one person": 2.0,
     }
     for words, shift in moved.items():
         printed = [line for line in lines if line.startswith(words)]
@@ -161,7 +165,7 @@ def test_where_records_are_replaced_a_changed_one_is_what_is_protected():
 
 
 def test_people_with_more_records_are_warned_of_once_it_matters():
-    warned = "Letting a person have more records"
+    warned = "Counting more records per person"
     many = hf.Guarantee(1, 1e-6, participations=2)
     for guarantee, count in ((ONE, 0), (many, 1)):
         lines = plain_words.explanation(hf.plan(hf.PowerLaw(1), guarantee))["What must not be done"]

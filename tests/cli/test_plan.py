@@ -155,7 +155,7 @@ def test_delta_may_be_0_and_the_document_has_the_law():
 @pytest.mark.parametrize(("bounds", "said"), [("", True), ("--low 0 --high 1", False)])
 def test_it_says_when_records_are_counted(bounds, said):
     shown = run(f"plan --power 1 {ONE} {bounds}").stdout
-    assert ("Each record counts 1" in shown) is said
+    assert ("Each record counts as 1" in shown) is said
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def names(place):
 
 
 def test_that_a_store_is_new_is_said_once(place):
-    assert "A new store: releases.db\n" in run(f"token releases.db {TOKEN}").stderr
+    assert "Created the store releases.db.\n" in run(f"token releases.db {TOKEN}").stderr
     assert "new store" not in run("token releases.db --name page --scope read").stderr
 
 
@@ -58,7 +58,7 @@ def test_a_store_without_tokens_has_none_to_list(place):
 def test_what_revoking_opens_is_said(place):
     for name, scope in (("us", "admin"), ("page", "read")):
         run(f"token releases.db --name {name} --scope {scope}")
-    assert "No token has the scope admin" in run("token releases.db --name us --revoke").stderr
+    assert "No token with scope admin" in run("token releases.db --name us --revoke").stderr
     shown = run("token releases.db --name page --revoke").stderr
     assert "It was the last token: everyone on this machine" in shown
 
@@ -87,8 +87,8 @@ def test_while_the_service_runs_it_is_to_be_asked_itself(place):
         ("--list --name both", "--list must be given without"),
         ("--list --revoke", "--list must be given without"),
         ("--name both --revoke --scope read", "--scope must be given for a new token only"),
-        ("--name both --revoke", "cannot read releases.db: there is no such file"),
-        ("--list", "cannot read releases.db: there is no such file"),
+        ("--name both --revoke", "cannot read releases.db: the file does not exist"),
+        ("--list", "cannot read releases.db: the file does not exist"),
     ],
 )
 def test_a_token_that_cannot_be_is_refused_and_no_store_is_made(place, line, told):
@@ -104,7 +104,7 @@ def test_many_tokens_are_made_at_once_for_their_owner_alone(place):
     shown = run(f"{line} -o tokens.csv")
     assert shown.exit_code == 0, shown.stderr
     assert shown.stdout == ""
-    assert "tokens.csv, and nowhere else" in shown.stderr
+    assert "Wrote the new tokens to tokens.csv" in shown.stderr
     assert (place / "tokens.csv").stat().st_mode & 0o777 == 0o600
     with (place / "tokens.csv").open() as file:
         made = {row["name"]: row["token"] for row in csv.DictReader(file)}
@@ -116,7 +116,7 @@ def test_many_tokens_are_made_at_once_for_their_owner_alone(place):
         assert tokens.bearer(kept, text).scopes == ("ingest",)
     again = run(f"{line} -o more.csv")  # the names are taken: nothing is written
     assert again.exit_code == 4
-    assert "'north' exists" in again.stderr
+    assert "'north' already exists" in again.stderr
     assert not (place / "more.csv").exists()
     assert run(f"{line} -o tokens.csv").exit_code == 5
 
@@ -146,7 +146,7 @@ def test_many_tokens_are_shown_as_a_table_or_as_a_document(place):
     [
         ("directory", "directory is a directory"),
         ("text.db", "text.db is not a SQLite database"),
-        ("no/where.db", "there is no directory no"),
+        ("no/where.db", "the directory no does not exist"),
     ],
 )
 @pytest.mark.parametrize("command", ["serve --store", "token --name a --scope read"])
@@ -200,8 +200,8 @@ def test_the_greeting_has_the_port_that_was_found(place, monkeypatch):
 
     monkeypatch.setattr("hushfade.serve.process.serve", served)
     shown = run("serve --store releases.db --port 0")
-    assert "A new store: releases.db\n" in shown.stderr
-    assert "Serving releases.db on http://127.0.0.1:4321/ until Ctrl-C.\n" in shown.stderr
+    assert "Created the store releases.db.\n" in shown.stderr
+    assert "Serving releases.db on http://127.0.0.1:4321/. Press Ctrl-C to stop.\n" in shown.stderr
     shown = run("serve --store releases.db --port 0 --host ::1")
     assert "http://[::1]:4321/" in shown.stderr
 
@@ -216,8 +216,8 @@ def test_what_a_new_epoch_did_is_said(place, monkeypatch):
             store.add_stream(f"late {dataset}", plan, dataset=dataset)
     (place / "releases.db.mark").unlink()
     shown = run("serve --store releases.db --new-epoch").stderr
-    assert "A new epoch: 1 streams are charged again." in shown
-    assert "Ended, because their budgets are spent: 'late schools'." in shown
+    assert "Started a new epoch, and charged 1 stream again." in shown
+    assert "Ended these streams, because their budgets are spent: 'late schools'." in shown
 
 
 # Databases elsewhere ------------------------------------------------------------------------
@@ -227,12 +227,15 @@ def test_what_a_new_epoch_did_is_said(place, monkeypatch):
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("postgresql://me:secret@127.0.0.1:1/none", "nothing listens at that host and port"),
-        ("postgresql://me:secret@nohost.invalid/none", "there is no such host"),
-        ("postgresql://me:se@secret@nohost.invalid/none", "there is no such host"),
-        ("postgresql://me:sec%zzret@127.0.0.1/none", "its address must be as postgresql://"),
-        ("postgresql://me@127.0.0.1:secret/none", "its address must be as postgresql://"),
-        ("mysql://me:secret@127.0.0.1/none", "STORE must be a file, or as postgresql://"),
+        ("postgresql://me:secret@127.0.0.1:1/none", "no server listens on this host and port"),
+        ("postgresql://me:secret@nohost.invalid/none", "the host name is unknown"),
+        ("postgresql://me:se@secret@nohost.invalid/none", "the host name is unknown"),
+        (
+            "postgresql://me:sec%zzret@127.0.0.1/none",
+            "its address must have the form postgresql://",
+        ),
+        ("postgresql://me@127.0.0.1:secret/none", "its address must have the form postgresql://"),
+        ("mysql://me:secret@127.0.0.1/none", "STORE must be a file, or postgresql://"),
     ],
 )
 def test_why_a_database_cannot_be_opened_is_told_without_its_password(
@@ -247,7 +250,7 @@ def test_why_a_database_cannot_be_opened_is_told_without_its_password(
 
 def test_a_database_elsewhere_needs_a_mark(place):
     shown = run("serve --store postgresql://me:secret@127.0.0.1:1/none")
-    assert shown.stderr == "error: --mark FILE must be given with postgresql://\n"
+    assert shown.stderr == "error: --mark FILE must be given for a postgresql:// database\n"
 
 
 def test_a_new_store_is_for_its_owner_alone(place):

@@ -96,9 +96,9 @@ def test_budgets_state_what_is_spent_and_what_one_more_stream_would_make_it(plac
     for action in ("verify", "ledger"):
         shown = run(f"store {action}", str(place)).stdout
         assert (
-            "Dataset 'clinics': epsilon = 1 of 2 at delta = 0.000001 is spent. One more stream "
-            "like the last would bring epsilon to 1.455. The largest that fits has epsilon = "
-            "1.673. It protects one record, added or removed."
+            "Dataset 'clinics': epsilon = 1 of 2 at delta = 0.000001 is spent. Another stream "
+            "like the last would raise epsilon to 1.455. The budget has room for a stream with "
+            "epsilon = 1.673. It protects one record, added or removed."
         ) in shown
     (account,) = document("store verify", str(place))["budgets"]
     assert account["left"] ** 2 + account["spent"] ** 2 == pytest.approx(account["mu"] ** 2)
@@ -126,7 +126,7 @@ def test_a_budget_of_several_laws_is_told_with_epsilon_and_delta(tmp_path):
         Store.open(path, new_epoch=True).close()
     shown = run("store verify", str(path)).stdout
     assert "Dataset 'clinics': epsilon = 2 of 2 and delta = 4e-7 of 0.000001 are spent. " in shown
-    assert "Stream 'huber': epsilon = 1 at delta = 2e-7, for all that it has published" in shown
+    assert "Stream 'huber': epsilon = 1 at delta = 2e-7, for all its releases" in shown
     found = document("store verify", str(path))
     (account,) = found["budgets"]
     assert (account["composition"], account["spent_epsilon"]) == ("basic", 2.0)
@@ -201,11 +201,11 @@ def test_a_backup_replaces_nothing_and_needs_a_directory(place, tmp_path):
     (tmp_path / "copy.db").write_text("mine", encoding="utf-8")
     found = run("store backup", str(place), "-o", str(tmp_path / "copy.db"))
     assert found.exit_code == 5
-    assert found.stderr == f"error: {tmp_path / 'copy.db'} exists: a backup replaces nothing\n"
+    assert found.stderr == f"error: {tmp_path / 'copy.db'} already exists: choose a new file\n"
     assert (tmp_path / "copy.db").read_text(encoding="utf-8") == "mine"
     found = run("store backup", str(place), "-o", str(tmp_path / "no" / "copy.db"))
     assert found.exit_code == 5
-    assert found.stderr == f"error: there is no directory {tmp_path / 'no'}\n"
+    assert found.stderr == f"error: the directory {tmp_path / 'no'} does not exist\n"
 
 
 # Restoring ----------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_a_restored_store_is_the_backup_and_has_nothing_of_a_stale_log(killed):
     mark = path.with_name("releases.db.mark").read_bytes()
     found = restore(path, copy, "--force")
     assert found.exit_code == 0, found.stderr
-    assert "older than its mark" in found.stdout
+    assert "older than the mark" in found.stdout
     assert "--new-epoch" in found.stdout
     assert steps(path) == [1, 2]
     assert {x.name for x in path.parent.iterdir()} == {
@@ -261,7 +261,7 @@ def test_a_store_that_is_whole_is_replaced_by_force_only(killed):
     found = restore(path, copy)
     assert found.exit_code == 4
     assert path.with_name("releases.db-wal").read_bytes() == log
-    assert "is intact, and its streams can continue: --force replaces it" in found.stderr
+    assert "is intact, and its streams can continue. Use --force to replace it" in found.stderr
     with closing(Store.open(path)) as store:  # nothing is lost
         assert store.live("late").steps == 5
 
@@ -272,7 +272,7 @@ def test_a_newest_copy_is_opened_as_ever(killed):
     run("store backup", str(path), "-o", str(newest))
     found = restore(path, newest, "--force", "--json")
     assert json.loads(found.stdout)["new_epoch"] is False
-    assert "as new as its mark" in json.loads(found.stdout)["said"]
+    assert "as new as the mark" in json.loads(found.stdout)["said"]
     with closing(Store.open(path)) as store:
         assert store.live("late").steps == 5
 
@@ -303,8 +303,8 @@ def test_without_a_mark_only_a_new_epoch_opens_it(killed):
     path, copy = killed
     elsewhere = path.with_name("far")
     path.with_name("releases.db.mark").rename(elsewhere)
-    assert "older than its mark" in restore(path, copy, "--force", "--mark", str(elsewhere)).stdout
-    assert "There is no mark beside it" in restore(path, copy, "--force").stdout
+    assert "older than the mark" in restore(path, copy, "--force", "--mark", str(elsewhere)).stdout
+    assert "The store has no mark" in restore(path, copy, "--force").stdout
 
 
 @pytest.mark.parametrize("lost", [False, True])
@@ -384,14 +384,14 @@ def test_a_store_that_is_being_read_is_not_replaced(killed, monkeypatch):
     ("kind", "told"),
     [
         ("text", "is not a SQLite database"),
-        ("empty", "this is a database of something else"),
-        ("other", "this is a database of something else"),
+        ("empty", "the file is not a backup of a store"),
+        ("other", "the file is not a backup of a store"),
         ("ledger", "entry 4 of the ledger must follow"),
         ("pages", "damaged"),
-        ("stranger", "must be of this store"),
-        ("newer", "must be of version"),
-        ("missing", "there is no such file"),
-        ("itself", "must be another file"),
+        ("stranger", "belongs to another store"),
+        ("newer", "must have version"),
+        ("missing", "the file does not exist"),
+        ("itself", "must not be the store itself"),
     ],
 )
 def test_a_copy_that_is_not_this_store_whole_is_refused_and_nothing_changes(killed, kind, told):
@@ -513,3 +513,36 @@ def test_no_password_of_a_database_is_told(line):
 def test_a_database_elsewhere_has_its_own_way_to_be_restored():
     shown = run("store restore postgresql://me@127.0.0.1/none --from copy.db")
     assert "pg_restore" in shown.stderr
+
+
+def test_joint_charges_are_shown_with_their_streams(tmp_path):
+    place = tmp_path / "releases.db"
+    both = hf.plan_together([hf.SlidingWindow(length=7), hf.Exponential(half_life=24)], ONE)
+    streams = dict(zip(("week", "fading"), both.plans, strict=True))
+    with closing(Store.open(place)) as store:
+        store.add_dataset("clinics", ONE)
+        store.charge_together(streams, ONE, dataset="clinics")
+        store.add_stream("week", streams["week"], dataset="clinics")
+    shown = run("store ledger", str(place))
+    assert shown.exit_code == 0, shown.stderr
+    text = " ".join(shown.stdout.replace("│", " ").split())
+    assert "joint laplace + epsilon" in text  # columns of 80 characters break `joint charge 2`
+    assert "nothing" in text
+    _, joint, member = document("store ledger", str(place))["statement"]
+    assert (joint["kind"], joint["streams"]) == ("joint", ["week", "fading"])
+    assert (joint["charge"]["epsilon"], joint["spent_epsilon"]) == (1.0, 1.0)
+    assert (member["kind"], member["stream"], member["joint"]) == ("member", "week", 2)
+    assert (member["charge"], member["spent_epsilon"]) == (None, 1.0)
+    listed = document("store list", str(place))
+    assert listed["reserved"] == [{"stream": "fading", "dataset": "clinics"}]
+    assert [(one["stream"], one["joint"]) for one in listed["streams"]] == [("week", 2)]
+    assert "exist yet: fading" in run("store list", str(place)).stdout
+
+
+def test_the_list_of_streams_states_which_limits_are_assumed(place):
+    (stream,) = document("store list", str(place))["streams"]
+    assert (stream["stream"], stream["dataset"], stream["steps"]) == ("late", "clinics", 2)
+    assert (stream["epsilon"], stream["joint"]) == (1.0, None)
+    assert "does not check how many records one person has" in stream["limits"]
+    shown = run("store list", str(place))
+    assert f"late: {stream['limits']}" in " ".join(shown.stdout.split())

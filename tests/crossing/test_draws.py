@@ -272,7 +272,7 @@ def test_a_uniform_next_to_its_share_is_decided_by_further_words(further):
 
 
 class Slowly:
-    """The draws of UnsafeSeededNoise as docs/noise.md defines them, by long integers and mpmath."""
+    """The draws of UnsafeSeededNoise by long integers and mpmath (docs/explanation/noise.md)."""
 
     def __init__(self, seed, law):
         key = hashlib.sha256(b"hushfade unsafe" + str(seed).encode()).digest()

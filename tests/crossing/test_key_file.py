@@ -53,7 +53,7 @@ def test_another_key_in_the_file_is_refused(tmp_path):
     path = key_file(tmp_path)
     sent = KeyFile(path, stream="visits")
     path.write_bytes(bytes(range(32)))
-    with pytest.raises(Refused, match="this machine's is another"):
+    with pytest.raises(Refused, match="this machine's file contains another key"):
         sent.opened()
 
 
@@ -110,7 +110,7 @@ def test_noise_that_cannot_be_drawn_again_or_would_carry_its_key_is_refused():
     assert travelling(UnsafeSeededNoise(1)).seed == 1
     with pytest.raises(InvalidType, match="drawn twice"):
         travelling(FreshNoise())
-    with pytest.raises(InvalidType, match="carry its key"):
+    with pytest.raises(InvalidType, match="copy its key"):
         travelling(keyed())
     with pytest.raises(InvalidType, match="got NoneType"):
         travelling(None)
@@ -121,8 +121,8 @@ def test_noise_that_cannot_be_drawn_again_or_would_carry_its_key_is_refused():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"fingerprint": "zz"}, "32 digits in hexadecimal"),
-        ({"fingerprint": b"0" * 32}, "32 digits in hexadecimal"),
+        ({"fingerprint": "zz"}, "32 hexadecimal digits"),
+        ({"fingerprint": b"0" * 32}, "32 hexadecimal digits"),
         ({"epoch": -1}, "epoch must be"),
         ({"stream": ""}, "stream must"),
     ],
@@ -161,7 +161,7 @@ def test_another_plan_or_job_under_the_name_is_refused_and_changes_nothing(tmp_p
     path = key_file(tmp_path)
     claims(path)
     before = lines(path)
-    with pytest.raises(Refused, match=r"stream 'visits' \(epoch 0\) .* has served another plan"):
+    with pytest.raises(Refused, match=r"stream 'visits' \(epoch 0\) .* was used for another plan"):
         claims(path, plan=b"q" * 32)
     for changed in ({"job": b"k" * 32}, {"kind": "table"}):
         with pytest.raises(Refused, match="other records or options: give this job another stream"):
@@ -296,7 +296,7 @@ def test_without_a_record_the_key_cannot_be_used(tmp_path, monkeypatch):
         claims(path)
     record.rmdir()
     record.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(Refused, match="without a record the key cannot be used"):
+    with pytest.raises(Refused, match="cannot be used without a record"):
         claims(path)
     assert not (tmp_path / "elsewhere").exists()
     record.unlink()
@@ -341,9 +341,9 @@ def test_a_key_file_serves_one_stream_under_one_name(tmp_path):
     assert [json.loads(line)["kind"] for line in lines(tmp_path / "key")] == ["stream"]
     for other in (PLAN, plan(Exponential(half_life=9), Guarantee(1, 1e-6))):
         served = "another stream" if other is PLAN else "another plan"
-        with pytest.raises(Refused, match=f"'visits' .* has served {served}: give this job"):
+        with pytest.raises(Refused, match=f"'visits' .* was used for {served}: give this job"):
             other.start(noise)
-    with pytest.raises(Refused, match="has served"):
+    with pytest.raises(Refused, match="was used for"):
         claims(tmp_path / "key", plan=PLAN.digest)
     continued = Stream.load(data, noise=noise).run(totals[4:])
     expected = PLAN.start(keyed()).run(totals)
@@ -373,9 +373,9 @@ def test_a_table_of_totals_has_its_noise_again_and_any_other_is_refused(tmp_path
         others.append(x.copy())
         others[-1][place] += 1
     for other in others:
-        with pytest.raises(Refused, match="has served other records or options"):
+        with pytest.raises(Refused, match="was used for other records or options"):
             for_totals(noise, PLAN.digest, other)
-    with pytest.raises(Refused, match="has served other records or options"):
+    with pytest.raises(Refused, match="was used for other records or options"):
         PLAN.start(noise)  # a stream under the name of a table
     assert lines(tmp_path / "key") == [line]
     assert for_totals(None, PLAN.digest, x) is None
@@ -398,9 +398,9 @@ def test_correlated_noise_claims_its_name(tmp_path):
     noise = KeyFile(key_file(tmp_path), stream="training")
     series = {"guarantee": Guarantee(1, 1e-6), "norm": 1.0, "noise": noise}
     first = CorrelatedNoise(Exponential(half_life=9), 3, **series)
-    with pytest.raises(Refused, match=r"'training' .* has served another stream"):
+    with pytest.raises(Refused, match=r"'training' .* was used for another stream"):
         CorrelatedNoise(Exponential(half_life=9), 3, **series)
-    with pytest.raises(Refused, match=r"'training' .* has served another plan"):
+    with pytest.raises(Refused, match=r"'training' .* was used for another plan"):
         CorrelatedNoise(Exponential(half_life=8), 3, **series)
     assert CorrelatedNoise.load(first.save(), noise=noise).next().shape == (3,)
 

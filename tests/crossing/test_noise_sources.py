@@ -184,7 +184,7 @@ def test_bad_sources_are_refused():
         KeyedNoise(KEY, stream="\ud800")
     with pytest.raises(InvalidType, match="stream must be a str"):
         KeyedNoise(KEY, stream=3)
-    with pytest.raises(InvalidValue, match="such names belong to the jobs of `hushfade run`"):
+    with pytest.raises(InvalidValue, match="reserved for the jobs of `hushfade run`"):
         KeyedNoise(KEY, stream=f"visits {bytes(32).hex()}")
     with pytest.raises(InvalidValue, match="epoch must be an integer >= 0"):
         KeyedNoise(KEY, stream="s", epoch=-1)

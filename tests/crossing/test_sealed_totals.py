@@ -90,5 +90,5 @@ def test_each_name_plan_and_purpose_has_a_key_of_its_own():
 
 
 def test_a_seal_does_not_travel():
-    with pytest.raises(InvalidType, match="would carry its key"):
+    with pytest.raises(InvalidType, match="would contain its key"):
         pickle.dumps(SEAL)

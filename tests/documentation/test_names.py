@@ -10,7 +10,13 @@ from types import ModuleType
 import hushfade
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]
+SECTIONS = ("tutorials", "how-to", "explanation", "reference")
+PAGES = [
+    DOCS / "index.md",
+    *(page for section in SECTIONS for page in (DOCS / section).glob("*.md")),
+    DOCS.parent / "README.md",
+    DOCS.parent / "CONTRIBUTING.md",
+]
 NAME = re.compile(r"(?<![\w./-])(?:hf|hushfade)(?:\.[a-zA-Z_]\w*)+(?![\w-])")
 MISSING = """
 import importlib, sys
@@ -37,7 +43,7 @@ print(*(name for name in sys.stdin.read().split() if not exists(name)))
 
 def test_every_public_name_is_in_the_reference():
     """The names of a public module stand for the module."""
-    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
     reference = set(re.findall(r"^   ([a-zA-Z]\w*(?:\.\w+)*)$", page, re.MULTILINE))
     for name in hushfade.__all__:
         if not isinstance(getattr(hushfade, name), ModuleType):

@@ -11,22 +11,25 @@ import hushfade
 from hushfade.cli import COMMANDS
 
 DOCS = Path(__file__).parents[2] / "docs"
+README = DOCS.parent / "README.md"
+SECTIONS = ("tutorials", "how-to", "explanation", "reference")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_shown_at_work(command):
-    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    page = (DOCS / "how-to" / "command-line.md").read_text(encoding="utf-8")
     assert re.search(rf"^\$ .*hushfade {command}\b", page, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", hushfade.__all__)
 def test_every_public_name_is_used_in_the_documentation(name):
-    pages = [*DOCS.glob("*.md"), DOCS.parent / "README.md"]
+    pages = [*(page for section in SECTIONS for page in (DOCS / section).glob("*.md")), README]
     texts = [page.read_text(encoding="utf-8") for page in pages if page.name != "api.md"]
     assert any(re.search(rf"\b(hf|hushfade)\.{name}\b|`{name}\b", text) for text in texts)
 
 
-def test_every_page_is_in_the_index():
-    index = (DOCS / "index.md").read_text(encoding="utf-8").splitlines()
-    for page in DOCS.glob("*.md"):
-        assert page.stem == "index" or page.stem in index
+def test_every_page_is_in_the_index_of_its_section():
+    for section in SECTIONS:
+        index = (DOCS / section / "index.md").read_text(encoding="utf-8").splitlines()
+        for page in (DOCS / section).glob("*.md"):
+            assert page.stem == "index" or page.stem in index, page

@@ -1,4 +1,4 @@
-"""docs/security.md: every line has its evidence, and what it names is there."""
+"""docs/explanation/security.md: every line has its evidence, and what it names is there."""
 
 import hmac
 import re
@@ -11,7 +11,8 @@ from hushfade.store import tokens
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGE = (DOCS / "security.md").read_text(encoding="utf-8")
+HERE = DOCS / "explanation"
+PAGE = (HERE / "security.md").read_text(encoding="utf-8")
 TEST = re.compile(r"`(test_\w+)`")
 LINK = re.compile(r"\]\(([^)]+)\)")
 
@@ -30,11 +31,11 @@ def anchors(text):
 
 
 def dead(text):
-    """The links that lead nowhere, seen from docs/."""
+    """The links that lead nowhere, seen from the page."""
     found = []
     for link in LINK.findall(text):
         name, _, anchor = link.partition("#")
-        page = DOCS / name
+        page = HERE / name
         if not page.is_file() or (
             anchor and anchor not in anchors(page.read_text(encoding="utf-8"))
         ):
@@ -71,7 +72,9 @@ def test_every_link_of_the_page_leads_somewhere():
     assert dead(PAGE) == []
 
 
-@pytest.mark.parametrize("link", ["nowhere.md", "store.md#nowhere", "results/soak.md#kill-9"])
+@pytest.mark.parametrize(
+    "link", ["nowhere.md", "../how-to/store.md#nowhere", "../results/soak.md#kill-9"]
+)
 def test_a_link_that_leads_nowhere_is_noticed(link):
     assert dead(f"see [this]({link})") == [link]
 
@@ -94,7 +97,7 @@ def test_every_figure_is_on_a_page_of_results_and_none_is_pasted():
     figures = rows("What was measured")
     assert len(figures) > 10
     for figure, goal, where in figures:
-        assert LINK.findall(where)[0].startswith("results/"), figure
+        assert LINK.findall(where)[0].startswith("../results/"), figure
         assert not re.search(r"\d", (figure + goal).replace("kill -9", "")), figure
 
 

@@ -374,7 +374,7 @@ def test_bad_arguments_are_refused():
     decay = PowerLaw(power=1)
     with pytest.raises(InvalidType, match="decay must be a decay, got str"):
         compact("weekly")
-    with pytest.raises(InvalidType, match="a decay of your own cannot be fitted"):
+    with pytest.raises(InvalidType, match="compact needs a built-in decay"):
         compact(HalfHyperbolic(), horizon=10)
     for loss in (0, -1, math.nan, 1e-9):
         with pytest.raises(InvalidValue, match="loss must be"):
@@ -407,7 +407,7 @@ class HalfHyperbolic:
 @pytest.mark.parametrize(
     ("weights", "fades", "error", "text"),
     [
-        ([0.1, 0.2], [0.5], InvalidValue, "one length"),
+        ([0.1, 0.2], [0.5], InvalidValue, "the same length"),
         ([0.0], [0.5], InvalidValue, "weights must be > 0"),
         ([math.nan], [0.5], InvalidValue, "weights must be > 0"),
         ([0.1], [math.nan], InvalidValue, "fades must rise"),

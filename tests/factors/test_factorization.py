@@ -307,7 +307,7 @@ def test_bad_factors_are_refused_by_name():
         with pytest.raises(InvalidValue, match=r"^c must be"):
             factorization.unbounded_counting(c=c, beta=1.0)
     for parameters in ({"c": 0.1}, {"beta": 1.0}, {"expect": 9, "c": 0.1, "beta": 1.0}):
-        with pytest.raises(InvalidType, match="either expect, or both c and beta must be given"):
+        with pytest.raises(InvalidType, match="either expect or both c and beta must be given"):
             factorization.unbounded_counting(**parameters)
     pair = factorization.square_root(NoDecay())
     for n in (0, -1):

@@ -112,7 +112,7 @@ def test_a_number_that_went_wrong_is_refused_with_its_row(kind):
     for bad in (np.nan, np.inf, -np.inf):
         data = KINDS[kind](np.array([1.0, bad, 0.5, bad]))
         for releasing in (release, release_totals):
-            with pytest.raises(InvalidValue, match="got 2 that break this, the first in row 1"):
+            with pytest.raises(InvalidValue, match="got 2 invalid, the first in row 1"):
                 releasing(data, plan=PLAN)
 
 

@@ -45,7 +45,7 @@ def test_an_index_that_rises_by_a_step_is_accepted(index):
 @pytest.mark.parametrize("index", IRREGULAR.values(), ids=IRREGULAR)
 def test_any_other_index_is_refused_and_points_to_events(index):
     series = pd.Series(1.0, index=index)
-    words = "the index must rise by every from row to row.* use release_events"
+    words = "the index must increase by every from row to row.* use release_events"
     for release in (series.hushfade.release, series.hushfade.release_totals):
         with pytest.raises(InvalidValue, match=words):
             release(**SAID, every="1h")
@@ -69,6 +69,6 @@ def test_the_rows_of_each_key_must_be_the_steps():
     said = {**SAID, "value": "x", "key": "k", "keys": ["a", "b"], "every": "1h"}
     assert len(frame.hushfade.release(**said)) == 4
     late = frame.set_axis(HOURS[[0, 1, 1, 2]])  # b begins an hour later
-    with pytest.raises(InvalidValue, match="the index must rise by every"):
+    with pytest.raises(InvalidValue, match="the index must increase by every"):
         late.hushfade.release(**said)
     assert len(late.hushfade.release(**said | {"every": None, "half_life": 3})) == 4

@@ -80,13 +80,13 @@ def test_integer_totals_are_not_rounded_to_the_grid():
 
 def test_rows_of_other_keys_are_refused_without_their_names():
     for other in ("secret-key", None, 1, float("nan")):
-        with pytest.raises(InvalidValue, match="got 1 that break this, the first in row 1") as no:
+        with pytest.raises(InvalidValue, match="got 1 invalid, the first in row 1") as no:
             KEYED_REQUEST.run_by_key(read([1.0, 2.0]), ["a", other])
         assert "secret-key" not in str(no.value)
 
 
 def test_nulls_are_refused_unless_they_are_said_to_be_empty_steps():
-    with pytest.raises(InvalidValue, match=r"got 2 that break this, the first in row 1"):
+    with pytest.raises(InvalidValue, match=r"got 2 invalid, the first in row 1"):
         of_records({"plan": PLAN}).run(read([1.0, 0.0, 0.0], nulls=[1, 2]))
     with pytest.raises(InvalidValue, match="totals must not be null"):
         of_totals({"plan": PLAN}).run(read([1.0], nulls=[0]))
@@ -102,10 +102,10 @@ def test_a_null_that_moves_a_total_further_than_another_value_is_refused():
     replaced = Guarantee(1, 1e-6, neighbours="replace")
     for low, high in ((100, 101), (-2, -1), (0.5, 1)):
         made = plan(PLAN.decay, replaced, low=low, high=high)
-        with pytest.raises(InvalidValue, match="empty_steps needs 0 between low and high where"):
+        with pytest.raises(InvalidValue, match="empty_steps needs 0 between low and high if"):
             of_records({"plan": made, "empty_steps": True})
         of_records({"plan": made})
-    with pytest.raises(InvalidValue, match="empty_steps needs 0 between low and high where"):
+    with pytest.raises(InvalidValue, match="empty_steps needs 0 between low and high if"):
         of_records(far | {"neighbours": "replace", "empty_steps": True})
     of_records(far | {"empty_steps": True})  # under add_remove the noise is for 101
     for low, high in ((0, 1), (-1, 0), (-1, 1)):

@@ -15,7 +15,8 @@ from hushfade import (
     SlidingWindow,
     plan,
 )
-from hushfade.frames.settings import planned, step_length
+from hushfade.duration import step_length
+from hushfade.frames.settings import planned
 from tests.frames.cases import DESCRIBED, PLAN
 from tests.loops import for_each
 
@@ -111,7 +112,7 @@ def test_none_is_not_given():
         ({"power": 1, "every": timedelta(0)} | REST, InvalidValue, "every must be > 0"),
         ({"power": 1, "every": timedelta(-1)} | REST, InvalidValue, "every must be like 1h"),
         ({"power": 1, "every": timedelta.max} | REST, InvalidValue, "at most 146 years"),
-        ({"plan": PLAN, "epsilon": 1}, InvalidType, "plan and epsilon exclude each other"),
+        ({"plan": PLAN, "epsilon": 1}, InvalidType, "plan and epsilon cannot be combined"),
         ({"plan": PLAN.decay}, InvalidType, "plan must be a Plan, got Exponential"),
     ],
 )
@@ -124,12 +125,12 @@ def test_a_plan_of_another_shape_is_refused():
     keyed = plan(PLAN.decay, PLAN.guarantee, keys=["a", "b"])
     wide = plan(PLAN.decay, PLAN.guarantee, width=2, norm=1.0)
     for other in (keyed, wide):
-        with pytest.raises(InvalidValue, match="one number a step"):
+        with pytest.raises(InvalidValue, match="one number per step"):
             planned({"plan": other})
     for keys in (("b", "a"), ("a",), ("a", "b", "c")):
-        with pytest.raises(InvalidValue, match="the keys that are given"):
+        with pytest.raises(InvalidValue, match="the given keys"):
             planned({"plan": keyed}, keys)
-    with pytest.raises(InvalidValue, match="the keys that are given"):
+    with pytest.raises(InvalidValue, match="the given keys"):
         planned({"plan": PLAN}, ("a",))
     assert planned({"plan": keyed}, ("a", "b")) is keyed
 

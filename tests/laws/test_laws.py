@@ -55,7 +55,7 @@ def test_the_variance_is_the_sum_of_the_squares():
 
 def test_rounding_adds_a_twelfth_to_the_variance_of_wide_laws():
     assert_allclose(Gaussian(1e4).variance, 1e8 + 1 / 12, rtol=1e-15)
-    # Huber's law at κ = 1, by hand: see docs/noise.md
+    # Huber's law at κ = 1, by hand: see docs/explanation/noise.md
     assert_allclose(Huber(0.01, 100).stddev, 149.8155, atol=5e-5)
     assert_allclose(Laplace(1.0).variance, 2 * math.exp(-1) / (1 - math.exp(-1)) ** 2)
 

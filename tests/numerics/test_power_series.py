@@ -284,7 +284,7 @@ def test_a_negative_start_has_no_real_root():
 
 
 def test_columns_of_two_lengths_are_refused():
-    with pytest.raises(InvalidValue, match="one length, got 2 and 3"):
+    with pytest.raises(InvalidValue, match="the same length, got 2 and 3"):
         power_series.multiply([1.0, 2.0], [1.0, 2.0, 3.0])
 
 
@@ -292,7 +292,7 @@ def test_columns_of_two_lengths_are_refused():
 def test_overflow_is_an_error_not_an_infinity(n):
     f = np.zeros(n)
     f[0], f[1] = 1.0, 1e200
-    with pytest.raises(InvalidValue, match="must fit float64, but overflows at coefficient"):
+    with pytest.raises(InvalidValue, match="must fit into float64, but overflows at coefficient"):
         power_series.inverse(f)
 
 

@@ -61,7 +61,7 @@ def test_what_is_ours_or_corrected_holds(written):
 
 def test_the_committed_report_is_a_whole_one_of_these_chapters(written):
     text = (COMMITTED / "report.md").read_text(encoding="utf-8")
-    assert ": the whole report." in text
+    assert ": the full report." in text
     for number, chapter in enumerate(CHAPTERS, start=1):
         assert f"## {number}. {chapter.title}\n" in text
     names = {

@@ -85,7 +85,7 @@ def test_the_table_has_no_empty_cell():
         statement, _, verdict, code, tests = row
         assert CODE.search(code), row[0]
         assert TEST.search(tests), row[0]
-        assert verdict in {"stands", "weak", "corrected", "not seen"}, row[0]
+        assert verdict in {"holds", "weak", "corrected", "not seen"}, row[0]
         assert (PAPER / LINK.fullmatch(statement)[2]).is_file(), row[0]
 
 
@@ -136,7 +136,7 @@ def verdict(kinds):
     """What the errata of a statement, (in its proof alone?, kind) each, make of it."""
     if (False, "false") in kinds:
         return "corrected"
-    return "weak" if kinds else "stands"
+    return "weak" if kinds else "holds"
 
 
 def test_the_verdicts_are_those_of_the_errata():
@@ -155,7 +155,7 @@ def test_the_verdicts_are_those_of_the_errata():
 def test_an_error_in_a_proof_alone_does_not_correct_the_statement():
     assert verdict({(True, "false")}) == verdict({(False, "weak")}) == "weak"
     assert verdict({(True, "false"), (False, "false")}) == "corrected"
-    assert verdict(set()) == "stands"
+    assert verdict(set()) == "holds"
 
 
 def test_what_has_disappeared_is_noticed():

@@ -128,7 +128,7 @@ def test_errors_name_the_series():
     [
         ([], None, "series must be 1 to 100"),
         ([WEEK, "day"], None, "series must be Series or decays"),
-        ([WEEK], [1, 2], "weights must be as many as the series"),
+        ([WEEK], [1, 2], "weights must have one entry per series"),
         ([WEEK], [0.0], "weights must be > 0"),
     ],
 )

@@ -196,7 +196,7 @@ def test_a_short_document_with_many_taps_expands_none_of_them(monkeypatch):
     assert read.taps.support == support
     assert "integers" not in vars(read.taps)
     document["noise"]["scale"] -= 1
-    with pytest.raises(InvalidValue, match="noise must be what"):
+    with pytest.raises(InvalidValue, match="noise must be the noise"):
         Plan.from_json(redigested(document))
     document["taps"]["support"] += 1
     with pytest.raises(InvalidValue, match=f"support must be an integer <= {support}"):

@@ -226,7 +226,7 @@ def test_plans_that_need_a_horizon_say_so():
         plan(CustomDecay([1, 3]), ONE)
     with pytest.raises(InvalidValue, match="horizon must be given for the method 'normalized'"):
         plan(PowerLaw(power=1), ONE, method="normalized")
-    with pytest.raises(InvalidValue, match="method must not be 'unbounded': that is for NoDecay"):
+    with pytest.raises(InvalidValue, match="method must not be 'unbounded' except for NoDecay"):
         plan(PowerLaw(power=1), ONE, method="unbounded")
     with pytest.raises(InvalidValue, match="horizon must not be given"):
         plan(NoDecay(), ONE, method="unbounded", horizon=9)
@@ -251,8 +251,8 @@ def test_the_expected_length_belongs_to_the_plan():
     assert short.digest != long.digest
     assert short.stddev(1000) < long.stddev(1000)
     assert long.stddev(50_000) < short.stddev(50_000)
-    assert "unbounded, for ever; about 1000 steps are expected" in str(short)
-    assert "about 1000 steps are expected" in str(Plan.from_json(short.to_json()))
+    assert "unbounded, no horizon; tuned for about 1000 steps" in str(short)
+    assert "tuned for about 1000 steps" in str(Plan.from_json(short.to_json()))
     default = plan(NoDecay(), ONE, method="unbounded")
     assert default.digest == plan(NoDecay(), ONE, method="unbounded", expect=1 << 20).digest
 
@@ -268,17 +268,17 @@ def test_the_expected_length_belongs_to_the_plan():
         ({"horizon": 2.5}, InvalidType, "horizon must be an integer"),
         ({"method": "tree"}, InvalidValue, "method must be best"),
         ({"keys": []}, InvalidValue, "keys must not be empty"),
-        ({"keys": "at"}, InvalidType, "keys must be several names"),
+        ({"keys": "at"}, InvalidType, "keys must be a sequence of names"),
         ({"keys": ["a", "a"]}, InvalidValue, "keys must differ"),
         ({"keys": [1, 2]}, InvalidType, "keys must be str"),
-        ({"keys": ["a"], "width": 2, "norm": 1.0}, InvalidType, "exclude each other"),
-        ({"width": 2}, InvalidType, "width and norm go together"),
+        ({"keys": ["a"], "width": 2, "norm": 1.0}, InvalidType, "must not both be given"),
+        ({"width": 2}, InvalidType, "width and norm must be given together"),
         ({"width": 0, "norm": 1.0}, InvalidValue, "width must be an integer >= 1"),
         ({"width": 2, "norm": -1.0}, InvalidValue, "norm must be > 0"),
         ({"resolution": 0.1}, InvalidValue, "resolution must be a power of two"),
         ({"resolution": 0}, InvalidValue, "resolution must be > 0"),
-        ({"resolution": 4.0}, InvalidValue, "resolution must divide the bounds"),
-        ({"resolution": 2.0**-60}, InvalidValue, "resolution must divide the bounds"),
+        ({"resolution": 4.0}, InvalidValue, "resolution must be from 2"),
+        ({"resolution": 2.0**-60}, InvalidValue, "resolution must be from 2"),
         ({"resolution": 2.0**-38}, InvalidValue, "resolution must put the noise between"),
     ],
 )
@@ -336,7 +336,7 @@ DOCUMENT = json.loads(PLANS[0].to_json())
     ],
 )
 def test_a_changed_document_is_refused(change):
-    with pytest.raises(InvalidValue, match="the plan must"):
+    with pytest.raises(InvalidValue, match=r"the plan (must|was changed)"):
         Plan.from_json(json.dumps(DOCUMENT | change))
 
 
@@ -516,7 +516,7 @@ def test_a_given_pair_must_fit_the_plan():
         plan(NoDecay(), ONE, method=factorization.square_root(NoDecay(), 10), horizon=11)
     with pytest.raises(InvalidValue, match="the pair's own"):
         plan(NoDecay(), ONE, method=factorization.normalized(NoDecay(), 10), horizon=9)
-    with pytest.raises(InvalidValue, match="give the pair"):
+    with pytest.raises(InvalidValue, match="must be your pair"):
         plan(NoDecay(), ONE, method="given", horizon=9)
 
 

@@ -47,7 +47,7 @@ def test_a_plan_that_was_read_back_prints_the_same():
 
 def test_the_choice_states_how_much_worse_the_paper_is():
     sentence = choice(plan(WEEK, ONE, resolution=1))
-    assert "Laplace noise on the inputs, with the smallest error of the 3 compared" in sentence
+    assert "Laplace noise on the inputs, which has the smallest error of the 3" in sentence
     # 7.513 over 3.590
     assert "Gaussian noise on the square root (the paper) has 109 % more error." in sentence
 
@@ -61,4 +61,4 @@ def test_pure_plans_state_the_single_step_bound():
     assert attained.endswith("This plan attains this bound."), attained
     missed = summary.sentences(plan(WEEK, PURE))[-1]
     assert "below 1.384 for real-valued records" in missed
-    assert "This plan has 1.415 there." in missed
+    assert "This plan has 1.415 at step 1." in missed

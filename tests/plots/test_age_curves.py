@@ -46,5 +46,5 @@ def test_words_say_what_is_drawn():
 
 
 def test_a_picture_needs_a_plan():
-    with pytest.raises(hf.InvalidValue, match="plans must hold one plan at least"):
+    with pytest.raises(hf.InvalidValue, match="plans must contain at least one plan"):
         privacy_by_age({})

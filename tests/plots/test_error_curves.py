@@ -53,7 +53,7 @@ def test_axes_and_title_are_labelled(counting):
     (axes,) = shown(figure)
     assert axes.get_xlabel() == "step"
     assert "standard deviation" in axes.get_ylabel()
-    assert "records' unit" in axes.get_ylabel()
+    assert "unit of the records" in axes.get_ylabel()
     assert "NoDecay(), epsilon = 1, delta = 0.000001" in figure.get_suptitle()
 
 

@@ -73,7 +73,7 @@ def test_one_step_and_errors_far_apart_are_drawn():
 
 
 def test_no_plan_and_no_step_are_refused():
-    with pytest.raises(InvalidValue, match="plans must hold one plan at least"):
+    with pytest.raises(InvalidValue, match="plans must contain at least one plan"):
         plans({})
     with pytest.raises(InvalidValue, match="steps must be an integer >= 1"):
         plans({"root": DAILY}, 0)

@@ -31,7 +31,7 @@ def test_a_page_has_four_labelled_panels_and_both_sentences(made):
 
 def test_the_proven_least_is_below_the_largest_error():
     axes = shown(overview(LONG))[2]
-    low = line(axes, "proven least")[1][0]
+    low = line(axes, "proven minimum")[1][0]
     assert low < line(axes, "standard deviation")[1].max()
     assert low == pytest.approx(LONG.max_stddev(2000) / LONG.certificate(2000).ratio)
 

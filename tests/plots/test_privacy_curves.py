@@ -16,7 +16,7 @@ GUARANTEES = [ONE, Guarantee(20, 0.05), Guarantee(0.01, 1e-20), Guarantee.from_m
 @for_each("m", [1, 2, 4, 10])
 def test_every_point_of_a_curve_is_promised_and_tight(guarantee, m):
     (axes,) = shown(privacy(guarantee))
-    deltas, epsilons = line(axes, "this release" if m == 1 else f"{m} such releases")
+    deltas, epsilons = line(axes, "1 release" if m == 1 else f"{m} releases")
     mu = guarantee.mu * math.sqrt(m)
     for delta, epsilon in zip(deltas[::10], epsilons[::10], strict=True):
         # delta_of is within 1e-9, relatively, and brentq rounds epsilon in its last digits
@@ -45,4 +45,4 @@ def test_words_say_what_is_drawn():
     assert axes.get_ylabel().startswith("epsilon")
     assert "epsilon = 1, delta = 0.000001" in figure.get_suptitle()
     # two releases: mu √2 = 0.33475
-    assert "2 such releases: mu = 0.335, epsilon = 1.46 at delta = 0.000001" in words(figure)
+    assert "2 releases: mu = 0.335, epsilon = 1.46 at delta = 0.000001" in words(figure)

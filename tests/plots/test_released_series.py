@@ -47,7 +47,7 @@ def test_margins_that_are_given_are_the_band():
     _, low, high = band(shown(series(np.arange(1, 51), values, s, margins=margins))[0])
     assert_allclose(low, values - margins, rtol=1e-12, atol=1e-12)  # rounding
     assert_allclose(high, values + margins, rtol=1e-12, atol=1e-12)
-    with pytest.raises(InvalidValue, match="margins must have one row a time, 50"):
+    with pytest.raises(InvalidValue, match="margins must have one row per time, 50"):
         series(np.arange(1, 51), values, s, margins=margins[:3])
     with pytest.raises(InvalidValue, match="margins must be >= 0"):
         series(np.arange(1, 51), values, s, margins=-margins)
@@ -190,20 +190,24 @@ def test_names_are_shown_as_they_are_and_cut_when_long():
     ("change", "error", "match"),
     [
         ({"values": [1.0, np.nan, 2.0]}, InvalidValue, "values must be finite"),
-        ({"values": [1.0, 2.0]}, InvalidValue, "values must have one row a time, 3, got 2"),
-        ({"stddevs": [1.0, 2.0]}, InvalidValue, "stddevs must have one row a time, 3, got 2"),
+        ({"values": [1.0, 2.0]}, InvalidValue, "values must have one row per time, 3, got 2"),
+        ({"stddevs": [1.0, 2.0]}, InvalidValue, "stddevs must have one row per time, 3, got 2"),
         ({"stddevs": [1.0, np.nan, 1.0]}, InvalidValue, "stddevs must be finite"),
         ({"stddevs": [1.0, -1.0, 1.0]}, InvalidValue, "stddevs must be >= 0"),
         ({"truth": [1.0, 2.0]}, InvalidValue, "truth must have the shape"),
         ({"truth": [1.0, 2.0, np.inf]}, InvalidValue, "truth must be finite"),
-        ({"keys": ["a", "b"]}, InvalidValue, "keys must be one a column of values, 1, got 2"),
+        (
+            {"keys": ["a", "b"]},
+            InvalidValue,
+            "keys must have one key per column of values, 1, got 2",
+        ),
         ({"keys": "a"}, InvalidType, "keys must be a sequence of str"),
         ({"confidence": 1.0}, InvalidValue, "confidence must be in"),
         ({"confidence": np.nan}, InvalidValue, "confidence must be"),
         (
             {"times": [1, 3, 2]},
             InvalidValue,
-            "times must not descend, got an earlier one at index 2",
+            "times must not decrease, got an earlier one at index 2",
         ),
         ({"times": ["a", "b", "c"]}, InvalidType, "times must be step numbers or dates"),
         ({"times": [START, None, START]}, InvalidType, "got NoneType at index 1"),

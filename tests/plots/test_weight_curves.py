@@ -35,7 +35,7 @@ def test_the_drawn_taps_multiply_to_the_drawn_weights(made):
 def test_a_record_is_drawn_before_the_error_of_its_step(made):
     _, below = shown(weights(made))
     largest = -5 if made.grid.low == -5 else 1
-    _, adds = line(below, "what the largest record")
+    _, adds = line(below, "contribution of the largest record")
     assert_array_equal(adds, largest * made.decay.weights(len(adds)))
     _, low, high = band(below)
     assert_array_equal(high, made.stddevs(len(adds)))

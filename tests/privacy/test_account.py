@@ -215,7 +215,7 @@ def test_a_budget_without_delta_takes_pure_losses_only():
 def test_a_budget_in_mu_takes_gaussian_noise_only():
     for guarantee in (hf.Guarantee.from_mu(0.5), hf.Guarantee.from_rho(0.1)):
         whole = Account.of("clinics", guarantee)
-        with pytest.raises(Refused, match=r"since its budget is a mu.*law='gaussian' \(--law"):
+        with pytest.raises(Refused, match=r"because its budget is a mu.*law='gaussian' \(--law"):
             whole.spending(other(0.001))
         with pytest.raises(Refused, match="Gaussian noise only"):
             whole.charged(Loss(0.001, 0.0, "laplace"))

@@ -134,7 +134,7 @@ def test_a_declared_mu_must_give_its_epsilon():
             replace(exact, declared_mu=0.3 * (1 + short))
     with pytest.raises(InvalidValue, match="epsilon must be at least"):
         Guarantee(1, 1e-6, declared_mu=0.5)
-    with pytest.raises(InvalidType, match="mu or rho, not both"):
+    with pytest.raises(InvalidType, match="must not both be declared"):
         Guarantee(1, 1e-6, declared_mu=0.1, declared_rho=0.1)
     for value in (0, -1.0, float("nan"), float("inf")):
         with pytest.raises(InvalidValue, match="mu must be"):
@@ -168,9 +168,9 @@ def test_composition_is_exact_in_mu():
     total = composed_mu(parts)
     assert_allclose(total**2, parts[0].mu ** 2 + parts[1].mu ** 2, rtol=1e-15)
     assert composed_mu([]) == 0.0
-    with pytest.raises(InvalidValue, match="one unit of privacy"):
+    with pytest.raises(InvalidValue, match="same unit of privacy"):
         composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, "replace")])
-    with pytest.raises(InvalidValue, match="one unit of privacy"):
+    with pytest.raises(InvalidValue, match="same unit of privacy"):
         composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, participations=2)])
 
 
@@ -252,7 +252,7 @@ def test_other_bad_arguments_are_refused():
         Guarantee(1, 1e-6, separation=0)
     with pytest.raises(InvalidValue, match="records_per_step must be an integer >= 1"):
         Guarantee(1, 1e-6, records_per_step=0)
-    with pytest.raises(InvalidValue, match="one unit of privacy"):
+    with pytest.raises(InvalidValue, match="same unit of privacy"):
         composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, records_per_step=2)])
     with pytest.raises(InvalidValue, match=r"epsilon must be < 1 for the classical formula"):
         classical_noise_multiplier(1, 1e-6)

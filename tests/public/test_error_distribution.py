@@ -1,10 +1,9 @@
 import math
 
-import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
+from scipy import special, stats
 
 from hushfade import InvalidType, InvalidValue
 from hushfade.laws import Gaussian, Huber, Laplace
@@ -89,32 +88,26 @@ def test_two_laplace_terms_have_their_closed_form():
         assert_allclose(other.tail(m), expected, rtol=1e-3)
 
 
-def test_a_sum_of_huber_terms_agrees_with_an_integral_of_high_precision():
+def test_a_sum_of_huber_terms_agrees_with_the_integral_of_its_characteristic_function():
     law, weights = Huber(slope=1e-3, core=1000), (1.0, 0.6, 0.3)
     a, unit = law.core * law.slope, law.slope  # in units of 1/slope the core ends at a
 
     def transform(u):
         """E cos(uX) of the continuous law, before it is normalised."""
-        error = mpmath.erf(mpmath.sqrt(a / 2) * (1 - 1j * u)).real
-        inner = mpmath.sqrt(mpmath.pi * a / 2) * mpmath.exp(-a * u * u / 2) * error
-        tail = (mpmath.cos(u * a) - u * mpmath.sin(u * a)) / (1 + u * u)
-        return 2 * (inner + mpmath.exp(-a / 2) * tail)
+        z = math.sqrt(a / 2) * (1 - 1j * u)  # erf(z) = 1 - exp(-z²) w(iz) does not overflow
+        beyond = (np.exp(-a / 2 + 1j * a * u) * special.wofz(1j * z)).real
+        inner = math.sqrt(math.pi * a / 2) * (np.exp(-a * u * u / 2) - beyond)
+        tail = (np.cos(u * a) - u * np.sin(u * a)) / (1 + u * u)
+        return 2 * (inner + math.exp(-a / 2) * tail)
 
-    whole = transform(mpmath.mpf(0))
-
-    def product(u):
-        value = mpmath.mpf(1)
-        for weight in weights:
-            value *= transform(weight * u) / whole
-        return value
-
+    nodes, sizes = np.polynomial.legendre.leggauss(20)  # on each of 400 parts of [0, 40]
+    u = (np.arange(400)[:, None] + (nodes + 1) / 2) / 10
+    product = np.prod([transform(weight * u) / transform(0.0) for weight in weights], axis=0)
     error = SummedError(law, np.array(weights), unit=unit)
     for m in (2.0, 5.0):
-        inside = mpmath.quad(
-            lambda u, m=m: product(u) * mpmath.sin(u * m) / u, mpmath.linspace(1e-12, 40, 41)
-        )
+        inside = np.sum(sizes / 20 * product * np.sin(u * m) / u)
         # 1e-3: the grid of 1e-3, and the integral ends at u = 40
-        assert_allclose(error.tail(m), float(1 - 2 * inside / mpmath.pi), rtol=1e-3)
+        assert_allclose(error.tail(m), 1 - 2 * inside / math.pi, rtol=1e-3)
 
 
 def test_gaussian_noise_has_normal_errors():
@@ -184,7 +177,7 @@ def test_bad_confidence_is_refused(confidence):
 
 
 def test_bad_weights_and_tails_are_refused():
-    with pytest.raises(InvalidValue, match="weights must have one that is not 0"):
+    with pytest.raises(InvalidValue, match="weights must not all be 0"):
         SummedError(Laplace(slope=1.0), np.zeros(3), 1.0)
     with pytest.raises(InvalidValue, match="unit must be > 0"):
         SummedError(Laplace(slope=1.0), np.ones(3), 0.0)

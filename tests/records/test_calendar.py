@@ -69,9 +69,9 @@ def test_calendars_that_do_not_fit_are_refused():
         calendar("2026-01-01", HOUR, end="2026-01-01T01:30")
     with pytest.raises(InvalidValue, match="whole number of steps after start"):
         calendar("2026-01-01", HOUR, end="2025-01-01")
-    with pytest.raises(InvalidValue, match="both have a zone"):
+    with pytest.raises(InvalidValue, match="both have a time zone"):
         calendar("2026-01-01", HOUR, end="2026-01-02T00:00Z")
-    with pytest.raises(InvalidValue, match="exclude each other"):
+    with pytest.raises(InvalidValue, match="cannot be combined"):
         calendar("2026-01-01", HOUR, end="2026-01-02", steps=3)
     with pytest.raises(InvalidValue):
         calendar("2026-01-01", HOUR, steps=0)

@@ -150,11 +150,11 @@ CSV = {
     "after a quoted line break": (f'k,v\n"a\nb",1\n{SECRET}\n', "line 4: must have as many fields"),
     "a quote that is not closed": (
         f'k,v\na,1\n"{SECRET},2\nb,3\n',
-        "line 3: a quote that is never closed",
+        "line 3: has a quote that is never closed",
     ),
-    "a quote in a field": (f'k,v\na,1\n5"{SECRET},2\nb,3\n', "line 3: a quote in the middle"),
+    "a quote in a field": (f'k,v\na,1\n5"{SECRET},2\nb,3\n', "line 3: has a quote in the middle"),
     "old line ends": ("k,v\ra,1\rb,2\r", "line 1: the header cannot be read as CSV"),
-    "an old line end": (f"k,v\na,1\r{SECRET},2\nb,3\n", "line 2: a carriage return"),
+    "an old line end": (f"k,v\na,1\r{SECRET},2\nb,3\n", "line 2: has a carriage return"),
     "no header": (f"a,{SECRET}\nb,2\n", "line 1: no column 'v' for the value among its 2 columns"),
     "no header, a name by chance": (
         f"v,{SECRET}\n",
@@ -169,7 +169,7 @@ CSV = {
     ),
     "semicolons without header": (f"a;{SECRET}\n", "no column 'v' .* among its 1 columns"),
     "a header that is not UTF-8": (b"k,v,\xff\n", "line 1: the header must be UTF-8"),
-    "empty": ("", "empty, where a header"),
+    "empty": ("", "the file is empty, but must start with a header"),
     "only a line break": ("\n", "line 1: no column 'v' .* among its 0 columns"),
 }
 
@@ -200,8 +200,11 @@ JSON = {
         '{"v": 1}{"v": 2}\n{"v":\n3}\n',
         "line 1: must be one JSON object",
     ),
-    "a field twice": (f'{{"v": 1}}\n{{"v": 1, "v": {SECRET}}}\n', "line 2: a field is there twice"),
-    "a field twice, in escapes": ('{"v": 1, "\\u0076": 2}\n', "line 1: a field is there twice"),
+    "a field twice": (
+        f'{{"v": 1}}\n{{"v": 1, "v": {SECRET}}}\n',
+        "line 2: has the same field twice",
+    ),
+    "a field twice, in escapes": ('{"v": 1, "\\u0076": 2}\n', "line 1: has the same field twice"),
     "text for a number": (
         f'{{"v": 1}}\n{{"v": "{SECRET}"}}\n',
         "line 2, column 'v': must be a num",
@@ -245,7 +248,7 @@ def test_deep_nesting_is_refused(tmp_path):
         if depth == 1000:
             assert read(path)[0] == ["1", "2"]
         else:
-            refused(path, "line 2: must not be nested that deep")
+            refused(path, "line 2: must not be nested so deeply")
 
 
 def test_text_that_is_not_utf_8_is_refused(tmp_path):
@@ -258,14 +261,14 @@ def test_text_that_is_not_utf_8_is_refused(tmp_path):
 def test_files_that_are_not_what_they_are_called_are_refused(tmp_path):
     for name, message in (
         ("f.parquet", "cannot be read as Parquet"),
-        ("f.csv.gz", "damaged or cut off"),
+        ("f.csv.gz", "damaged or incomplete"),
     ):
         path = tmp_path / name
         path.write_bytes(b"k,v\n" + SECRET.encode())
         refused(path, message)
     cut = written(tmp_path / "g.csv.gz", ROWS * 1000).read_bytes()[:-20]
     (tmp_path / "g.csv.gz").write_bytes(cut)
-    refused(tmp_path / "g.csv.gz", "damaged or cut off")
+    refused(tmp_path / "g.csv.gz", "damaged or incomplete")
 
 
 def test_a_parquet_file_with_a_damaged_page_is_refused(tmp_path):

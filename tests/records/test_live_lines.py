@@ -226,7 +226,7 @@ def test_only_open_steps_with_records_take_memory():
 def test_the_clock_starts_at_the_step_that_is_open():
     assert current(10, lambda: 37) == Calendar(30, 10, True)
     check_start(Calendar(30, 10, True), lambda: 39)
-    with pytest.raises(InvalidValue, match="more than a step ago"):
+    with pytest.raises(InvalidValue, match="more than one step in the past"):
         check_start(Calendar(30, 10, True), lambda: 40)
 
 

@@ -163,9 +163,11 @@ def test_times_and_start_must_agree_about_the_zone():
     plan = hf.plan(DAY, ONE)
     columns = Columns(time="t")
     reader = Reader(plan, columns, Calendar(0, 10, True, 2))
-    with pytest.raises(Malformed, match=r"column 't': must have a zone, .* because the start has"):
+    with pytest.raises(
+        Malformed, match=r"column 't': must have a time zone, .* because the start has"
+    ):
         tally(tables(frame([(1.0, 1, "a", 0)]), columns), reader)
-    with pytest.raises(InvalidValue, match="start must have a zone, because times in numbers"):
+    with pytest.raises(InvalidValue, match=r"start must have a time zone, .* numeric times"):
         Reader(plan, columns, Calendar(0, 10, False, 2), time_unit="s")
     with pytest.raises(InvalidValue, match="time_unit must be one of s, ms, us, ns, got 'h'"):
         Reader(plan, columns, Calendar(0, 10, True, 2), time_unit="h")

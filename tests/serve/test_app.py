@@ -105,6 +105,7 @@ def test_a_dataset_and_its_streams_are_made_and_charged(make):
         "name": "trains", "epsilon": 1.0, "delta": 1e-6, "spent_epsilon": 0.0, "left_epsilon": 1.0,
         "spent_delta": 0.0, "left_delta": 1e-6, "composition": None, "mu": ONE.mu, "spent": 0.0,
         "left": ONE.mu, "next_epsilon": None, "unit": "one record, added or removed",
+        "reserved": [],
     }  # fmt: skip
     assert list(made.json())[:2] == ["name", "epsilon"]
     plan = json.loads(PLAN.to_json())
@@ -113,7 +114,9 @@ def test_a_dataset_and_its_streams_are_made_and_charged(make):
     assert added.json() | {"guarantee": ""} == {
         "name": "s", "dataset": "trains", "decay": "Exponential(half_life=3.0)", "guarantee": "",
         "epsilon": 1.0, "delta": 1e-6, "epoch": 0, "keys": None, "every": None, "start": None,
-        "step": 0, "stddev": PLAN.stddev(1), "closed": None, "ended": False,
+        "step": 0, "stddev": PLAN.stddev(1), "closed": None, "ended": False, "together": None,
+        "limits": "The guarantee covers one record. hushfade does not check how many records one "
+        "person has.",
     }  # fmt: skip
     again = client.post("/v1/streams", {"name": "s", "dataset": "trains", "plan": plan})
     assert again.status_code == 409
@@ -140,7 +143,8 @@ def test_the_epsilon_that_is_left_is_that_of_the_mu_that_is_left(client):
 def test_a_stream_of_a_dataset_that_is_not_there_is_refused(client):
     plan = json.loads(PLAN.to_json())
     found = client.post("/v1/streams", {"name": "s", "dataset": "trains", "plan": plan})
-    assert (found.status_code, found.json()["error"]) == (422, "there is no such dataset")
+    assert found.status_code == 422
+    assert found.json()["error"] == "dataset does not exist: add it first"
 
 
 def test_a_service_that_starts_again_knows_its_streams(make, tmp_path):

@@ -126,10 +126,10 @@ def test_lines_are_read_as_strictly(client, body, query, status):
 @pytest.mark.parametrize(
     ("stream", "body", "status", "said"),
     [
-        ("late", b"1\n{oops\n1", 400, "line 2 of the body must be JSON"),
+        ("late", b"1\n{oops\n1", 400, "line 2 of the body must be valid JSON"),
         ("late", b"1\n\n\n\xff\n", 400, "line 4 of the body must be UTF-8"),
         ("late", b"NaN", 400, "line 1 of the body must have finite numbers"),
-        ("late", b"1\n" + b"[" * 100_000, 400, "line 2 of the body must not be nested that deep"),
+        ("late", b"1\n" + b"[" * 100_000, 400, "line 2 of the body must not be nested so deeply"),
         ("flights", b'{"key": "at"}\n{"key": "at", "key": "at"}', 400,
          "line 2 of the body must have each field once"),
         ("late", b"1\n" * 500 + b"true\n" + b"1\n" * 30 + b"null", 422,

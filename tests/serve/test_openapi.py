@@ -42,12 +42,12 @@ def test_the_examples_of_the_document_are_accepted(make):
             content = dict(body["example"])
             if path in ("/v1/datasets", "/v1/streams"):  # the names of the examples are taken
                 content["name"] = "another"
-            if path == "/v1/streams":  # a dataset without streams takes any law
+            if path in ("/v1/streams", "/v1/joint-charges"):  # without streams it takes any law
                 content["dataset"] = "another"
             assert method == "post"
             answer = client.post(path.replace("{name}", "late"), content, as_="admin")
             statuses[path] = answer.status_code
     assert statuses == {
         "/v1/datasets": 201, "/v1/streams": 201, "/v1/streams/{name}/records": 200,
-        "/v1/tokens": 201, "/v1/plan": 200,
+        "/v1/tokens": 201, "/v1/plan": 200, "/v1/joint-charges": 201,
     }  # fmt: skip

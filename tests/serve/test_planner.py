@@ -69,7 +69,7 @@ def test_the_answer_names_the_law_and_mu_for_gaussian_noise_only():
     week = {"kind": "window", "length": 7}
     found = planner.answer(asked(week, resolution=1))
     assert (found["law"], found["method"], found["mu"]) == ("laplace", "input", None)
-    assert "with the smallest error" in found["choice"]
+    assert "which has the smallest error" in found["choice"]
     assert "resolution=1" in found["code"]
     paper = planner.answer(asked(week, method="square_root"))
     assert paper["mu"] == pytest.approx(ONE.mu)

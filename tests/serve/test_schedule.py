@@ -59,6 +59,28 @@ def test_a_clock_of_another_step_than_the_plan_s_is_refused(ticking):
     assert refused.json()["error"] == "every must be 1d, the plan's step"
 
 
+def test_a_plan_with_a_clock_is_closed_by_the_clock_or_by_a_declared_hand(ticking):
+    """A plan in days would otherwise be closed after hours, and nobody would notice."""
+    for number, every in enumerate(("1d", "month UTC")):
+        plan = hf.plan(hf.SlidingWindow(2), hf.Guarantee(0.1, 1e-6), law="gaussian", every=every)
+        content = {"name": f"s{number}", "dataset": "clinics", "plan": json.loads(plan.to_json())}
+        for wrong in ({}, {"every": None}):
+            refused = ticking.post("/v1/streams", content | wrong)
+            assert refused.status_code == 422
+            assert f"every must be {every}, the plan's step" in refused.json()["error"]
+            assert "'by hand' if an operator closes them" in refused.json()["error"]
+        refused = ticking.post("/v1/streams", content | {"every": "month"})
+        assert refused.status_code == 422
+        assert "the clock cannot close rows or calendar steps" in refused.json()["error"]
+        start = {"every": "by hand", "start": "2026-01-01T00:00:00Z"}
+        assert ticking.post("/v1/streams", content | start).status_code == 422
+        made = ticking.post("/v1/streams", content | {"every": "by hand"})
+        assert (made.status_code, made.json()["every"]) == (201, "by hand")
+        assert ticking.close_step(1, content["name"]).status_code == 200
+    rows = hf.plan(hf.SlidingWindow(2), hf.Guarantee(0.1, 1e-6), law="gaussian", every="rows")
+    added(ticking, "rows", rows)
+
+
 def test_a_plan_for_persons_must_state_its_step(ticking):
     person = hf.Guarantee(epsilon=0.1, delta=1e-6, participations=3)
     plan = hf.plan(hf.SlidingWindow(7), person, law="gaussian")

@@ -140,6 +140,7 @@ def test_streams_of_every_law_are_charged_over_http(make):
         "name": "clinics", "epsilon": 2.0, "delta": 1e-6, "spent_epsilon": 1.5, "left_epsilon": 0.5,
         "spent_delta": 2e-7, "left_delta": 8e-7, "composition": "basic", "mu": None, "spent": None,
         "left": None, "next_epsilon": 2.0, "unit": "one record, added or removed",
+        "reserved": [],
     }  # fmt: skip
 
 

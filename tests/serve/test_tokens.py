@@ -136,7 +136,7 @@ def test_tokens_are_made_together_or_not_at_all(tmp_path):
     store = Store.open(tmp_path / "releases.db")
     tokens.add(store, "c", ["read"])
     texts = {name: tokens.new_text() for name in "abc"}
-    with pytest.raises(Refused, match="'c' exists"):
+    with pytest.raises(Refused, match="'c' already exists"):
         tokens.add_all(store, texts, ["ingest"])
     assert [token.name for token in tokens.kept(store)] == ["c"]
     del texts["c"]

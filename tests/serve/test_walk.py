@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "operate.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "operate.md"
 OPTIONS = ELLIPSIS | NORMALIZE_WHITESPACE
 PORT = "8321"
 
@@ -91,7 +91,7 @@ def test_the_way_from_the_shell_is_as_the_page_tells_it(tmp_path):
         )  # fmt: skip
     log = (tmp_path / "log").read_text(encoding="utf-8")
     assert "step 1 of stream 'late' closed" in log
-    assert "stopped in order" in log
+    assert "stopped: all accepted" in log
 
 
 def _wait(service, port, log):

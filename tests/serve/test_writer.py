@@ -140,7 +140,7 @@ def test_what_waits_is_written_before_the_writer_ends_and_nothing_after(store):
         await asyncio.sleep(0)
         writer.start()
         await asyncio.to_thread(writer.stop)
-        with pytest.raises(Failed, match="stops"):
+        with pytest.raises(Failed, match="is stopping"):
             await writer.accept(batch(9))
         return await asyncio.gather(*waiting)
 

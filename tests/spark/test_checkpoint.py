@@ -67,7 +67,7 @@ def test_a_checkpoint_is_not_continued_with_anything_else_and_nothing_is_added_t
     spark, place, begun, tmp_path, why
 ):
     shutil.copytree(place / "kept", tmp_path / "kept")
-    with pytest.raises(PySparkException, match="the checkpoint must be of the same plan"):
+    with pytest.raises(PySparkException, match="the checkpoint belongs to another plan"):
         written(asked(spark, begun, **CHANGED[why]), tmp_path)
     assert sorted(os.listdir(tmp_path / "kept" / "commits")) == sorted(
         os.listdir(place / "kept" / "commits")

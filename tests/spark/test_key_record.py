@@ -74,9 +74,9 @@ def test_the_same_table_again_is_released_again_and_any_other_job_is_refused(
     assert recorded(noise) == [line]
 
     other = plan(Exponential(half_life=3), Guarantee(1, 1e-6), low=0, high=3, keys=KEYS)
-    with pytest.raises(Refused, match="has served another plan: give this job another stream"):
+    with pytest.raises(Refused, match="was used for another plan: give this job another stream"):
         asked(frame, noise, plan=other)
-    with pytest.raises(Refused, match="has served other records or options"):
+    with pytest.raises(Refused, match="was used for other records or options"):
         asked(frame, noise, steps=STEPS - 1)
     for changed in ({"stream": "others"}, {"stream": "visits", "epoch": 1}):
         asked(frame, KeyFile(tmp_path / "key", **changed), steps=STEPS - 1)
@@ -103,10 +103,10 @@ def test_a_table_with_any_other_total_is_refused_under_the_same_name(spark, tmp_
         spark.createDataFrame(changed),
         spark.createDataFrame([], COLUMNS),
     ):
-        with pytest.raises(Refused, match="has served other records or options"):
+        with pytest.raises(Refused, match="was used for other records or options"):
             asked(other, noise)
     without.to_parquet(folder / "a.parquet")  # the same file with one record less
-    with pytest.raises(Refused, match="has served other records or options"):
+    with pytest.raises(Refused, match="was used for other records or options"):
         asked(spark.read.schema(COLUMNS).parquet(str(folder)), noise)
     assert len(recorded(noise)) == 1
 
@@ -121,7 +121,7 @@ def test_a_table_that_changes_before_it_is_released_gets_no_noise(spark, tmp_pat
     released = asked(frame, noise)
     np.testing.assert_array_equal(matrix(released.toPandas()), on_one_machine(events(), keyed()))
     events(seed=5).to_parquet(folder / "a.parquet")
-    with pytest.raises(PySparkException, match="must stay as it was when its noise was claimed"):
+    with pytest.raises(PySparkException, match="must not change after its noise was claimed"):
         released.where("step > 0").collect()  # a plan of its own, which reads the file again
 
 
@@ -155,7 +155,7 @@ def test_a_checkpoint_directory_keeps_the_totals_where_machines_are_lost(spark, 
 def test_the_driver_needs_no_key_and_a_place_for_the_record(spark, tmp_path):
     frame, path = spark.createDataFrame(events()), key_file(tmp_path)
     elsewhere = {"stream": "visits", "fingerprint": keyed().fingerprint.hex()}
-    with pytest.raises(Refused, match="without a record the key cannot be used"):
+    with pytest.raises(Refused, match="cannot be used without a record"):
         asked(frame, KeyFile(path, record=tmp_path / "nowhere" / "uses", **elsewhere))
     asked(frame, KeyFile(path, record=tmp_path / "uses", **elsewhere))
     assert (tmp_path / "uses").read_text().count("\n") == 1
@@ -170,7 +170,7 @@ def test_a_table_on_spark_and_the_same_totals_here_are_one_job(spark, noise):
     )
     assert len(recorded(noise)) == 1
     x[3, 2] += 1
-    with pytest.raises(Refused, match="has served other records or options"):
+    with pytest.raises(Refused, match="was used for other records or options"):
         for_totals(noise, PLAN.digest, x)
 
 
@@ -200,11 +200,11 @@ def test_another_source_filter_or_clock_is_refused_for_a_stream(spark, tmp_path,
         spark.readStream.schema(COLUMNS).json(str(one.places["events"])),
         paced.option("pathGlobFilter", "*.parquet").parquet(str(one.places["events"])),
     ):
-        with pytest.raises(Refused, match="has served other records or options"):
+        with pytest.raises(Refused, match="was used for other records or options"):
             asked(other, noise, **LIVE)
-    with pytest.raises(Refused, match="has served other records or options"):
+    with pytest.raises(Refused, match="was used for other records or options"):
         asked(first, noise, clock=one.clock(spark), **LIVE)
-    with pytest.raises(Refused, match="has served other records or options"):
+    with pytest.raises(Refused, match="was used for other records or options"):
         asked(spark.createDataFrame(events()), noise)  # a table under the name of a stream
     assert recorded(noise) == [line]
 
@@ -214,7 +214,7 @@ def test_what_cannot_be_identified_is_refused_for_a_stream(spark, tmp_path, nois
     known = spark.createDataFrame([("k0",), ("k1",)], "key string")
     double = sql.udf(lambda amount: 2 * amount, "double")
     for other, found in (
-        (stream.join(known, "key"), "Found: LogicalRDD. Write rows that are in memory to files"),
+        (stream.join(known, "key"), "Found: LogicalRDD. Write rows in memory to files first"),
         (stream.join(spark.createDataFrame(pd.DataFrame({"key": ["k0"]})), "key"), "LocalRelation"),
         (stream.withColumn("amount", double("amount")), "Found: PythonUDF. Apply functions before"),
         (stream.mapInPandas(lambda rows: rows, COLUMNS), "Found: MapInPandas"),

@@ -232,25 +232,27 @@ def test_without_another_clock_steps_close_by_the_drivers(spark, tmp_path):
 WITHOUT_KEYS = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6))
 COUNTING = plan(NoDecay(), Guarantee(epsilon=1, delta=1e-6), keys=KEYS, horizon=10)
 DAILY = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6), keys=KEYS, every="1d")
+MONTHLY = plan(Exponential(half_life=5), Guarantee(epsilon=1, delta=1e-6), keys=KEYS, every="month")
 TABLE = {"steps": STEPS}
 REFUSED = {
     "fresh noise": (TABLE | {"noise": FreshNoise()}, "drawn twice"),
-    "a key that would travel": (TABLE | {"noise": keyed()}, "carry its key"),
+    "a key that would travel": (TABLE | {"noise": keyed()}, "copy its key"),
     "no end": ({}, "end or steps must be given"),
     "a lateness for a table": (TABLE | {"lateness": "1h"}, "are for streams"),
-    "a start without zone": (TABLE | {"start": "2026-01-01"}, "start must have a zone"),
+    "a start without zone": (TABLE | {"start": "2026-01-01"}, "start must have a time zone"),
     "nanoseconds": (TABLE | {"every": "10ns"}, "whole microseconds"),
     "no such column": (TABLE | {"value": "sum"}, "value must be a column"),
     "a time that is text": (TABLE | {"time": "key"}, "must be TIMESTAMP, got STRING"),
     "a value that is text": (TABLE | {"value": "key"}, "must be numbers, got STRING"),
     "a key that is a number": (TABLE | {"key": "amount"}, "must be text or whole numbers"),
-    "keys without a column": (TABLE | {"key": None}, "declared keys go together"),
-    "a column without keys": (TABLE | {"plan": WITHOUT_KEYS}, "declared keys go together"),
+    "keys without a column": (TABLE | {"key": None}, "must be given together"),
+    "a column without keys": (TABLE | {"plan": WITHOUT_KEYS}, "must be given together"),
     "beyond the horizon": (TABLE | {"plan": COUNTING}, "horizon 10"),
     "no buckets": (TABLE | {"buckets": 0}, "buckets must be an integer >= 1"),
-    "a frame of pandas": (TABLE | {"df": events(count=1)}, "df must be a data frame of Spark"),
+    "a frame of pandas": (TABLE | {"df": events(count=1)}, "df must be a Spark data frame"),
     "no plan": (TABLE | {"plan": None}, "plan must be a Plan"),
     "another step than the plan's": (TABLE | {"plan": DAILY}, "every must be 1d, the plan's step"),
+    "calendar steps": (TABLE | {"plan": MONTHLY, "every": None}, "must be a fixed length"),
     "no step": (TABLE | {"every": None}, "every must be given"),
 }
 
@@ -299,11 +301,11 @@ def test_a_watermark_that_records_would_move_is_refused_however_deep_it_is(spark
         deep = deep.withColumn(f"more{number}", sql.lit(number))
     spark.conf.set("spark.sql.maxPlanStringLength", "200")  # a plan's text may be cut
     for frame in (marked, hidden, deep, marked.dropDuplicatesWithinWatermark()):
-        with pytest.raises(HushfadeError, match="must have no watermark of its own"):
+        with pytest.raises(HushfadeError, match="must have no watermark"):
             private_decaying_sums(frame, WITHOUT_KEYS, lateness="1h", **ASKED)
     spark.conf.unset("spark.sql.maxPlanStringLength")
     clock = marked.withColumnRenamed("at", "timestamp")
-    with pytest.raises(HushfadeError, match="clock must have no watermark of its own"):
+    with pytest.raises(HushfadeError, match="clock must have no watermark"):
         private_decaying_sums(rate(spark), WITHOUT_KEYS, lateness="1h", clock=clock, **ASKED)
 
 
@@ -360,7 +362,7 @@ def test_a_clock_that_is_no_stream_of_times_or_made_of_the_records_is_refused(sp
         reader.parquet(str(tmp_path)),
     ):
         own = again.selectExpr("at timestamp")
-        with pytest.raises(HushfadeError, match="clock must not be made from the records"):
+        with pytest.raises(HushfadeError, match="clock must not be derived from the records"):
             private_decaying_sums(records, WITHOUT_KEYS, clock=own, **asked)
     assert private_decaying_sums(records, WITHOUT_KEYS, clock=clock, **asked).isStreaming
 

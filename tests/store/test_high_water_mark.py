@@ -83,7 +83,7 @@ def test_an_older_copy_is_refused(restored):
 
 def test_a_copy_without_its_mark_is_refused(restored):
     restored.with_name("releases.db.mark").unlink()
-    with pytest.raises(Refused, match="has no mark beside it"):
+    with pytest.raises(Refused, match="has no mark"):
         Store.open(restored)
 
 
@@ -93,7 +93,7 @@ def test_another_store_s_mark_is_refused(restored, tmp_path):
     other.close()
     shutil.copy(tmp_path / "other.db.mark", restored.with_name("releases.db.mark"))
     for new_epoch in (False, True):
-        with pytest.raises(Refused, match="of this store, got that of another"):
+        with pytest.raises(Refused, match="of this store, got the mark of another store"):
             Store.open(restored, new_epoch=new_epoch)
 
 

@@ -274,7 +274,7 @@ def test_a_ledger_that_charges_less_than_a_plan_needs_is_refused(path, monkeypat
         mark.replace(Mark(mark.read().store, last.number, last.digest), mark.accounts())
         with (
             closing(Store.open(place)) as store,
-            pytest.raises(Failed, match="must be the one that the ledger charged for it"),
+            pytest.raises(Failed, match="is not the plan that the ledger charged"),
         ):
             store.live("late")
 
@@ -295,7 +295,7 @@ def test_a_store_of_0_1_0_goes_on_with_gaussian_noise_only(tmp_path):
         small = hf.Guarantee(epsilon=before.left_epsilon / 10, delta=before.delta, **unit)
         for law in ("laplace", "huber"):
             plan = hf.plan(DECAY, small, law=law, method="input" if law == "laplace" else "best")
-            with pytest.raises(Refused, match="since its budget is a mu"):
+            with pytest.raises(Refused, match="because its budget is a mu"):
                 store.add_stream("new", plan, dataset="clinics")
         store.add_stream("new", hf.plan(DECAY, small, law="gaussian"), dataset="clinics")
         assert store.accounts()["clinics"].spent > before.spent

@@ -10,11 +10,11 @@ from hushfade.store.postgres import Postgres
 def test_why_it_cannot_be_opened_is_told_in_words(postgres_server):
     where = postgres_server.url
     for changed, told in [
-        (postgres_server.database("none"), "there is no such database"),
-        (where.replace("postgres@", "nobody:secret@"), "there is no such user"),
-        (where.replace("host=", "host=/nowhere"), "no server runs there"),
-        (where + "&port=secret", "its address must be as postgresql://"),
-        (where + "&secret=1", "its address must be as postgresql://"),
+        (postgres_server.database("none"), "the database does not exist"),
+        (where.replace("postgres@", "nobody:secret@"), "the user does not exist"),
+        (where.replace("host=", "host=/nowhere"), "no server runs on this host"),
+        (where + "&port=secret", "its address must have the form postgresql://"),
+        (where + "&secret=1", "its address must have the form postgresql://"),
     ]:
         with pytest.raises(Failed, match=f"the database cannot be opened: {told}") as caught:
             Postgres(changed)

@@ -212,7 +212,7 @@ def test_where_no_database_can_be_no_file_is_made(tmp_path, only_read):
     for name, told in [
         ("directory", "is a directory"),
         ("text.db", "is not a SQLite database"),
-        ("no/where.db", "there is no directory"),
+        ("no/where.db", "the directory"),
     ]:
         with pytest.raises(Failed, match=told):
             SQLite(tmp_path / name, only_read=only_read)

@@ -172,5 +172,5 @@ def test_a_part_of_a_mechanism_that_claims_less_noise_is_refused():
     document = json.loads(honest.document)
     document["noise"]["slope"]["bits"] -= 1  # twice the slope, half the noise
     forged = Mechanism(redigested(document), honest.digest, honest.lanes)
-    with pytest.raises(InvalidValue, match="noise must be what"):
+    with pytest.raises(InvalidValue, match="noise must be the noise"):
         Part(forged, 0, 1).resumed(keyed())

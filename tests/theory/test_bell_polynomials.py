@@ -333,7 +333,7 @@ def test_bad_coefficients_are_refused_by_name(f, kind, rule):
 
 
 def test_two_lengths_cannot_be_composed():
-    with pytest.raises(InvalidValue, match="one length, got 2 and 1"):
+    with pytest.raises(InvalidValue, match="the same length, got 2 and 1"):
         bell.composition([1, 2], [1])
 
 

@@ -233,7 +233,7 @@ def test_a_root_beyond_float64_is_left_out_of_the_list():
 
 @pytest.mark.parametrize("decay", [SlidingWindow(length=2), OTHERS[4]], ids=repr)
 def test_half_weights_refuse_a_root_with_a_negative_coefficient(decay):
-    with pytest.raises(InvalidValue, match=r"without minus signs, got a_\d+ = -"):
+    with pytest.raises(InvalidValue, match=r"without negative coefficients, got a_\d+ = -"):
         half_weights(decay, 100)
     assert "half weights" not in {bound.name for bound in bounds(decay, 100)}
 

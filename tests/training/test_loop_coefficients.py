@@ -111,7 +111,7 @@ def test_coefficients_that_would_grow_are_refused():
             outcomes.add(str(error))
     assert len(outcomes) == 2
     assert outcomes > {"kept"}
-    assert "take float64, or a faster decay" in max(outcomes, key=len)
+    assert "use float64, or a faster decay" in max(outcomes, key=len)
     with pytest.raises(InvalidValue, match="at most 64 exponentials"):
         start(factorization.Factorization(NoDecay(), many_exponentials(65), 1000))
 

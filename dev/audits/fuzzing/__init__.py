@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def part(size: Size) -> Part:
-    """All targets under both engines, and parsers with planted faults; minutes if it is full."""
+    """All targets under both engines, and planted faults.  A full run takes minutes."""
     from dev.audits.fuzzing import run
 
     return run.part(size)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 Change: TypeAlias = tuple[int, int, int]
-"""Which change, where, and what is put there."""
+"""The index of the change, its position, and the index of the new content."""
 
-LONGEST = 1 << 16  # bytes of an input
+LONGEST = 1 << 16  # the most bytes of an input
 
 NUMBERS = (
     b"0", b"-0.0", b"1", b"-1", b"2", b"0.5", b"1e999", b"-1e999", b"NaN", b"Infinity",
@@ -61,7 +61,7 @@ def changed(data: bytes, changes: Sequence[Change]) -> bytes:
 
 
 def any_change(rng: random.Random) -> Change:
-    """A change that a random number picks."""
+    """A random change."""
     return rng.randrange(len(CHANGES)), rng.randrange(1 << 16), rng.randrange(1 << 16)
 
 
@@ -94,7 +94,7 @@ def _repeat(data: bytes, where: int, what: int) -> bytes:
 
 
 def _line(data: bytes, where: int, what: int) -> bytes:
-    """A line is there twice, or moved, or gone."""
+    """The bytes with a line repeated, moved or removed."""
     lines = data.split(b"\n")
     line = lines[where % len(lines)]
     if what % 3 == 0:
@@ -118,20 +118,20 @@ def _token(pattern: re.Pattern[bytes], others: Sequence[bytes], least: int) -> A
 
 
 def _value(data: bytes, where: int, what: int) -> bytes:
-    """A value of a JSON document is another one."""
+    """The JSON document with another value in place of one of its values."""
     others = VALUES + NUMBERS
     return _in_json(data, where, lambda _: others[what % len(others)])
 
 
 def _deep(data: bytes, where: int, what: int) -> bytes:
-    """A value is nested about as deep as can just be read."""
+    """The JSON document with a value nested about as deep as the parser can read."""
     depth = 900 + what % 110
     left, right = ((b"[", b"]"), (b'{"a":', b"}"))[what // 110 % 2]
     return _in_json(data, where, lambda old: left * depth + old + right * depth)
 
 
 def _field(data: bytes, where: int, what: int) -> bytes:
-    """A field of a JSON document is missing, or there twice, or one too many."""
+    """The JSON document with a field removed, repeated or added."""
     document = _document(data)
     holders = [holder for holder in _holders(document) if isinstance(holder, dict) and holder]
     if not holders:
@@ -149,7 +149,7 @@ def _field(data: bytes, where: int, what: int) -> bytes:
 
 
 def _whole(data: bytes, where: int, what: int) -> bytes:
-    """All of it is written in another way."""
+    """The same bytes in another encoding or layout."""
     ways: tuple[Callable[[bytes], bytes], ...] = (
         lambda d: b"\xef\xbb\xbf" + d,
         lambda d: d.decode("utf-8", "replace").encode("utf-16"),
@@ -202,7 +202,7 @@ def _holders(document: Any) -> list[Any]:
 
 
 def _in_json(data: bytes, where: int, new: Callable[[bytes], bytes]) -> bytes:
-    """The document with one of its values written otherwise."""
+    """The document with one of its values replaced by `new(value)`."""
     document = _document(data)
     places = [
         (holder, key)

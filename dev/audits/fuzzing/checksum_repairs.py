@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 
-# A document whose digest is right is as costly as it says: larger ones stay damaged.
+# A document with a correct digest costs as much as it claims, so larger ones stay damaged.
 _TAPS = 1 << 20
 _SLOT = 256
 _SUM = 32
@@ -29,7 +29,7 @@ def plan(data: bytes) -> bytes:
 
 
 def _cheap(document: object) -> bool:
-    """Does it say that it has few taps?"""
+    """True if the document claims few taps."""
     match document:
         case {"taps": {"support": int(support)}}:
             return support <= _TAPS
@@ -37,7 +37,7 @@ def _cheap(document: object) -> bool:
 
 
 def saved(magic: bytes) -> Callable[[bytes], bytes]:
-    """Repairs a magic line, the length of a JSON header, the header, some bytes, a checksum."""
+    """A function that repairs the magic line, the header with its length, and the checksum."""
     start = len(magic) + 8
 
     def repair(data: bytes) -> bytes:
@@ -65,12 +65,12 @@ def saved(magic: bytes) -> Callable[[bytes], bytes]:
 
 
 def summed(data: bytes) -> bytes:
-    """The bytes with the checksum of all but the last 32 there."""
+    """The bytes with a correct checksum in the last 32 bytes."""
     return data[:-_SUM] + hashlib.sha256(data[:-_SUM]).digest()
 
 
 def mark(data: bytes) -> bytes:
-    """A mark's slots and the line of its accounts, each with its checksum."""
+    """The mark with correct checksums in its slots and its line of accounts."""
     slots = [_slot(data[at : at + _SLOT]) for at in (0, _SLOT)]
     lines = [_line(line) for line in data[2 * _SLOT :].split(b"\n")]
     return b"".join(slots) + b"\n".join(lines)

@@ -1,9 +1,9 @@
-"""One engine on some targets.
+"""Runs one engine on some targets.
 
     python -m dev.audits.fuzzing.child_process ENGINE FOLDER TARGET=COUNT ...
 
 This process loads hushfade once and forks a process for each target, because an input may kill the
-process and atheris does not return.  The results are in FOLDER/TARGET/told.json.
+process and atheris does not return.  It writes the results to FOLDER/TARGET/result.json.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 from dev.audits.fuzzing import coverage_guided
 
 NUMBER = 20_261  # the seed of all inputs
-PATIENCE = 3600.0  # seconds until a target that does not end is ended
+PATIENCE = 3600.0  # seconds after which a target is killed
 
 
 def main() -> None:
-    """The inputs that the arguments say."""
+    """Run the targets that the arguments name."""
     parser = argparse.ArgumentParser(prog="python -m dev.audits.fuzzing.child_process")
     parser.add_argument("engine", choices=["grammar", "guided"])
     parser.add_argument("folder", type=Path)
@@ -33,8 +33,8 @@ def main() -> None:
     if asked.engine == "guided":
         coverage_guided.load()
     import_module("dev.audits.fuzzing.targets")
-    for told in asked.targets:
-        name, _, count = told.partition("=")
+    for target in asked.targets:
+        name, _, count = target.partition("=")
         folder = asked.folder / name
         (folder / "work").mkdir(parents=True)
         process = os.fork()
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _alone(engine: str, name: str, count: int, folder: Path) -> None:
-    """In a process of its own, which ends here."""
+    """Run one target in this process, and exit."""
     code = 1
     try:
         output = os.open(folder / "output", os.O_WRONLY | os.O_CREAT, 0o600)
@@ -69,8 +69,8 @@ def _fed(engine: str, name: str, count: int, folder: Path) -> None:
         began = time.process_time()
 
         def done() -> None:
-            told = {"name": target.name, "seconds": time.process_time() - began, **watch.told()}
-            (folder / "told.json").write_text(json.dumps(told))
+            result = {"name": target.name, "seconds": time.process_time() - began, **watch.counts()}
+            (folder / "result.json").write_text(json.dumps(result))
 
         if engine == "grammar":
             grammar.fed(watch, count, number=NUMBER)
@@ -80,7 +80,7 @@ def _fed(engine: str, name: str, count: int, folder: Path) -> None:
 
 
 def _ended(process: int) -> int:
-    """The exit code of a child, below 0 if it died of a signal."""
+    """The exit code of a child; negative if a signal killed it."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         found, status = os.waitpid(process, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""Inputs guided by coverage: atheris keeps what reaches new edges of hushfade's code."""
+"""Inputs guided by coverage: atheris keeps inputs that reach new edges of hushfade's code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from dev.paths import PACKAGE, ROOT
 
 PLANTED = "dev.audits.fuzzing.planted_faults"
-# Loaded here in any case, so that modules which hushfade loads late are traced too.
+# Loaded at the start, so that atheris also traces modules that hushfade loads late.
 TRACED = (
     "hushfade.planning.plan_file", "hushfade.stream.saved_state", "hushfade.stream.stream",
     "hushfade.crossing.memory", "hushfade.training.correlated_noise", "hushfade.cli.options",
@@ -28,10 +28,10 @@ NUMERICAL = (
 
 
 def untraced() -> list[str]:
-    """The modules that atheris leaves alone.
+    """The modules that atheris does not trace.
 
-    It cannot trace compiled loops.  It need not trace numerical work, nor the code of this package
-    that makes and judges the inputs.
+    It cannot trace compiled loops.  It does not need to trace numerical work, or the code of this
+    package that makes and judges the inputs.
     """
     names = [name for name in _modules(ROOT / "dev" / "audits", "dev.audits") if name != PLANTED]
     for name, file in _modules(PACKAGE, "hushfade").items():
@@ -42,7 +42,7 @@ def untraced() -> list[str]:
 
 
 def _modules(folder: Path, package: str) -> dict[str, Path]:
-    """The files of a package by the names of their modules, without importing any."""
+    """The files of a package by module name, found without importing them."""
     found = {}
     for file in folder.rglob("*.py"):
         parts = file.relative_to(folder).with_suffix("").parts
@@ -51,19 +51,19 @@ def _modules(folder: Path, package: str) -> dict[str, Path]:
 
 
 def installed() -> bool:
-    """Is atheris here?"""
+    """True if atheris is installed."""
     return find_spec("atheris") is not None
 
 
 def load() -> None:
-    """Loads hushfade with its edges traced; nobody may have loaded it before."""
+    """Load hushfade with traced edges; it must not have been loaded before."""
     with _atheris().instrument_imports(include=["hushfade", "dev"], exclude=untraced()):
         for name in TRACED:
             import_module(name)
 
 
 def fed(watch: Any, count: int, *, number: int, folder: Path, done: Callable[[], None]) -> None:
-    """So many inputs, judged.  Does not come back: `done` is called after the last one."""
+    """Judge `count` inputs, call `done`, and exit the process."""
     from dev.audits.fuzzing.byte_changes import any_change, changed
 
     target, tool = watch.target, _atheris()

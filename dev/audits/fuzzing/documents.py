@@ -35,7 +35,7 @@ _RECORDS = (1, [0.5, 1], 1, {"at": [1, 0.5]}, [[0.5, 0.5]], 1)
 
 @contextmanager
 def plans(directory: Path) -> Iterator[Target]:
-    """Plan.from_json; a plan that is read is written and read again."""
+    """Plan.from_json; writes each accepted plan and reads it again."""
 
     def read(data: bytes) -> None:
         found = hf.Plan.from_json(data)
@@ -47,7 +47,7 @@ def plans(directory: Path) -> Iterator[Target]:
 
 @contextmanager
 def companions(directory: Path) -> Iterator[Target]:
-    """What `hushfade explain` reads: the document beside a file of releases, or a plan."""
+    """The input of `hushfade explain`: the companion of a file of releases, or a plan."""
     path = directory / "releases.csv.plan.json"
 
     def read(data: bytes) -> None:
@@ -78,7 +78,7 @@ def companions(directory: Path) -> Iterator[Target]:
 
 @contextmanager
 def streams(directory: Path) -> Iterator[Target]:
-    """Stream.load, beside live streams of the same identities that no refusal may touch."""
+    """Stream.load, with live streams of the same identities that no refusal may change."""
     live = [_stepped(plan, records) for plan, records in zip(PLANS, _RECORDS, strict=True)]
     others = [_stepped(plan, records).save() for plan, records in zip(PLANS, _RECORDS, strict=True)]
     ours = {stream._identity for stream in live}
@@ -86,7 +86,7 @@ def streams(directory: Path) -> Iterator[Target]:
     def read(data: bytes) -> None:
         found = hf.Stream.load(data)
         assert hf.Stream.load(found.save()).steps == found.steps
-        if found._identity not in ours:  # a state that can be read must serve
+        if found._identity not in ours:  # a loaded stream must work
             found.run(_zeros(found))
 
     yield Target(
@@ -100,7 +100,7 @@ def streams(directory: Path) -> Iterator[Target]:
 
 @contextmanager
 def traces(directory: Path) -> Iterator[Target]:
-    """Stream.load with a trace of the step after the saved one."""
+    """Stream.load with a trace of the step after the saved state."""
     stream = PLANS[3].start()
     saved = stream.save()
     stream.step({"at": [1, 0.5]})
@@ -117,7 +117,7 @@ def traces(directory: Path) -> Iterator[Target]:
 
 @contextmanager
 def series(directory: Path) -> Iterator[Target]:
-    """CorrelatedNoise.load, beside a live series."""
+    """CorrelatedNoise.load, with a live series that no refusal may change."""
     pairs = (
         (hf.Exponential(half_life=3), 2, None), (hf.SlidingWindow(length=3), 1, 8),
         (PLANS[0].pair, (2, 2), None), (PLANS[2].pair, 1, 8),
@@ -151,7 +151,7 @@ def series(directory: Path) -> Iterator[Target]:
 
 @contextmanager
 def marks(directory: Path) -> Iterator[Target]:
-    """MarkFile.read and accounts: how far a ledger had come, and what was spent."""
+    """MarkFile.read and accounts: the end of a ledger, and the spent budgets."""
     path = directory / "releases.db.mark"
     accounts = {
         "clinics": Account(
@@ -171,8 +171,8 @@ def marks(directory: Path) -> Iterator[Target]:
         try:
             found.read()
         finally:
-            told = found.accounts()
-        assert all(isinstance(account, Account) for account in told.values())
+            accounts = found.accounts()
+        assert all(isinstance(account, Account) for account in accounts.values())
 
     yield Target("marks of stores", (path.read_bytes(),), read, repair=checksum_repairs.mark)
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from dev.audits.fuzzing.byte_changes import CHANGES, changed
 from dev.audits.fuzzing.invariants import Target, Watch
 
-BATCH = 1000  # inputs until hypothesis begins anew: what it remembers of them grows
+BATCH = 1000  # inputs per run of hypothesis, whose memory of them grows
 
 
 def inputs(target: Target) -> st.SearchStrategy[bytes]:
-    """Bytes for the target, most of them wrong."""
+    """Bytes for the target, most of them malformed."""
     where = st.integers(0, (1 << 16) - 1)
     change = st.tuples(st.integers(0, len(CHANGES) - 1), where, where)
     chosen = st.sampled_from(target.seeds)
@@ -29,7 +29,7 @@ def inputs(target: Target) -> st.SearchStrategy[bytes]:
 
 
 def fed(watch: Watch, count: int, *, number: int) -> None:
-    """So many inputs, judged; the same number gives the same ones."""
+    """Judge `count` inputs; the same `number` gives the same inputs."""
 
     def judge(data: bytes) -> None:
         if watch.inputs < count:

@@ -1,7 +1,7 @@
 """The invariants of every parser, and the watch that checks them.
 
-For any bytes a parser returns a value or raises one of hushfade's own errors, soon and in bounded
-memory.  An error repeats no record and leaves everything unchanged.
+For any bytes a parser returns a value or raises one of hushfade's own errors, in bounded time and
+memory.  An error repeats no record and leaves the state unchanged.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import Any
 
 from hushfade.errors import HushfadeError
 
-SECONDS = 60.0  # of one input, on a machine that may be busy with other things
+SECONDS = 60.0  # per input; the machine may be busy
 MEMORY = 1 << 30  # bytes by which the process may grow
-ROOM = 1 << 20  # bytes of an input that are kept in case that the process dies of it
-KEPT = 20  # faults that are told in words
+ROOM = 1 << 20  # bytes of an input that are kept in case the process dies
+KEPT = 20  # faults that are described
 
-# What stands for a record's content: no message may have it.
+# These marks stand for the content of records.  No message may contain one.
 MARK = re.compile(rb"zq[0-9a-f]{4}ed|73[0-9]{4}37")
 
 
@@ -42,29 +42,29 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Target:
-    """A parser: what is right, how bytes are read, and what no refusal may change."""
+    """A parser: well-formed inputs, a function that reads bytes, and the state to protect."""
 
     name: str
     seeds: tuple[bytes, ...]
     read: Callable[[bytes], object]
     state: Callable[[], bytes] = _nothing
-    repair: Callable[[bytes], bytes] = _same  # checksums made right again after a change
+    repair: Callable[[bytes], bytes] = _same  # corrects the checksums after a change
     refusals: tuple[type[Exception], ...] = (HushfadeError,)
-    records: bool = False  # are the inputs people's records, which no message may repeat?
-    words: tuple[bytes, ...] = ()  # what its texts are made of, where there is a grammar
-    seconds: float = SECONDS  # that an input may take
+    records: bool = False  # True if the inputs are people's records, which no message may repeat
+    words: tuple[bytes, ...] = ()  # the words of its texts, if there is a grammar
+    seconds: float = SECONDS  # the time limit of an input
 
 
 class Overtime(BaseException):
-    """An input took longer than it may."""
+    """An input exceeded its time limit."""
 
 
 @dataclass
 class Watch:
-    """Counts what comes of a target's inputs."""
+    """Counts the outcomes of a target's inputs."""
 
     target: Target
-    last: Path | None = None  # a file that has the input in hand, if the process dies of it
+    last: Path | None = None  # a file with the current input, in case the process dies
     accepted: int = 0
     refused: int = 0
     slowest: float = 0.0  # seconds of the processor
@@ -83,11 +83,11 @@ class Watch:
 
     @property
     def inputs(self) -> int:
-        """How many there were."""
+        """The number of inputs."""
         return self.accepted + self.refused + self.faults["crash"] + self.faults["hang"]
 
     def grown(self) -> int:
-        """By how many bytes the process has been larger than at the start."""
+        """The growth of the process's peak memory since the start, in bytes."""
         return _largest() - self._size
 
     def judge(self, data: bytes) -> None:
@@ -131,11 +131,11 @@ class Watch:
 
     def _note(self, kind: str, words: str, data: bytes, *, counted: bool = True) -> None:
         self.faults[kind] += counted
-        told = f"{kind}: {words}"
-        if len(self.examples) < KEPT and told not in {known for known, _ in self.examples}:
-            self.examples.append((told, data))
+        description = f"{kind}: {words}"
+        if len(self.examples) < KEPT and description not in {known for known, _ in self.examples}:
+            self.examples.append((description, data))
 
-    def told(self) -> dict[str, Any]:
+    def counts(self) -> dict[str, Any]:
         """The counts as plain data."""
         return {
             "inputs": self.inputs,
@@ -145,12 +145,12 @@ class Watch:
             "memory": self.grown(),
             "kinds": dict(self.kinds),
             "faults": {kind: count for kind, count in self.faults.items() if count},
-            "examples": [(told, data.hex()) for told, data in self.examples],
+            "examples": [(description, data.hex()) for description, data in self.examples],
         }
 
 
 def repeats(error: BaseException, data: bytes) -> bool:
-    """Has the error, with those that it would be shown with, a mark that was in the input?
+    """True if the error, or an error that it is chained to, shows a mark of the input.
 
     >>> repeats(ValueError("not a number: zq0001ed"), b"1,zq0001ed")
     True
@@ -164,7 +164,7 @@ def repeats(error: BaseException, data: bytes) -> bool:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Overtime is raised in the block after so many seconds."""
+    """A context that raises Overtime after this many seconds."""
     signal.signal(signal.SIGALRM, _late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -174,7 +174,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def in_hand(path: Path) -> bytes:
-    """The input that a process had in hand when it died."""
+    """The input that a process was reading when it died."""
     content = path.read_bytes()
     length = int.from_bytes(content[:8], "little")
     return content[8 : 8 + length]
@@ -189,7 +189,7 @@ def _late(number: int, frame: object) -> None:
 
 
 def _place(error: BaseException) -> str:
-    """The error's class, and where in hushfade it came from."""
+    """The error's class, and the place in hushfade that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if f"{os.sep}hushfade{os.sep}" in frame.filename]
     last = inside[-1] if inside else frames[-1]

@@ -22,7 +22,7 @@ KINDS = ("file", "file", "file", "link", "hanging", "folder", "pipe", "none", "h
 
 @contextmanager
 def keys(directory: Path) -> Iterator[Target]:
-    """Key files: the first byte is the kind of file, the second its mode, the rest its content."""
+    """Key files: the first byte gives the kind of file, the second its mode, the rest its bytes."""
     path, other = directory / "key", directory / "other"
 
     def read(data: bytes) -> None:
@@ -40,7 +40,7 @@ def keys(directory: Path) -> Iterator[Target]:
         "key files",
         (*seeds, b"\0\0", b"\0\0" + KEY + b"\n", b"\0\0" + KEY.hex().encode(), b"\0\0zq0001ed"),
         read,
-        state=lambda: str(len(os.listdir("/dev/fd"))).encode(),  # no descriptor stays open
+        state=lambda: str(len(os.listdir("/dev/fd"))).encode(),  # all descriptors are closed
         refusals=(hf.HushfadeError, OSError),
         records=True,
     )
@@ -71,7 +71,7 @@ def _made(path: Path, other: Path, kind: str, mode: int, content: bytes) -> None
 
 @contextmanager
 def steps(directory: Path) -> Iterator[Target]:
-    """Records for live streams, read from JSON: [way, records]; a refusal takes no step."""
+    """Records for live streams, as JSON [way, records]; a refusal takes no step."""
     streams = [PLANS[place].start() for place in (0, 3, 4)]
 
     def read(data: bytes) -> None:
@@ -102,7 +102,7 @@ def steps(directory: Path) -> Iterator[Target]:
 
 @contextmanager
 def bodies(directory: Path) -> Iterator[Target]:
-    """Bodies of requests to a service in this process: the first byte is the request's kind."""
+    """Bodies of requests to a service in this process; the first byte gives the kind of request."""
     from dev.soaks.request_fuzzing import examples
     from dev.soaks.watched_service import served
 
@@ -120,8 +120,8 @@ def bodies(directory: Path) -> Iterator[Target]:
             if answer.status >= 500 or fault is not None:
                 raise AssertionError(f"status {answer.status}: {fault}")
             if answer.status >= 400:
-                told = answer.body.decode("utf-8", "replace") + "\n".join(target.lines)
-                raise hf.InvalidValue(told)
+                shown = answer.body.decode("utf-8", "replace") + "\n".join(target.lines)
+                raise hf.InvalidValue(shown)
             return answer.status
 
         def read(data: bytes) -> None:

@@ -24,7 +24,7 @@ from hushfade.cli.options import (
 from hushfade.records.calendar import calendar
 
 HOUR = 3600 * 10**9
-# what no number of ours is made of, though Python's float reads it
+# characters that Python's float reads and hushfade's numbers must not contain
 ODD = re.compile(r"_|[^\x00-\x7f\s]")
 DURATIONS = (
     b"24h", b"90min", b"7d", b"2w", b"1h30m", b"500ms", b"24", b"1.5h", b" 1d 12 h ", b"3us",
@@ -41,7 +41,7 @@ PARTS = (
 
 @contextmanager
 def durations(directory: Path) -> Iterator[Target]:
-    """Durations as text, and how many steps they are."""
+    """Durations as text, and their number of steps."""
 
     def read(data: bytes) -> None:
         text = data.decode("utf-8", "surrogateescape")
@@ -52,14 +52,14 @@ def durations(directory: Path) -> Iterator[Target]:
             lambda: duration.steps(text, None, name="half_life"),
         )
         if ODD.search(text.strip()):
-            raise AssertionError("a number that is none was read")
+            raise AssertionError("hushfade read a text that is not a number")
 
     yield Target("durations", DURATIONS, read, words=UNITS)
 
 
 @contextmanager
 def calendars(directory: Path) -> Iterator[Target]:
-    """Start, length and end of steps, with bars between them."""
+    """Start, length and end of steps, separated by bars."""
     times = np.array([-(2**63), -1, 0, 10**18, 2**63 - 1])
 
     def read(data: bytes) -> None:
@@ -115,22 +115,22 @@ def _given(text: str) -> dict[str, str]:
 
 def _decay(given: dict[str, str]) -> None:
     names = ("half_life", "window", "weights")
-    told: dict[str, Any] = {name: given[name] for name in names if name in given}
-    told |= {name: _float(given, name) for name in ("alpha", "power") if name in given}
+    chosen: dict[str, Any] = {name: given[name] for name in names if name in given}
+    chosen |= {name: _float(given, name) for name in ("alpha", "power") if name in given}
     kinds = ("none", "exponential", "power", "window", "custom")
     kind: Any = given.get("kind") if given.get("kind") in kinds else None
-    DecayOptions(decay=kind, **told).function(HOUR if "every" in given else None)
+    DecayOptions(decay=kind, **chosen).function(HOUR if "every" in given else None)
     if any(ODD.search(given.get(name, "").strip()) for name in names):
-        raise AssertionError("a number that is none was read")
+        raise AssertionError("hushfade read a text that is not a number")
 
 
 def _guarantee(given: dict[str, str]) -> None:
-    told: dict[str, Any] = {
+    chosen: dict[str, Any] = {
         name: _float(given, name) for name in ("epsilon", "delta", "mu", "rho") if name in given
     }
     if "separation" in given:
-        told["separation"] = given["separation"]
-    PersonOptions(**told).guarantee(HOUR if "every" in given else None)
+        chosen["separation"] = given["separation"]
+    PersonOptions(**chosen).guarantee(HOUR if "every" in given else None)
 
 
 def _bounds(given: dict[str, str]) -> None:
@@ -144,7 +144,7 @@ def _keys(given: dict[str, str], path: Path) -> RecordOptions:
 
 
 def _float(given: dict[str, str], name: str) -> float | None:
-    """As the reader of options makes it, which refuses what is no number."""
+    """The number, by the command line's own reader, which refuses other texts."""
     try:
         return float(given[name]) if name in given else None
     except ValueError:
@@ -162,14 +162,14 @@ def _refusals(reads: Sequence[Callable[[], object]]) -> list[Exception]:
 
 
 def _any(*reads: Callable[[], object]) -> None:
-    """All of them; raises a refusal if all of them refuse."""
+    """Call all functions; raise a refusal if all of them refuse."""
     found = _refusals(reads)
     if len(found) == len(reads):
         raise found[-1]
 
 
 def _all(*reads: Callable[[], object]) -> None:
-    """All of them; raises a refusal if one of them refuses."""
+    """Call all functions; raise a refusal if one of them refuses."""
     found = _refusals(reads)
     if found:
         raise found[-1]

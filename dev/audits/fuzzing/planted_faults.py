@@ -1,4 +1,4 @@
-"""Parsers that break the invariants on purpose: each engine must notice them."""
+"""Parsers that break the invariants on purpose: each engine must find the faults."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def _planted(
 
 
 def _unchecked(document: dict[str, Any]) -> None:
-    """A length is taken for a number: KeyError and TypeError are let out."""
+    """Assumes that the length is a number, and so raises KeyError and TypeError."""
     if document.get("kind") == "sum" and not document["length"] > 0:
         raise InvalidValue("length must be > 0")
 
 
 def _repeating(document: dict[str, Any]) -> None:
-    """A refusal says what was refused."""
+    """Repeats a record in its refusal."""
     if document.get("length") != 12:
         raise InvalidValue(f"length must be 12 for {document.get('key')!r}")
 
 
 def _sleeping(document: dict[str, Any]) -> None:
-    """A length that is none is waited for."""
+    """Hangs if the length is not positive."""
     length = document.get("length")
     if isinstance(length, int) and length <= 0:
         sleep(60.0)
@@ -66,7 +66,7 @@ hangs = _planted("planted: a length that never comes", _sleeping, seconds=0.1)
 
 @contextmanager
 def passages(directory: Path) -> Iterator[Target]:
-    """An error behind four bytes, each looked at on its own: blind changes seldom come there."""
+    """An error behind four bytes, checked one by one: blind changes rarely reach it."""
 
     def read(data: bytes) -> None:
         first, second, third, fourth = (*(byte >> 4 for byte in data[:4]), 0, 0, 0, 0)[:4]
@@ -85,7 +85,7 @@ def passages(directory: Path) -> Iterator[Target]:
 
 @contextmanager
 def changes(directory: Path) -> Iterator[Target]:
-    """A stream that takes a step before it has looked at all of what it was given."""
+    """A stream that takes a step before it has checked its input completely."""
     stream = PLANS[0].start()
 
     def read(data: bytes) -> None:

@@ -28,7 +28,7 @@ ALL = Columns(value="amount", time="at", key="country", user="person")
 SOME = Columns(value="amount")
 DAY = calendar("2026-01-01", HOUR, end="2026-01-02")
 UTC = Calendar(DAY.start, HOUR, zoned=True, steps=24)
-PEOPLE = 300  # after so many a live reader begins anew
+PEOPLE = 300  # a live reader starts over after this many people
 
 CSV = (
     b"at,amount,country,person\n"
@@ -47,7 +47,7 @@ NUMBERED = b'{"at": 1767225700, "amount": 1, "country": 73000137, "person": 7}\n
 
 
 def _ways() -> tuple[tuple[Reader, Columns], ...]:
-    """The ways in which rows are asked for."""
+    """The ways to read rows."""
     return (
         (Reader(KEYED, ALL, DAY), ALL),
         (Reader(KEYED, ALL, UTC, time_unit="s", skip_empty=True), ALL),
@@ -56,7 +56,7 @@ def _ways() -> tuple[tuple[Reader, Columns], ...]:
 
 
 def _tallied(rows: Callable[[Columns], Iterable[Batch]], data: bytes) -> None:
-    """The totals of the rows in every way; raises if none can read them, or one tells of them."""
+    """The totals of the rows in every way; raises if no way reads them, or an error leaks them."""
     refused: list[hf.HushfadeError] = []
     for reader, columns in _ways():
         try:
@@ -70,7 +70,7 @@ def _tallied(rows: Callable[[Columns], Iterable[Batch]], data: bytes) -> None:
 
 
 def _in_file(path: Path) -> Callable[[bytes], None]:
-    """Reads what is put into the file."""
+    """A function that writes bytes to the file and reads them."""
 
     def read(data: bytes) -> None:
         path.write_bytes(data)
@@ -88,14 +88,14 @@ def commas(directory: Path) -> Iterator[Target]:
 
 @contextmanager
 def tabs(directory: Path) -> Iterator[Target]:
-    """Rows with tabs, packed by gzip."""
+    """Rows with tabs, compressed by gzip."""
     read = _in_file(directory / "events.tsv.gz")
     seeds = [gzip.compress(text.replace(b",", b"\t"), mtime=0) for text in (CSV, ZONED, SECONDS)]
     yield Target("compressed rows", tuple(seeds), read, repair=_repacked, records=True)
 
 
 def _repacked(data: bytes) -> bytes:
-    """What can still be unpacked, changed a little and packed again."""
+    """The bytes that can still be decompressed, changed slightly and compressed again."""
     try:
         text = gzip.decompress(data)
     except (OSError, EOFError, ValueError):
@@ -128,13 +128,13 @@ def pages(directory: Path) -> Iterator[Target]:
 
 @contextmanager
 def arrows(directory: Path) -> Iterator[Target]:
-    """Arrow tables, as they come over the wire."""
+    """Arrow tables in the IPC format."""
 
     def read(data: bytes) -> None:
         try:
             with pa.ipc.open_stream(data) as stream:
                 table = stream.read_all()
-            table.validate(full=True)  # hushfade is handed tables, not their bytes
+            table.validate(full=True)  # hushfade receives tables, not their bytes
         except (pa.ArrowException, OSError, ValueError, KeyError, IndexError, TypeError):
             raise hf.InvalidValue("no Arrow table: pyarrow refuses it") from None
         _tallied(partial(tables, table), data)
@@ -149,7 +149,7 @@ def arrows(directory: Path) -> Iterator[Target]:
 
 
 def samples() -> list[Any]:
-    """Small tables whose columns are of every kind that may come."""
+    """Small tables with columns of every type."""
     times = [DAY.start + HOUR, DAY.start + 2 * HOUR]
     kinds: list[tuple[Any, Any, Any, Any]] = [
         (
@@ -185,7 +185,7 @@ def samples() -> list[Any]:
 
 @contextmanager
 def lines(directory: Path) -> Iterator[Target]:
-    """Lines that arrive live, CSV and JSON: a malformed line leaves the open steps as they were."""
+    """Live lines, CSV and JSON: a malformed line leaves the open steps unchanged."""
     live = [
         _Live("csv", CSV[: CSV.index(b"\n") + 1]),
         _Live("jsonl", LINES[: LINES.index(b"\n") + 1]),
@@ -205,7 +205,7 @@ def lines(directory: Path) -> Iterator[Target]:
 
 
 class _Live:
-    """Open steps that began with one good block, and begin anew when they know many people."""
+    """Open steps that start with one good block, and start over when they know many people."""
 
     def __init__(self, form: str, first: bytes) -> None:
         self._form, self._first = form, first
@@ -218,7 +218,7 @@ class _Live:
         self._steps.add([self._first])
 
     def add(self, given: list[bytes]) -> None:
-        """Raises what is wrong with the first line if no line is right."""
+        """Read lines; raise the error of the first line if every line is malformed."""
         counts = self._reader.counts
         before, self._reader.first_fault = replace(counts), None
         self._steps.add(given)
@@ -229,7 +229,7 @@ class _Live:
             self._begin()
 
     def state(self) -> tuple[object, ...]:
-        """What is known of lines that are right: totals, counts, people, what they have used up."""
+        """The state after well-formed lines: totals, counts, people and their used limits."""
         reader, steps = self._reader, self._steps
         bounding = reader._bounding
         assert bounding is not None

@@ -20,9 +20,9 @@ from dev.audits.fuzzing.targets import CONTROLS, TARGETS
 from dev.findings import Finding, Part
 from dev.progress import progress
 
-INPUTS = {True: 1_000_000, False: 6_000}  # in all, of a full and of a quick audit
-SHARES = {"grammar": 0.1, "guided": 0.9}  # hypothesis takes its time
-PLANTED = {  # how many inputs each engine has to find what is planted
+INPUTS = {True: 1_000_000, False: 6_000}  # in total, of a full and of a quick audit
+SHARES = {"grammar": 0.1, "guided": 0.9}  # hypothesis is slow
+PLANTED = {  # the number of inputs with which each engine must find a planted fault
     "grammar": {"crashes": 2000, "changes": 2000, "leaks": 2000, "hangs": 2000},
     "guided": {
         "crashes": 10_000, "changes": 10_000, "leaks": 10_000, "hangs": 10_000, "passages": 50_000,
@@ -30,22 +30,22 @@ PLANTED = {  # how many inputs each engine has to find what is planted
 }  # fmt: skip
 FAULTS = {"crashes": "crash", "changes": "change", "leaks": "leak", "hangs": "hang"}
 WORKERS = 2
-CLAIM = "a value or a refusal; nothing else raised, repeated or changed"
+CLAIM = "a value or a refusal; no other error, no leak, no change"
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one target under one engine."""
+    """The result of one target under one engine."""
 
     engine: str
     target: str
-    told: dict[str, Any]
-    edges: tuple[int, int] | None  # reached by the right inputs, and at the end
+    results: dict[str, Any]
+    edges: tuple[int, int] | None  # reached by the well-formed inputs, and at the end
 
     @property
     def faults(self) -> int:
-        """How many inputs broke the law."""
-        return sum(self.told["faults"].values())
+        """The number of inputs that violated an invariant."""
+        return sum(self.results["faults"].values())
 
 
 def part(size: Size) -> Part:
@@ -61,22 +61,23 @@ def part(size: Size) -> Part:
         progress(f"parsers, {finding.subject}: {finding.measurement}, {finding.verdict}")
     return Part(
         "Parsers and loaders",
-        "Right inputs, changed in many ways, their checksums made right again in most cases: by "
-        "hypothesis, and by atheris, which keeps what reaches new edges of the code.  An input may "
-        f"take {SECONDS:g} s, and the process grow by {MEMORY >> 30} GiB; warnings count as "
-        "errors; what must not change is compared after every refusal, and records have marks that "
-        "no message may show.  A planted fault is one that the engine must find.",
+        "Two engines change well-formed inputs in many ways and mostly correct the checksums: "
+        "hypothesis, and atheris, which keeps inputs that reach new edges of the code.  An input "
+        f"may take {SECONDS:g} s, and the process may grow by {MEMORY >> 30} GiB.  Warnings count "
+        "as errors.  After every refusal the engine checks that the state is unchanged.  Records "
+        "contain marks that no message may show.  A planted fault is a bug that the engine must "
+        "find.",
         findings,
     )
 
 
 def shares() -> dict[str, int]:
-    """How many of a thousand inputs each target gets."""
+    """The number of inputs for each target, of a thousand in total."""
     return {name: share for name, (_, share) in TARGETS.items()}
 
 
 def ran(engines: Sequence[str], counts: dict[str, int], *, planted: bool = True) -> list[Run]:
-    """The runs of these engines: so many inputs for each target in all, and the planted ones."""
+    """The runs of these engines with `counts` inputs per target, and the planted faults."""
     with TemporaryDirectory() as directory, ThreadPoolExecutor(WORKERS) as threads:
         jobs = []
         for engine in engines:
@@ -106,20 +107,20 @@ def _ran(job: tuple[str, Path, list[str]]) -> list[Run]:
 
 
 def _read(engine: str, folder: Path) -> Run:
-    """What a target's process left behind, also if it died."""
+    """The result files of a target's process, also if it died."""
     output = (folder / "output").read_text(errors="replace")
     code = int((folder / "code").read_text())
-    if code == 0 and (folder / "told.json").exists():
-        told = json.loads((folder / "told.json").read_text())
+    if code == 0 and (folder / "result.json").exists():
+        results = json.loads((folder / "result.json").read_text())
     else:
         last = in_hand(folder / "last").hex() if (folder / "last").exists() else ""
-        told = {
+        results = {
             "name": folder.name, "inputs": 0, "accepted": 0, "refused": 0, "slowest": 0.0,
             "memory": 0, "seconds": 0.0, "faults": {"death": 1},
             "examples": [[f"death: code {code}, {output[-300:]}", last]],
         }  # fmt: skip
     edges = [int(found) for found in re.findall(r"cov: (\d+)", output)]
-    return Run(engine, folder.name, told, (edges[0], edges[-1]) if edges else None)
+    return Run(engine, folder.name, results, (edges[0], edges[-1]) if edges else None)
 
 
 # Findings -----------------------------------------------------------------------------------
@@ -129,33 +130,33 @@ def _findings(runs: Sequence[Run]) -> Iterator[Finding]:
     for target in TARGETS:
         ours = [run for run in runs if run.target == target]
         for run in ours:
-            for told, data in run.told["examples"]:
-                progress(f"parsers, {run.told['name']}, {told}: {data[:4000]}")
+            for description, data in run.results["examples"]:
+                progress(f"parsers, {run.results['name']}, {description}: {data[:4000]}")
         faults = sum(run.faults for run in ours)
-        yield Finding(ours[0].told["name"], CLAIM, _measured(ours), faults == 0)
+        yield Finding(ours[0].results["name"], CLAIM, _measured(ours), faults == 0)
 
 
 def _measured(runs: Sequence[Run]) -> str:
-    counts = " + ".join(f"{run.told['inputs']:,}" for run in runs)
-    read, refused = (sum(run.told[name] for run in runs) for name in ("accepted", "refused"))
-    said = f"{counts} inputs: {read:,} read, {refused:,} refused"
+    counts = " + ".join(f"{run.results['inputs']:,}" for run in runs)
+    read, refused = (sum(run.results[name] for run in runs) for name in ("accepted", "refused"))
+    shown = f"{counts} inputs: {read:,} read, {refused:,} refused"
     for run in runs:
         if run.edges is not None:
-            said += f"; {run.edges[0]} edges, then {run.edges[1]}"
-    said += f"; at most {max(run.told['slowest'] for run in runs):.2g} s"
-    faults = [f"{count} {kind}" for run in runs for kind, count in run.told["faults"].items()]
-    return f"{said}; {', '.join(faults) or '0 faults'}"
+            shown += f"; {run.edges[0]} edges, then {run.edges[1]}"
+    shown += f"; slowest {max(run.results['slowest'] for run in runs):.2g} s"
+    faults = [f"{count} {kind}" for run in runs for kind, count in run.results["faults"].items()]
+    return f"{shown}; {', '.join(faults) or '0 faults'}"
 
 
 def _whole(runs: Sequence[Run], wanted: int) -> Finding:
     ours = [run for run in runs if run.target in TARGETS]
-    inputs, faults = sum(run.told["inputs"] for run in ours), sum(run.faults for run in ours)
+    inputs, faults = sum(run.results["inputs"] for run in ours), sum(run.faults for run in ours)
     edges = sum(run.edges[1] for run in ours if run.edges is not None)
-    memory = max(run.told["memory"] for run in ours) >> 20
+    memory = max(run.results["memory"] for run in ours) >> 20
     return Finding(
-        "all of them",
+        "all targets",
         f"{wanted:,} inputs, 0 faults",
-        f"{inputs:,} inputs, {faults} faults; {edges:,} edges; {memory} MiB more at most",
+        f"{inputs:,} inputs, {faults} faults; {edges:,} edges; memory grew by at most {memory} MiB",
         inputs >= 0.99 * wanted and faults == 0,
     )
 
@@ -164,11 +165,11 @@ def _controls(runs: Sequence[Run]) -> Iterator[Finding]:
     for run in runs:
         if run.target in CONTROLS:
             kind = FAULTS.get(run.target, "crash")
-            count = run.told["faults"].get(kind, 0)
+            count = run.results["faults"].get(kind, 0)
             yield Finding(
-                f"{run.told['name']}, {run.engine}",
+                f"{run.results['name']}, {run.engine}",
                 f"a {kind}",
-                f"{count} in {run.told['inputs']:,} inputs",
+                f"{count} in {run.results['inputs']:,} inputs",
                 count > 0,
                 is_bug=True,
             )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def part(size: Size) -> Part:
-    """What each auditor that can be installed says of hushfade, and of broken mechanisms."""
+    """The result of each installable auditor on hushfade and on broken mechanisms."""
     from dev.audits.other_auditors import comparison
 
     return comparison.part(size)

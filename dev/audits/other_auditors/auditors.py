@@ -1,4 +1,4 @@
-"""The third-party auditors, and how they are asked: each runs in its own environment."""
+"""The third-party auditors, and how they run: each in its own environment."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dev.environments import Absent, made, ran, reason
 from dev.paths import ROOT
 
 PLACE = environments.PLACE / "auditors"
-PATIENCE = 1800.0  # seconds for all answers of one library
+PATIENCE = 1800.0  # seconds for all results of one library
 SETTINGS = {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore"}
 
 
 @dataclass(frozen=True)
 class Auditor:
-    """A library: its script here, what pip is asked for, and what it is asked for alone."""
+    """A library: its script in this package, and the requirements that pip installs."""
 
     title: str
     script: str
     wanted: tuple[str, ...]
-    alone: tuple[str, ...] = ()  # installed without what it requires
+    alone: tuple[str, ...] = ()  # installed without dependencies
     takes_delta: bool = True
 
 
@@ -37,7 +37,7 @@ AUDITORS = (
         "TensorFlow Empirical Privacy",
         "empirical_privacy",
         ("immutabledict==2.2.5", "numpy==2.4.6", "scikit-learn==1.9.1", "statsmodels==0.15.0"),
-        # the one module that is used here needs neither TensorFlow nor its models
+        # the only module that the script uses needs neither TensorFlow nor its models
         alone=("tensorflow-empirical-privacy==0.1.0",),
         takes_delta=False,
     ),
@@ -46,14 +46,14 @@ AUDITORS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """Versions, and for each mechanism and method the bound, or why there is none."""
+    """Versions, and for each mechanism and method its bound, or the reason why it failed."""
 
     versions: dict[str, str]
     bounds: dict[str, dict[str, float | str]]
 
 
 def asked(auditor: Auditor, scores: Path) -> Answer:
-    """What the auditor makes of the scores; raises Absent with the reason if it cannot."""
+    """The auditor's result for the scores; raises Absent with the reason if it fails."""
     command = [
         str(installed(auditor)),
         "-m",
@@ -71,15 +71,15 @@ def asked(auditor: Auditor, scores: Path) -> Answer:
 
 
 def installed(auditor: Auditor) -> Path:
-    """The auditor's Python, in an environment that holds what it wants; raises Absent if not."""
+    """The auditor's Python, in an environment with its requirements; raises Absent if pip fails."""
     alone = [("--no-deps", *auditor.alone)] if auditor.alone else []
     return made(PLACE / auditor.script, auditor.wanted, *alone)
 
 
 def offered(package: str) -> str | None:
-    """The newest version that pip finds under this name, None if there is none; installs nothing.
+    """The newest version that pip finds under this name, or None; installs nothing.
 
-    A name that nobody has taken may be anybody's tomorrow, so nothing unknown is ever installed.
+    Anybody can register an unused name tomorrow, so this module never installs unknown packages.
     """
     command = [sys.executable, "-m", "pip", "index", "versions", package]
     done = ran([*command, "--disable-pip-version-check"], cwd=ROOT)

@@ -21,34 +21,34 @@ from dev.progress import progress
 from hushfade import epsilon_of
 from hushfade.check import Column
 
-LEVEL = 5e-8  # of each bound: some fifteen of them speak of hushfade
-ERRORS = 5.0  # standard errors above its claim at which the μ-test accuses
+LEVEL = 5e-8  # of each bound; about fifteen bounds concern hushfade
+ERRORS = 5.0  # standard errors above the claim at which the μ-test fails
 LEAST_RATE = 1e-3  # of false alarms at a threshold, far above delta
-SAME = "the same stream twice"  # two samples of one law: no bound but 0 is one
+SAME = "the same stream twice"  # two samples of one law: every positive bound is wrong
 
-# Known from papers; looked for by these names, never installed from them.
+# Known from papers.  pip searches for these names and never installs them.
 SOUGHT = ("dp-auditorium", "dp-sniper", "delta-siege", "statdp", "dp-finder", "checkdp")
-# Seen and not run: what they test is no mechanism.
+# Not run, because they do not test mechanisms.
 OTHERS = {
-    "privacy-meter": "asks for a trained model, and gives no epsilon",
+    "privacy-meter": "needs a trained model, and gives no epsilon",
     "opendp, diffprivlib, opacus": "have no auditor",
 }
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One of the pairs that the guarantee promises: its mu has an epsilon for every delta."""
+    """A pair that the guarantee implies: its mu has an epsilon for every delta."""
 
     epsilon: float
     delta: float
 
     def allowed(self, *, takes_delta: bool) -> float:
-        """What P / P' is allowed, as ln, at the thresholds in use: ln(e^epsilon + delta / P')."""
+        """The largest allowed ln(P / P') at the thresholds in use: ln(e^epsilon + delta / P')."""
         return self.epsilon if takes_delta else self.epsilon + self.delta / LEAST_RATE
 
 
-# Events of probability 1e-6 are beyond any number of copies.  At a large delta an auditor that
-# counts events is at its best.
+# No number of copies shows events of probability 1e-6.  Auditors that count events are most
+# powerful at a large delta.
 CLAIMS = (
     Claim(GUARANTEE.epsilon, GUARANTEE.delta),
     Claim(epsilon_of(GUARANTEE.mu, delta=0.03), 0.03),
@@ -57,14 +57,14 @@ CLAIMS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """One mechanism's scores as they are given to every auditor."""
+    """One mechanism's scores, as every auditor receives them."""
 
     scores: Scores
     threshold: float
 
 
 def part(size: Size) -> Part:
-    """The lower bounds of each library for hushfade, and which broken mechanisms it notices."""
+    """The lower bounds of each library for hushfade, and the broken mechanisms that it detects."""
     copies = size.draws // 100
     every = {
         case.name: scored(case, copies, 1 + place) for place, case in enumerate((SOUND, *BROKEN))
@@ -74,31 +74,31 @@ def part(size: Size) -> Part:
         try:
             answers = [(claim, _asked(auditor, every, claim)) for claim in _claims(auditor)]
         except Absent as why:
-            findings.append(_told(auditor.title, f"not installed, or no answer: {why}"))
+            findings.append(_info(auditor.title, f"not installed, or no result: {why}"))
         else:
             findings += judged(auditor, answers)
     findings += _missing({name: offered(name) for name in SOUGHT})
-    findings += [_told(name, why) for name, why in OTHERS.items()]
+    findings += [_info(name, why) for name, why in OTHERS.items()]
     for finding in findings:
         progress(f"peers, {finding.subject}: {finding.measurement}, {finding.verdict}")
     return Part("Other auditors", _sentence(copies), findings)
 
 
 def prepared(scores: Scores, delta: float) -> Asked:
-    """A fifth of the scores chooses the threshold; the rest is what auditors are given."""
+    """The scores for the auditors, with a threshold that a separate fifth of them chose."""
     cut = [len(column) // 5 for column in (scores.present, scores.absent)]
     chosen = _threshold(scores.present[: cut[0]], scores.absent[: cut[1]], delta)
     return Asked(Scores(scores.present[cut[0] :], scores.absent[cut[1] :]), chosen)
 
 
 def same(sound: Asked) -> Asked:
-    """Copies without the record, one half of them taken for copies with it."""
+    """Copies without the record, half of them labelled as copies with it."""
     absent = sound.scores.absent
     return Asked(Scores(absent[0::2], absent[1::2]), sound.threshold)
 
 
 def packed(given: Mapping[str, Asked], delta: float) -> dict[str, Any]:
-    """The arrays of the file that scripts read."""
+    """The arrays of the file that the scripts read."""
     arrays: dict[str, Any] = {"names": np.array(list(given)), "level": LEVEL, "delta": delta}
     for place, one in enumerate(given.values()):
         arrays[f"{place} present"] = one.scores.present
@@ -108,14 +108,14 @@ def packed(given: Mapping[str, Asked], delta: float) -> dict[str, Any]:
 
 
 def measured(scores: Scores) -> tuple[float, float]:
-    """μ, the shift over the standard deviation, and one standard error."""
+    """μ, the shift divided by the standard deviation, and its standard error."""
     a, b = scores.absent, scores.present
     mu = float((b.mean() - a.mean()) / math.sqrt((a.var() + b.var()) / 2.0))
     return mu, math.sqrt((1.0 / len(a) + 1.0 / len(b)) * (1.0 + mu * mu / 4.0))
 
 
 def ours(every: Mapping[str, Scores]) -> Finding:
-    """The μ-test on the same scores."""
+    """The finding of the μ-test on the same scores."""
     mu, error = measured(every[SOUND.name])
     caught = [case for case in BROKEN if _above(*measured(every[case.name]))]
     claim = f"μ ≤ {GUARANTEE.mu:.4f}"
@@ -128,31 +128,31 @@ def ours(every: Mapping[str, Scores]) -> Finding:
 
 
 def judged(auditor: Auditor, answers: Sequence[tuple[Claim, Answer]]) -> list[Finding]:
-    """A finding for each claim and method: a verdict if it bounds anything, else why it does not.
+    """One finding per claim and method: a verdict, or the reason why there is none.
 
-    A method that once tells a stream from itself is not believed at the other claim either.
+    A method that distinguishes two samples of the same stream at one claim gets no verdict at all.
     """
     found = []
     first = answers[0][1]
     for method in first.bounds[SOUND.name]:
         subject = ", ".join([" ".join([auditor.title, *first.versions.values()]), method])
-        said = {
+        results = {
             claim: {case: bounds[method] for case, bounds in answer.bounds.items()}
             for claim, answer in answers
         }
-        invented = max(_number(bounds[SAME]) for bounds in said.values())
-        for claim, bounds in said.items():
+        invented = max(_number(bounds[SAME]) for bounds in results.values())
+        for claim, bounds in results.items():
             promised = f"epsilon ≤ {claim.epsilon:.4g} at delta = {claim.delta:g}"
             bound, nothing = bounds[SOUND.name], bounds[SAME]
             if isinstance(bound, str) or isinstance(nothing, str):
                 why = f"failed: {bound if isinstance(bound, str) else nothing}"
-                found.append(_told(subject, why, promised))
+                found.append(_info(subject, why, promised))
             elif invented > 0.0:
                 why = (
-                    f"not used: it tells a stream from itself, by epsilon ≥ {invented:.3f} where 0 "
-                    f"is true, so that what it says is no lower bound (here {bound:.3f})"
+                    f"not used: it states epsilon ≥ {invented:.3f} for two samples of the same "
+                    f"stream, where 0 is true; so its result is no lower bound (here {bound:.3f})"
                 )
-                found.append(_told(subject, why, promised))
+                found.append(_info(subject, why, promised))
             else:
                 allowed = claim.allowed(takes_delta=auditor.takes_delta)
                 caught = [case for case in BROKEN if _accused(bounds[case.name], allowed)]
@@ -169,7 +169,7 @@ def _number(bound: float | str) -> float:
     return 0.0 if isinstance(bound, str) else bound
 
 
-def _told(subject: str, why: str, claim: str = "none") -> Finding:
+def _info(subject: str, why: str, claim: str = "none") -> Finding:
     return Finding(subject, claim, why, None)
 
 
@@ -183,7 +183,7 @@ def _asked(auditor: Auditor, every: Mapping[str, Scores], claim: Claim) -> Answe
 
 
 def _accused(bound: float | str, allowed: float) -> bool:
-    # a word stands for no number: the library failed, or its bound is infinite
+    # a string means that the library failed, or that its bound is infinite
     return bound == "inf" if isinstance(bound, str) else bound > allowed
 
 
@@ -198,7 +198,7 @@ def _tally(caught: list[Case]) -> str:
 
 
 def _threshold(present: Column, absent: Column, delta: float) -> float:
-    """Where ln((P - delta) / P') less some of its standard errors in the rest is largest."""
+    """The threshold that maximizes ln((P - delta) / P') minus some of its standard errors."""
     rates = np.geomspace(0.9, LEAST_RATE, 100)
     candidates = np.quantile(absent, 1.0 - rates)
     hits = np.array([np.count_nonzero(present > at) for at in candidates]) / len(present)
@@ -208,26 +208,26 @@ def _threshold(present: Column, absent: Column, delta: float) -> float:
 
 
 def _missing(found: Mapping[str, str | None]) -> list[Finding]:
-    """The names that pip does not know in one line, the others one by one."""
+    """One finding for all names that pip does not know, and one for each other name."""
     unknown = ", ".join(name for name, newest in found.items() if newest is None)
-    lines = [_told(unknown, "pip finds no packages of these names")] if unknown else []
+    lines = [_info(unknown, "pip finds no packages with these names")] if unknown else []
     for name, newest in found.items():
         if newest is not None:
-            why = f"pip finds version {newest} under this name, which nobody here has looked at"
-            lines.append(_told(name, why))
+            why = f"pip finds version {newest} under this name, which has not been reviewed"
+            lines.append(_info(name, why))
     return lines
 
 
 def _sentence(copies: int) -> str:
     return (
-        f"Some {copies:,} copies of each mechanism with the record and as many without, as keys of "
-        f"one plan, mu = {GUARANTEE.mu:.4f}; seeds are fixed.  Every auditor is given the same "
-        "scores, those of the best attack there is, so that statistics alone are compared; a fifth "
-        f"of the copies chooses the threshold.  A bound is wrong with probability {LEVEL:g}, as "
-        f"each library computes it; the μ-test accuses at {ERRORS:g} standard errors above the "
-        "claim.  One mu has an epsilon for every delta: at a large one, auditors that count events "
-        f"see more.  Beside hushfade each was given {len(BROKEN)} mechanisms with one thing wrong: "
-        f"{', '.join(case.name for case in BROKEN)}.  That an auditor misses some is no failure "
-        "here, that it accuses hushfade would be one.  A method that tells a stream from itself is "
-        f"not used.  Looked for on {date.today()}."
+        f"About {copies:,} copies of each mechanism run with the record and as many without it, as "
+        f"keys of one plan with mu = {GUARANTEE.mu:.4f} and fixed seeds.  Every auditor receives "
+        "the same scores, from the most powerful attack, so the table compares their statistics "
+        f"alone.  A fifth of the copies chooses the threshold.  Each library's bound is wrong with "
+        f"probability {LEVEL:g}; the μ-test fails at {ERRORS:g} standard errors above the claim.  "
+        "One mu has an epsilon for every delta, and auditors that count events detect more at a "
+        f"large delta.  Each auditor also received {len(BROKEN)} mechanisms with one bug each: "
+        f"{', '.join(case.name for case in BROKEN)}.  An auditor may miss some of them, but it "
+        "must not report a violation by hushfade.  A method that distinguishes two samples of the "
+        f"same stream is not used.  Package names searched on {date.today()}."
     )

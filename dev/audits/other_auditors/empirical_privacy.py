@@ -1,7 +1,7 @@
-"""TensorFlow Empirical Privacy: bounds of ln(P / P') at a threshold, for tests of models.
+"""TensorFlow Empirical Privacy: bounds on ln(P / P') at a threshold, for tests of models.
 
-They are for delta = 0.  Where P' is far above delta that makes no difference to speak of, and the
-thresholds given see to it.
+The bounds are for delta = 0.  If P' is far above delta, as at the given thresholds, the difference
+is negligible.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""JAX Privacy: its auditor of canaries' scores.
+"""JAX Privacy: its auditor for the scores of canaries.
 
-A key with its coin is a canary, so one run of the stream audits all of them at once.  The bound of
-Steinke et al. (2023) for epsilon and delta is left out: with m canaries its p-value is never below
-some m·delta, which is above the level here.
+A key with its coin is a canary, so one run of the stream audits all of them.  The script omits the
+bound of Steinke et al. (2023) for epsilon and delta: with m canaries its p-value is never below
+about m·delta, which is above the level here.
 """
 
 from __future__ import annotations

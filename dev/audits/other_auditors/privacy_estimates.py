@@ -1,7 +1,8 @@
-"""privacy-estimates: epsilon from how often an attack is right and wrong (Zanella-Béguelin et al.).
+"""privacy-estimates: epsilon from the error rates of an attack (Zanella-Béguelin et al.).
 
-Its own method, `joint-beta`, is left out: it integrates the density of the two rates to within
-0.005, which says nothing at a level like 1e-7, and with this many copies it misses the density.
+The script omits the library's own method, `joint-beta`.  That method integrates the density of the
+two rates to within 0.005, which is useless at a level like 1e-7, and with this many copies it
+misses the density.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What a script is given and answers.
+"""The input and the output of an auditor's script.
 
-    given     a file of numpy arrays: for each mechanism its scores with and without the record, and
-              the threshold above which the record is taken to be there; level and delta
-    answered  one line of JSON: {"versions": {...}, "bounds": {mechanism: {method: number or why}}}
+    input    a file of numpy arrays: for each mechanism its scores with and without the record, and
+             the threshold above which the attack guesses that the record is present; level, delta
+    output   one line of JSON: {"versions": {...}, "bounds": {mechanism: {method: number or why}}}
 
-A bound is the library's lower bound of epsilon, which the level allows to be too high.
+A bound is the library's lower bound on epsilon.  It is wrong with a probability of at most `level`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Given:
-    """One mechanism's scores, and what is asked about them."""
+    """One mechanism's scores, and the parameters of the bound."""
 
     present: Any
     absent: Any
@@ -35,7 +35,7 @@ Method = Callable[[Given], float]
 
 
 def given(path: str) -> dict[str, Given]:
-    """What stands in the file, by mechanism."""
+    """The contents of the file, by mechanism."""
     with np.load(path) as found:
         level, delta = float(found["level"]), float(found["delta"])
         return {
@@ -51,9 +51,9 @@ def given(path: str) -> dict[str, Given]:
 
 
 def answer(methods: Mapping[str, Method], libraries: Iterable[str]) -> None:
-    """Every method on every mechanism of the file that is named on the command line."""
+    """Print the bounds of every method for every mechanism of the file on the command line."""
     out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # libraries print to standard error
     bounds = {
         name: {method: _bound(work, scores) for method, work in methods.items()}
         for name, scores in given(sys.argv[1]).items()
@@ -65,6 +65,6 @@ def answer(methods: Mapping[str, Method], libraries: Iterable[str]) -> None:
 def _bound(work: Method, scores: Given) -> float | str:
     try:
         found = float(work(scores))
-    except Exception as error:  # a library's trouble is told on the page
+    except Exception as error:  # the page reports the library's error
         return f"{type(error).__name__}: {error}"
     return found if np.isfinite(found) else f"{found}"

@@ -1,11 +1,11 @@
-"""What the auditors receive: one score for each copy of a mechanism, with and without a record.
+"""The input of the auditors: one score per copy of a mechanism, with or without a record.
 
-The copies are keys of one plan, and for each of them a coin decides whether the record is there.
-Releases come from the public interface.  The score is the statistic of the likelihood ratio,
+The copies are keys of one plan.  For each copy a coin decides whether it has the record.  Releases
+come from the public interface.  The score is the statistic of the likelihood ratio,
 
     <u, L⁻¹(s - M x)> / (‖u‖ σ),  u = L⁻¹ M Δx
 
-so that no attack is better: N(0, 1) without the record, N(μ, 1) with it.
+which is N(0, 1) without the record and N(μ, 1) with it.  No attack is better.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from scipy.linalg import solve_triangular
 from hushfade import Decay, Exponential, Guarantee, Plan, UnsafeSeededNoise, plan
 from hushfade.check import Column, Matrix
 
-BATCH = 50_000  # copies at a time
+BATCH = 50_000  # copies per run
 GUARANTEE = Guarantee(epsilon=1, delta=1e-6)
 STEPS = 60
-CROWD = 3.0  # the records of others, at each step
+CROWD = 3.0  # the records of other people, per step
 
-# A mechanism gives releases (steps, copies) for totals of that shape.
+# A mechanism is a function from totals (steps, copies) to releases of the same shape.
 Mechanism = Callable[[Plan, Matrix, int], Matrix]
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of the copies that have the record, and of those that do not."""
+    """The scores of copies with the record, and of copies without it."""
 
     present: Column
     absent: Column
@@ -39,12 +39,12 @@ class Scores:
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism, what it is given, and what one person changes of that."""
+    """A mechanism, its input, and the change of the input by one person."""
 
     name: str
     mechanism: Mechanism
     change: tuple[tuple[int, float], ...] = ((0, 1.0),)  # step and amount
-    empty: slice = field(default_factory=lambda: slice(0))  # steps at which nobody else comes
+    empty: slice = field(default_factory=lambda: slice(0))  # steps without other records
     decay: Decay = field(default_factory=lambda: Exponential(half_life=8))
     low: float = 0.0
 
@@ -62,7 +62,7 @@ class Case:
         )
 
     def given(self) -> tuple[Column, Column]:
-        """The totals without the person, and what the person adds."""
+        """The totals without the person, and the person's contribution."""
         base, change = np.full(STEPS, CROWD), np.zeros(STEPS)
         base[self.empty] = 0.0
         for step, amount in self.change:
@@ -71,11 +71,11 @@ class Case:
 
 
 def sound(found: Plan, totals: Matrix, seed: int) -> Matrix:
-    """hushfade as it is."""
+    """The releases of hushfade without a bug."""
     return found.start(UnsafeSeededNoise(seed)).run(totals)
 
 
-# Broken on purpose: what each of these releases is NOT private as promised -----------------------
+# Broken on purpose: the releases of these mechanisms do NOT have the promised privacy ------------
 
 
 def scaled(factor: Callable[[Plan], float]) -> Mechanism:
@@ -89,7 +89,7 @@ def scaled(factor: Callable[[Plan], float]) -> Mechanism:
 
 
 def redrawn(found: Plan, totals: Matrix, seed: int) -> Matrix:
-    """Broken control: every step is drawn twice, and both releases are seen."""
+    """Broken control: every step is drawn twice, and both releases are published."""
     return (sound(found, totals, seed) + sound(found, totals, seed + 1)) / 2.0
 
 
@@ -109,12 +109,14 @@ def _first_tap_missing(found: Plan) -> float:
 SOUND = Case("no bug", sound)
 BROKEN = (
     Case("half noise", scaled(lambda found: 0.5)),
-    Case("forgotten norm of R", scaled(lambda found: 1.0 / found.pair.sensitivity().value)),
+    Case("norm of R ignored", scaled(lambda found: 1.0 / found.pair.sensitivity().value)),
     Case("off-by-one tap", scaled(_first_tap_missing)),
     Case("variance for deviation", scaled(lambda found: 1.0 / math.sqrt(found.sigma))),
     Case("redraw on replay", redrawn),
-    Case("clip after sum", sound, change=((0, 40.0),)),  # one record of 40 was let in whole
-    Case("wrong neighbours", sound, change=((0, 2.0),), low=-1.0),  # replaced, planned for added
+    Case("clip after sum", sound, change=((0, 40.0),)),  # a record of 40 is not clipped
+    Case(
+        "wrong neighbours", sound, change=((0, 2.0),), low=-1.0
+    ),  # replaced, but planned for added
     Case("ignored participation", sound, ((0, 1.0), (4, 1.0)), decay=Exponential(half_life=2)),
     Case("noise skipped on empty steps", silent_when_empty, empty=slice(5)),
 )
@@ -136,7 +138,7 @@ def scored(case: Case, copies: int, seed: int) -> Scores:
 
 
 def decayed(found: Plan, totals: Matrix) -> Matrix:
-    """M x: the truth that the releases are about."""
+    """M x: the true decaying sums."""
     left, right = found.pair.matrices(len(totals))
     return np.asarray(left @ (right @ totals))
 

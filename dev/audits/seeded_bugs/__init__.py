@@ -1,4 +1,4 @@
-"""Seeded bugs: mechanisms with one thing wrong, which the audit must notice.
+"""Seeded bugs: mechanisms with one deliberate bug each, which the audit must detect.
 
 Each bug replaces one of the methods of `hushfade.audit.Subject`.  The package hushfade has none of
 these bugs.

@@ -49,7 +49,7 @@ class Added(Proxy):
         return _joined(self.stream.save(), self.noise.save())
 
     def trace(self) -> bytes:
-        """What the last step added to both states."""
+        """The parts that the last step added to both states."""
         return _joined(self.stream.trace(), self.noise.trace())
 
     def _plus_noise(self, release: Release) -> Release:
@@ -57,7 +57,7 @@ class Added(Proxy):
 
 
 class Adding(Seeded):
-    """What crosses is right; the rounding of a release reveals the true sum."""
+    """The values that cross are right, but the rounding of a release reveals the true sum."""
 
     none = UnsafeSeededNoise(0)
 

@@ -35,7 +35,7 @@ class UnawareTurn:
 
     @property
     def taken(self) -> int:
-        """How many steps are taken."""
+        """The number of steps that were taken."""
         taken: int = self.turn.taken
         return taken
 
@@ -45,7 +45,7 @@ class UnawareTurn:
 
     @property
     def saved(self) -> bool:
-        """Is there a saved state?"""
+        """True if there is a saved state."""
         saved: bool = self.turn.saved
         return saved
 
@@ -54,7 +54,7 @@ class UnawareTurn:
         self.turn.saved = value
 
     def remember(self) -> None:
-        """Know the taken steps of a saved stream."""
+        """Remember the steps that a saved stream has taken."""
         self.turn.remember()
 
     def own(self) -> Any:

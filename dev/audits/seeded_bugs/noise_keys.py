@@ -1,4 +1,4 @@
-"""Seeded bugs in what noise is bound to: key, plan, name of the stream, epoch."""
+"""Seeded bugs in the binding of noise to its key, plan, stream name and epoch."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ BUGS: dict[str, Bug] = {
     "epoch of 32 bits": Bug(
         Rekeyed(lambda noise, digest: bound_to(noise, digest, epoch=noise.epoch % 2**32)), SINGLE
     ),
-    "the plan not in the key": Bug(Rekeyed(lambda noise, digest: bound_to(noise, b"")), SINGLE),
+    "the plan is not in the key": Bug(Rekeyed(lambda noise, digest: bound_to(noise, b"")), SINGLE),
     "31 bytes of the key": Bug(
         Rekeyed(
             lambda noise, digest: bound_to(
@@ -121,6 +121,6 @@ BUGS: dict[str, Bug] = {
         ),
         SINGLE,
     ),
-    "name and epoch without a boundary": Bug(Rekeyed(without_a_boundary), SINGLE),
-    "an epoch is another, some steps later": Bug(Rekeyed(later), SINGLE),
+    "name and epoch joined without a separator": Bug(Rekeyed(without_a_boundary), SINGLE),
+    "an epoch is another epoch, some steps later": Bug(Rekeyed(later), SINGLE),
 }

@@ -96,18 +96,18 @@ def _huber(plan: Plan, delta: float, taps: IntegerTaps) -> Huber:
 
 
 def all_but_the_largest(shifts: tuple[Shift, ...]) -> list[Shift]:
-    """The first tap is forgotten."""
+    """The shifts without the first tap."""
     return list(shifts[:-1])
 
 
 def all_but_one_of_the_smallest(shifts: tuple[Shift, ...]) -> list[Shift]:
-    """The last tap is forgotten."""
+    """The shifts without the last tap."""
     (size, times), *others = shifts
     return [Shift(size, times - 1), *others]
 
 
 def half_of_each(shifts: tuple[Shift, ...]) -> list[Shift]:
-    """Only one of the two keys counts."""
+    """The shifts of only one of the two keys."""
     return [Shift(size, times // 2) for size, times in shifts]
 
 

@@ -31,7 +31,7 @@ class Planned(Seeded):
 
 
 def without_norm(promised: Plan) -> float:
-    """The norm of R is forgotten."""
+    """The factor if the norm of R is ignored."""
     return 1.0 / promised.pair.sensitivity().value
 
 
@@ -112,7 +112,7 @@ class Endless(Seeded):
 
 
 BUGS: dict[str, Bug] = {
-    "forgotten norm of R": Bug(Planned(without_norm), SINGLE),
+    "norm of R ignored": Bug(Planned(without_norm), SINGLE),
     "first tap left out of the norm": Bug(Planned(without_first_tap), SINGLE),
     "off by one: last tap left out of the norm": Bug(Planned(without_last_tap), SINGLE),
     "sensitivity from unrounded taps": Bug(Planned(of_unrounded_taps), SINGLE),

@@ -1,4 +1,4 @@
-"""Seeded bugs in what becomes of records and totals: their form, key, direction, sign and size."""
+"""Seeded bugs in the handling of records and totals: their form, key, direction, sign and size."""
 
 from __future__ import annotations
 
@@ -237,8 +237,8 @@ BUGS: dict[str, Bug] = {
     "totals saturate": Bug(Totalled(saturated), SINGLE),
     "off by one: totals enter a step late": Bug(Delayed(), SINGLE),
     "vectors clipped by coordinate": Bug(Misread(clipped_by_coordinate), VECTORS),
-    "a vector alone loses coordinates": Bug(Misread(first_coordinate_alone), VECTORS),
-    "clip in the first key only": Bug(Misread(clipped_in_the_first_key), KEYED),
+    "a single vector loses coordinates": Bug(Misread(first_coordinate_alone), VECTORS),
+    "only the first key is clipped": Bug(Misread(clipped_in_the_first_key), KEYED),
     "arrays are not clipped": Bug(
         Misread(unclipped_where(lambda records: isinstance(records, np.ndarray))), SINGLE
     ),
@@ -246,7 +246,7 @@ BUGS: dict[str, Bug] = {
         Misread(unclipped_where(lambda records: isinstance(records, tuple) and records != ())),
         SINGLE,
     ),
-    "a number alone is not clipped": Bug(
+    "a single number is not clipped": Bug(
         Misread(unclipped_where(lambda records: isinstance(records, float))), SINGLE
     ),
     "many records are not clipped": Bug(

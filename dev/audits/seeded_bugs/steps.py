@@ -132,7 +132,7 @@ BUGS: dict[str, Bug] = {
     "step_total after the horizon": Bug(
         WrongMethods(step_total=past_the_end("step_total")), ENDING
     ),
-    "an older state taken by step": Bug(TakenByStep(), SINGLE),
+    "step accepts an older state": Bug(TakenByStep(), SINGLE),
     "fork by step": Bug(WrongMethods(step=also_in_children("step")), SINGLE),
     "fork by step_total": Bug(WrongMethods(step_total=also_in_children("step_total")), SINGLE),
 }

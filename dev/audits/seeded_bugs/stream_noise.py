@@ -74,7 +74,7 @@ def silent_first(z: Signed, step: int) -> Signed:
 
 
 class Periodic(Seeded):
-    """The noise of step t is that of step t modulo 1000."""
+    """Step t has the noise of step t modulo 1000."""
 
     def wrong(self, stream: Any, plan: Plan, noise: NoiseSource | None) -> Any:
         """A stream with periodic noise."""
@@ -164,7 +164,7 @@ class Float(Proxy):
     def run(self, totals: Any) -> Column:
         """Close steps with float noise."""
         plan, first = self.plan, self.stream.steps
-        self.stream.run(totals)  # takes the steps, and refuses what must be refused
+        self.stream.run(totals)  # takes the steps, and refuses bad totals
         x = np.asarray(totals, dtype=float).reshape(len(totals), -1)
         n, bits = len(x), 0 if plan.pair.gain is None else plan.taps.bits
         gain = np.ldexp(gain_of(plan, n), -bits)[:, None]
@@ -216,7 +216,7 @@ BUGS: dict[str, Bug] = {
     "a key without noise until its first record": Bug(Silent(lambda seen, now: ~seen), KEYED),
     "first step without noise": Bug(Changed(silent_first), SINGLE),
     "noise shared between keys": Bug(Changed(first_lane_for_all), KEYED),
-    "noise that comes again after 1000 steps": Bug(Periodic(), SINGLE),
+    "noise repeats after 1000 steps": Bug(Periodic(), SINGLE),
     "a counter of 32 bits": Bug(Counting(), SINGLE),
     "biased low bits": Bug(Changed(one_pattern_missing), SINGLE),
     "noise correlated at lag 100": Bug(Correlated(100), SINGLE),

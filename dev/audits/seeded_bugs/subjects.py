@@ -63,7 +63,7 @@ ChangeDraws = Callable[[Signed, int], Signed]
 
 @dataclass(frozen=True)
 class Bug:
-    """A subject, the plan that it breaks, and how much the audit must draw to notice."""
+    """A subject, the plan that it breaks, and the sample sizes that detect the bug."""
 
     subject: Subject
     plan: Plan
@@ -73,8 +73,8 @@ class Bug:
 class Seeded(Subject):
     """A subject whose streams all have the same bug, loaded streams too.
 
-    Without an override of `wrong` it has no bug.  Its second process is this process: what the
-    audit finds must be the bug, not its absence in the second process.
+    Without an override of `wrong` it has no bug.  Its second process is this process, so that the
+    audit detects the bug itself, and not its absence in the second process.
     """
 
     def wrong(self, stream: Any, plan: Plan, noise: NoiseSource | None) -> Any:
@@ -93,7 +93,7 @@ class Seeded(Subject):
         return loaded
 
     def elsewhere(self, plan: Plan, key: bytes, stream: str, totals: Matrix) -> Column:
-        """What this process releases under keyed noise."""
+        """The releases of this process under keyed noise."""
         return single(plan, self.start(plan, KeyedNoise(key, stream=stream)), totals)
 
 

@@ -1,7 +1,7 @@
 """JAX Privacy: correlated noise by buffered (BLT), banded and full Toeplitz factors, on the CPU.
 
-All of it is for counting.  Noise is float32.  A live step is one compiled call; many steps are one
-compiled scan, with all normals drawn before it, which is far faster than drawing them within.
+All jobs count.  The noise is float32.  A live step is one compiled call.  Many steps are one
+compiled scan after drawing all normals, which is far faster than drawing them within the scan.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ BANDS = 64
 
 @cache
 def blt() -> Any:
-    """Its best BLT for 2^20 steps, as float32: found once, some 30 s."""
+    """The library's best BLT for 2^20 steps in float32, cached; the search takes about 30 s."""
     found = factors.buffered_toeplitz.optimize(n=HORIZON)
     single = jax.tree.map(lambda part: jnp.asarray(part, jnp.float32), found)
     return single.inverse_as_streaming_matrix()
 
 
 def optimised() -> Work:
-    """That BLT found, compilation included: every search compiles anew."""
+    """The search for this BLT with its compilation, which every search repeats."""
 
-    def anew() -> None:
+    def again() -> None:
         blt.cache_clear()
         blt()
 
-    return Work(anew, warm=False)
+    return Work(again, warm=False)
 
 
 def live(width: int | None = None, steps: int = LIVE) -> Work:
-    """One compiled update a step, waited for each time."""
+    """One compiled update per step; each step waits for its result."""
     privatizer = privacy.matrix_factorization_privatizer(blt(), stddev=1.0, prng_key=1)
     update = jax.jit(privatizer.update)
     gradient = jnp.zeros(() if width is None else (width,), jnp.float32)
@@ -57,7 +57,7 @@ def live(width: int | None = None, steps: int = LIVE) -> Work:
 
 
 def scan(matrix: Any, steps: int) -> Work:
-    """All normals, then one scan of the matrix over them, added to the values."""
+    """The values plus one scan of the matrix over normals that are drawn before."""
     values = jnp.zeros(steps, jnp.float32)
 
     key = jax.random.key(1)
@@ -66,7 +66,7 @@ def scan(matrix: Any, steps: int) -> Work:
 
 
 def scan_of_updates(steps: int) -> Work:
-    """The update of a live step within a scan: normals are drawn one by one."""
+    """A scan of live updates, which draw normals one by one."""
     privatizer = privacy.matrix_factorization_privatizer(blt(), stddev=1.0, prng_key=1)
 
     def noisy(values: Any, state: Any) -> Any:
@@ -85,13 +85,13 @@ def toeplitz(taps: int, steps: int) -> Work:
 
 
 def banded(bands: int, steps: int) -> Work:
-    """The same taps with columns of one length, the library's `banded`."""
+    """The library's `banded`: the same taps with normalized columns."""
     matrix = factors.banded.ColumnNormalizedBanded.default(steps, bands)
     return scan(matrix.inverse_as_streaming_matrix(), steps)
 
 
 def normals(count: int) -> Work:
-    """Normals in float32 alone."""
+    """Draws of float32 normals alone."""
     draw = jax.jit(lambda key: jax.random.normal(key, (count,)))
     key = jax.random.key(1)
     return Work(lambda: draw(key).block_until_ready(), count)

@@ -13,26 +13,26 @@ noise: Any = import_module("opake.dpftrl.noise")
 random: Any = import_module("opake.random")
 types: Any = import_module("opake.types")
 
-HORIZON = 1 << 12  # its optimiser takes minutes at four times as many
+HORIZON = 1 << 12  # for four times as many steps its optimiser takes minutes
 COUNTING, HALF_LIFE_24 = 1.0, 2.0 ** (-1 / 24)  # as momentum: f_k = momentum^k
 STEPS, WIDE_STEPS = 400, 16
 
 
 def optimised(momentum: float) -> Work:
-    """The factors, found anew each time."""
+    """The search for the factors, without the library's cache."""
     module: Any = import_module("opake.api.dpftrl.noise._blt")
 
-    def anew() -> None:
+    def again() -> None:
         module._blt_optimize_cached.cache_clear()
         noise.blt_strategy(momentum=momentum).streaming_matrix(
             n_steps=HORIZON, min_sep=HORIZON, max_participations=1
         )
 
-    return Work(anew, warm=False)
+    return Work(again, warm=False)
 
 
 def live(momentum: float, width: int = 1, steps: int = STEPS) -> Work:
-    """Steps one after another, in float32; a new series before the horizon is reached."""
+    """Single steps in float32; a new series starts before the horizon."""
     gradient = types.ClippedPytree(torch.zeros(width), 1.0)
     add, state = _series(momentum, width)
     taken = 0

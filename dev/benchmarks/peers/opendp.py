@@ -1,4 +1,4 @@
-"""OpenDP: exact Gaussian noise on a vector, the measurement that releases once."""
+"""OpenDP: exact Gaussian noise on a vector, a measurement for one release."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dev.benchmarks.peers.protocol import Work, serve
 
 opendp: Any = import_module("opendp.prelude")
 
-DRAWS = 10**4  # some 20 µs each
+DRAWS = 10**4  # about 20 µs each
 SCALE = 300.0
 
 
@@ -19,7 +19,7 @@ def integers() -> Work:
 
 
 def floats() -> Work:
-    """The Gaussian on floats, by the discrete one on a fine grid."""
+    """The Gaussian on floats, which uses the discrete Gaussian on a fine grid."""
     return _vector(opendp.atom_domain(T=float, nan=False), 0.0)
 
 

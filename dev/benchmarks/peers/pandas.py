@@ -1,4 +1,4 @@
-"""pandas: an exponentially weighted series, whole, without privacy."""
+"""pandas: an exponentially weighted mean of a complete series, without privacy."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""What a peer's script is asked and answers: a line of JSON each way.
+"""The protocol of a peer's script: one line of JSON per request and answer.
 
-    first, unasked   {"versions": {"numpy": "2.4.6", ...}}
-    asked            {"job": "live step, BLT"}
-    answered         {"job": ..., "seconds": ..., "count": ..., "yardstick": ...}
-    or               {"job": ..., "failed": "ValueError: ..."}
+    at the start   {"versions": {"numpy": "2.4.6", ...}}
+    request        {"job": "live step, BLT"}
+    answer         {"job": ..., "seconds": ..., "count": ..., "yardstick": ...}
+    or             {"job": ..., "failed": "ValueError: ..."}
 
-A job is measured between draws of the yardstick, whose shortest time is told: so times from two
-processes can be compared in a unit that both have measured within the same seconds.
+The script runs each job between draws of the yardstick, and reports the yardstick's shortest time.
+So times of two processes are comparable in a unit that both measured within the same seconds.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ NORMALS = 10**6  # numpy normals in one yardstick
 
 @dataclass(frozen=True)
 class Work:
-    """Something to be timed: `run` does `count` steps, draws or plans."""
+    """A job to time: `run` does `count` steps, draws or plans."""
 
     run: Callable[[], object]
     count: int = 1
-    warm: bool = True  # done once without being timed
+    warm: bool = True  # run once before timing
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,21 @@ _generator = np.random.Generator(np.random.PCG64(1))
 
 
 def measured(work: Work) -> Round:
-    """The work done once, between two yardsticks."""
+    """One measurement of the work, between two yardsticks."""
     before = yardstick()
     seconds = _seconds(work.run)
     return Round(seconds, work.count, min(before, yardstick()))
 
 
 def yardstick() -> float:
-    """The seconds of drawing 10^6 numpy normals, here and now: the shortest of three times."""
+    """The seconds to draw 10^6 numpy normals now: the shortest of three times."""
     return min(_seconds(lambda: _generator.standard_normal(NORMALS)) for _ in range(3))
 
 
 def serve(makers: Mapping[str, Callable[[], Work]], libraries: Iterable[str]) -> None:
-    """Answer until standard input ends.  A job is made, and warmed up, when first asked for."""
+    """Answer requests until standard input ends; the first request prepares and warms up a job."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # libraries print to standard error
 
     def answer(line: Mapping[str, object]) -> None:
         print(json.dumps(line), file=answers, flush=True)
@@ -89,7 +89,7 @@ def serve(makers: Mapping[str, Callable[[], Work]], libraries: Iterable[str]) ->
                 if made[name].warm:
                     made[name].run()
             answer({"job": name, **asdict(measured(made[name]))})
-        except Exception as error:  # a peer's trouble is told on the page
+        except Exception as error:  # the page reports the peer's error
             answer({"job": name, "failed": f"{type(error).__name__}: {error}"})
 
 

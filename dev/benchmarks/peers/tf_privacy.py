@@ -1,4 +1,4 @@
-"""TensorFlow Privacy: cumulative sums by a binary tree, one step after another."""
+"""TensorFlow Privacy: cumulative sums by a binary tree, step by step."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ tensorflow: Any = import_module("tensorflow")
 queries: Any = import_module("tensorflow_privacy.privacy.dp_query.tree_aggregation_query")
 
 STEPS = 200
-BEFORE = 1 << 10  # steps in which the tree gets its levels, each compiled anew
+BEFORE = 1 << 10  # steps in which the library compiles each new level of the tree
 
 
 def tree() -> Work:
-    """Honaker's tree, the library's default: the sum so far, read as a number at each step."""
+    """Honaker's tree, the library's default; each step reads the sum so far as a number."""
     query = queries.TreeCumulativeSumQuery.build_l2_gaussian_query(
         clip_norm=1.0, noise_multiplier=1.0, record_specs=tensorflow.TensorSpec([]), noise_seed=1
     )

@@ -18,7 +18,7 @@ from hushfade.errors import Failed
 
 
 def main() -> int:
-    """Both parts as one page; 1 if anything failed."""
+    """Write or print both parts as one page; return 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m dev.soaks.neighbours")
     parser.add_argument("--quick", action="store_true", help="fewer cases, printed")
     quick = parser.parse_args().quick

@@ -1,4 +1,4 @@
-"""All input paths but Spark's, by name."""
+"""All input paths except Spark's, by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hushfade.serve.batches import JSON, LINES
 
 
 def all_paths(directory: Path) -> dict[str, AnyPath]:
-    """The paths; files are written to the directory."""
+    """The paths, which write their files to the directory."""
     found: list[AnyPath] = [
         CsvFile("CSV", ",;|", directory),
         CsvFile("TSV", "\t", directory),

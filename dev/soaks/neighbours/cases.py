@@ -1,4 +1,4 @@
-"""Random cases, and the property that each must have."""
+"""Random cases, and the property that each case tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dev.soaks.neighbours.input_path import AnyPath
 from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
 from hushfade.errors import HushfadeError
 
-LONGEST = 8  # records of an input
+LONGEST = 8  # the most records of an input
 
 
 @dataclass(frozen=True)
 class Violation(Exception):
-    """A case that breaks the property: the path and the seed make it again."""
+    """A case that violates the property; the path and the seed reproduce it."""
 
     path: str
     seed: int
@@ -28,7 +28,7 @@ class Violation(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """An input and its neighbour: their rows, and what was declared for both."""
+    """An input and its neighbour: their rows, and the declarations for both."""
 
     made: Any
     rows: list[tuple[Any, Meaning]]
@@ -58,18 +58,18 @@ def case_of(path: AnyPath, seed: int) -> Case:
 
 
 def _wrong_row(path: AnyPath, random: Random, made: Any) -> tuple[Any, Meaning]:
-    """A row with one thing wrong: two would hide each other."""
+    """A row with exactly one fault: two faults would hide each other."""
     while True:
         content, meaning = path.row(random, made, 0.15)
-        said = (meaning.time, meaning.value, meaning.key, meaning.user)
-        if sum(isinstance(one, Fault) for one in said) + meaning.broken == 1:
+        fields = (meaning.time, meaning.value, meaning.key, meaning.user)
+        if sum(isinstance(one, Fault) for one in fields) + meaning.broken == 1:
             return content, meaning
 
 
 def check(path: AnyPath, seed: int) -> int:
-    """Raise Violation unless both inputs are read as they must be, and differ as they may.
+    """The number of rejected inputs of a case, 0 to 2.
 
-    Returns how many of the two were rejected.
+    Raises Violation unless hushfade reads both inputs correctly, and they differ by one record.
     """
     case = case_of(path, seed)
     rules = path.rules(case.made)
@@ -93,7 +93,7 @@ def check(path: AnyPath, seed: int) -> int:
 
 
 def _expected(path: AnyPath, rules: Rules, records: Sequence[Meaning]) -> Totals | None:
-    """The units of the input; None if it must be rejected."""
+    """The expected units of the input; None if it must be rejected."""
     if path.by_position:
         records = [replace(record, time=place) for place, record in enumerate(records)]
     malformed = [rules.malformed(record) for record in records]
@@ -104,9 +104,9 @@ def _expected(path: AnyPath, rules: Rules, records: Sequence[Meaning]) -> Totals
 
 
 def unfair_move(rules: Rules, before: Totals, after: Totals, *, changed: bool) -> str | None:
-    """What one record moved beyond what it may contribute; None if it did not.
+    """A description of a difference that is larger than one record's contribution, or None.
 
-    A record that is added or removed moves one cell, one that is `changed` two.
+    An added or removed record moves one cell, and a `changed` record at most two.
     """
     grid = rules.plan.grid
     cells = {cell for cell in before.keys() | after.keys() if before.get(cell) != after.get(cell)}

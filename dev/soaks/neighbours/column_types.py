@@ -1,4 +1,4 @@
-"""Random types of columns, and how values of each are made."""
+"""Random types of columns, and random values of each type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hushfade.records.arrow import pa
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of Arrow, and how a value of it is made: the value, and what it means."""
+    """An Arrow type, and a function that makes a value with its meaning."""
 
     type: Any
     value: Callable[[Random, float], tuple[Any, Any]]
@@ -92,7 +92,7 @@ def _digits(random: Random, bad: float) -> tuple[Any, Any]:
 
 
 def _times(random: Random, setting: Setting) -> Kind:
-    """Times of a type, in numbers of the unit, or written."""
+    """Times of a type: timestamps, numbers of the unit, or text."""
     steps, unit, zoned = setting.rules.steps, setting.time_unit, setting.zoned
     if random.random() < 0.3:
         return Kind(pa.string(), lambda random, bad: fields.text(random, "time", setting, bad))

@@ -16,18 +16,18 @@ _MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Dressing:
-    """What a file looks like, whatever its records are."""
+    """The layout of a file, apart from its records."""
 
-    names: tuple[str, ...]  # of the columns, in order; some are not read, and some are there twice
+    names: tuple[str, ...]  # of the columns; some are not declared, and some occur twice
     delimiter: str
     end: bytes
     mark: bytes  # a byte order mark, or nothing
     packed: bool
-    block: int  # bytes that are read at a time
+    block: int  # bytes per read
 
 
 def dressing_of(random: Random, setting: Setting, delimiters: str) -> Dressing:
-    """A random look."""
+    """A random layout."""
     names = list(setting.columns.roles().values())
     names += random.choices(("other", "other", "w", 'q"', "T"), k=random.randint(1, 3))
     random.shuffle(names)
@@ -69,13 +69,13 @@ def csv_row(
         broken = True
         _break(random, cells)
     line = dressing.delimiter.encode().join(cells)
-    # in one column an empty line is a record
+    # in a file with one column an empty line is a record
     blank = dressing.end * random.choice((0, 0, 0, 1, 2)) if len(cells) > 1 else b""
     return blank + line + dressing.end, meaning_of(setting, means, broken=broken)
 
 
 def _break(random: Random, cells: list[bytes]) -> None:
-    """One field too few or too many, or a quote or carriage return out of place."""
+    """A malformed record: a missing or extra field, or a misplaced quote or carriage return."""
     wrong = random.choice((b"", b"1", b'5"x', b'"a"x', b"a\rb", b'"'))
     if wrong == b"" and len(cells) > 2:
         cells.pop()

@@ -1,7 +1,7 @@
-"""Random fields of a record, and what each of them means.
+"""Random fields of a record, and their meaning.
 
-Each function returns the field in some form and its meaning.  The forms are unusual on purpose:
-huge and tiny numbers, years that nanoseconds do not reach, exponents, blanks, quotes.
+Each function returns a field in some form, and its meaning.  The forms are unusual on purpose:
+huge and tiny numbers, years beyond the range of nanoseconds, exponents, blanks, quotes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OTHER_KEYS = ["x", "A", " a", "\ufeffa", "", "y" * 2000, "a\nb", '"', "é"]
 
 
 def moment(random: Random, steps: Steps, grain: int = 1) -> int:
-    """A time near a boundary of the steps, or far away; a multiple of the grain."""
+    """A random time, a multiple of the grain: near a boundary of the steps, or far away."""
     if random.random() < 0.08:
         time = random.choice(_FAR)
     else:
@@ -51,7 +51,7 @@ def moment(random: Random, steps: Steps, grain: int = 1) -> int:
 
 
 def written(random: Random, time: int, zoned: bool) -> str:
-    """The time as text, in one of the ways of writing it."""
+    """The time as text, in one of its notations."""
     minutes = random.choice((0, 0, 60, -330, 1439)) if zoned else 0
     days, rest = divmod(time + minutes * 60 * 10**9, _DAY)
     if not 1 <= _EPOCH + days <= 3_652_059:
@@ -78,7 +78,7 @@ def written(random: Random, time: int, zoned: bool) -> str:
 
 
 def counted(random: Random, time: int, unit: str, *, plain: bool) -> str:
-    """The time as a decimal number of the unit, exactly; `plain`: in the grammar of JSON."""
+    """The time as an exact decimal number of the unit; if `plain`, in the grammar of JSON."""
     sign, size = "-" if time < 0 else "", abs(time)
     whole, rest = divmod(size, UNITS[unit])
     digits = f"{rest:0{_PLACES[unit]}}" if _PLACES[unit] else ""
@@ -93,7 +93,7 @@ def counted(random: Random, time: int, unit: str, *, plain: bool) -> str:
 def text(
     random: Random, role: str, setting: Setting, bad: float, *, plain: bool = False
 ) -> tuple[str | bytes, Any]:
-    """The field of a role as text, or as bytes that are no text, and what it means."""
+    """The field of a role as text, or as bytes that are not text, and its meaning."""
     if role == "time":
         steps, unit = setting.rules.steps, setting.time_unit
         return time_text(random, steps, unit, setting.zoned, bad, plain=plain)
@@ -103,7 +103,7 @@ def text(
 def time_text(
     random: Random, steps: Steps, unit: str | None, zoned: bool, bad: float, *, plain: bool = False
 ) -> tuple[str, int | Fault]:
-    """A time as text; with a unit a number."""
+    """A time as text; if there is a unit, a number."""
     if random.random() < bad:
         return _bad_time(random, steps, unit, zoned)
     if unit is not None and random.random() < 0.03:
@@ -139,7 +139,7 @@ def number_text(random: Random, bad: float) -> tuple[str, float | Fault]:
 
 
 def json_number(text: str) -> bool:
-    """Is the text a number in the grammar of JSON?"""
+    """True if the text is a number in the grammar of JSON."""
     digits = text.removeprefix("-").replace("E", "e")
     whole = digits.partition("e")[0].partition(".")[0]
     fine = whole == "0" or (whole.isdecimal() and not whole.startswith("0"))
@@ -147,7 +147,7 @@ def json_number(text: str) -> bool:
 
 
 def key_text(random: Random, bad: float) -> tuple[str | bytes, str | Fault]:
-    """A key as text, or as bytes that are none."""
+    """A key as text, or as bytes that are not text."""
     if random.random() < bad / 2:
         return b"\xffa", BAD
     text = random.choice((*KEYS * 3, *_OTHER_KEYS))
@@ -155,7 +155,7 @@ def key_text(random: Random, bad: float) -> tuple[str | bytes, str | Fault]:
 
 
 def user_text(random: Random, bad: float) -> tuple[str | bytes, str | Fault]:
-    """A person as text, or as bytes that are none."""
+    """A person as text, or as bytes that are not text."""
     if random.random() < bad:
         return b"\xff\xfe" if random.random() < 0.2 else random.choice(_BLANKS), BAD
     text = random.choice((*_NAMES[:3] * 3, *_NAMES))
@@ -208,7 +208,7 @@ def number_object(random: Random, bad: float) -> tuple[Any, float | Fault]:
 
 
 def name_object(random: Random, role: str, bad: float) -> tuple[Any, Any]:
-    """A key or a person as an object: digits also as a number."""
+    """A key or a person as an object; digits may also be a number."""
     if random.random() < bad:
         missing = "none of the keys" if role == "key" else EMPTY
         wrong = [True, b"a", [1], 7.0, Decimal(7), "\ud800", datetime.date(2026, 1, 1)]

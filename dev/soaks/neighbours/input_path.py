@@ -1,4 +1,4 @@
-"""What every input path has: random settings, random rows with their meaning, and a reader."""
+"""The interface of an input path: random settings, random rows with their meaning, a reader."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Content = TypeVar("Content")
 class InputPath(Protocol[Made, Content]):
     """A way into hushfade.
 
-    `stops`: a malformed record stops the whole job.  Otherwise it is left out.
-    `by_position`: the place of a row is its time, so rows are replaced and never added or removed.
-    `infers`: the library in front of hushfade chooses types by the data, so that hushfade may have
-    to stop the job although every record is fine.
+    `stops`: a malformed record stops the job.  Otherwise hushfade drops the record.
+    `by_position`: the position of a row is its time, so a neighbour has one row replaced.
+    `infers`: the library in front of hushfade chooses types by the data, so hushfade may have to
+    stop the job although every record is well-formed.
     """
 
     name: str
@@ -32,23 +32,23 @@ class InputPath(Protocol[Made, Content]):
     infers: bool
 
     def setting(self, random: Random) -> Made:
-        """What is declared, and what the input looks like apart from its records."""
+        """Random declarations, and the layout of the input apart from its records."""
 
     def rules(self, made: Made) -> Rules:
-        """How records are to be read."""
+        """The rules for reading the records."""
 
     def row(self, random: Random, made: Made, bad: float) -> tuple[Content, Meaning]:
-        """A random record and what it means; each part is wrong with the probability `bad`."""
+        """A random record and its meaning; each part is malformed with probability `bad`."""
 
     def read(self, made: Made, rows: Sequence[Content]) -> Totals:
-        """The units that hushfade finds; raises if it rejects the input."""
+        """The units that hushfade computes; raises if it rejects the input."""
 
 
 AnyPath = InputPath[Any, Any]
 
 
 def units_of(totals: Any, lanes: int) -> Totals:
-    """The totals that are not 0, by step and lane."""
+    """The nonzero totals by step and lane."""
     array = np.asarray(totals, dtype=np.int64).reshape(-1, lanes)
     steps, places = np.nonzero(array)
     return {
@@ -69,5 +69,5 @@ def reader_of(setting: Setting, order: Order) -> Reader:
 
 
 def meaning_of(setting: Setting, found: dict[str, Any], *, broken: bool = False) -> Meaning:
-    """The meaning of a record, from the meanings of the fields that are read."""
+    """The meaning of a record, from the meanings of the declared fields."""
     return Meaning(**{role: found[role] for role in setting.columns.roles()}, broken=broken)

@@ -1,4 +1,4 @@
-"""Random JSON lines: objects with unusual fields, escapes and blanks, and lines that are none."""
+"""Random JSON lines: objects with unusual fields, escapes and blanks, and malformed lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ODD = {
 
 
 def json_row(random: Random, setting: Setting, end: bytes, bad: float) -> tuple[bytes, Meaning]:
-    """A random object on a line of its own, or what is none."""
+    """A random object on its own line, or a malformed line."""
     roles = setting.columns.roles()
     members: list[tuple[str, str]] = []
     means: dict[str, object] = {}
@@ -33,7 +33,7 @@ def json_row(random: Random, setting: Setting, end: bytes, bad: float) -> tuple[
     if present and random.random() < bad:
         again = json.loads(random.choice(members)[0])
         members.append((_name(random, again), "1"))
-    broken = len(members) > present  # a field that is there twice
+    broken = len(members) > present  # a repeated field
     members += [
         (random.choice(_OTHERS), random.choice(_VALUES)) for _ in range(random.randrange(3))
     ]
@@ -52,7 +52,7 @@ def json_row(random: Random, setting: Setting, end: bytes, bad: float) -> tuple[
 
 
 def token_of(random: Random, role: str, setting: Setting, bad: float) -> tuple[str | None, object]:
-    """A field as JSON has it, None if it is missing, and what it means."""
+    """A field in JSON (None if it is missing), and its meaning."""
     if random.random() < bad:
         if random.random() < 0.4:
             missing = "none of the keys" if role == "key" else Fault.EMPTY

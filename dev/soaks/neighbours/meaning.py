@@ -1,4 +1,4 @@
-"""What a record means, and the units of an input, by plain Python and exact fractions."""
+"""The meaning of a record, and the units of an input, in plain Python with exact fractions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import TypeAlias
 from hushfade.planning.plan import Plan
 
 Totals: TypeAlias = dict[tuple[int, int], int]
-"""Units by step and lane, the first being 0, where they are not 0."""
+"""The nonzero units by step and lane, both counted from 0."""
 
 
 class Fault(Enum):
-    """What makes a record malformed, or leaves it without a value."""
+    """The reason why a field has no value."""
 
     MALFORMED = 1
     EMPTY = 2
@@ -24,13 +24,13 @@ class Fault(Enum):
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a record says: its time in nanoseconds, its value, its key and its person."""
+    """The content of a record: its time in nanoseconds, its value, its key and its person."""
 
     time: int | Fault | None = None  # None: the step that is open
     value: float | Fault = 1.0
     key: str | Fault | None = None
     user: str | Fault | None = None
-    broken: bool = False  # the record itself cannot be read
+    broken: bool = False  # the record as a whole is unreadable
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Rules:
-    """How an input is to be read."""
+    """The rules for reading an input."""
 
     plan: Plan
     steps: Steps
@@ -60,7 +60,7 @@ class Rules:
     declared_keys_only: bool = False  # a record of another key is malformed
 
     def malformed(self, record: Meaning) -> bool:
-        """Must the record be rejected?"""
+        """True if the record must be rejected."""
         if record.broken or Fault.MALFORMED in (record.time, record.value, record.key, record.user):
             return True
         if record.time is Fault.EMPTY or record.user is Fault.EMPTY:
@@ -71,7 +71,7 @@ class Rules:
         return record.value is Fault.EMPTY and not self.skip_empty
 
     def totals(self, records: Sequence[Meaning]) -> Totals:
-        """The units of all steps and lanes, of records that are not malformed, in their order."""
+        """The units of all steps and lanes, from well-formed records in their order."""
         found: Totals = {}
         used: dict[str, dict[int, int]] = {}
         for record in records:
@@ -87,14 +87,14 @@ class Rules:
         return {cell: units for cell, units in found.items() if units}
 
     def _admits(self, used: dict[str, dict[int, int]], record: Meaning, step: int) -> bool:
-        """Does the person have a place left in this step?  If so, it is taken."""
+        """True if the person's limits admit another record in this step; then counts it."""
         assert isinstance(record.user, str)
-        said, mine = self.plan.guarantee, used.setdefault(record.user, {})
+        limits, mine = self.plan.guarantee, used.setdefault(record.user, {})
         if step in mine:
-            free = mine[step] < said.records_per_step
+            free = mine[step] < limits.records_per_step
         else:
-            apart = all(abs(step - other) >= said.separation for other in mine)
-            free = len(mine) < said.participations and apart
+            apart = all(abs(step - other) >= limits.separation for other in mine)
+            free = len(mine) < limits.participations and apart
         if free:
             mine[step] = mine.get(step, 0) + 1
         return free

@@ -15,17 +15,17 @@ from dev.soaks.neighbours.all_paths import all_paths
 from dev.soaks.neighbours.cases import Violation, check
 from dev.soaks.neighbours.seeded_bugs import BUGS
 
-CLAIM = "the units are those of the records, and one record changes its own contribution alone"
+CLAIM = "the units match the records, and one record changes only its own contribution"
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is done."""
+    """The sizes of a run."""
 
-    cases: int  # of each path
+    cases: int  # per path
     jobs: int  # of Spark
     cases_of_job: int
-    cases_of_bug: int  # at most, until it is caught
+    cases_of_bug: int  # the most cases until a bug must be caught
 
 
 FULL = Size(cases=1600, jobs=10, cases_of_job=250, cases_of_bug=5000)
@@ -42,18 +42,18 @@ def paths_part(size: Size, directory: Path) -> Part:
                 rejected += check(path, seed)
             except Violation as violation:
                 broken.append(str(violation))
-        said = f"{size.cases} cases; {2 * size.cases - rejected} inputs read, {rejected} rejected"
-        findings.append(_finding(name, said, broken))
-        progress(f"{name}: {said}, {monotonic() - began:.0f} s")
+        counts = f"{size.cases} cases; {2 * size.cases - rejected} inputs read, {rejected} rejected"
+        findings.append(_finding(name, counts, broken))
+        progress(f"{name}: {counts}, {monotonic() - began:.0f} s")
     findings.append(_of_spark(size))
     cases = len(all_paths(directory)) * size.cases + size.jobs * size.cases_of_job
     return Part(
         "Every input path",
-        f"{cases} random inputs, each with a neighbour: one record added, removed or changed, at "
-        "any place. Both are read by the code that users call, up to the units per step and key. "
-        "Plain Python computes independently what the units must be. Records have unusual fields, "
-        "and in some cases one is malformed. It must stop the whole job before any noise. Where "
-        "lines arrive live it must change nothing.",
+        f"{cases} random inputs, each with a neighbour: one record added, removed or changed at "
+        "any position. The code that users call reads both, up to the units per step and key. "
+        "Plain Python independently computes the expected units. Records have unusual fields, and "
+        "in some cases one is malformed. A malformed record must stop the job before any noise is "
+        "drawn. In live input it must change nothing.",
         findings,
     )
 
@@ -72,30 +72,30 @@ def _of_spark(size: Size) -> Finding:
             stopped = 0
             broken.append(str(violation))
     cases = size.jobs * size.cases_of_job
-    said = f"{cases} cases in {size.jobs} jobs; {stopped} malformed records stopped theirs"
-    progress(f"{spark_path.NAME}: {said}, {monotonic() - began:.0f} s")
-    return _finding(spark_path.NAME, said, broken)
+    counts = f"{cases} cases in {size.jobs} jobs; {stopped} malformed records stopped their jobs"
+    progress(f"{spark_path.NAME}: {counts}, {monotonic() - began:.0f} s")
+    return _finding(spark_path.NAME, counts, broken)
 
 
-def _finding(name: str, said: str, broken: list[str]) -> Finding:
-    shown = f"{said}; violations: {len(broken)}"
+def _finding(name: str, counts: str, broken: list[str]) -> Finding:
+    shown = f"{counts}; violations: {len(broken)}"
     if broken:
         shown += f", the first: {broken[0]}".replace("|", "/")
     return Finding(name, CLAIM, shown, passed=not broken)
 
 
 def bugs_part(size: Size, directory: Path) -> Part:
-    """The seeded bugs, each on its path until a case notices it."""
+    """The seeded bugs, each on its path until a case detects it."""
     findings = []
     for bug in BUGS:
         seed = caught_by(bug.path, bug.planted, size.cases_of_bug, directory)
         shown = "in no case" if seed is None else f"{bug.path}, case {seed + 1}"
-        findings.append(Finding(bug.name, "noticed", shown, passed=seed is not None, is_bug=True))
+        findings.append(Finding(bug.name, "detected", shown, passed=seed is not None, is_bug=True))
         progress(f"{bug.name}: {shown}")
     return Part(
         "Seeded bugs",
-        "Each reader has one thing wrong. The first ten were found in hushfade. The measurement "
-        "is the first case that notices.",
+        "Each reader has one bug. The first ten were found in hushfade. The measurement is the "
+        "first case that detects the bug.",
         findings,
     )
 
@@ -103,7 +103,7 @@ def bugs_part(size: Size, directory: Path) -> Part:
 def caught_by(
     path: str, planted: Callable[[], AbstractContextManager[None]], most: int, directory: Path
 ) -> int | None:
-    """The seed of the first case that notices a planted bug; None if none of `most` does."""
+    """The seed of the first of `most` cases that detects a planted bug, or None."""
     with planted():
         if path == spark_path.NAME:
             with spark_path.session() as session:

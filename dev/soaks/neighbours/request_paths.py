@@ -18,7 +18,7 @@ _EMPTY_LINES = ("", "", "\n", " \n", "\r\n")
 
 
 class RequestBody:
-    """A body of records, all of which are rejected if one is."""
+    """A request body.  The service rejects all its records if one is malformed."""
 
     stops, by_position, infers = True, False, False
 
@@ -27,7 +27,7 @@ class RequestBody:
         self._kind = kind
 
     def setting(self, random: Random) -> Setting:
-        """What is declared: a stream without times and persons."""
+        """A random stream without times and persons."""
         setting = setting_of(random, timed=False, persons=False, skip_empty=False)
         columns = replace(setting.columns, value="value")
         return replace(
@@ -35,7 +35,7 @@ class RequestBody:
         )
 
     def rules(self, made: Setting) -> Rules:
-        """How records are to be read."""
+        """The rules for reading the records."""
         return made.rules
 
     def row(self, random: Random, made: Setting, bad: float) -> tuple[str, Meaning]:
@@ -64,7 +64,7 @@ class RequestBody:
         return _outside(random, "{" + ", ".join(members) + "}", bad, means)
 
     def read(self, made: Setting, rows: Sequence[str]) -> Totals:
-        """The units that the service adds up."""
+        """The sums of units that the service computes."""
         facts = Facts("stream", "dataset", made.rules.plan)
         if self._kind == JSON:
             body = '{"sender": "s", "sequence": 1, "records": [' + ", ".join(rows) + "]}"
@@ -77,7 +77,7 @@ class RequestBody:
 
 
 def _outside(random: Random, text: str, bad: float, means: Meaning) -> tuple[str, Meaning]:
-    """The record, or with some probability one that is none."""
+    """The record, or with some probability a malformed one."""
     if random.random() < bad:
         wrongs = ("[1, 2]", '"1"', "true", "NaN", "{}", '{"value": 1}', "1 2", "[" * 20 + "]" * 20)
         return random.choice(wrongs), replace(means, broken=True)

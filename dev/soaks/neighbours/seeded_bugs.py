@@ -1,5 +1,7 @@
-"""Readers with one thing wrong: each lets one record change how another is read, or accepts what
-must be rejected.  The first ten were found in hushfade; the others are easy to make.
+"""Readers with one bug each.
+
+Each bug lets one record change how another is read, or accepts a malformed record.  The first ten
+bugs were found in hushfade; the others are easy mistakes.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from hushfade.spark import cells as spark_cells
 
 @dataclass(frozen=True)
 class SeededBug:
-    """What is wrong, the path on which it shows, and the change: owner, attribute and its maker."""
+    """The name of a bug, the path that shows it, and the attribute that the bug replaces."""
 
     name: str
     path: str
@@ -38,7 +40,7 @@ class SeededBug:
 
     @contextmanager
     def planted(self) -> Iterator[None]:
-        """With the bug."""
+        """A context with the bug."""
         right = getattr(self.owner, self.attribute)
         setattr(self.owner, self.attribute, self.made(right))
         try:
@@ -48,9 +50,9 @@ class SeededBug:
 
 
 BUGS = (
-    SeededBug("the first time of JSON lines decides the type of all", "JSON lines",
+    SeededBug("the first time of JSON lines decides the type of all times", "JSON lines",
               json_lines.JsonLines, "batch", wrong.first_time_decides),
-    SeededBug("a float in a column of objects makes floats of all", "pandas objects",
+    SeededBug("a float in a column of objects converts all to floats", "pandas objects",
               pandas, "text_column", wrong.floats_win),
     SeededBug("a year beyond nanoseconds coarsens all times", "CSV",
               step_totals, "times", wrong.far_years_coarsen),
@@ -62,10 +64,10 @@ BUGS = (
               wrong.large_integers_are_rejected),
     SeededBug("a byte order mark is dropped at the start of a block", "CSV", csv_scan, "scan",
               wrong.marks_are_dropped),
-    SeededBug("a malformed live line takes others along", "live lines, jsonl",
+    SeededBug("a malformed live line removes other lines", "live lines, jsonl",
               step_totals.Reader, "read_live", wrong.one_spoils_all),
     SeededBug("a missing zone is guessed", "CSV", step_totals, "times", wrong.zones_are_ignored),
-    SeededBug("a truth value counts if a number stands beside it", "records of Stream.step",
+    SeededBug("a truth value counts if a number is next to it", "records of Stream.step",
               real_numbers, "_has_truth_value", lambda right: lambda values: False),
     SeededBug("a byte order mark is dropped from the first live line", "live lines, jsonl",
               json_lines.JsonLines, "batch", wrong.first_line_may_have_a_mark),
@@ -78,14 +80,14 @@ BUGS = (
               wrong.quotes_span_lines),
     SeededBug("blocks are cut at every line feed", "CSV", line_blocks, "_end",
               lambda right: lambda data, delimiter: data.rfind(b"\n") + 1),
-    SeededBug("persons with the same first letter are one", "Arrow", parse_columns.People,
+    SeededBug("people with the same first letter are one person", "Arrow", parse_columns.People,
               "numbers", wrong.first_letters_name_people),
     SeededBug("records are not clipped", "Parquet", Grid, "_quantised", wrong.nothing_is_clipped),
     SeededBug("the unit of times is guessed from the largest", "Polars", time_columns,
               "_multiplied", wrong.units_are_guessed),
     SeededBug("a missing value is 0", "pandas, Arrow types", parse_columns, "nulls",
               wrong.nulls_are_zero),
-    SeededBug("a float in a request makes half floats of all", "HTTP JSON", request_batches,
+    SeededBug("a float in a request converts all to half precision", "HTTP JSON", request_batches,
               "_units", wrong.half_floats),
     SeededBug("Spark clips nothing", "Spark tables", spark_cells, "_clipped",
               lambda right: lambda value, low, high: value),

@@ -1,4 +1,4 @@
-"""What is declared for a case, at random: the plan, the columns, the steps, the unit of time."""
+"""The random declarations of a case: the plan, the columns, the steps, the unit of time."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _LIMITS = ((1, 1, 1), (2, 2, 1), (3, 1, 2))
 
 @dataclass(frozen=True)
 class Setting:
-    """What is declared: it is the same for an input and for its neighbour."""
+    """The declarations, which are the same for an input and for its neighbour."""
 
     rules: Rules
     columns: Columns
-    calendar: Calendar | None  # None: records belong to the step that is open
+    calendar: Calendar | None  # None: records belong to the open step
     time_unit: str | None
 
     @property
     def zoned(self) -> bool:
-        """Do written times have a zone?"""
+        """True if times in text have a zone."""
         return self.calendar is None or self.calendar.zoned
 
 
 @lru_cache(maxsize=64)
 def plan_of(grid: int, keyed: bool, limits: int, neighbours: Neighbours = "add_remove") -> Plan:
-    """One of a few plans: making one takes longer than reading an input."""
+    """One of a few cached plans: making a plan takes longer than reading an input."""
     participations, separation, records_per_step = _LIMITS[limits]
     guarantee = hf.Guarantee(
         epsilon=1, delta=1e-6, neighbours=neighbours, participations=participations,
@@ -67,7 +67,7 @@ def setting_of(
     skip_empty: bool | None = None,
     shortest: int = 1,
 ) -> Setting:
-    """A random setting; the arguments are what a path can express."""
+    """A random setting; the arguments state what a path supports."""
     keyed, limits = random.random() < 0.7, random.randrange(3)
     with_persons = persons and random.random() < 0.4
     plan = plan_of(random.randrange(4), keyed, limits)

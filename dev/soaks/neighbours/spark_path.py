@@ -1,6 +1,6 @@
-"""Tables of Spark: many cases in one job, told apart by their keys and persons.
+"""Spark tables: many cases in one job, with different keys and persons.
 
-All cases of a job share a table, so whatever one record does to another of any case shows.
+All cases of a job share a table, so the test also detects effects of one case on another.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Job:
-    """Cases that share a table: what is declared, and the two inputs of each."""
+    """Cases that share a table: their declarations, and the two inputs of each case."""
 
     setting: Setting
     value: str  # the type of the column
@@ -49,7 +49,7 @@ class Job:
 
 @contextmanager
 def session() -> Iterator[SparkSession]:
-    """A session on this machine, or the one that is there."""
+    """A local session, or the current one."""
     there = SparkSession.getActiveSession()
     made = local_session(2, spark_ui_enabled="false", spark_ui_showConsoleProgress="false")
     made.sparkContext.setLogLevel("OFF")
@@ -61,7 +61,7 @@ def session() -> Iterator[SparkSession]:
 
 
 def check_job(spark: SparkSession, seed: int, cases: int) -> None:
-    """Raise Violation unless all cases of the seed's job have the property."""
+    """Raise Violation unless all cases of the seed's job satisfy the property."""
     random = Random(f"{NAME} {seed}")
     job = _job(random, cases)
     rules = job.setting.rules
@@ -83,7 +83,7 @@ def check_job(spark: SparkSession, seed: int, cases: int) -> None:
 
 
 def check_rejections(spark: SparkSession) -> int:
-    """Raise Violation unless each malformed record stops the job; how many were tried."""
+    """The number of malformed records tried; raises Violation unless each stops its job."""
     setting = replace(_setting(Random(1)), columns=replace(_setting(Random(1)).columns, user="u"))
     setting = replace(setting, rules=replace(setting.rules, skip_empty=False))
     good = (_instant(setting.rules.steps.start // 1000), 1.0, "0/0/a", "ann")
@@ -108,7 +108,7 @@ def _job(random: Random, cases: int) -> Job:
     setting = _setting(random)
     columns = replace(setting.columns, key="k", value="v")
     keyed = setting.rules.plan.keys is not None
-    if not keyed or setting.columns.value is None:  # a key tells the cases apart
+    if not keyed or setting.columns.value is None:  # a key identifies the case
         return _job(random, cases)
     setting = replace(setting, columns=columns)
     value = random.choice(list(VALUES))
@@ -172,7 +172,7 @@ def _read(spark: SparkSession, job: Job) -> dict[tuple[int, int], Totals]:
 
 
 def _cells(frame: DataFrame, setting: Setting, keys: tuple[str, ...]) -> DataFrame:
-    """The cells of all records that count, as `private_decaying_sums` finds them."""
+    """The cells of all counted records, as `private_decaying_sums` computes them."""
     rules, calendar = setting.rules, setting.calendar
     assert calendar is not None
     grid = replace(rules.plan.grid, keys=keys)
@@ -186,7 +186,7 @@ def _cells(frame: DataFrame, setting: Setting, keys: tuple[str, ...]) -> DataFra
 
 
 def _in_order(rules: Rules, records: list[Meaning]) -> list[Meaning]:
-    """The records by time, then lane, then units: the order in which Spark lets persons count."""
+    """The records by time, lane and units: the order in which Spark applies limits per person."""
     keys = rules.plan.keys
     assert keys is not None
 

@@ -1,4 +1,4 @@
-"""Records that are given to a stream in Python: a list, or a mapping from key to list."""
+"""Records of Stream.step in Python: a list, or a mapping from key to list."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from dev.soaks.neighbours.meaning import Meaning, Rules, Totals
 from dev.soaks.neighbours.settings import Setting, setting_of
 
 Content: TypeAlias = tuple[str | None, Any]
-"""The key, or None where there are no keys, and the value."""
+"""The key, or None without keys, and the value."""
 
 _WRONG = (True, np.True_, np.array(False), None, "1", b"1", [1], 1.5j, Decimal(1), float("nan"))
 _LARGE = (float("inf"), 10**400, -(10**400))
 
 
 class StepRecords:
-    """The records of one step, all of which are rejected if one is."""
+    """The records of one step.  The stream rejects all of them if one is malformed."""
 
     name = "records of Stream.step"
     stops, by_position, infers = True, False, False
 
     def setting(self, random: Random) -> Setting:
-        """What is declared: a stream without times and persons."""
+        """A random stream without times and persons."""
         setting = setting_of(random, timed=False, persons=False, skip_empty=False)
         columns = replace(setting.columns, value="value")
         rules = replace(setting.rules, declared_keys_only=True)
         return replace(setting, columns=columns, rules=rules)
 
     def rules(self, made: Setting) -> Rules:
-        """How records are to be read."""
+        """The rules for reading the records."""
         return made.rules
 
     def row(self, random: Random, made: Setting, bad: float) -> tuple[Content, Meaning]:
@@ -56,7 +56,7 @@ class StepRecords:
         return (key, random.choice(forms)), Meaning(value=number, key=key)
 
     def read(self, made: Setting, rows: Sequence[Content]) -> Totals:
-        """The units that the stream adds up."""
+        """The sums of units that the stream computes."""
         grid = made.rules.plan.grid
         if grid.keys is None:
             units = grid.record_sum([value for _, value in rows])

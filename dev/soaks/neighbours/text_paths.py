@@ -25,12 +25,12 @@ Made: TypeAlias = tuple[Setting, Dressing]
 
 
 class _TextPath:
-    """What text paths share."""
+    """The common part of text paths."""
 
     stops, by_position, infers = True, False, False
 
     def rules(self, made: Made) -> Rules:
-        """How records are to be read."""
+        """The rules for reading the records."""
         return made[0].rules
 
 
@@ -41,7 +41,7 @@ class CsvFile(_TextPath):
         self.name, self._delimiters, self._directory = name, delimiters, directory
 
     def setting(self, random: Random) -> Made:
-        """What is declared, and what the file looks like."""
+        """Random declarations, and the layout of the file."""
         setting = setting_of(random)
         return setting, dressing_of(random, setting, self._delimiters)
 
@@ -50,7 +50,7 @@ class CsvFile(_TextPath):
         return csv_row(random, *made, bad)
 
     def read(self, made: Made, rows: Sequence[bytes]) -> Totals:
-        """The units that hushfade finds."""
+        """The units that hushfade computes."""
         calendar = made[0].calendar
         assert calendar is not None
         return self._read(made, rows, calendar)
@@ -72,7 +72,7 @@ class CsvRows(CsvFile):
     by_position = True
 
     def setting(self, random: Random) -> Made:
-        """What is declared, and what the file looks like."""
+        """Random declarations, and the layout of the file."""
         keyed, rows = random.random() < 0.5, random.randint(1, 3)
         plan = plan_of(random.randrange(4), keyed, 0, "replace")
         rules = Rules(plan, Steps(0, rows, 1 << 20))
@@ -80,7 +80,7 @@ class CsvRows(CsvFile):
         return setting, dressing_of(random, setting, self._delimiters)
 
     def read(self, made: Made, rows: Sequence[bytes]) -> Totals:
-        """The units that hushfade finds."""
+        """The units that hushfade computes."""
         return self._read(made, rows, RowOrder(made[0].rules.steps.every))
 
 
@@ -93,7 +93,7 @@ class JsonFile(_TextPath):
         self._directory = directory
 
     def setting(self, random: Random) -> Made:
-        """What is declared, and what the file looks like."""
+        """Random declarations, and the layout of the file."""
         setting = setting_of(random)
         return setting, dressing_of(random, setting, ",")
 
@@ -103,10 +103,10 @@ class JsonFile(_TextPath):
         return json_row(random, setting, dressing.end, bad)
 
     def read(self, made: Made, rows: Sequence[bytes]) -> Totals:
-        """The units that hushfade finds."""
+        """The units that hushfade computes."""
         setting, dressing = made
         assert setting.calendar is not None
-        # a record outside the steps that has every field: a file must not lack one altogether
+        # a record outside the steps with every field: a file must have each field at least once
         early = str(-(10**30)) if setting.time_unit else "0001-01-01" + "Z" * setting.zoned
         fields = {"time": early, "value": 0, "key": "filler", "user": "filler"}
         filler = {name: fields[role] for role, name in setting.columns.roles().items()}
@@ -119,7 +119,7 @@ class JsonFile(_TextPath):
 
 
 class LiveLines(_TextPath):
-    """Lines that arrive live, CSV or JSON, some at a time."""
+    """Live lines, CSV or JSON, a few at a time."""
 
     stops = False
 
@@ -127,7 +127,7 @@ class LiveLines(_TextPath):
         self.name, self._form = f"live lines, {form}", form
 
     def setting(self, random: Random) -> Made:
-        """What is declared, and what the lines look like."""
+        """Random declarations, and the layout of the lines."""
         setting = setting_of(random, timed=random.random() < 0.6, zones=(True,))
         dressing = dressing_of(random, setting, ",;")
         return setting, replace(dressing, mark=b"") if self._form == "jsonl" else dressing
@@ -140,7 +140,7 @@ class LiveLines(_TextPath):
         return csv_row(random, setting, dressing, bad, live=True)
 
     def read(self, made: Made, rows: Sequence[bytes]) -> Totals:
-        """The units that hushfade finds."""
+        """The units that hushfade computes."""
         setting, dressing = made
         csv = self._form == "csv"
         reader = reader_of(setting, setting.calendar or Arrival(1))
@@ -170,7 +170,7 @@ def _written(directory: Path, ending: str, data: bytes, dressing: Dressing) -> P
 
 @contextmanager
 def _block_size(size: int) -> Iterator[None]:
-    """Files are read in blocks of this many bytes."""
+    """A context in which hushfade reads files in blocks of this many bytes."""
     defaults = line_blocks.blocks.__kwdefaults__
     assert defaults is not None
     before = defaults["size"]

@@ -30,7 +30,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 Made: TypeAlias = tuple[Setting, dict[str, Kind], int]
-"""What is declared, the type of each role's column, and the rows of a chunk."""
+"""The declarations, the type of each role's column, and the rows per chunk."""
 
 
 class ArrowTable:
@@ -39,13 +39,13 @@ class ArrowTable:
     name, stops, by_position, infers = "Arrow", True, False, False
 
     def setting(self, random: Random) -> Made:
-        """What is declared, and the type of each column."""
+        """Random declarations, and the type of each column."""
         setting = setting_of(random)
         kinds = {role: kind_of(random, role, setting) for role in setting.columns.roles()}
         return setting, kinds, random.randint(1, 4)
 
     def rules(self, made: Made) -> Rules:
-        """How records are to be read."""
+        """The rules for reading the records."""
         return made[0].rules
 
     def row(self, random: Random, made: Made, bad: float) -> tuple[Row, Meaning]:
@@ -56,7 +56,7 @@ class ArrowTable:
         return {role: value for role, (value, _) in found.items()}, meaning_of(setting, means)
 
     def read(self, made: Made, rows: Sequence[Row]) -> Totals:
-        """The units that hushfade finds."""
+        """The units that hushfade computes."""
         setting, _, _ = made
         assert setting.calendar is not None
         reader = reader_of(setting, setting.calendar)
@@ -73,7 +73,7 @@ class ParquetFile(ArrowTable):
         self._path = directory / "events.parquet"
 
     def setting(self, random: Random) -> Made:
-        """The same, without the types that Parquet has not."""
+        """The same, without the types that Parquet does not support."""
         while True:
             setting, kinds, chunk = super().setting(random)
             try:
@@ -83,7 +83,7 @@ class ParquetFile(ArrowTable):
             return setting, kinds, chunk
 
     def read(self, made: Made, rows: Sequence[Row]) -> Totals:
-        """The units that hushfade finds."""
+        """The units that hushfade computes."""
         setting, _, chunk = made
         assert setting.calendar is not None
         part("parquet").write_table(table_of(made, rows), self._path, row_group_size=chunk)
@@ -95,14 +95,14 @@ class ParquetFile(ArrowTable):
 class Frame(ArrowTable):
     """Data frames whose columns have the types of an Arrow table.
 
-    numpy has no integers with nulls: pandas makes floats of them, if nobody says otherwise.
+    numpy has no integers with nulls, so pandas converts them to floats by default.
     """
 
     def __init__(self, name: str, made_of: Callable[[Any], Any], *, infers: bool = False) -> None:
         self.name, self._made_of, self.infers = name, made_of, infers
 
     def read(self, made: Made, rows: Sequence[Row]) -> Totals:
-        """The units that hushfade finds."""
+        """The units that hushfade computes."""
         return _events(self._made_of(table_of(made, rows)), made[0])
 
 
@@ -115,11 +115,11 @@ class Objects:
         self.name, self._frame, self.infers = name, frame, infers
 
     def setting(self, random: Random) -> Setting:
-        """What is declared."""
+        """Random declarations."""
         return setting_of(random)
 
     def rules(self, made: Setting) -> Rules:
-        """How records are to be read."""
+        """The rules for reading the records."""
         return made.rules
 
     def row(self, random: Random, made: Setting, bad: float) -> tuple[Row, Meaning]:
@@ -136,7 +136,7 @@ class Objects:
         return {role: value for role, (value, _) in found.items()}, meaning_of(made, means)
 
     def read(self, made: Setting, rows: Sequence[Row]) -> Totals:
-        """The units that hushfade finds."""
+        """The units that hushfade computes."""
         roles = made.columns.roles()
         return _events(
             self._frame({name: [row[role] for row in rows] for role, name in roles.items()}), made
@@ -144,7 +144,7 @@ class Objects:
 
 
 def table_of(made: Made, rows: Sequence[Row]) -> Any:
-    """The rows as an Arrow table, in chunks, with a column that is not read."""
+    """The rows as an Arrow table in chunks, with an extra column."""
     setting, kinds, size = made
     columns = {}
     for role, name in setting.columns.roles().items():
@@ -166,7 +166,7 @@ def _array(values: list[Any], kind: Any) -> Any:
 
 
 class _Summed(Exception):
-    """The units, on their way to the noise."""
+    """The units just before noise is drawn."""
 
     def __init__(self, totals: Any) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class _Summed(Exception):
 
 @contextmanager
 def _before_noise() -> Iterator[None]:
-    """`release_events` raises _Summed where it would draw noise."""
+    """A context in which `release_events` raises _Summed instead of drawing noise."""
 
     def stop(stream: object, totals: Any, calendar: object) -> Any:
         raise _Summed(totals)
@@ -224,7 +224,7 @@ def polars_objects(columns: Row) -> Any:
 
 
 def pandas_columns(columns: Row) -> Any:
-    """Columns for which pandas chooses a type, or finds none."""
+    """Columns whose type pandas infers."""
     try:
         return pd.DataFrame(columns)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""What is wrong in each seeded bug: every function makes a wrong part of a right one."""
+"""The seeded bugs: each function makes a wrong function from the right one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hushfade.records.texts import of_list
 
 
 def first_time_decides(right: Any) -> Any:
-    """The first time of JSON lines is a float: all are floats."""
+    """If the first time of JSON lines is a float, all times are read as floats."""
 
     def batch(self: Any, block: Any) -> Any:
         found = right(self, block)
@@ -39,7 +39,7 @@ def _as_float(text: str) -> str:
 
 
 def floats_win(right: Any) -> Any:
-    """One float among the times of a column of objects makes floats of all."""
+    """One float among the times of a column of objects converts all times to floats."""
 
     def text_column(objects: Any, role: str, unit: str | None) -> Any:
         objects = list(objects)
@@ -55,7 +55,7 @@ def _numeric(one: Any) -> bool:
 
 
 def far_years_coarsen(right: Any) -> Any:
-    """A year that nanoseconds do not reach: all times are read in microseconds."""
+    """With one year beyond the range of nanoseconds, all times are read in microseconds."""
 
     def times(*arguments: Any, **more: Any) -> Any:
         found, codes = right(*arguments, **more)
@@ -67,7 +67,7 @@ def far_years_coarsen(right: Any) -> Any:
 
 
 def objects_are_counted(right: Any) -> Any:
-    """Objects may share a line, as long as there are as many as lines."""
+    """Objects may share a line if their number equals the number of lines."""
 
     def scan(data: bytes, names: list[str]) -> Any:
         text, at, objects = data.decode("utf-8", "surrogateescape"), 0, []
@@ -89,12 +89,12 @@ def objects_are_counted(right: Any) -> Any:
 
 
 def only_empty_names_are_blank(right: Any) -> Any:
-    """A name of blanks is a person."""
+    """A blank name is a person."""
     return lambda column, texts: np.array([text == "" for text in texts], dtype=np.bool_)
 
 
 def large_integers_are_rejected(right: Any) -> Any:
-    """An integer beyond 64 bits is no number."""
+    """An integer beyond 64 bits is rejected."""
 
     def numbers(batch: Any, name: str) -> Any:
         values, codes = right(batch, name)
@@ -108,7 +108,7 @@ def large_integers_are_rejected(right: Any) -> Any:
 
 
 def marks_are_dropped(right: Any) -> Any:
-    """A byte order mark is dropped wherever a block begins."""
+    """A byte order mark is dropped at the start of every block."""
 
     def scan(data: bytes, *arguments: Any, **more: Any) -> Any:
         return right(data.removeprefix(b"\xef\xbb\xbf"), *arguments, **more)
@@ -128,7 +128,7 @@ def first_line_may_have_a_mark(right: Any) -> Any:
 
 
 def one_spoils_all(right: Any) -> Any:
-    """A malformed live line takes along all that came with it."""
+    """A malformed live line removes all lines of its block."""
 
     def read_live(self: Any, batch: Any) -> Any:
         _, faults = self._rows_of(batch)
@@ -139,7 +139,7 @@ def one_spoils_all(right: Any) -> Any:
 
 
 def zones_are_ignored(right: Any) -> Any:
-    """A time without a zone is taken for UTC, as long as any other has one."""
+    """A time without a zone is read as UTC if any other time has a zone."""
 
     def times(batch: Any, name: str, *, unit: Any, zoned: bool) -> Any:
         found, codes = right(batch, name, unit=unit, zoned=zoned)
@@ -153,7 +153,7 @@ def zones_are_ignored(right: Any) -> Any:
 
 
 def quotes_are_lenient(right: Any) -> Any:
-    """Stray quotes are text, as many readers have it."""
+    """Stray quotes are text, as in many readers."""
 
     def scan(data: bytes, delimiter: str, *arguments: Any, **more: Any) -> Any:
         text = data.decode("utf-8", "surrogateescape")
@@ -183,7 +183,7 @@ def short_records_are_filled(right: Any) -> Any:
 
 
 def last_field_wins(right: Any) -> Any:
-    """A field that is there twice has the last of its values."""
+    """A repeated field has the last of its values."""
 
     def scan(data: bytes, names: list[str]) -> Any:
         lines = [_without_repeats(line, names) for line in data.split(b"\n")]
@@ -208,7 +208,7 @@ def _without_repeats(line: bytes, names: list[str]) -> bytes:
 
 
 def quotes_span_lines(right: Any) -> Any:
-    """Live, an open quote swallows the lines that came with it."""
+    """In live input, an open quote swallows the following lines of its block."""
 
     def scan(*arguments: Any, **more: Any) -> Any:
         return right(*arguments, **more | {"live": False})
@@ -217,7 +217,7 @@ def quotes_span_lines(right: Any) -> Any:
 
 
 def first_letters_name_people(right: Any) -> Any:
-    """Persons whose names begin alike are one."""
+    """People whose names start with the same letter are one person."""
 
     def numbers(self: Any, found: Any) -> Any:
         return right(self, replace(found, known=[name[:1] for name in found.known]))
@@ -226,7 +226,7 @@ def first_letters_name_people(right: Any) -> Any:
 
 
 def nothing_is_clipped(right: Any) -> Any:
-    """Values beyond the bounds count in full."""
+    """Values beyond the bounds are not clipped."""
 
     def quantised(self: Grid, numbers: Any) -> Any:
         return np.floor(np.clip(numbers, -1e12, 1e12) / self.resolution + 0.5).astype(np.int64)
@@ -235,7 +235,7 @@ def nothing_is_clipped(right: Any) -> Any:
 
 
 def units_are_guessed(right: Any) -> Any:
-    """Numbers of times that are too large to be in the declared unit are in a smaller one."""
+    """Times that are too large for the declared unit are read in a smaller unit."""
 
     def multiplied(numbers: Any, factor: int) -> Any:
         while factor > 1 and np.abs(numbers.astype(float)).max(initial=0) * factor > 1e19:
@@ -251,7 +251,7 @@ def nulls_are_zero(right: Any) -> Any:
 
 
 def half_floats(right: Any) -> Any:
-    """A float among the numbers of a request makes half floats of all."""
+    """A float among the numbers of a request converts all to half precision."""
 
     def units(grid: Grid, values: list[Any]) -> Any:
         if {*map(type, values)} == {int, float}:

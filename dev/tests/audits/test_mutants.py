@@ -1,4 +1,4 @@
-"""The audit notices changes in hushfade's own lines, and does not accuse them as they are."""
+"""The audit detects changes in hushfade's own lines, and passes the unchanged code."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from hushfade.audit.review import BROKEN
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
-    """One for all: what one copy of the package compiled serves the next."""
+    """One directory for all tests: the copies of the package share compiled code."""
     return tmp_path_factory.mktemp("mutants")
 
 
@@ -59,14 +59,14 @@ def test_a_mutant_that_cannot_be_imported_is_an_error(directory):
 
 def test_a_check_that_breaks_down_has_noticed_nothing():
     assert Answer(9, (BROKEN, BROKEN)).accusing == []
-    assert str(Answer(9, (BROKEN, BROKEN))) == "2 of 9 checks fail: they only break down"
+    assert str(Answer(9, (BROKEN, BROKEN))) == "2 of 9 checks fail: all of them raise errors"
     assert str(Answer(9, (BROKEN, "replay", "replay"))) == "3 of 9 checks fail: replay"
     assert str(Answer(9, ())) == "none of 9 checks fails"
 
 
 @pytest.mark.slow
 def test_the_reduced_audit_notices_a_mutant(directory):
-    name = "a live step takes its noise away"
+    name = "a live step subtracts its noise"
     assert sought(name, MUTANTS[name], directory, TINY).verdict == "caught"
 
 

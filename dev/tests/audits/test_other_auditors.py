@@ -1,4 +1,4 @@
-"""Third-party auditors: what they are given, and what is made of their answers."""
+"""Third-party auditors: their input, and the findings from their results."""
 
 import json
 import math
@@ -49,7 +49,7 @@ def normals(n, shift=0.0, seed=1):
 
 
 def answer(**said):
-    """What a library with one method says of the mechanisms; of the broken ones nothing."""
+    """The result of a library with one method, which misses all broken mechanisms."""
     bounds = {case.name: {"method": 0.0} for case in (SOUND, *BROKEN)} | {SAME: {"method": 0.0}}
     return Answer({}, bounds | {name.replace("_", " "): {"method": x} for name, x in said.items()})
 
@@ -90,7 +90,7 @@ def test_the_mu_test_does_not_accuse_hushfade(sound):
     assert abs(mu - GUARANTEE.mu) < 5 * error
 
 
-# What auditors are given -----------------------------------------------------------------------
+# The input of the auditors ---------------------------------------------------------------------
 
 
 def test_the_threshold_is_chosen_by_copies_that_no_auditor_sees():
@@ -127,7 +127,7 @@ def test_scripts_read_what_is_packed(tmp_path):
 
 
 def test_a_library_bounds_epsilon_as_computed_here(tmp_path):
-    """JAX Privacy, which is installed for the tests, beside Clopper and Pearson by scipy."""
+    """The bound by JAX Privacy equals Clopper and Pearson's bound by scipy."""
     asked = prepared(normals(20_000, shift=2.0), 1e-6)
     np.savez(tmp_path / "scores.npz", **packed({"one": asked}, 1e-6))
     command = [
@@ -147,7 +147,7 @@ def test_a_library_bounds_epsilon_as_computed_here(tmp_path):
     assert bound == pytest.approx(max(math.log((least - 1e-6) / most), reverse), rel=1e-6)
 
 
-# What is made of the answers -------------------------------------------------------------------
+# Findings from the results ---------------------------------------------------------------------
 
 
 def test_a_bound_above_the_claim_fails_and_a_bug_that_is_missed_does_not():
@@ -160,12 +160,12 @@ def test_a_bound_above_the_claim_fails_and_a_bug_that_is_missed_does_not():
     assert finding.passed is False
 
 
-def test_a_method_that_tells_a_stream_from_itself_is_not_counted():
+def test_a_method_that_distinguishes_two_samples_of_one_stream_is_not_counted():
     said = answer(no_bug=4.0, **{SAME.replace(" ", "_"): 2.0})
     (first, second) = judged(LIBRARY, [(CLAIMS[0], said), (CLAIMS[1], answer(no_bug=0.1))])
     assert (first.passed, second.passed) == (None, None)
     for finding in (first, second):
-        assert finding.measurement.startswith("not used: it tells a stream from itself, by epsilon")
+        assert finding.measurement.startswith("not used: it states epsilon ≥ ")
 
 
 def test_a_method_that_fails_is_not_counted_and_its_reason_is_told():
@@ -196,7 +196,7 @@ def test_both_claims_are_of_one_mu():
         assert delta == pytest.approx(claim.delta, rel=1e-6)
 
 
-# Libraries that are not there -------------------------------------------------------------------
+# Missing libraries ------------------------------------------------------------------------------
 
 
 def test_a_library_that_cannot_be_installed_is_told_and_nothing_fails(monkeypatch):
@@ -214,8 +214,8 @@ def test_a_library_that_cannot_be_installed_is_told_and_nothing_fails(monkeypatc
     assert all(finding.passed is None for finding in others)
     told = {finding.subject: finding.measurement for finding in others}
     for auditor in auditors.AUDITORS:
-        assert told[auditor.title] == "not installed, or no answer: ERROR: no such version"
-    assert told[", ".join(comparison.SOUGHT)] == "pip finds no packages of these names"
+        assert told[auditor.title] == "not installed, or no result: ERROR: no such version"
+    assert told[", ".join(comparison.SOUGHT)] == "pip finds no packages with these names"
 
 
 @pytest.mark.parametrize(

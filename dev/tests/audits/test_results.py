@@ -1,4 +1,4 @@
-"""The page of results tells what the audit found."""
+"""The page of results states what the audit found."""
 
 import pytest
 
@@ -14,8 +14,8 @@ from dev.paths import RESULTS
 from hushfade.audit import TINY, Audit, audit
 from hushfade.audit.finding import by_chance, exact
 
-GOOD = exact("sensitivity", "one / plan, a record more, first step", "μ", "1 μ", passed=True)
-BAD = exact("sensitivity", "two / plan, a record more, first step", "μ", "2 μ", passed=False)
+GOOD = exact("sensitivity", "one / plan, an added record, first step", "μ", "1 μ", passed=True)
+BAD = exact("sensitivity", "two / plan, an added record, first step", "μ", "2 μ", passed=False)
 RARE = by_chance("sampler", "σ = 3", "its law", "χ² = 9", 0.01)
 
 

@@ -1,4 +1,4 @@
-"""The audit notices every seeded bug, and does not accuse hushfade on the same plans."""
+"""The audit detects every seeded bug, and passes hushfade on the same plans."""
 
 import pytest
 
@@ -30,15 +30,15 @@ from hushfade.audit.recovered_noise import NOISE
 from hushfade.audit.review import BROKEN, checked
 from hushfade.audit.sensitivity import RECORDS
 
-# One bug of each kind.  All of them take minutes: some need 400,000 streams until two meet.
+# One bug of each kind.  All bugs together take minutes: some need 400,000 streams for a collision.
 SOON = {
-    "half noise", "forgotten norm of R", "clip after sum", "wrong neighbours",
+    "half noise", "norm of R ignored", "clip after sum", "wrong neighbours",
     "redraw on replay: an older state", "off by one: totals enter a step late",
     "key reuse across streams", "fork sharing noise", "float noise", "noise skipped on empty steps",
     "sensitivity from unrounded taps", "participation ignored", "horizon ignored: steps after it",
     "fractions are put on a grid of 1 after their sum",
 }  # fmt: skip
-# The check that must notice each bug in Laplace and Huber noise.
+# The check that must detect each bug in Laplace and Huber noise.
 LAWS = {
     "Laplace slope 5 % too steep": plan_claims.CHECK,
     "Huber slope 5 % too steep": plan_claims.CHECK,
@@ -80,8 +80,10 @@ def audited(name, seed=5):
     ],
 )
 def test_the_audit_notices(name):
-    # a check that raised an error has noticed nothing
-    assert any(finding.check != BROKEN for finding in audited(name))
+    # a check that raised an error has noticed nothing; the first that failed is enough
+    bug = SEEDED_BUGS[name]
+    findings = checked(bug.subject, {"a plan": bug.plan}, bug.size, Chance(5))
+    assert any(finding.passed is False and finding.check != BROKEN for finding in findings)
 
 
 @pytest.mark.long
@@ -180,10 +182,10 @@ def test_a_wrong_source_is_named(name, seen):
         "stream's name cut to 40 letters",
         "epoch modulo 2",
         "epoch of 32 bits",
-        "the plan not in the key",
+        "the plan is not in the key",
         "31 bytes of the key",
-        "name and epoch without a boundary",
-        "an epoch is another, some steps later",
+        "name and epoch joined without a separator",
+        "an epoch is another epoch, some steps later",
     ],
 )
 def test_a_binding_to_less_is_noticed_by_the_bindings_alone(name):

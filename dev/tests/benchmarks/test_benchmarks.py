@@ -20,7 +20,7 @@ from hushfade import Exponential, Guarantee, plan
 
 
 def rounds(*normals, slower=1.0):
-    """Rounds whose steps cost so many normals, on a machine that is so many times slower."""
+    """Rounds whose steps cost this many normals, on a machine slower by these factors."""
     return [Round(cost * slower, 1, NORMALS * slower) for cost in normals]
 
 

@@ -1,4 +1,4 @@
-"""A sample of the cases on tables of Spark."""
+"""A sample of the cases on Spark tables."""
 
 import os
 import shutil

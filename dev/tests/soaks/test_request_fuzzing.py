@@ -1,4 +1,4 @@
-"""Requests made from the document, and requests that are no requests: none breaks anything."""
+"""Well-formed requests from the document, and malformed requests: none breaks the service."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def generated():
 
 
 def inside(tmp_path, work):
-    """What the work returns, of a service within an event loop."""
+    """The result of the work on a service within an event loop."""
 
     async def run():
         async with served(tmp_path / "releases.db") as target:
@@ -40,7 +40,7 @@ def inside(tmp_path, work):
 
 
 def placed(requests, seed=3):
-    """The requests, for streams that there are."""
+    """The requests, with names of existing streams."""
     rng = random.Random(seed)
     for request in requests:
         parts, told = request.path.split(b"/"), request.operation.split("/")
@@ -95,7 +95,7 @@ VALUES = ("mark{}ed", "73{}.5", ["mark{}ed"], {"mark{}ed": 1})
 
 
 def marked(request):
-    """The request once for each of its values and of ours, with ours in its place."""
+    """The request with one of its values replaced, for each of its values and each of ours."""
     count = len(leaves_of(json.loads(request.body)))
     for number, (at, value) in enumerate(product(range(count), VALUES)):
         content = json.loads(request.body)
@@ -107,7 +107,7 @@ def marked(request):
 
 
 def test_what_is_refused_changes_nothing_and_is_not_repeated(tmp_path):
-    """Every value of a right request in turn is one that can be told from all others."""
+    """Well-formed requests, each with one value replaced by a unique one."""
     right = {(request.path, request.headers): request for request in examples()}
 
     async def asked(target):
@@ -158,7 +158,7 @@ def test_a_few_hundred_broken_requests_leave_the_service_whole(generated):
     assert again[0] == again[1]
 
 
-# What the fuzzer must notice ----------------------------------------------------------------
+# Faults that the fuzzer must find -----------------------------------------------------------
 
 
 async def _raises(service, request, caller):

@@ -1,4 +1,4 @@
-"""The service killed under load: the soak in short, with the builds that it must catch."""
+"""The service killed under load: a short soak, with the builds that it must catch."""
 
 from dev.soaks import service_kills, service_process
 

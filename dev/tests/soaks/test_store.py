@@ -114,7 +114,7 @@ def test_a_disk_that_fails_at_any_write_or_sync_stops_the_store_and_nothing_is_l
 ):
     found = disk_faults.everywhere(kind, checkpoint=checkpoint)
     assert found.tried >= 4
-    assert found.tried - found.stopped == kind.startswith("power")  # when all was done
+    assert found.tried - found.stopped == kind.startswith("power")  # after the last answer
     assert found.wrong == 0
 
 

@@ -1,4 +1,4 @@
-"""docs/cli.md states what the commands state."""
+"""docs/reference/cli.md states what the commands state."""
 
 from dev.tables import command_reference
 from hushfade.cli import COMMANDS

@@ -1,4 +1,4 @@
-"""docs/which-mechanism.md has the text that its script writes."""
+"""docs/explanation/which-mechanism.md has the text that its script writes."""
 
 from dev.paths import DOCS
 from dev.tables import which_mechanism
@@ -6,7 +6,7 @@ from dev.tables import which_mechanism
 
 def test_the_page_has_the_text_of_its_script():
     """If this fails, run `make tables`."""
-    page = (DOCS / "which-mechanism.md").read_text(encoding="utf-8")
+    page = (DOCS / "explanation" / "which-mechanism.md").read_text(encoding="utf-8")
     for line in which_mechanism.FOREWORD.splitlines():
         if "{" not in line:
             assert line in page

@@ -1,9 +1,9 @@
 """The privacy audit: does this installation keep the guarantee of a plan?
 
-    Subject      the parts of hushfade that are audited    Finding    one check, with its confidence
-    audit(...)   all checks on some plans                  Audit      the findings of one run
+    Subject      the implementation under audit     Finding    the result of one check
+    audit(...)   runs all checks on some plans      Audit      the findings of one run
 
-`hushfade audit` is the command.
+The command is `hushfade audit`.
 """
 
 from hushfade.audit.effort import FULL, QUICK, TINY, Size

@@ -1,8 +1,8 @@
-"""The released error: its mean, its deviation at each step, its covariance, and the noise in it.
+"""The released error: its mean, its standard deviation at each step, its covariance, its noise.
 
-The error is L z.  Gaussian errors are compared as they are, by χ².  For other laws the sum of a few
-draws has no simple law, so the audit undoes L and compares z itself with its law.  Several numbers
-in one check are joined by the union bound.
+The error is L z.  The audit tests Gaussian errors directly, by χ².  With other laws the sum of a
+few draws has no simple distribution, so the audit inverts L and compares z itself with its law.
+A check that tests several numbers combines them by the union bound.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from hushfade.planning.plan import Plan
 ERROR = "released error"
 
 _CORRELATED = 40  # steps of the covariance
-_RUNS, _FEW = 100, 8  # streams of one plan, at most
-_SHARE = 16  # of the work, for every source
-_LIVE = 1 << 13  # values by single steps: noise is drawn ahead for a thousand
-_ANSWERED = 1 << 12  # lags of the answer to a single total
+_RUNS, _FEW = 100, 8  # the largest numbers of streams of one plan
+_SHARE = 16  # every noise source gets 1/16 of the work
+_LIVE = 1 << 13  # values by single steps; a stream draws noise ahead for a thousand steps
+_ANSWERED = 1 << 12  # lags of the response to a single total
 _CLOSE = 1e-9
 
 
 def accuracy(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
-    """Copies of the plan, many times over: unbiased, with the stated deviations and covariance."""
+    """Findings on many copies of the plan: bias, standard deviations and covariance."""
     steps = min(plan.horizon or size.steps, size.steps)
     copies = max(100 // plan.grid.lanes + 1, copies_of(plan, steps, size.work, size.copies))
     plan = subject.plan(wide(plan, copies))
@@ -53,9 +53,9 @@ def accuracy(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
 
 
 def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
-    """Streams of the plan itself, at length: whole numbers, of the stated law, unrelated.
+    """Findings on long streams of the plan: integer noise with the stated law, independent.
 
-    A plan that ends early runs in copies.
+    A plan with a short horizon runs in copies.
     """
     way = started(subject, chance.noise)
     found = recovered_noise.recovered(subject, plan, way, size.work, 1, _RUNS, chance)
@@ -64,16 +64,16 @@ def noise(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -
 
 
 def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
-    """The same of every source that a stream may have, also of what is loaded half way, or live.
+    """The same findings for every noise source, also for restored streams and for single steps.
 
-    Live steps under keyed noise are compared with others by `replay`, so default noise is left.
+    Single steps are tested with default noise only: `replay` compares them under keyed noise.
     """
     work, judged = size.work // _SHARE, []
     for kind, source in kinds_of_noise(chance).items():
         ways = {kind: started(subject, source), f"{kind}, loaded": loaded(subject, source)}
-        for said, way in ways.items():
+        for description, way in ways.items():
             found = recovered_noise.recovered(subject, plan, way, work, 2, _FEW, chance)
-            judged += recovered_noise.judged(f"{name}, {said}", found)
+            judged += recovered_noise.judged(f"{name}, {description}", found)
     found = recovered_noise.recovered(
         subject, plan, live(subject), min(work, _LIVE), 2, _FEW, chance
     )
@@ -81,10 +81,10 @@ def sources(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance)
 
 
 def weights(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """The answer to a single total, without noise, against the decay's own formula.
+    """The finding that compares the noise-free response to one total with the decay's formula.
 
-    `observer.in_use`, by which noise is recovered, is compared with it too: what the stream and the
-    audit both take from one place would otherwise be checked against itself.
+    The audit recovers noise with `observer.in_use`, which shares code with the stream.  So this
+    check compares `in_use` with the formula too.
     """
     plan = subject.plan(plan)
     lanes = plan.grid.lanes
@@ -102,7 +102,8 @@ def weights(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
     off = np.abs(answer - stated[:, None])
     used = np.abs(in_use(plan, n) - stated) <= close
     passed = bool(np.all(off <= room) and np.all(used))
-    measured = f"at most {np.max(off) / np.max(np.abs(stated)):.1g} of the largest off, {n:,} lags"
+    error = np.max(off) / np.max(np.abs(stated))
+    measured = f"largest error {error:.1g} of the largest weight, {n:,} lags"
     claim = "the decay's weights"
     return [exact(ERROR, f"{name}, weights", claim, measured, passed=passed)]
 
@@ -114,7 +115,7 @@ def _unbiased(name: str, scaled: Matrix) -> Finding:
 
 
 def _deviations(name: str, scaled: Matrix) -> Finding:
-    """At each step: of all lanes, of those whose records come late, of those without any."""
+    """The finding on each step's deviation, for lanes with early, late and no records."""
     smallest, count, worst = 1.0, 0, 1.0
     for lanes in (slice(0, None, 3), slice(1, None, 3), slice(2, None, 3)):
         group = scaled[:, lanes]
@@ -126,15 +127,13 @@ def _deviations(name: str, scaled: Matrix) -> Finding:
         if np.min(p) < smallest:
             smallest = float(np.min(p))
             worst = math.sqrt(float(sums[np.argmin(p)]) / group.shape[1])
-    measured = f"farthest {worst:.4f} times as stated, {scaled.shape[0]} steps, {scaled.shape[1]:,}"
-    return by_chance(
-        ERROR, f"{name}, stddevs", "plan.stddevs at every step", f"{measured} copies",
-        min(1.0, smallest * count),
-    )  # fmt: skip
+    measured = f"worst ratio {worst:.4f}, {scaled.shape[0]} steps, {scaled.shape[1]:,} copies"
+    claim, bound = "plan.stddevs at every step", min(1.0, smallest * count)
+    return by_chance(ERROR, f"{name}, stddevs", claim, measured, bound)
 
 
 def _covariance(name: str, plan: Plan, error: Matrix) -> Finding:
-    """Correlations of the errors of two steps against those of L Lᵀ."""
+    """The finding that compares correlations of errors at two steps with L Lᵀ."""
     n = min(_CORRELATED, len(error))
     L = plan.pair.matrices(len(error))[0][:n]
     expected = L @ L.T
@@ -154,7 +153,7 @@ def _covariance(name: str, plan: Plan, error: Matrix) -> Finding:
 
 
 def _scales(name: str, law: Law, z: Signed) -> Finding:
-    """At each step, for lanes with records from the start, late, or never: the scale of z."""
+    """The finding on the scale of z at each step, for lanes with early, late and no records."""
     ps, worst = [], 1.0
     for row in z:
         for lanes in (row[0::3], row[1::3], row[2::3]):
@@ -163,13 +162,16 @@ def _scales(name: str, law: Law, z: Signed) -> Finding:
             ps.append(scale_p(law, lanes))
             if ps[-1] <= min(ps):
                 worst = times_stated(law, lanes)
-    measured = f"farthest {worst:.4f} times as stated, {z.shape[0]} steps, {z.shape[1]:,} copies"
-    claim = "L z with z of the stated scale at every step"
+    measured = f"worst ratio {worst:.4f}, {z.shape[0]} steps, {z.shape[1]:,} copies"
+    claim = "L z, and z has the stated scale at every step"
     return by_chance(ERROR, f"{name}, stddevs", claim, measured, min(1.0, min(ps) * len(ps)))
 
 
 def _uncorrelated(name: str, law: Law, z: Signed) -> Finding:
-    """Correlations of z at two steps, as bounded numbers: all zero if the covariance is σ² L Lᵀ."""
+    """The finding that z at two steps is uncorrelated, as the covariance σ² L Lᵀ implies.
+
+    The check maps z to bounded numbers first.
+    """
     subject, claim = f"{name}, covariance", "σ² L Lᵀ"
     n = min(_CORRELATED, len(z))
     pairs = np.triu_indices(n, 1)
@@ -180,5 +182,5 @@ def _uncorrelated(name: str, law: Law, z: Signed) -> Finding:
         seen = np.asarray(np.corrcoef(bounded))[pairs]
     off = fisher(seen) * math.sqrt(z.shape[1] - 3)
     largest = float(np.max(np.abs(off)))
-    measured = f"largest of {len(off)} correlations of L⁻¹ error {largest:.2f} standard errors"
+    measured = f"largest of {len(off)} correlations of L⁻¹ error: {largest:.2f} standard errors"
     return by_chance(ERROR, subject, claim, measured, either_side(off))

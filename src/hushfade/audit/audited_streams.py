@@ -1,4 +1,4 @@
-"""The streams that the audit runs: what goes in, and each way to run a stream."""
+"""The streams that the audit runs: their inputs, and the ways to run a stream."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
 from hushfade.planning.plan import Plan
 
 Way: TypeAlias = Callable[[Plan, Signed], Matrix]
-"""From totals in grid units to releases, by a stream of its own."""
+"""A function from totals in grid units to releases; each call runs a new stream."""
 
 
 def inputs(plan: Plan, steps: int, chance: Chance) -> Signed:
-    """Totals in grid units, of either sign: some of a few records, some of any size.
+    """Random totals in grid units of both signs: some as of a few records, some of any size.
 
-    Half of the steps are empty; some lanes have records from the middle on, some never.
+    Half of the steps are empty.  A third of the lanes has records only in the second half, and a
+    third has none.
     """
     rng, shape = chance.inputs(), (steps, plan.grid.lanes)
     units = rng.integers(1, 4, size=shape) * one_record(plan)
@@ -36,7 +37,7 @@ def inputs(plan: Plan, steps: int, chance: Chance) -> Signed:
 
 
 def started(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
-    """Streams in one go, each with a source of its own."""
+    """The way that runs a stream with one call of `run`, with a new source."""
 
     def released(plan: Plan, units: Signed) -> Matrix:
         totals = units * plan.grid.resolution
@@ -46,7 +47,7 @@ def started(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
 
 
 def loaded(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
-    """The first half by a stream that is saved, the second by the one that is loaded."""
+    """The way that saves a stream after half of the steps, loads it, and runs the rest."""
 
     def released(plan: Plan, units: Signed) -> Matrix:
         totals, half, noise = units * plan.grid.resolution, len(units) // 2, source()
@@ -59,7 +60,7 @@ def loaded(subject: Subject, source: Callable[[], NoiseSource | None]) -> Way:
 
 
 def live(subject: Subject) -> Way:
-    """Step by step, with default noise, which is drawn ahead."""
+    """The way that closes single steps with default noise, which the stream draws ahead."""
 
     def released(plan: Plan, units: Signed) -> Matrix:
         stream = subject.start(plan, None)
@@ -70,7 +71,7 @@ def live(subject: Subject) -> Way:
 
 
 def kinds_of_noise(chance: Chance) -> dict[str, Callable[[], NoiseSource | None]]:
-    """Every kind of source that a stream may have; keyed noise has another key each time."""
+    """Every kind of noise source that a stream accepts; keyed noise has a new key in each call."""
     return {
         "default noise": lambda: None,
         "fresh noise": FreshNoise,

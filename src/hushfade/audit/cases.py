@@ -1,4 +1,4 @@
-"""The plans that are audited where none is given: a few, or every decay, method and law."""
+"""The plans that `hushfade audit` uses by default: a few, or every decay, method and law."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DECAYS: dict[str, Decay] = {
     "mixture": Mixture(((0.7, Exponential(half_life=12)), (0.3, PowerLaw(power=1)))),
 }
 HORIZON = 64
-EXPECTED = 1 << 16  # steps: with a thousand lanes the default would ask for too much memory
+EXPECTED = 1 << 16  # steps: with a thousand lanes the default would need too much memory
 RELATIONS: tuple[Neighbours, ...] = ("add_remove", "replace")
 
 
@@ -43,8 +43,10 @@ MECHANISMS: tuple[tuple[Method, LawName], ...] = (
 
 
 def few() -> dict[str, Plan]:
-    """Eight plans that differ in as much as eight can: three with Gaussian noise, three with
-    Laplace noise, two with Huber noise."""
+    """Eight plans that differ in as many ways as possible.
+
+    Three have Gaussian noise, three Laplace noise, and two Huber noise.
+    """
     return {
         "exponential / 3 keys": plan(
             Exponential(half_life=8),
@@ -88,7 +90,7 @@ def few() -> dict[str, Plan]:
 
 
 def every_kind() -> dict[str, Plan]:
-    """Every decay × neighbours × method with its law, and several records of one person."""
+    """Plans for every decay, neighbouring relation, method and law, and for several records."""
     return dict(_all())
 
 
@@ -97,18 +99,18 @@ def _all() -> Iterator[tuple[str, Plan]]:
         for neighbours in RELATIONS:
             guarantee = Guarantee(1, 1e-6, neighbours=neighbours)
             free = decay.horizon_free
-            said = f"{name} / {neighbours}"
+            title = f"{name} / {neighbours}"
             horizon = None if free else HORIZON
             for method, law in MECHANISMS:
                 made = plan(decay, guarantee, horizon=horizon, method=method, law=law)
-                yield f"{said} / {method} / {law}", made
+                yield f"{title} / {method} / {law}", made
             yield (
-                f"{said} / normalized",
+                f"{title} / normalized",
                 plan(decay, guarantee, horizon=HORIZON, method="normalized"),
             )
             if not free:
                 counting = plan(decay, guarantee, method="unbounded", expect=EXPECTED)
-                yield f"{said} / unbounded", counting
+                yield f"{title} / unbounded", counting
     one, several = Guarantee(1, 1e-6), Guarantee(1, 1e-6, participations=4, separation=3)
     yield "window / input / gaussian", plan(DECAYS["window"], one, method="input", law="gaussian")
     yield "exponential / 4 times", plan(DECAYS["exponential"], several, method="square_root")

@@ -1,8 +1,7 @@
-"""Noise that has nothing to do with other noise: no correlation at any lag or between keys, no
-run of draws that comes again.
+"""Independent noise: no correlation at any lag or between keys, and no repeated run of draws.
 
-Correlations are compared after Fisher's transform (1915), which is near normal far into the tails;
-several numbers in one check by the union bound.
+Fisher's transform (1915) makes a correlation nearly normal far into the tails.  A check that tests
+several numbers combines them by the union bound.
 """
 
 from __future__ import annotations
@@ -12,21 +11,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hushfade.audit.finding import COINCIDENCE, Finding, by_chance, distinct, told
+from hushfade.audit.finding import COINCIDENCE, Finding, by_chance, distinct, info
 from hushfade.audit.noise_probabilities import beyond, coincidence, nonzero
 from hushfade.check import Column, Matrix, Signed
 from hushfade.laws import Gaussian, Law
 
-_LONGEST = 256  # draws of a run that is sought again
-_PAIRED = 64  # lanes of which every pair is looked at
-_DRAWS, _MAGNITUDES = 500, 4000  # pairs in a correlation, at least: magnitudes are skew
+_LONGEST = 256  # draws in a run whose repetition is tested, at most
+_PAIRED = 64  # lanes of which every pair is tested
+_DRAWS, _MAGNITUDES = 500, 4000  # pairs in a correlation, at least: magnitudes are skewed
 
 
 def independence(check: str, name: str, law: Law, parts: list[Signed]) -> Iterator[Finding]:
-    """Noise of different steps, and of different lanes, has no correlation, nor its size.
+    """Findings that noise and its magnitude are uncorrelated between steps and between lanes.
 
-    Laws with geometric tails are compared as P[|Z| < |z|] with the sign of z: correlations of
-    bounded numbers are near normal far into the tails, those of the draws themselves are not.
+    For laws with geometric tails the check uses P[|Z| < |z|] with the sign of z.  Correlations of
+    these bounded numbers are nearly normal far into the tails; correlations of z itself are not.
     """
     lanes = parts[0].shape[1]
     values = np.stack(parts, axis=1).astype(np.float64)  # steps, runs, lanes
@@ -47,20 +46,20 @@ def independence(check: str, name: str, law: Law, parts: list[Signed]) -> Iterat
 
 
 def sparseness(law: Law) -> float:
-    """By how much more draws a correlation needs where most draws are zero: P[z ≠ 0]^-2."""
+    """The factor P[z ≠ 0]^-2: a correlation needs this many times more draws if most are zero."""
     return nonzero(law) ** -2
 
 
 def repeated(check: str, name: str, law: Law, parts: list[Signed]) -> Finding:
-    """No run of draws comes twice, at whatever distance: as long as chance would not repeat it.
+    """The finding that no run of draws occurs twice, at any distance.
 
-    Told, without a verdict, where no stream has so many steps.
+    The runs are too long to coincide by chance.  There is no verdict if no stream is long enough.
     """
     count = sum(part.size for part in parts)
-    length, claim = unlikely(law, count), "no run of draws comes twice"
+    length, claim = unlikely(law, count), "no run of draws occurs twice"
     if length > _LONGEST:
-        shown = f"not tested: runs of {length:,} draws would be needed, most of them zero"
-        return told(check, f"{name}, repeats", claim, shown, "none")
+        shown = f"not tested: most draws are zero, so runs would need {length:,} draws"
+        return info(check, f"{name}, repeats", claim, shown, "none")
     rows = [
         np.lib.stride_tricks.sliding_window_view(column, length)
         for part in parts
@@ -68,20 +67,20 @@ def repeated(check: str, name: str, law: Law, parts: list[Signed]) -> Finding:
         if len(column) >= length
     ]
     if not rows:
-        return told(check, f"{name}, repeats", claim, "not looked at: too few steps", "none")
+        return info(check, f"{name}, repeats", claim, "not tested: too few steps", "none")
     windows = np.concatenate(rows)
     again = _equal_rows(windows)
-    measured = f"{again} of {len(windows):,} runs of {length} draws come again"
+    measured = f"{again} of {len(windows):,} runs of {length} draws are repeated"
     return distinct(check, f"{name}, repeats", claim, measured, passed=not again)
 
 
 def unlikely(law: Law, count: int) -> int:
-    """The length of a run that no two of `count` places share, but for 1 of 10^12 audits."""
+    """The length at which two of `count` runs coincide with probability at most 1e-12."""
     return math.ceil(math.log(count**2 / COINCIDENCE) / -math.log(coincidence(law)))
 
 
 def correlation(a: Column, b: Column) -> float:
-    """Fisher's transform of the correlation of two columns; infinite where they are the same."""
+    """Fisher's transform of the correlation of two columns; infinite if they are equal."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return float(fisher(np.corrcoef(a, b)[0, 1]))
 
@@ -93,15 +92,15 @@ def fisher(r: Column | float) -> Column:
 
 
 def either_side(z: Column | float) -> float:
-    """How often the largest of so many standard normals is as far out, at most: the union bound."""
+    """An upper bound on the p-value of the largest |z| of normal scores: the union bound."""
     from scipy.special import ndtr
 
-    far = np.abs(np.nan_to_num(np.ravel(z), nan=np.inf))  # 0/0: no spread where one should be
+    far = np.abs(np.nan_to_num(np.ravel(z), nan=np.inf))  # 0/0: there should be a spread
     return min(1.0, 2.0 * float(ndtr(-np.max(far))) * len(far))
 
 
 def two_sided(square: Column | float, freedom: int) -> Column:
-    """How often a χ² is as far out, on either side."""
+    """The two-sided p-value of a χ² statistic."""
     from scipy.stats import chi2
 
     tails = np.minimum(chi2.sf(square, freedom), chi2.cdf(square, freedom))
@@ -110,12 +109,13 @@ def two_sided(square: Column | float, freedom: int) -> Column:
 
 def _unrelated(check: str, subject: str, what: str, z: Column) -> Finding:
     largest = float(np.max(np.abs(z)))
-    measured = f"{what}: largest of {len(z):,} correlations {largest:.2f} standard errors"
-    return by_chance(check, subject, "no correlation, nor of magnitudes", measured, either_side(z))
+    measured = f"{what}: largest of {len(z):,} correlations is {largest:.2f} standard errors"
+    claim = "values and magnitudes are uncorrelated"
+    return by_chance(check, subject, claim, measured, either_side(z))
 
 
 def _lagged(x: Matrix, least: int) -> Column:
-    """Correlations at all lags that have so many pairs, in standard errors, by one transform."""
+    """Correlations at all lags with at least `least` pairs, in standard errors, by one FFT."""
     from scipy import fft
 
     n, each = len(x), x.size // len(x)
@@ -127,13 +127,13 @@ def _lagged(x: Matrix, least: int) -> Column:
     products = fft.irfft(power.reshape(len(power), -1).sum(axis=1), N)[1 : lags + 1]
     energy = np.concatenate([[0.0], np.cumsum(np.sum(x.reshape(n, -1) ** 2, axis=1))])
     lag = np.arange(1, lags + 1)
-    both = energy[n - lag] * (energy[n] - energy[lag])  # of the earlier ones, and of the later
+    both = energy[n - lag] * (energy[n] - energy[lag])  # of the earlier and the later draws
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(fisher(products / np.sqrt(both)) * np.sqrt((n - lag) * each))
 
 
 def _between(x: Matrix, least: int, fewest: int) -> Column:
-    """Correlations of keys in standard errors: some distances over all keys, and every pair."""
+    """Correlations between keys in standard errors: some distances, and every pair of keys."""
     lanes = x.shape[2]
     shifts = sorted({1, 2, 3, lanes // 2} & set(range(1, lanes)))
     pairs = [(x[:, :, k:].ravel(), x[:, :, :-k].ravel()) for k in shifts]
@@ -151,7 +151,7 @@ def _between(x: Matrix, least: int, fewest: int) -> Column:
 
 
 def _equal_rows(rows: Signed) -> int:
-    """How many rows are equal to another: sorted by a sum that mixes them, then compared."""
+    """The number of rows that are equal to another: sort by a hash, then compare neighbours."""
     mixing = np.array([pow(0x9E3779B97F4A7C15, k + 1, 2**64) for k in range(rows.shape[1])])
     sums = np.zeros(len(rows), dtype=np.uint64)
     for column, factor in zip(rows.T, mixing.astype(np.uint64), strict=True):

@@ -1,9 +1,9 @@
 """The μ-test of Gaussian noise: how well do releases distinguish neighbouring streams?
 
-The likelihood ratio of the two is a function of <d, y>/‖d‖, d = R̃ Δx.  For Gaussian noise its shift
-over its standard deviation is μ, and no statistic tells the streams apart better (Neyman and
-Pearson 1933).  From the same numbers comes a lower bound of epsilon: how often the ratio is large
-under one stream and under the other, with the limits of Clopper and Pearson (1934).
+The likelihood ratio is a function of <d, y>/‖d‖ with d = R̃ Δx.  With Gaussian noise its shift
+divided by its standard deviation is μ, and no statistic distinguishes the streams better (Neyman
+and Pearson 1933).  The same samples give a lower confidence bound on epsilon: how often the ratio
+is large under each stream (Clopper and Pearson 1934).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from hushfade.audit.audited_streams import inputs
 from hushfade.audit.effort import Size
-from hushfade.audit.finding import LEVEL, Finding, by_chance, told
+from hushfade.audit.finding import LEVEL, Finding, by_chance, info
 from hushfade.audit.neighbouring_streams import Change, changes, needed
 from hushfade.audit.observer import along, copies_of, private, wide
 from hushfade.audit.randomness import Chance
@@ -27,24 +27,24 @@ from hushfade.privacy.rounding import rounded_up
 
 MU, EPSILON = "μ-test", "epsilon from below"
 
-SHOWN = 0.025  # at which the bound of epsilon is told besides
-_THRESHOLDS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5)  # in standard deviations, chosen beforehand
+SHOWN = 0.025  # the level of a second bound on epsilon, for information
+_THRESHOLDS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5)  # in standard deviations, fixed in advance
 
 
 def distinguish(
     subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
 ) -> list[Finding]:
-    """For each change: the measured μ, and a lower bound of epsilon at the plan's delta."""
+    """Two findings per change: the measured μ, and a lower bound on epsilon at the plan's delta."""
     steps = min(needed(plan, size.steps), size.steps)
     copies = max(200 // plan.grid.lanes + 1, copies_of(plan, steps, size.work, size.copies))
-    listed = changes(plan, steps)  # of the plan itself, not of its copies
+    tested = changes(plan, steps)  # of the plan itself, not of its copies
     many = subject.plan(wide(plan, copies))
     claimed = subject.plan(plan)
     base = inputs(many, steps, chance)
     known = private(many, base)
     quiet = subject.start(many, chance.noise()).run(base * many.grid.resolution)
-    found = []
-    for change in listed:
+    findings = []
+    for change in tested:
         shift = change.units(steps, many.grid.lanes)
         loud = subject.start(many, chance.noise()).run((base + shift) * many.grid.resolution)
         a = _statistic(many, change, quiet, known)
@@ -52,16 +52,16 @@ def distinguish(
         d = direction(many, change, steps)
         expected = norm(d) / math.sqrt(many.sigma**2 + 1.0 / 12.0)
         most = rounded_up(claimed.guarantee.mu)
-        claim = f"at most μ = {most}; by R̃ Δx {expected:.4f} in {steps} steps"
-        said = f"{name}, {change.name}"
-        found.append(_mu(said, claim, shift_of(a, b), expected, claimed.guarantee.mu))
-        found.append(epsilon_from_below(said, a, b, claimed))
-    return found
+        claim = f"at most μ = {most}; R̃ Δx gives {expected:.4f} in {steps} steps"
+        title = f"{name}, {change.name}"
+        findings.append(_mu(title, claim, shift_of(a, b), expected, claimed.guarantee.mu))
+        findings.append(epsilon_from_below(title, a, b, claimed))
+    return findings
 
 
 @dataclass(frozen=True)
 class Shift:
-    """How far apart two samples are, in standard deviations, and one standard error of that."""
+    """The difference of two samples' means in standard deviations, with its standard error."""
 
     mu: float
     error: float
@@ -84,9 +84,9 @@ def shift_of(a: Column, b: Column) -> Shift:
 def epsilon_below(
     a: Column, b: Column, delta: float, level: float, thresholds: tuple[float, ...] = _THRESHOLDS
 ) -> float:
-    """Surely, but for `level`, epsilon is at least this: ln((P_b - delta) / P_a) of some event.
+    """A lower bound on epsilon with confidence 1 - `level`: the largest ln((P_b - delta) / P_a).
 
-    The events are that the statistic is above one of the thresholds; each has its share of `level`.
+    The events are 'the statistic is above a threshold'.  Each event has an equal share of `level`.
     """
     from scipy.special import betaincinv
 
@@ -103,18 +103,18 @@ def epsilon_below(
 
 
 def largest_bound(without: int, loud: int, delta: float, level: float) -> float:
-    """What `epsilon_below` says at most of so many copies: those of streams without any noise."""
+    """The largest value of `epsilon_below` for these sample sizes: streams without noise."""
     return epsilon_below(np.zeros(without), np.full(loud, np.inf), delta, level)
 
 
 def direction(plan: Plan, change: Change, steps: int) -> Signed:
-    """R̃ Δx of one group of lanes."""
+    """R̃ Δx for one group of lanes."""
     group = len(change.lanes)
     return private(plan, change.units(steps, plan.grid.lanes)[:, :group])
 
 
 def _statistic(plan: Plan, change: Change, released: Column, known: Signed) -> Column:
-    """<d, y - R̃ x>/(‖d‖ σ) of each group of lanes, without recovering y."""
+    """<d, y - R̃ x>/(‖d‖ σ) for each group of lanes, computed without recovering y."""
     steps, lanes = known.shape
     released = released.reshape(known.shape)
     group = len(change.lanes)
@@ -138,24 +138,28 @@ def _mu(subject: str, claim: str, found: Shift, expected: float, claimed: float)
         subject,
         claim,
         f"{found.mu:.4f} ± {found.error:.4f} from {found.freedom // 2 + 1:,} copies, "
-        f"{(found.mu - expected) / found.error:+.1f} standard errors",
+        f"{(found.mu - expected) / found.error:+.1f} standard errors off",
         p,
         within=found.mu - reach <= claimed * (1.0 + 1e-9),
     )
 
 
 def epsilon_from_below(subject: str, a: Column, b: Column, plan: Plan) -> Finding:
-    """A lower bound of epsilon, from samples of a statistic without and with the records."""
+    """The finding that a lower confidence bound on epsilon does not exceed the claim.
+
+    `a` and `b` are samples of a statistic without and with the records.
+    """
     guarantee = plan.guarantee
     sure = epsilon_below(a, b, guarantee.delta, LEVEL)
     shown = epsilon_below(a, b, guarantee.delta, SHOWN)
     claim = f"at most epsilon = {rounded_up(guarantee.epsilon)}"
     measured = (
-        f"at least {shown:.3f} ({100 * (1 - SHOWN):g} %), {sure:.3f} at the level of the audit"
+        f"at least {shown:.3f} ({100 * (1 - SHOWN):g} % confidence), "
+        f"{sure:.3f} at the audit's level {LEVEL:g}"
     )
     most = largest_bound(len(a), len(b), guarantee.delta, LEVEL)
     if not most > guarantee.epsilon:
-        measured += f"; so few copies cannot show more than {most:.3f}"
-        return told(EPSILON, subject, claim, measured, "none")
-    how, passed = f"Clopper and Pearson, {LEVEL:g}", sure <= guarantee.epsilon
+        measured += f"; {len(b):,} copies cannot show more than {most:.3f}"
+        return info(EPSILON, subject, claim, measured, "none")
+    how, passed = f"Clopper-Pearson, {LEVEL:g}", sure <= guarantee.epsilon
     return Finding(EPSILON, subject, claim, measured, how, passed, LEVEL)

@@ -1,4 +1,4 @@
-"""Noise that must have nothing in common: other streams, epochs, keys, starts, forked children."""
+"""Noise that must be unrelated: of other streams, epochs, keys, starts and forked children."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hushfade.audit.correlations import (
     unlikely,
 )
 from hushfade.audit.effort import Size
-from hushfade.audit.finding import Finding, by_chance, distinct, exact, told
+from hushfade.audit.finding import Finding, by_chance, distinct, exact, info
 from hushfade.audit.observer import crossed, wide
 from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject, doors, reloaded, taken
@@ -41,12 +41,15 @@ _VALUES, _MOST = 4000, 1 << 18
 _STEPS = (0, *(1 << bits for bits in (8, 16, 31, 32, 48, 61)))
 _LANES = (0, *(1 << bits for bits in (8, 16, 31, 32, 46)))
 _SECONDS = 30
-_BOUND, _BINDINGS = 200, 300  # values of each binding, at least, and how many, at most
-_STARTS = 3000  # streams, each of which takes half a millisecond to make
+_BOUND, _BINDINGS = 200, 300  # the least number of values per binding; the most bindings
+_STARTS = 3000  # streams; making one takes half a millisecond
 
 
 def apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """The noise of two streams that differ in one thing, as it shows in their releases."""
+    """Findings that the noise in the releases of two streams is unrelated.
+
+    The two streams differ in their name, epoch or key only, or both have fresh noise.
+    """
     plan = subject.plan(plan)
     key, other = chance.key(), chance.key()
     first = KeyedNoise(key, stream="one")
@@ -64,9 +67,9 @@ def apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
 
 
 def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """Keyed noise of some 200 keys, names, epochs and plans, each near another: no two alike.
+    """Findings that keyed noise differs between 200 similar keys, names, epochs and plans.
 
-    Neither do two of them share a run of draws at any distance.
+    No two of them share a run of draws at any distance.
     """
     plan, steps = _sized(plan, max(_BOUND, unlikely(subject.plan(plan).law, _BINDINGS)))
     plans = [subject.plan(plan), subject.plan(_larger(plan))]
@@ -77,7 +80,7 @@ def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fi
         y = np.rint(crossed(plans[at], released.reshape(steps, lanes)))
         found.append(y.astype(np.int64))
     alike = len(found) - len({z.tobytes() for z in found})
-    measured = f"{alike} of {len(found)} alike: keys, names, epochs, plans near each other"
+    measured = f"{alike} of {len(found)} equal, with similar keys, names, epochs and plans"
     return [
         distinct(CHECK, f"{name}, keyed noise", "all different", measured, passed=not alike),
         repeated(CHECK, f"{name}, keyed noise", plans[0].law, found),
@@ -86,21 +89,24 @@ def bindings(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fi
 
 
 def _plans_apart(subject: Subject, plan: Plan, name: str, chance: Chance) -> Finding:
-    """Plans that differ in one thing do not share a key's noise: what it is bound to tells them.
+    """The finding that plans which differ in one parameter have different noise under one key.
 
-    All draw by one law, as noise of another size would hide that it is the same.
+    All plans draw from one law, because another scale would hide equal random bits.
     """
     source, law = KeyedNoise(chance.key(), stream="n"), table(plan.law)
     near = list(map(subject.plan, _near_plans(plan)))
     draws = unlikely(plan.law, len(near))
     drawn = {subject.bound(source, each.digest).draws(law, 0, 1, draws).tobytes() for each in near}
     alike = len(near) - len(drawn)
-    measured = f"{alike} of {len(near)} alike: other bounds, guarantee, decay, horizon, keys"
+    measured = f"{alike} of {len(near)} equal, with other bounds, guarantee, decay, horizon, keys"
     return distinct(CHECK, f"{name}, near plans", "all different", measured, passed=not alike)
 
 
 def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
-    """So many fresh streams, no two with the same noise: seeds of 32 bits would meet by chance."""
+    """Findings that no two of `size.starts` fresh streams have equal noise.
+
+    In the full form, streams with seeds of 32 bits would collide.
+    """
     plan = subject.plan(plan)
     law, lanes = table(plan.law), plan.grid.lanes
     draws = unlikely(plan.law, size.starts)
@@ -127,19 +133,19 @@ def starts(subject: Subject, plan: Plan, size: Size) -> list[Finding]:
 
 
 def positions(subject: Subject, plan: Plan, chance: Chance) -> list[Finding]:
-    """Noise of steps and lanes so far apart that a short counter would begin anew."""
+    """The finding that noise at distant steps and lanes differs: a short counter would wrap."""
     plan = subject.plan(plan)
     law, drawer = table(plan.law), subject.bound(chance.noise(), plan.digest)
     places = [(step, lane) for step in _STEPS for lane in _LANES]
     draws = unlikely(plan.law, len(places))
     far = [drawer.draws(law, step, 1, draws, lane=lane).tobytes() for step, lane in places]
     same = len(far) - len(set(far))
-    measured = f"{same} of {len(far)} positions alike, steps to 2^61, lanes to 2^46"
+    measured = f"{same} of {len(far)} positions equal, steps to 2^61, lanes to 2^46"
     return [distinct(CHECK, "far positions", "all different", measured, passed=same == 0)]
 
 
 def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
-    """A forked child may not take its parent's steps, nor draw its parent's noise."""
+    """Findings that a forked child cannot take its parent's steps or draw its parent's noise."""
     if not hasattr(os, "fork"):
         return []
     plan = subject.plan(plan)
@@ -147,11 +153,11 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
     streams = [subject.start(plan, source) for source in (FreshNoise(), None)]
     for stream in streams:
         stream.run(np.zeros((min(1, (plan.horizon or 2) - 1), plan.grid.lanes)))
-    gone = subject.start(plan, FreshNoise())  # a step that the child was not told of
+    gone = subject.start(plan, FreshNoise())  # released after `before` was saved
     before = gone.save()
     gone.run(np.zeros((1, plan.grid.lanes)))
     drawer = subject.bound(FreshNoise(), plan.digest)
-    own = _drawn(drawer, law, draws)  # before the fork: what is kept of it goes along
+    own = _drawn(drawer, law, draws)  # before the fork: the child inherits the drawer's buffers
     step = _child(
         lambda: (
             ", ".join(chain(*(taken(doors(plan, each)) for each in streams))).encode() or b"refused"
@@ -165,10 +171,10 @@ def fork(subject: Subject, plan: Plan, name: str) -> list[Finding]:
         *(
             exact(
                 FORK, f"{name}, {what}", "refused in the child",
-                "refused" if said == b"refused" else f"the child took the step by {said!r}",
-                passed=said == b"refused",
+                "refused" if reply == b"refused" else f"the child took the step by {reply!r}",
+                passed=reply == b"refused",
             )
-            for what, said in (
+            for what, reply in (
                 ("a state older than the parent's stream", older), ("the parent's stream", step),
             )
         ),
@@ -185,7 +191,10 @@ def _drawn(drawer: Drawer, law: Table, draws: int) -> bytes:
 
 
 def _noise(subject: Subject, plan: Plan, source: NoiseSource) -> Column:
-    """What crossed, with nothing but noise in it: of the plan, or of copies if it ends early."""
+    """The values that crossed in empty steps, which are noise alone.
+
+    A plan with a short horizon runs in copies.
+    """
     many, steps = _sized(plan, min(_MOST, round(_VALUES * sparseness(plan.law))))
     many = plan if many is plan else subject.plan(many)
     shape = steps, many.grid.lanes
@@ -194,7 +203,7 @@ def _noise(subject: Subject, plan: Plan, source: NoiseSource) -> Column:
 
 
 def _sized(plan: Plan, values: int) -> tuple[Plan, int]:
-    """The plan and steps for about so many values: copies of the plan, if it ends early."""
+    """A plan and a number of steps that give about `values` values; copies if it ends early."""
     lanes = plan.grid.lanes
     steps = min(plan.horizon or values, max(2, values // lanes))
     if steps * lanes < values // 2:
@@ -205,23 +214,25 @@ def _sized(plan: Plan, values: int) -> tuple[Plan, int]:
 def _unrelated(subject: str, law: Law, a: Column, b: Column) -> Finding:
     alike, claim = int(np.count_nonzero(a == b)), "no correlation"
     if len(a) < _VALUES * sparseness(law) / 4.0:
-        shown = f"not tested: {len(a):,} draws, nearly all of them zero"
-        return told(CHECK, subject, claim, shown, "none")
+        shown = f"not tested: nearly all of {len(a):,} draws are zero"
+        return info(CHECK, subject, claim, shown, "none")
     z = [correlation(a[: len(a) - k], b[k:]) * math.sqrt(max(len(a) - k - 3, 1)) for k in (0, 1, 2)]
     largest = float(np.max(np.abs(z)))
-    measured = f"{alike} of {len(a):,} draws alike, correlation {largest:.2f} standard errors"
+    measured = f"{alike} of {len(a):,} draws equal, correlation {largest:.2f} standard errors"
     return by_chance(CHECK, subject, claim, measured, either_side(np.array(z)))
 
 
 def _different(what: str, count: int, work: Callable[[], bytes]) -> Finding:
-    same = count - len({hashlib.sha256(work()).digest() for _ in range(count)})  # not all kept
+    same = count - len(
+        {hashlib.sha256(work()).digest() for _ in range(count)}
+    )  # keeps digests only
     bits = math.floor(2 * math.log2(count) - math.log2(2 * -math.log(1e-6)))
-    measured = f"{same} of {count:,} alike; seeds of {bits} bits or fewer would have met"
+    measured = f"{same} of {count:,} equal; seeds of {bits} bits or fewer would collide"
     return distinct(STARTS, what, "all different", measured, passed=same == 0)
 
 
 def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
-    """Sources that differ in as little as two can, each with 0 or 1 for the plan or the other."""
+    """Sources that differ as little as possible, each with the index of its plan (0 or 1)."""
     name = "a stream's name that is long enough to be cut somewhere, "
     for end in range(1, len(name)):
         yield 0, KeyedNoise(key, stream=name[:end])
@@ -230,8 +241,8 @@ def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
     epochs = {0, 10, *(1 << bits for bits in range(63)), *((1 << bits) - 1 for bits in range(64))}
     for epoch in sorted(epochs):
         yield 0, KeyedNoise(key, stream="n", epoch=epoch)
-    for said in ("n1", "n0", "0n", "1n", "N", " n", "n ", "n\0"):
-        yield 0, KeyedNoise(key, stream=said)
+    for similar in ("n1", "n0", "0n", "1n", "N", " n", "n ", "n\0"):
+        yield 0, KeyedNoise(key, stream=similar)
     for place in range(len(key)):
         other = bytes(byte ^ (1 << place % 8) * (at == place) for at, byte in enumerate(key))
         yield 0, KeyedNoise(other, stream="n")
@@ -240,9 +251,9 @@ def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
 
 
 def _near_plans(plan: Plan) -> Iterator[Plan]:
-    """The plan, and others that differ from it in one thing; told apart, not run."""
+    """The plan, and plans that differ from it in one parameter.  Only their digests matter."""
     yield plan
-    plan = replace(plan, version_1=False)  # another plan has noise of its own
+    plan = replace(plan, version_1=False)  # otherwise its noise is bound to less
     guarantee, grid = plan.guarantee, plan.grid
     yield _larger(plan)
     for factor in (0.5, 0.75):
@@ -252,12 +263,12 @@ def _near_plans(plan: Plan) -> Iterator[Plan]:
     for more in (1, 2):
         yield replace(plan, horizon=(plan.horizon or 0) + more)
     for keys in (("a", "b"), ("a", "c"), ("b", "a")):
-        if keys != grid.keys:  # that is the plan itself
+        if keys != grid.keys:  # otherwise it is the plan itself
             yield replace(plan, grid=replace(grid, keys=keys, width=1, norm=None))
 
 
 def _larger(plan: Plan) -> Plan:
-    """The plan for records twice as large on a grid twice as coarse: the same in whole units."""
+    """The plan for records twice as large on a grid twice as coarse: equal in whole units."""
     grid = plan.grid
     norm = None if grid.norm is None else 2.0 * grid.norm
     low, high, resolution = 2.0 * grid.low, 2.0 * grid.high, 2.0 * grid.resolution
@@ -266,7 +277,7 @@ def _larger(plan: Plan) -> Plan:
 
 
 def _child(work: Callable[[], bytes]) -> bytes | None:
-    """What a forked child answers: bytes, b"refused", or None if it says nothing in time."""
+    """The reply of a forked child: bytes, b"refused", or None after a timeout."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # other threads: the child uses none

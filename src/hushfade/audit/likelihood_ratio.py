@@ -2,9 +2,10 @@
 
     ℓ = Σ_n ln p(u_n - d_n)/p(u_n),   u = y - R̃ x,  d = R̃ Δx
 
-No statistic distinguishes the streams better (Neyman and Pearson 1933).  `loss_probabilities` gives
-its exact law, under both streams.  The audit compares with it the mean of ℓ, how often ℓ is large,
-and the mean of (1 - e^(ε - ℓ))_+, which is δ(ε) and must not exceed what the plan claims.
+No statistic distinguishes the streams better (Neyman and Pearson 1933).  `loss_probabilities`
+computes its exact distribution under both streams.  The audit compares three numbers with it: the
+mean of ℓ, how often ℓ is large, and the mean of (1 - e^(ε - ℓ))_+.  The last is δ(ε), which must
+not exceed the plan's claim.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of epsilon, at which δ(ε) is estimate
 def likelihood_ratio(
     subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
 ) -> list[Finding]:
-    """For each change: mean and law of ℓ, δ(ε) at several ε, and a lower bound of epsilon."""
+    """Four findings per change: mean and law of ℓ, δ(ε) at several ε, a lower bound on epsilon."""
     steps = min(needed(plan, size.steps), size.steps)
     copies = max(200 // plan.grid.lanes + 1, copies_of(plan, steps, size.work, size.copies))
     many, claimed = subject.plan(wide(plan, copies)), subject.plan(plan)
     base = inputs(many, steps, chance)
     quiet = _recovered(subject, many, base, np.zeros_like(base), chance)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for change in changes(plan, steps):
         loud = _recovered(subject, many, base, change.units(steps, many.grid.lanes), chance)
         d = direction(many, change, steps)
@@ -52,20 +53,20 @@ def likelihood_ratio(
         assert isinstance(many.law, Laplace | Huber)
         losses = Losses(many.law, sizes)
         a, b = (ratios(many, change, u) for u in (quiet, loud))
-        said = f"{name}, {change.name}"
+        title = f"{name}, {change.name}"
         _, mean, variance = losses.moments(0.0)
         deviation = math.sqrt(variance)
-        found += [
-            _mean(said, losses, -a, b),
-            _law(said, losses, -a, b),
-            _deltas(said, losses, (plan, claimed), -a, b),
-            epsilon_from_below(said, (a + mean) / deviation, (b + mean) / deviation, claimed),
+        findings += [
+            _mean(title, losses, -a, b),
+            _law(title, losses, -a, b),
+            _deltas(title, losses, (plan, claimed), -a, b),
+            epsilon_from_below(title, (a + mean) / deviation, (b + mean) / deviation, claimed),
         ]
-    return found
+    return findings
 
 
 def ratios(plan: Plan, change: Change, u: Signed) -> Column:
-    """ℓ of each group of lanes."""
+    """ℓ for each group of lanes."""
     steps, lanes = u.shape
     d, group = direction(plan, change, steps), len(change.lanes)
     total = np.zeros(lanes // group)
@@ -87,7 +88,7 @@ def _recovered(subject: Subject, plan: Plan, base: Signed, shift: Signed, chance
 
 
 def _mean(subject: str, losses: Losses, without: Column, loud: Column) -> Finding:
-    """The mean of both samples; both have the law of ℓ."""
+    """The finding on the means of both samples, which have the distribution of ℓ."""
     _, mean, variance = losses.moments(0.0)
     p = min(1.0, 2.0 * min(losses.mean_p(sample) for sample in (without, loud)))
     error = math.sqrt(variance / len(loud))
@@ -99,7 +100,10 @@ def _mean(subject: str, losses: Losses, without: Column, loud: Column) -> Findin
 
 
 def _law(subject: str, losses: Losses, without: Column, loud: Column) -> Finding:
-    """Counts of ℓ above some values.  A loss may be such a value exactly, so two are computed."""
+    """The finding on how often ℓ exceeds some values.
+
+    A loss may equal a threshold exactly, so the check computes an upper and a lower probability.
+    """
     from scipy.stats import binom
 
     _, mean, variance = losses.moments(0.0)
@@ -114,7 +118,7 @@ def _law(subject: str, losses: Losses, without: Column, loud: Column) -> Finding
         ps += np.ravel(binom.cdf(counts, len(sample), least)).tolist()
         shown.append(f"{counts[3] / len(sample):.4f}")
     measured = f"{' and '.join(shown)} above one standard deviation"
-    claim = f"the law of the privacy loss: there {least[3]:.4f}"
+    claim = f"the law of the privacy loss: {least[3]:.4f} there"
     p = min(1.0, min(ps) * len(ps))
     return by_chance(CHECK, f"{subject}, law of the loss", claim, measured, p)
 
@@ -122,9 +126,11 @@ def _law(subject: str, losses: Losses, without: Column, loud: Column) -> Finding
 def _deltas(
     subject: str, losses: Losses, claims: tuple[Plan, Plan], without: Column, loud: Column
 ) -> Finding:
-    """δ(ε) from both samples: near what it should be, and not surely above the claim.
+    """The finding on δ(ε), estimated from both samples.
 
-    The plan that was promised and the plan that is followed both make a claim; the smaller counts.
+    The estimate must be close to the computed value, and its lower confidence bound must not
+    exceed the claim.  If the implementation follows another plan than it promised, the smaller of
+    both claims counts.
     """
     epsilons = [share * claims[0].guarantee.epsilon for share in _SHARES]
     count, tests = len(loud), 2 * len(_SHARES)
@@ -141,7 +147,7 @@ def _deltas(
     return by_chance(
         CHECK,
         f"{subject}, δ(ε)",
-        "not above plan.privacy.delta",
+        "at most plan.privacy.delta",
         "; ".join(shown),
         min(1.0, min(ps) * tests),
         within=within,
@@ -149,6 +155,9 @@ def _deltas(
 
 
 def _reach(variance: float, count: int, tests: int) -> float:
-    """Below the true mean plus this, but for LEVEL in all tests (Maurer and Pontil 2009)."""
+    """The width of a confidence bound on a mean (Maurer and Pontil 2009).
+
+    A sample mean exceeds the true mean by more with probability at most LEVEL over all tests.
+    """
     size = math.log(2.0 * tests / LEVEL)
     return math.sqrt(2.0 * variance * size / count) + 7.0 * size / (3.0 * (count - 1))

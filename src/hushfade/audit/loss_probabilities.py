@@ -2,12 +2,13 @@
 
     ℓ = Σ_n ln p(z_n)/p(z_n - d_n)        δ(ε) = E (1 - e^(ε - ℓ))_+
 
-`privacy.loss_distribution` gives upper bounds.  Here each loss is placed on a grid by weights that
-keep its mass, mean and variance, and the sum follows by FFT.  That is neither an upper nor a lower
-bound, but right to about 1e-4 of δ(ε), so the audit notices an accountant that is wrong by more.
+`privacy.loss_distribution` gives upper bounds.  This module spreads each loss over a grid with
+weights that keep its mass, mean and variance, and computes the sum by FFT.  The result is neither
+an upper nor a lower bound, but its relative error is about 1e-4 of δ(ε).  So the audit detects an
+accountant with a larger error.
 
-The noise is symmetric.  So ℓ is the log-likelihood ratio of a stream with a person's records
-against the stream without them, if the records are there, and -ℓ has its law if they are not.
+The noise is symmetric.  If a stream contains a person's records, ℓ is its log-likelihood ratio
+against the stream without them.  If it does not contain them, -ℓ has the same distribution.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from hushfade.audit.noise_probabilities import beyond, energy
 from hushfade.check import Column
 from hushfade.laws import Huber, Laplace
 
-_PIECES = 1 << 11  # of the outcomes between two kinks of the loss
+_PIECES = 1 << 11  # intervals between two kinks of the loss
 _POINTS = 1 << 17  # of the grid
-_DEVIATIONS = 13.0  # that the grid holds on both sides
+_DEVIATIONS = 13.0  # standard deviations that the grid covers on both sides
 _STEEPEST = 1e6
 
 
 @dataclass(frozen=True)
 class Losses:
-    """The loss of shifts d, each at so many steps: {d: times}.
+    """The privacy loss of shifts, given as {shift: number of steps}.
 
     >>> once = Losses(Laplace(slope=0.01), {200: 1})
     >>> round(once.delta(1.0), 4)  # 1 - e^((1 - 2)/2)
@@ -60,7 +61,7 @@ class Losses:
 
     @cached_property
     def distribution(self) -> tuple[Column, Column]:
-        """Losses in rising order and their probabilities."""
+        """The losses in ascending order, and their probabilities."""
         _, mean, variance = self.moments(0.0)
         losses, masses = self._summed(0.0, mean, math.sqrt(variance), 0.0)
         order = np.argsort(losses)
@@ -74,12 +75,12 @@ class Losses:
 
     @property
     def step(self) -> float:
-        """The distance of two losses of `distribution`."""
+        """The distance between two adjacent losses of `distribution`."""
         points, _ = self.distribution
         return float(points[1] - points[0])
 
     def moments(self, tilt: float) -> tuple[float, float, float]:
-        """ln E e^(θℓ), and mean and variance of ℓ under that tilt."""
+        """ln E e^(θℓ), and the mean and variance of ℓ under the tilt θ."""
         log_mass = mean = variance = 0.0
         for (losses, masses), times in self._single:
             top = float(np.max(tilt * losses))
@@ -93,18 +94,18 @@ class Losses:
 
     @cached_property
     def _single(self) -> list[tuple[tuple[Column, Column], int]]:
-        """The losses of each shift with their probabilities, and how often the shift occurs."""
+        """The losses and probabilities of each shift, and how often the shift occurs."""
         return [(_single(self.law, size), times) for size, times in self.shifts.items() if size]
 
     def mean_p(self, sample: Column) -> float:
-        """How often the mean of so many losses is as far out, at most (Chernoff 1952)."""
+        """An upper bound on the p-value of the mean of a sample of losses (Chernoff 1952)."""
         mean = min(max(float(np.mean(sample)), -self.largest), self.largest)
         tilt = self._tilt(mean)
         rate = tilt * mean - self.moments(tilt)[0]
         return min(1.0, 2.0 * math.exp(-len(sample) * max(rate, 0.0)))
 
     def delta_p(self, epsilon: float, expected: float, mean: float, count: int) -> float:
-        """How often the mean of (1 - e^(ε - ℓ))_+ is as far from δ(ε), at most (Bernstein 1924)."""
+        """An upper bound on the p-value of an estimate of δ(ε) from a sample (Bernstein 1924)."""
         losses, masses = self.distribution
         square = float(np.sum(masses * np.expm1(np.minimum(epsilon - losses, 0.0)) ** 2))
         off = abs(mean - expected)
@@ -112,7 +113,7 @@ class Losses:
         return 1.0 if off == 0.0 else min(1.0, 2.0 * math.exp(-count * off * off / (2.0 * spread)))
 
     def _tilt(self, mean: float) -> float:
-        """θ at which the tilted mean is `mean`, about."""
+        """The tilt θ at which the tilted mean is approximately `mean`."""
         sign = 1.0 if mean >= self.moments(0.0)[1] else -1.0
         low, high = 0.0, 1.0
         while sign * self.moments(sign * high)[1] < sign * mean and high < _STEEPEST:
@@ -126,7 +127,7 @@ class Losses:
     def _summed(
         self, tilt: float, mean: float, deviation: float, aside: float
     ) -> tuple[Column, Column]:
-        """The tilted losses of all shifts together."""
+        """The tilted sum of the losses of all shifts: values and probabilities."""
         half = min(_DEVIATIONS * deviation + aside, abs(mean) + self.largest) * (1.0 + 1e-6)
         step = 2.0 * half / (_POINTS - 8)
         product = np.ones(_POINTS // 2 + 1, dtype=np.complex128)
@@ -140,7 +141,7 @@ class Losses:
 
 
 def _placed(losses: Column, masses: Column, step: float) -> Column:
-    """Masses on the grid: three points each, so that mass, mean and variance stay the same."""
+    """Masses on the grid, three points per loss, with the same mass, mean and variance."""
     near = np.rint(losses / step)
     x = losses / step - near
     place = near.astype(np.int64)
@@ -153,7 +154,7 @@ def _placed(losses: Column, masses: Column, step: float) -> Column:
 def _single(law: Laplace | Huber, d: int) -> tuple[Column, Column]:
     """The loss ln p(z)/p(z - d) of one shift: values and probabilities.
 
-    Its largest and its smallest value have a positive probability each.
+    The largest and the smallest loss each have a positive probability.
     """
     if isinstance(law, Laplace):
         count = min(d - 1, _PIECES)

@@ -1,8 +1,9 @@
-"""Neighbouring streams: how one person's records can differ, and where.
+"""Neighbouring streams: the changes of one person's records, and the steps where they occur.
 
-The largest changes that a guarantee covers, in grid units, at the first, a middle and the last
-step, as often and as near together as the guarantee allows.  Where the taps do not fall, also
-farther apart and with other signs, each record where it adds most.
+The module lists the largest changes that a guarantee covers, in grid units.  They occur at the
+first, a middle and the last step, as often and as close together as the guarantee allows.  If the
+taps do not decrease, the list also has records farther apart and with other signs, each placed
+where it adds most.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from hushfade.audit.observer import gain_of, support
 from hushfade.check import Signed
 from hushfade.planning.plan import Plan
 
-_SOUGHT, _OFTEN = 1 << 27, 1000  # lags that are looked at, at most, to place so many records
+_SOUGHT, _OFTEN = 1 << 27, 1000  # the most lags to search, and the most records to place
 
 
 @dataclass(frozen=True)
 class Change:
-    """One person's records: by how many units they change the totals of lanes, at some steps."""
+    """The change of totals by one person's records, in units, for some steps and lanes."""
 
     name: str
     steps: tuple[int, ...]
-    moves: tuple[tuple[int, ...], ...]  # for each step by how much, in lane 0, 1, ...
+    moves: tuple[tuple[int, ...], ...]  # for each step: the change in lane 0, 1, ...
 
     @property
     def lanes(self) -> tuple[int, ...]:
-        """The change at the first step, which is the largest."""
+        """The change at the first step, which is the largest change."""
         return self.moves[0]
 
     def units(self, n: int, lanes: int) -> Signed:
-        """Δx of n steps, the same change again in each group of lanes."""
+        """Δx of n steps, with the same change in each group of lanes."""
         found = np.zeros((n, lanes), dtype=np.int64)
         for place in range(0, lanes - len(self.lanes) + 1, len(self.lanes)):
             for step, move in zip(self.steps, self.moves, strict=True):
@@ -42,16 +43,16 @@ class Change:
 
 
 def kinds(plan: Plan) -> dict[str, tuple[int, ...]]:
-    """The largest changes of one step's totals that the guarantee's neighbours may have."""
+    """The largest changes of one step's totals between neighbouring streams."""
     grid, guarantee = plan.grid, plan.guarantee
     most = guarantee.records_per_step
     if grid.norm is not None:
         if guarantee.neighbours == "add_remove":
-            return {"a vector more": (most * grid.norm_unit,)}
-        return {"a vector turned round": (2 * most * grid.norm_unit,)}
+            return {"an added vector": (most * grid.norm_unit,)}
+        return {"a reversed vector": (2 * most * grid.norm_unit,)}
     largest = max(grid.low_unit, grid.high_unit, key=abs)
     if guarantee.neighbours == "add_remove":
-        return {"a record more": (most * largest,)}
+        return {"an added record": (most * largest,)}
     found: dict[str, tuple[int, ...]] = {}
     found["another value"] = (most * (grid.high_unit - grid.low_unit),)
     if grid.keys is not None and len(grid.keys) > 1:
@@ -60,7 +61,7 @@ def kinds(plan: Plan) -> dict[str, tuple[int, ...]]:
 
 
 def changes(plan: Plan, n: int) -> list[Change]:
-    """Every kind of change at the first, the middle and the last of n steps."""
+    """Changes of every kind at the first, the middle and the last of n steps."""
     often, apart = plan.guarantee.participations, _apart(plan, n)
     length = 1 + (often - 1) * apart
     starts = {"first": 0, "middle": n // 2, "last": max(0, n - length)}
@@ -77,9 +78,10 @@ def changes(plan: Plan, n: int) -> list[Change]:
 
 
 def arranged(plan: Plan, n: int) -> list[Change]:
-    """Several records, each next one where, and with the sign with which, it adds most.
+    """Changes by several records, each with the step and the sign that add most.
 
-    None where the taps fall, there the nearest is the worst, or where records never meet.
+    The list is empty if the taps decrease, because then the closest records are the worst case.
+    It is also empty if the effects of two records never overlap.
     """
     guarantee = plan.guarantee
     alone = guarantee.participations == 1 or guarantee.separation >= support(plan)
@@ -92,12 +94,12 @@ def arranged(plan: Plan, n: int) -> list[Change]:
         if len(placed) > 1:
             steps = tuple(step for step, _ in placed)
             moves = tuple(lanes if sign > 0 else back for _, sign in placed)
-            found.append(Change(f"{kind}, {len(steps)} times, where most is added", steps, moves))
+            found.append(Change(f"{kind}, {len(steps)} times, worst placement", steps, moves))
     return found
 
 
 def falls(plan: Plan) -> bool:
-    """Do the taps never rise, and stay above zero?"""
+    """True if the taps never increase and are not negative."""
     integers = plan.taps.integers[: plan.horizon]
     return bool(np.all(np.diff(integers) <= 0) and integers[-1] >= 0)
 
@@ -114,10 +116,10 @@ def heaviest_column(plan: Plan, n: int) -> int:
 
 
 def needed(plan: Plan, most: int | None = None) -> int:
-    """Steps within which changes at the first step have their whole effect.
+    """The number of steps within which changes at the first step have their complete effect.
 
-    Records that are too far apart for `most` steps are taken nearer, if they do not meet there
-    either: `changes` does the same in so many steps.
+    If the records would need more than `most` steps, they move closer together as long as their
+    effects do not overlap.  `changes` does the same.
     """
     if plan.horizon is not None:
         return plan.horizon
@@ -129,9 +131,9 @@ def needed(plan: Plan, most: int | None = None) -> int:
 
 
 def _apart(plan: Plan, n: int) -> int:
-    """The distance of records in n steps: as near as allowed, or less where they do not meet.
+    """The distance of records in n steps: the separation, or less if columns do not overlap.
 
-    Columns that do not meet are orthogonal at any distance, so that the norm is the same.
+    Columns of R̃ that do not overlap are orthogonal at any distance, so the norm is the same.
     """
     guarantee, reach = plan.guarantee, support(plan)
     whole = reach + (guarantee.participations - 1) * guarantee.separation
@@ -141,7 +143,7 @@ def _apart(plan: Plan, n: int) -> int:
 
 
 def _back(plan: Plan, lanes: tuple[int, ...]) -> tuple[int, ...]:
-    """The largest change the other way: that of the other bound if only values are added."""
+    """The largest change of the opposite sign; if records are added, by the other bound."""
     grid, guarantee = plan.grid, plan.guarantee
     if grid.norm is not None or guarantee.neighbours == "replace":
         return tuple(-units for units in lanes)
@@ -153,20 +155,21 @@ def _back(plan: Plan, lanes: tuple[int, ...]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=32)
 def _placed(plan: Plan, back: float) -> list[tuple[int, int]]:
-    """Steps and signs of records, the first at 0; one the other way counts `back` times.
+    """Steps and signs of the records, the first at step 0.
 
-    A record of size a, d after the last, adds a² c_0 + 2 a Σ_j a_j c at its distances to the
-    others, with c the correlation of the taps.
+    A record of the opposite sign has size `back`.  A record of size a adds
+    a² c_0 + 2 a Σ_j a_j c_(d_j), where d_j is its distance to record j and c is the correlation of
+    the taps.
     """
     from scipy.signal import fftconvolve
 
     r = plan.taps.integers[: plan.horizon].astype(np.float64)
     separation = plan.guarantee.separation
     correlation = fftconvolve(r, r[::-1])[len(r) - 1 :]
-    pull = correlation.copy()  # of all records so far, at lags after the last
+    pull = correlation.copy()  # of all records so far, by lag after the last record
     placed = [(0, 1)]
     for _ in range(min(plan.guarantee.participations, max(2, _SOUGHT // len(r)), _OFTEN) - 1):
-        sums = np.append(pull[separation:], 0.0)  # at the end they do not meet
+        sums = np.append(pull[separation:], 0.0)  # the last lag has no overlap
         along = correlation[0] + 2.0 * sums
         against = back * back * correlation[0] - 2.0 * back * sums
         place = int(np.argmax(np.maximum(along, against)))

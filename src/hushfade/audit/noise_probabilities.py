@@ -1,7 +1,7 @@
 """Probabilities and moments of the noise laws, computed from closed forms.
 
-The sampler's tables come from integers and decimal numbers, the accountant's from `laws`.  The
-formulas here share no code with either, so the audit compares two computations.
+The sampler builds its tables from integers and decimals, and the accountant uses `laws`.  The
+formulas here share no code with either, so the audit compares independent computations.
 
     h(x) = -ln p(x) up to a constant
     Gaussian    x²/(2σ²)
@@ -22,14 +22,14 @@ from hushfade.check import Column, Signed
 from hushfade.errors import InvalidType
 from hushfade.laws import Gaussian, Huber, Laplace, Law
 
-_SUMMED = 1 << 14  # standard deviation up to which moments are sums over the integers
-_REACH = 70.0  # standard deviations beyond which every law has less than 1e-40
+_SUMMED = 1 << 14  # the largest standard deviation whose moments are sums over the integers
+_REACH = 70.0  # standard deviations, beyond which every law has a probability below 1e-40
 _NODES = 400  # of Gauss-Legendre quadrature, for each smooth piece
 _HALF_ROOT = math.sqrt(math.pi / 2.0)
 
 
 def described(law: Law) -> str:
-    """The law with its parameters, in a few characters.
+    """A short description of the law with its parameters.
 
     >>> described(Laplace(slope=0.001))
     'Laplace, slope 0.001'
@@ -46,7 +46,7 @@ def described(law: Law) -> str:
 
 
 def formula(law: Law) -> str:
-    """The law as the claims of the audit write it."""
+    """The name of the law in the claims of the audit."""
     if isinstance(law, Gaussian):
         return "round(N(0, σ²))"
     return "the two-sided geometric law" if isinstance(law, Laplace) else "Huber's rounded law"
@@ -68,7 +68,7 @@ def energy(law: Law, x: Column | Signed) -> Column:
 
 
 def beyond(law: Law, m: Column | Signed) -> Column:
-    """P[z ≥ m] for whole m ≥ 1, with relative accuracy however far out.
+    """P[z ≥ m] for integers m ≥ 1, with a small relative error also far out in the tail.
 
     >>> beyond(Laplace(slope=math.log(2)), np.array([1, 2])).round(6)  # ⅓, ⅙
     array([0.333333, 0.166667])
@@ -93,14 +93,14 @@ def beyond(law: Law, m: Column | Signed) -> Column:
 
 
 def cumulative(law: Law, edges: Signed) -> tuple[Column, Column]:
-    """P[z ≤ e] and P[z > e] for whole e, both with relative accuracy where they are small."""
+    """P[z ≤ e] and P[z > e] for integers e, each with a small relative error where it is small."""
     below = beyond(law, np.maximum(-edges, 1))
     above = beyond(law, np.maximum(edges + 1, 1))
     return np.where(edges < 0, below, 1.0 - above), np.where(edges < 0, 1.0 - below, above)
 
 
 def quantiles(law: Law, shares: Column) -> Signed:
-    """The least m ≥ 1 with P[z ≥ m] ≤ share, for shares below one half."""
+    """The smallest m ≥ 1 with P[z ≥ m] ≤ share, for shares below one half."""
     low = np.zeros(len(shares), dtype=np.int64)
     high = np.full(len(shares), _farthest(law), dtype=np.int64)
     while np.any(high - low > 1):
@@ -118,8 +118,8 @@ def nonzero(law: Law) -> float:
 def expected(law: Law, value: Callable[[Column], Column]) -> float:
     """E value(|z|).
 
-    The sum over all integers for small scales.  For large scales the integral over the density,
-    which differs from it by a relative 1/scale², about.
+    For small scales it is the sum over all integers.  For large scales it is the integral over the
+    density, with a relative difference of about 1/scale².
     """
     x, p = points(law)
     return float(np.sum(p * value(x)))
@@ -127,7 +127,7 @@ def expected(law: Law, value: Callable[[Column], Column]) -> float:
 
 @lru_cache(maxsize=32)
 def points(law: Law) -> tuple[Column, Column]:
-    """Magnitudes and their probabilities, which represent |z|."""
+    """Values of |z| and their probabilities (quadrature nodes for large scales)."""
     if law.stddev <= _SUMMED:
         m = np.arange(1, _farthest(law))
         tail = 2.0 * beyond(law, m)
@@ -139,7 +139,7 @@ def points(law: Law) -> tuple[Column, Column]:
 
 
 def nodes(law: Law) -> tuple[Column, Column]:
-    """Nodes and weights of quadrature on [0, ∞), apart at the end of the core."""
+    """Nodes and weights of quadrature on [0, ∞), split at the end of the core."""
     unit, weights = np.polynomial.legendre.leggauss(_NODES)
     ends = [0.0, 8.0 * law.stddev, _REACH * law.stddev]
     if isinstance(law, Huber):
@@ -150,21 +150,21 @@ def nodes(law: Law) -> tuple[Column, Column]:
 
 
 def variance(law: Law) -> float:
-    """E z², with the 1/12 that rounding adds to a continuous law of a large scale."""
+    """E z²; rounding adds 1/12 to the variance of a continuous law with a large scale."""
     rounding = 0.0 if law.stddev <= _SUMMED or isinstance(law, Laplace) else 1.0 / 12.0
     return expected(law, np.square) + rounding
 
 
 @lru_cache(maxsize=32)
 def energy_moments(law: Law) -> tuple[float, float]:
-    """Mean and variance of h(z)."""
+    """The mean and the variance of h(z)."""
     mean = expected(law, lambda x: energy(law, x))
     return mean, expected(law, lambda x: (energy(law, x) - mean) ** 2)
 
 
 @lru_cache(maxsize=32)
 def coincidence(law: Law) -> float:
-    """Σ P[z]²: how often two draws are alike."""
+    """Σ P[z]²: the probability that two draws are equal."""
     if law.stddev <= _SUMMED:
         _, mass = points(law)
         return float(mass[0] ** 2 + np.sum(mass[1:] ** 2) / 2.0)
@@ -174,7 +174,7 @@ def coincidence(law: Law) -> float:
 
 
 def _farthest(law: Law) -> int:
-    """A magnitude beyond which there is next to nothing."""
+    """A magnitude with a negligible probability beyond it."""
     return math.ceil(_REACH * max(law.stddev, 1.0)) + 2
 
 

@@ -1,9 +1,9 @@
-"""What an observer of the releases knows: y, exactly, since the public half can be undone.
+"""What an observer of the releases knows: y, exactly, because L is invertible and public.
 
     s = L y, L = Toeplitz(g / r̃) diag(1/gain), so y = diag(gain) Toeplitz(r̃ / g) s
 
-y is whole in units of the plan's grid, and v = R̃ x is known to whoever knows x, so that the noise
-z = y - v of every step can be looked at.
+y is an integer in units of the plan's grid.  The audit chose x and so knows v = R̃ x.  It can
+therefore test the noise z = y - v of every step.
 
 With block sums, s = M u, and y_t is the sum of u over the block that ends at step t.
 """
@@ -24,19 +24,19 @@ from hushfade.numerics import power_series
 from hushfade.planning.plan import Plan, sized
 from hushfade.public.recursion import recursion
 
-_DENSE = 512  # steps up to which a product with a matrix is quicker than transforms
-_RINGS = 1 << 27  # numbers that the memory of all copies may have
-_BLURRED = 0.02  # of a unit: what rounding may amount to in a run that is looked at
+_DENSE = 512  # steps up to which a matrix product is faster than an FFT
+_RINGS = 1 << 27  # the most numbers in the memory of all copies
+_BLURRED = 0.02  # the largest rounding error, in units, in the steps that the audit tests
 
 
 def gain_of(plan: Plan, n: int) -> Signed:
-    """The gain in whole units, ones where there is none."""
+    """The gain in whole units; all ones if the plan has no gain."""
     gain = plan.pair.integer_gain
     return np.ones(n, dtype=np.int64) if gain is None else gain[:n]
 
 
 def private(plan: Plan, units: Signed) -> Signed:
-    """R̃ x for totals in grid units, (n, lanes), as exact integers."""
+    """R̃ x as exact integers, for totals (n, lanes) in grid units."""
     n = len(units)
     if isinstance(plan.pair, BlockSums):
         return np.asarray(_over_blocks(plan.pair, units))
@@ -51,7 +51,7 @@ def private(plan: Plan, units: Signed) -> Signed:
 
 
 def crossed(plan: Plan, released: Matrix) -> Matrix:
-    """y of the releases (n, lanes), in grid units; whole but for rounding."""
+    """y of the releases (n, lanes), in grid units: integers up to rounding errors."""
     n = len(released)
     undo = _undone(plan, n)
     if n <= _DENSE:
@@ -68,12 +68,13 @@ def crossed(plan: Plan, released: Matrix) -> Matrix:
 
 
 def legible(plan: Plan, steps: int, records: float = 3.0) -> int:
-    """So many of the steps that what crossed in them is recovered to the unit.
+    """The number of first steps, at most `steps`, in which y is recovered to the unit.
 
-    Releases are float64.  Undoing the public half multiplies their rounding by ‖r̃/g‖₁ at most, and
-    a transform adds ‖s‖ ‖r̃/g‖ times that of a number.  The totals are those of up to so many
-    records, of either sign by chance: 4 √(Σ f²) of them is beyond what is met, and so are 8
-    standard deviations of noise.  The mean square is at most a quarter of such a peak.
+    Releases are float64.  Inverting the public half multiplies their rounding error by at most
+    ‖r̃/g‖₁, and an FFT adds ‖s‖ ‖r̃/g‖ times the rounding error of one number.  The totals are sums
+    of up to `records` records with random signs.  The bound assumes that they stay below
+    4 √(Σ f²), that noise stays below 8 standard deviations, and that the root mean square is at
+    most a quarter of this peak.
     """
     grid = plan.grid
     counts = np.arange(1, steps + 1)
@@ -91,7 +92,7 @@ def legible(plan: Plan, steps: int, records: float = 3.0) -> int:
 
 
 def along(plan: Plan, direction: Column) -> Column:
-    """w with w·s = direction·y, y in grid units: one product instead of the whole of y."""
+    """w with w·s = direction·y, for y in grid units: one product instead of recovering y."""
     n = len(direction)
     from scipy.signal import fftconvolve
 
@@ -105,7 +106,7 @@ def along(plan: Plan, direction: Column) -> Column:
 
 
 def decayed(plan: Plan, units: Signed) -> Matrix:
-    """M x for totals in grid units: the truth that the releases are about."""
+    """M x for totals in grid units: the true decaying sums."""
     from scipy.signal import fftconvolve
 
     weights = in_use(plan, len(units))
@@ -115,7 +116,7 @@ def decayed(plan: Plan, units: Signed) -> Matrix:
 
 
 def in_use(plan: Plan, n: int) -> Column:
-    """f_0, ..., f_{n-1} as the public half sums them: power laws by exponentials, within 1e-10."""
+    """f_0, ..., f_{n-1} as the public half uses them: power laws as exponentials, within 1e-10."""
     found = recursion(plan.decay)
     weights = np.zeros(n)
     listed = min(n, len(found.listed))
@@ -131,11 +132,11 @@ def in_use(plan: Plan, n: int) -> Column:
 
 
 def wide(plan: Plan, copies: int) -> Plan:
-    """The same mechanism, many times side by side: other lanes, the same taps and noise.
+    """A plan of many copies of the mechanism: more lanes, the same taps and noise.
 
-    Copies of a keyed plan have keys of their own.  A plan of single numbers becomes one with keys,
-    to one of which a record of the largest change is added.  With Gaussian noise it becomes a plan
-    of vectors whose norm is the largest change: a coordinate is then a copy.
+    Each copy of a keyed plan has its own keys.  A scalar plan becomes a plan with keys, and the
+    largest change adds a record to one of them.  With Gaussian noise a scalar plan becomes a plan
+    of vectors whose norm is the largest change, and each coordinate is a copy.
     """
     grid = plan.grid
     guarantee = plan.guarantee
@@ -158,7 +159,7 @@ def wide(plan: Plan, copies: int) -> Plan:
 
 
 def copies_of(plan: Plan, steps: int, work: int, most: int) -> int:
-    """How many copies a run of so many steps may have."""
+    """The number of copies for a run of `steps` steps."""
     lanes = plan.grid.lanes
     rows = max(steps, min(plan.taps.support, 1 << 18))
     return max(1, min(work // steps, _RINGS // rows, most) // lanes)
@@ -178,7 +179,7 @@ def _undone(plan: Plan, n: int) -> Column:
 
 
 def support(plan: Plan) -> int:
-    """The steps that one total can shift, from the first to the last: taps, or a period."""
+    """The number of steps that one total affects: the taps, or the longest block."""
     return plan.pair.longest if isinstance(plan.pair, BlockSums) else plan.taps.support
 
 
@@ -186,8 +187,8 @@ def support(plan: Plan) -> int:
 def block_starts(pair: BlockSums, n: int) -> Signed:
     """For each step from 0 on, the first step of the block whose sum crosses there.
 
-    By the definition: `open_blocks` has, per level, the starts of the blocks that make up the
-    prefix.  The step adds a block, and closes the lowest blocks if there are too many.
+    This follows the definition.  `open_blocks` has, per level, the starts of the blocks that make
+    up the prefix.  A step adds a block, and merges the lowest blocks if there are too many.
     """
     schedule = pair.schedule
     open_blocks: list[list[int]] = [[] for _ in range(schedule.depth)]

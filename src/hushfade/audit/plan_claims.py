@@ -1,11 +1,11 @@
-"""What the plan says of itself, computed anew by other means: integers, fractions, decimals.
+"""The plan's own numbers, recomputed by other means: integers, fractions and decimals.
 
-mu            δ(ε) of Gaussian noise by a series with digits enough   Balle and Wang 2018
-sensitivity   squares of the integer taps, added up as integers
-shifts        of noise with another law, by the taps or the blocks themselves
-delta         of noise with another law, by `loss_probabilities`; or slope · ‖R̃ Δx‖₁ ≤ ε, exactly
+mu            δ(ε) of Gaussian noise by a series with enough digits (Balle and Wang 2018)
+sensitivity   sums of squared integer taps, as integers
+shifts        for other laws: from the taps or the blocks themselves
+delta         for other laws: by `loss_probabilities`, or slope · ‖R̃ Δx‖₁ ≤ ε exactly
 stddevs       l = g / r̃ term by term, with exact sums; L = M R⁻¹ for block sums
-certificate   its lower bound against factorizations made by linear algebra
+certificate   its lower bound, compared with factorizations from linear algebra
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushfade.audit.finding import Finding, exact, told
+from hushfade.audit.finding import Finding, exact, info
 from hushfade.audit.loss_probabilities import Losses
 from hushfade.audit.neighbouring_streams import arranged, falls, heaviest_column, kinds
 from hushfade.audit.noise_probabilities import variance
@@ -34,20 +34,20 @@ from hushfade.theory.bound_values import Contradiction
 
 CHECK = "certificates"
 
-_DIGITS, _MOST_DIGITS = 60, 1000  # of what is left, and at most in all
+_DIGITS, _MOST_DIGITS = 60, 1000  # digits after cancellation, and the most digits in total
 _CLOSE = 1e-9
-_NUMERICAL = 5e-4  # of delta, by which `loss_probabilities` may be wrong
-_LOOSE = 0.5  # of delta, that a plan uses at least: slopes have 13 bits, and delta may grow steeply
-_ROWS = 48  # steps of what is computed by dense matrices, or with exact sums
-_MATRIX = 400  # steps of a horizon that is looked at whole
-_COLUMNS = 400  # of a gain, looked at one by one
-_ADDED_UP = 1 << 24  # steps up to which a plan's sensitivity is that of the horizon
-_BLOCK_STEPS = 1 << 20  # steps whose block sums are looked at
-_SPAN = 1 << 22  # steps over which records are arranged, at most
+_NUMERICAL = 5e-4  # the relative error of delta in `loss_probabilities`, at most
+_LOOSE = 0.5  # a plan uses at least this share of delta: slopes have 13 bits, delta may be steep
+_ROWS = 48  # steps for dense matrices and exact sums
+_MATRIX = 400  # the longest horizon whose matrix is tested completely
+_COLUMNS = 400  # the most columns of a plan with gain that are tested one by one
+_ADDED_UP = 1 << 24  # a longer horizon uses the sensitivity of an endless stream
+_BLOCK_STEPS = 1 << 20  # the most steps whose block sums are tested
+_SPAN = 1 << 22  # the most steps over which records are arranged
 
 
 def promise(subject: Subject, plan: Plan, name: str) -> list[Finding]:
-    """Every number that the plan's promise rests on."""
+    """Findings on every number that the plan's guarantee depends on."""
     plan = subject.plan(plan)
     if isinstance(plan.law, Gaussian):
         noise = [_mu(plan, name), _sigma(plan, name)]
@@ -57,9 +57,9 @@ def promise(subject: Subject, plan: Plan, name: str) -> list[Finding]:
 
 
 def delta(mu: float, epsilon: float) -> float:
-    """δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ), in decimals.
+    """δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ), computed in decimals.
 
-    1/2 + ... loses the digits of Φ(-μ/2 - ε/μ), and so many are there besides.
+    Cancellation in 1/2 + ... loses digits of Φ(-μ/2 - ε/μ), so the computation has that many more.
 
     >>> f"{delta(0.236704, 1.0):.3e}"
     '1.000e-06'
@@ -67,7 +67,10 @@ def delta(mu: float, epsilon: float) -> float:
     far = abs(mu) / 2 + epsilon / mu
     digits = _DIGITS + math.ceil(far * far / 2 / math.log(10.0))
     if digits > _MOST_DIGITS:
-        raise InvalidValue(f"epsilon must be smaller for this mu: it takes {digits} digits")
+        raise InvalidValue(
+            f"epsilon is too large for this mu: delta needs {digits} digits, and the audit "
+            f"computes at most {_MOST_DIGITS}"
+        )
     with localcontext() as context:
         context.prec = digits
         m, e = Decimal(mu), Decimal(epsilon)
@@ -75,10 +78,11 @@ def delta(mu: float, epsilon: float) -> float:
 
 
 def shift_square(plan: Plan) -> tuple[Fraction, bool]:
-    """The largest ‖R̃ Δx‖², as far as it was looked for, and whether that is all there is.
+    """The largest ‖R̃ Δx‖² that the search found, and whether the search covers all changes.
 
-    All there is for one record, and for several if the taps fall; else some arrangements of them.
-    A horizon beyond 2^24 steps has the noise of a stream without end, a little more than all.
+    The search covers all changes for one record, and for several records if the taps decrease.
+    Otherwise it tries some arrangements of the records.  A horizon beyond 2^24 steps uses the
+    noise of an endless stream, which is slightly more than it needs.
     """
     guarantee, taps = plan.guarantee, plan.taps
     change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
@@ -96,16 +100,17 @@ def shift_square(plan: Plan) -> tuple[Fraction, bool]:
     for found in arranged(plan, plan.horizon or 1 << 62):
         often = max(2, sum(step + len(integers) <= _SPAN for step in found.steps))
         lanes = zip(*found.moves[:often], strict=True)
-        listed = [list(zip(found.steps[:often], lane, strict=True)) for lane in lanes]
-        squares.append(sum(_together(integers, lane, plan.horizon) for lane in listed))
+        moves = [list(zip(found.steps[:often], lane, strict=True)) for lane in lanes]
+        squares.append(sum(_together(integers, lane, plan.horizon) for lane in moves))
     return Fraction(max(squares)), k == 1 or (falls(plan) and (plan.horizon or 0) <= _ADDED_UP)
 
 
 def _nearest(integers: Signed, k: int, apart: int, horizon: int | None) -> int:
-    """‖Σ_{i<k} r shifted by i apart‖² of all steps, or of those up to the horizon, in O(support).
+    """‖Σ_{i<k} r shifted by i·apart‖² over all steps up to the horizon, in O(support).
 
-    Row m of steps, m apart and after, has taps m, m-1, ... of every column, at most k of them:
-    differences of their running sums.  Once all taps are in, every row is the same, up to row k.
+    Write the steps in rows of length `apart`.  Row m sums the taps of rows m, m-1, ..., at most k
+    of them, which is a difference of running sums.  The rows from the last row of taps up to row k
+    are equal.
     """
     columns = min(apart, len(integers))
     rows = -(-len(integers) // columns)
@@ -116,9 +121,9 @@ def _nearest(integers: Signed, k: int, apart: int, horizon: int | None) -> int:
     count = k + rows - 1
     if horizon is not None:
         count = min(count, -(-horizon // apart))
-    listed = {*range(min(rows, count)), *range(min(k, count), count), count - 1}
-    total = (count - len(listed)) * _square(sums[-1])
-    for m in listed:
+    distinct = {*range(min(rows, count)), *range(min(k, count), count), count - 1}
+    total = (count - len(distinct)) * _square(sums[-1])
+    for m in distinct:
         row = sums[min(m, rows - 1)] - (sums[m - k] if m >= k else 0)
         total += _square(row if horizon is None else row[: horizon - m * apart])
     return total
@@ -129,7 +134,7 @@ def _square(row: Signed) -> int:
 
 
 def _together(integers: Signed, moves: list[tuple[int, int]], horizon: int | None) -> int:
-    """‖Σ_i units_i r shifted by step_i‖² of all steps, or of those up to the horizon."""
+    """‖Σ_i units_i r shifted by step_i‖² over all steps up to the horizon."""
     steps = min(moves[-1][0] + len(integers), horizon or 1 << 62)
     largest = max(abs(units) for _, units in moves)
     fits = largest * sum(map(abs, integers.tolist())) < 1 << 62  # no tap counts twice in one step
@@ -142,7 +147,7 @@ def _together(integers: Signed, moves: list[tuple[int, int]], horizon: int | Non
 
 
 def _heaviest(plan: Plan, integers: list[int]) -> int:
-    """The largest Σ_n (gain_{s+n} r_n)² of all columns s, or of some where there are many."""
+    """The largest Σ_n (gain_{s+n} r_n)² over the columns s; over some of them if there are many."""
     steps = plan.horizon or 0
     gain = np.array(gain_of(plan, steps).tolist(), dtype=object) ** 2
     squares = np.array(integers, dtype=object) ** 2
@@ -154,11 +159,11 @@ def _heaviest(plan: Plan, integers: list[int]) -> int:
 def _mu(plan: Plan, name: str) -> Finding:
     guarantee = plan.guarantee
     subject = f"{name}, mu"
-    claim = f"delta at epsilon = {guarantee.epsilon!r} is {guarantee.delta!r}, not more"
+    claim = f"delta at epsilon = {guarantee.epsilon!r} is at most {guarantee.delta!r}"
     try:
         found = delta(guarantee.mu, guarantee.epsilon)
     except InvalidValue as error:
-        return told(CHECK, subject, claim, f"not computed: {error}", "none")
+        return info(CHECK, subject, claim, f"not computed: {error}", "none")
     ratio = found / guarantee.delta
     close = 1.0 - 1e-6 <= ratio <= 1.0 + 1e-12
     return exact(CHECK, subject, claim, f"delta {found:.12g}", passed=close)
@@ -170,17 +175,18 @@ def _sigma(plan: Plan, name: str) -> Finding:
         context.prec = 60
         exactly = (Decimal(square.numerator) / Decimal(square.denominator)).sqrt()
         ratio = float(Decimal(plan.sigma) * Decimal(plan.guarantee.mu) / exactly)
-    # with a gain an FFT finds the column, and its error bound is added
+    # for a plan with gain an FFT finds the column, and the plan adds the FFT's error bound
     close = _CLOSE if plan.pair.gain is None else 1e-6
     passed = ratio >= 1.0 - 1e-15 and (ratio <= 1.0 + close or not whole)
     claim = "σ μ is the largest ‖R̃ Δx‖" if whole else "σ μ is at least the largest ‖R̃ Δx‖ found"
-    return exact(CHECK, f"{name}, sigma", claim, f"{ratio:.15g} of it", passed=passed)
+    return exact(CHECK, f"{name}, sigma", claim, f"ratio {ratio:.15g}", passed=passed)
 
 
 def shift_cases(plan: Plan) -> list[Counter[int]]:
-    """For each kind of change: by how much the taps shift the noise, and how often.
+    """For each kind of change: the shifts of the noise, and how often each occurs.
 
-    Records of one person whose taps overlap are not covered: only Gaussian noise is used there.
+    This does not cover records of one person with overlapping taps, because only plans with
+    Gaussian noise allow them.
     """
     guarantee, integers = plan.guarantee, np.abs(plan.taps.integers[: plan.horizon])
     often = guarantee.participations
@@ -203,7 +209,7 @@ def shift_cases(plan: Plan) -> list[Counter[int]]:
 
 
 def _most_blocks(pair: BlockSums) -> int:
-    """The largest number of sums that one step is in, over all steps that were looked at."""
+    """The largest number of block sums that contain one step, over the tested steps."""
     n = min(pair.horizon or 2 * pair.schedule.period, _BLOCK_STEPS)
     ends = np.zeros(n + 1, dtype=np.int64)
     np.add.at(ends, block_starts(pair, n), 1)
@@ -212,25 +218,25 @@ def _most_blocks(pair: BlockSums) -> int:
 
 
 def _shifts(plan: Plan, name: str) -> Finding:
-    """Every case of the accounting, by the taps themselves."""
+    """The finding that compares each case of the accounting with the shifts from the taps."""
     claimed, own = accounted(plan), shift_cases(plan)
     forgotten = [case for case in own if not any(dominates(other, case) for other in claimed)]
     invented = [case for case in claimed if case not in own]
     apart = plan.guarantee.participations == 1 or plan.guarantee.separation >= plan.taps.support
     total = sum(sum(case.values()) for case in own)
-    shown = f"{len(own)} kinds of change, {total:,} shifts; {len(forgotten)} kinds are not covered"
-    shown += f", {len(invented)} cases are of no kind" if invented else ""
+    shown = f"{len(own)} kinds of change, {total:,} shifts; {len(forgotten)} kinds are missing"
+    shown += f", {len(invented)} cases match no kind" if invented else ""
     return exact(
         CHECK,
         f"{name}, shifts",
-        "those of R̃ Δx for every kind of change",
+        "the plan accounts for R̃ Δx of every kind of change",
         shown + ("" if apart or plan.horizon == 1 else "; records of one person overlap"),
         passed=not forgotten and not invented and (apart or plan.horizon == 1),
     )
 
 
 def _delta(plan: Plan, name: str) -> Finding:
-    """δ at the guarantee's epsilon; where no loss is larger than epsilon, that it is so."""
+    """The finding on delta at the guarantee's epsilon, or that no loss exceeds epsilon."""
     law, guarantee = plan.law, plan.guarantee
     assert isinstance(law, Laplace | Huber)
     cases = shift_cases(plan)
@@ -239,16 +245,16 @@ def _delta(plan: Plan, name: str) -> Finding:
     if guarantee.pure or largest <= 1:
         close = largest >= 1 - (_CLOSE if isinstance(law, Laplace) else 2.0**-11)
         shown = f"slope · ‖R̃ Δx‖₁ = {float(largest):.12g} epsilon"
-        claim = "no loss is above epsilon, and the largest reaches it"
+        claim = "the largest privacy loss is at most epsilon, and close to it"
         return exact(CHECK, f"{name}, slope", claim, shown, passed=largest <= 1 and close)
     ratio = max(Losses(law, case).delta(guarantee.epsilon) for case in cases) / guarantee.delta
-    claim = f"delta at epsilon = {guarantee.epsilon!r} is {guarantee.delta!r}, not more"
+    claim = f"delta at epsilon = {guarantee.epsilon!r} is at most {guarantee.delta!r}"
     passed = _LOOSE <= ratio <= 1.0 + _NUMERICAL
-    return exact(CHECK, f"{name}, delta", claim, f"delta {ratio:.5f} of that", passed=passed)
+    return exact(CHECK, f"{name}, delta", claim, f"delta is {ratio:.5f} times that", passed=passed)
 
 
 def _stddevs(plan: Plan, name: str) -> Finding:
-    """l_k = (f_k - Σ_{j≥1} r_j l_{k-j}) / r_0, each sum rounded once."""
+    """The finding on stddevs, from l_k = (f_k - Σ_{j≥1} r_j l_{k-j}) / r_0 with exact sums."""
     n = min(_ROWS, plan.horizon or _ROWS)
     if isinstance(plan.pair, BlockSums):
         return _block_stddevs(plan, name, plan.pair, n)
@@ -272,7 +278,7 @@ def _stddevs(plan: Plan, name: str) -> Finding:
 
 
 def _block_stddevs(plan: Plan, name: str, pair: BlockSums, n: int) -> Finding:
-    """The norms of the rows of L = M R⁻¹, with R written out."""
+    """The finding on stddevs of block sums, from the row norms of L = M R⁻¹ with a dense R."""
     from scipy.linalg import solve_triangular, toeplitz
 
     starts, steps = block_starts(pair, n), np.arange(n)
@@ -286,25 +292,25 @@ def _block_stddevs(plan: Plan, name: str, pair: BlockSums, n: int) -> Finding:
 
 
 def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
-    """The certificate's lower bound must be below what any Gaussian factorization reaches."""
+    """The finding that the certificate's lower bound is below every Gaussian factorization."""
     n = plan.horizon if plan.horizon is not None and plan.horizon <= _MATRIX else _ROWS
     subject = f"{name}, optimum"
-    claim = f"the lower bound of the error in {n} steps is below every factorization tried"
+    claim = f"the lower bound on the error in {n} steps is below every factorization tried"
     try:
         found = plan.certificate(n)
     except Contradiction:  # an error below what is possible
         yield exact(CHECK, subject, claim, "the plan contradicts its own bound", passed=False)
         return
-    except InvalidValue as error:  # weights that the bound is not made for
-        yield told(CHECK, subject, claim, f"not looked at: {error}", "none")
+    except InvalidValue as error:  # the bound does not apply to these weights
+        yield info(CHECK, subject, claim, f"not tested: {error}", "none")
         return
     achieved, gaussian = found.error_factor, isinstance(plan.law, Gaussian)
     rivals = {"this plan": achieved} if gaussian else {}
     if plan.guarantee.participations == 1:
         rivals |= _factorizations(plan, n)
     if not rivals:
-        shown = f"{found.lower:.6g}; not compared for several records of a person"
-        yield told(CHECK, subject, claim, shown, "none")
+        shown = f"{found.lower:.6g}; not compared, since a person may have several records"
+        yield info(CHECK, subject, claim, shown, "none")
         return
     least = min(rivals, key=lambda rival: rivals[rival])
     made_for = f", {achieved:.6g} by this plan" if least != "this plan" else ""
@@ -316,7 +322,7 @@ def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
 
 
 def _factorizations(plan: Plan, n: int) -> dict[str, float]:
-    """Error factors ‖L‖₂→∞ ‖R‖₁→₂ of dense factorizations of M."""
+    """The error factors ‖L‖₂→∞ ‖R‖₁→₂ of dense factorizations of M."""
     from scipy.linalg import sqrtm, toeplitz
 
     M = toeplitz(plan.decay.weights(n), np.zeros(n))
@@ -336,7 +342,7 @@ def _factorizations(plan: Plan, n: int) -> dict[str, float]:
 
 
 def _normal(x: Decimal) -> Decimal:
-    """Φ(x) by Σ x^(2n+1)/(2n+1)!!, which has terms of one sign only."""
+    """Φ(x) by Σ x^(2n+1)/(2n+1)!!, whose terms all have the same sign."""
     term = total = x
     n, least = 1, Decimal(10) ** -(getcontext().prec + 10)
     while abs(term) > least:
@@ -347,7 +353,7 @@ def _normal(x: Decimal) -> Decimal:
 
 
 def _pi() -> Decimal:
-    """π by the Gauss-Legendre iteration, whose digits double."""
+    """π by the Gauss-Legendre iteration, which doubles the digits in each round."""
     a, b, t, p = Decimal(1), 1 / Decimal(2).sqrt(), Decimal(1) / 4, Decimal(1)
     for _ in range(getcontext().prec.bit_length() + 1):
         after = (a + b) / 2

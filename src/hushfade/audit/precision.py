@@ -1,9 +1,9 @@
-"""The attack on precision: does a release have bits that only one of two inputs can have?
+"""The precision attack: does a release have bits that only one of two inputs can produce?
 
-Noise added in float64 leaves such bits: 'not a multiple of 2^-53' certifies x = 0 against x = 1 in
-a quarter of all releases of x + N(0, 1) (Mironov 2012).  Here the first release is a function of
-one whole number, every later one of those that crossed so far, and whoever looks at bits sees these
-numbers and no more.
+Noise that is added in float64 leaves traces: in a quarter of all releases of x + N(0, 1) the
+property 'not a multiple of 2^-53' proves x = 0 against x = 1 (Mironov 2012).  In hushfade the first
+release is a function of one integer, and a later release is a function of the integers that
+crossed so far.  The bits of the releases reveal these integers and nothing else.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from hushfade.planning.plan import Plan
 CHECK = "precision attack"
 
 _BATCH = 100_000  # releases that are compared with each other
-_RINGS = 1 << 25  # numbers that the memory of one run may have: a quarter of a gibibyte
+_RINGS = 1 << 25  # the most numbers in the memory of one run: a quarter of a gibibyte
 _OFF_GRID = 0.05
 _LOW_BITS = 6
-_LONG, _SHORT = 1 << 16, 1 << 12  # values of a stream that are made again from what crossed
-_LANES = 256  # of more, so many are made again
+_LONG, _SHORT = 1 << 16, 1 << 12  # values of a stream that are recomputed from y
+_LANES = 256  # the most lanes that are recomputed
 
 
 def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
-    """Releases of the first step for two neighbouring inputs, their last bits compared."""
+    """Findings that compare the last bits of first releases for two neighbouring inputs."""
     batch = min(_BATCH, size.releases)
     lanes = max(1, min(batch, _RINGS // plan.taps.support))
     many = subject.plan(wide(plan, max(1, lanes // plan.grid.lanes)))
@@ -65,22 +65,23 @@ def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chanc
             CHECK,
             f"{name}, bits",
             "a release is a function of its grid point",
-            f"{off} of {seen:,} off the grid, {several} grid points with two values",
+            f"{off} of {seen:,} not on the grid; {several} grid points with two values",
             passed=off == 0 and several == 0,
         )
     ]
     if bits:
         p = _alike(patterns)
         measured = f"{len(patterns[0])} patterns of low bits, {seen // 2:,} releases of each input"
-        found.append(by_chance(CHECK, f"{name}, low bits", "alike for both inputs", measured, p))
+        claim = "the same distribution for both inputs"
+        found.append(by_chance(CHECK, f"{name}, low bits", claim, measured, p))
     return found
 
 
 def last_bits(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """Releases of many steps, made again from what crossed alone: the same to the last bit.
+    """The finding that releases, recomputed from y alone, are equal to the last bit.
 
-    A true sum and noise that are added as floats give the same y, and another rounding of it, which
-    tells the sum.  The first step does not show it: there nothing is rounded.
+    An implementation that adds the true sum and the noise as floats has the same y, but rounds
+    differently, which reveals the sum.  The first step cannot show this, because it rounds nothing.
     """
     plan = subject.plan(plan)
     sources = kinds_of_noise(chance).values()
@@ -92,15 +93,15 @@ def last_bits(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[F
         exact(
             CHECK,
             f"{name}, last bits",
-            "a release is a function of what crossed",
-            f"{differ:,} of {seen:,} releases of {len(runs)} streams are not L y to the last bit",
+            "a release is a function of the values that crossed",
+            f"{differ:,} of {seen:,} releases of {len(runs)} streams differ from L y",
             passed=differ == 0,
         )
     ]
 
 
 def _remade(plan: Plan, way: Way, values: int, chance: Chance) -> tuple[int, int]:
-    """How many releases of a stream are not what the public half makes of y, and of how many."""
+    """The number of releases of a stream that differ from L y, and the number compared."""
     lanes = plan.grid.lanes
     steps = max(2, values // lanes)
     units = inputs(plan, legible(plan, min(plan.horizon or steps, steps)), chance)
@@ -112,10 +113,10 @@ def _remade(plan: Plan, way: Way, values: int, chance: Chance) -> tuple[int, int
 
 
 def _public(plan: Plan, y: Signed) -> Matrix:
-    """L y for what crossed, (n, lanes) in grid units: the public half alone, in its own loops."""
+    """L y for y of shape (n, lanes) in grid units, computed by the public half's own loops."""
     from hushfade.public.left_product import left_of, left_product
 
-    crossing = y / gain_of(plan, len(y))[:, None]  # as float64, rounded once
+    crossing = y / gain_of(plan, len(y))[:, None]  # a float64, rounded once
     found = np.empty(y.shape)
     for lane in range(y.shape[1]):
         answer = np.empty(len(y))
@@ -125,12 +126,12 @@ def _public(plan: Plan, y: Signed) -> Matrix:
 
 
 def _answer(plan: Plan, units: int) -> int:
-    """R̃ x of the first step."""
+    """R̃ x at the first step."""
     return int(plan.taps.integers[0]) * int(gain_of(plan, 1)[0]) * units
 
 
 def _ambiguous(grid: Column, values: Column) -> int:
-    """Grid points of which releases with different bits were seen."""
+    """The number of grid points that have releases with different bits."""
     order = np.lexsort((values, grid))
     grid, values = grid[order], values[order]
     return int(np.count_nonzero((grid[1:] == grid[:-1]) & (values[1:] != values[:-1])))

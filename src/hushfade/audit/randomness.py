@@ -1,4 +1,4 @@
-"""Chance: the randomness of one audit, fresh or from a seed, so that a failure can be repeated."""
+"""Chance: the randomness of one audit, fresh or from a seed that repeats a failure."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Chance:
         self._used = 0
 
     def noise(self) -> UnsafeSeededNoise:
-        """A source that nothing else in this audit shares: two streams may have it for a reason."""
+        """A new seeded source.  Streams share it only if a check needs equal noise."""
         return UnsafeSeededNoise(int.from_bytes(self._next(), "big"))
 
     def key(self) -> bytes:
-        """32 bytes."""
+        """A new key of 32 bytes."""
         return self._next()
 
     def inputs(self) -> np.random.Generator:
-        """For totals and positions, never for noise."""
+        """A generator for totals and positions, never for noise."""
         return np.random.default_rng(int.from_bytes(self._next(), "big"))
 
     def _next(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The noise in releases: the audit undoes L, subtracts R x, and compares z itself with its law."""
+"""The noise in releases: the audit inverts L, subtracts R̃ x, and compares z with its law."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from hushfade.audit.audited_streams import Way, inputs
 from hushfade.audit.correlations import either_side, independence, repeated, sparseness
-from hushfade.audit.finding import Finding, by_chance, exact, told
+from hushfade.audit.finding import Finding, by_chance, exact, info
 from hushfade.audit.noise_probabilities import energy, energy_moments, nonzero, variance
 from hushfade.audit.observer import copies_of, crossed, legible, private, wide
 from hushfade.audit.randomness import Chance
@@ -20,15 +20,15 @@ from hushfade.laws import Law
 from hushfade.planning.plan import Plan
 
 NOISE = "noise in releases"
-LONGEST = 1 << 16  # steps of a stream
-PAIRS = 100  # draws for a mean or a correlation, at least
+LONGEST = 1 << 16  # the most steps of a stream
+PAIRS = 100  # the fewest draws for a mean or a correlation
 
-_COUNTED = 10_000.0  # draws other than zero, below which they are counted if they are few
-_OFF_GRID = 0.05  # of a unit: far more than rounding in float64 amounts to
+_COUNTED = 10_000.0  # with fewer expected nonzero draws, the scale test counts them
+_OFF_GRID = 0.05  # in units: far more than float64 rounding errors
 
 
 class Recovered(NamedTuple):
-    """The noise of some streams, (steps, lanes) each, that of empty steps, how far off the grid."""
+    """The noise of some streams (steps, lanes), and of their empty steps; the largest rounding."""
 
     law: Law
     parts: list[Signed]
@@ -39,7 +39,7 @@ class Recovered(NamedTuple):
 def recovered(
     subject: Subject, plan: Plan, way: Way, work: int, least: int, most: int, chance: Chance
 ) -> Recovered:
-    """The noise in `work` values, from `least` to `most` streams."""
+    """The noise in about `work` values of `least` to `most` streams."""
     lanes = plan.grid.lanes
     steps = min(plan.horizon or LONGEST, max(2, work // (least * lanes)), LONGEST)
     steps = legible(plan, steps)
@@ -61,14 +61,14 @@ def recovered(
 
 
 def judged(name: str, found: Recovered) -> list[Finding]:
-    """Whole numbers, with the mean, scale and law that the plan states, and independent."""
+    """Findings that the noise is integer and independent, with the stated mean, scale and law."""
     law, together = found.law, np.concatenate([z.ravel() for z in found.parts])
     return [
         exact(
             NOISE,
             f"{name}, the grid",
-            "what crossed is a whole number of units",
-            f"at most {found.off:.1g} off in {len(together):,} values",
+            "the values that crossed are whole numbers of units",
+            f"largest distance {found.off:.1g} units in {len(together):,} values",
             passed=found.off < _OFF_GRID,
         ),
         _centred(name, law, together),
@@ -83,27 +83,27 @@ def _centred(name: str, law: Law, z: Signed) -> Finding:
     mean = float(np.sum(z)) / math.sqrt(variance(law) * len(z))
     measured, claim = f"{mean:.2f} standard errors, {len(z):,} values", "zero"
     if len(z) < PAIRS * sparseness(law):
-        return told(NOISE, f"{name}, mean", claim, measured, "none")
+        return info(NOISE, f"{name}, mean", claim, measured, "none")
     return by_chance(NOISE, f"{name}, mean", claim, measured, either_side(mean))
 
 
 def _scale(name: str, law: Law, z: Signed) -> Finding:
-    """All of them together, which shows a wrong scale first."""
-    measured = f"{times_stated(law, z):.6f} times as stated, {len(z):,} values"
+    """The finding on the scale of all draws together, which is the most sensitive test."""
+    measured = f"{times_stated(law, z):.6f} times the stated scale, {len(z):,} values"
     return by_chance(NOISE, f"{name}, scale", "as the plan states", measured, scale_p(law, z))
 
 
 def times_stated(law: Law, z: Signed) -> float:
-    """The standard deviation of the draws over that of the law."""
+    """The standard deviation of the draws, divided by the law's standard deviation."""
     return math.sqrt(float(np.mean(z.astype(np.float64) ** 2)) / variance(law))
 
 
 def scale_p(law: Law, z: Signed) -> float:
-    """How often Σ h(z) is as far out, with h = -ln p: the best test of a scale.
+    """The p-value of Σ h(z) with h = -ln p: the most powerful test of a scale.
 
-    For Gaussian noise the sum is χ², for Laplace noise a gamma variable.  In general the audit
-    takes the gamma variable with its mean and variance.  Where nearly all draws are zero, it counts
-    the others.
+    With Gaussian noise the sum is χ², with Laplace noise it is gamma.  In general the test uses the
+    gamma distribution with the same mean and variance.  If nearly all draws are zero, the test
+    counts the nonzero draws.
     """
     from scipy.stats import binom, gamma
 
@@ -119,7 +119,7 @@ def scale_p(law: Law, z: Signed) -> float:
 
 
 def followed_law(name: str, law: Law, z: Signed) -> list[Finding]:
-    """Do the draws follow the law?  χ² over bins, far tails, and single bits."""
+    """Findings that the draws follow the law: χ² over bins, far tails, and single bits."""
     if len(z) < 200:
         return []
     edges, bits = edges_of(law, len(z)), Bits(law)

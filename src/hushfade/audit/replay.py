@@ -1,6 +1,6 @@
-"""Replay: keyed noise gives the same bytes again; fresh noise never draws for a published step.
+"""Replay: keyed noise repeats the same bytes; fresh noise is never drawn for a published step.
 
-All methods that close steps give the same bytes, so findings about the noise hold for all of them.
+All methods that close steps give the same bytes, so findings on the noise hold for all of them.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from hushfade.planning.plan import Plan
 
 KEYED, FRESH = "replay", "no second draw"
 
-_STEPS = 8700  # of a stream: noise is drawn ahead, and sums are renewed, several times
+_STEPS = 8700  # of a stream: enough to draw noise ahead and to renew sums several times
 _VALUES = 1 << 16
 _TRACED = 40
-_DAMAGED = 30  # bits: a fifth or more only a checksum notices; all 30 miss at most 1 time in 800
-_TURN = 90  # steps by one door, at most, before the next
+_DAMAGED = 30  # bits; only a checksum detects a fifth or more, so all 30 miss those in < 1/800
+_TURN = 90  # the most steps by one method before the next
 _STREAM = "audit"
 _CLOSE = 1e-9
-_DENSE = 1 << 22  # numbers in the vectors of all steps: of wide ones a few axes in each step
+_DENSE = 1 << 22  # numbers in the vectors of all steps; wide vectors use a few axes per step
 
 
 def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """One input under one key: in one go, by every door, in turn, and restored in the middle.
+    """Findings that one input under one key gives the same bytes by every method.
 
-    Long enough that noise is drawn ahead several times, and sums are renewed.
+    The streams run with one call, step by step, by all methods in turn, and restored half way.
+    They are long enough to draw noise ahead several times, and to renew sums.
     """
     plan = subject.plan(plan)
     key, given = chance.key(), _given(plan, chance)
@@ -52,7 +53,7 @@ def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
     restored = partial(_restored, subject, plan, source, given)
     ways: dict[str, Callable[[], Matrix]] = {
         "again": lambda: started().run(given.totals),
-        "all doors in turn": lambda: _in_turn(plan, started(), given, chance),
+        "all methods in turn": lambda: _in_turn(plan, started(), given, chance),
         **{f"restored, then by {door}": partial(restored, door) for door in DOORS},
     }
     found = [_same(f"{name}, {way}", first, work()) for way, work in ways.items()]
@@ -66,7 +67,7 @@ def keyed(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
 
 
 def traced(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """A state and the traces of the steps since make the stream, as a store does it."""
+    """Findings that a state and the traces of later steps restore a stream, as in a store."""
     plan = subject.plan(plan)
     source, given = KeyedNoise(chance.key(), stream=_STREAM), _given(plan, chance)
     first = subject.start(plan, source).run(given.totals)
@@ -81,8 +82,8 @@ def traced(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
     try:
         again = subject.load(state, source, traces)
     except HushfadeError as refusal:
-        said = f"refused: {refusal}"
-        return [exact(KEYED, f"{name}, {len(traces)} traces", "restored", said, passed=False)]
+        shown = f"refused: {refusal}"
+        return [exact(KEYED, f"{name}, {len(traces)} traces", "restored", shown, passed=False)]
     released.append(_by(plan, again, "step_total", given, slice(until, None)))
     parts = [np.reshape(part, (-1, plan.grid.lanes)) for part in released]
     other = subject.start(plan, source)
@@ -94,13 +95,13 @@ def traced(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
         _same(f"{name}, restored by {len(traces)} traces", first, np.concatenate(parts)),
         exact(
             KEYED, f"{name}, traces of another stream", "refused",
-            "taken" if foreign else "refused", passed=not foreign,
+            "accepted" if foreign else "refused", passed=not foreign,
         ),
     ]  # fmt: skip
 
 
 def twice(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """The same in a second process."""
+    """The finding that a second process gives the same bytes."""
     plan = subject.plan(plan)
     key, totals = chance.key(), _totals(plan, chance)
     first = subject.start(plan, KeyedNoise(key, stream=_STREAM)).run(totals)
@@ -109,9 +110,10 @@ def twice(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
 
 
 def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """A state that is older than what was published is refused, and so is a second copy.
+    """Findings that hushfade refuses a state older than the last release, and a second copy.
 
-    Whichever door the stream went on by, and whether the copy has noise in hand or not.
+    They cover every method that continued the stream, and copies with and without noise drawn
+    ahead.
     """
     plan = subject.plan(plan)
     totals = _totals(plan, chance)[:3]
@@ -132,9 +134,9 @@ def fresh(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Findi
 def _attempts(
     subject: Subject, plan: Plan, source: NoiseSource | None, totals: Matrix, onward: str
 ) -> dict[str, dict[str, Callable[[], Any]]]:
-    """Ways to draw a step again that was published by that door.
+    """Ways to draw a step again that the method `onward` published.
 
-    The last step before it is closed alone, so that the stream has drawn noise for later ones.
+    `step_total` closes the step before it, so that the stream has drawn noise ahead.
     """
     ahead = subject.start(plan, source)
     ahead.run(totals[:-2])
@@ -145,13 +147,13 @@ def _attempts(
     doors(plan, subject.load(state, source))[onward]()
     return {
         "an older state": reloaded(subject, plan, state, source),
-        "a copy left behind": {door: doors(plan, copy)[door] for door, copy in copies.items()},
-        "a copy with noise in hand": doors(plan, ahead),
+        "an outdated copy": {door: doors(plan, copy)[door] for door, copy in copies.items()},
+        "a copy with noise drawn ahead": doors(plan, ahead),
     }
 
 
 def _other_noise(subject: Subject, name: str, stream: Live, key: bytes, chance: Chance) -> Finding:
-    """A saved stream does not go on with another key, name, epoch or kind of noise."""
+    """The finding that a saved stream refuses another key, name, epoch or kind of noise."""
     state = stream.save()
     others: dict[str, NoiseSource | None] = {
         "another key": KeyedNoise(chance.key(), stream=_STREAM),
@@ -160,32 +162,32 @@ def _other_noise(subject: Subject, name: str, stream: Live, key: bytes, chance: 
         "default noise": None,
         "noise from a seed": chance.noise(),
     }
-    went_on = taken({what: partial(subject.load, state, noise) for what, noise in others.items()})
-    shown = f"taken with {', '.join(went_on)}" if went_on else "refused"
-    return exact(KEYED, f"{name}, loaded with other noise", "refused", shown, passed=not went_on)
+    accepted = taken({what: partial(subject.load, state, noise) for what, noise in others.items()})
+    shown = f"accepted with {', '.join(accepted)}" if accepted else "refused"
+    return exact(KEYED, f"{name}, loaded with other noise", "refused", shown, passed=not accepted)
 
 
 def _damaged(
     subject: Subject, name: str, stream: Live, source: NoiseSource, chance: Chance
 ) -> Finding:
-    """A state with one bit changed, or cut, is refused.
+    """The finding that hushfade refuses a state that is truncated or has one bit changed.
 
-    Only a checksum notices a bit of the totals.  So the stream must have taken steps: the state of
-    a new stream is almost all plan, and the plan's own checks refuse most changes of it.
+    Only a checksum detects a changed bit of the totals.  So the stream must have closed steps: the
+    state of a new stream is almost entirely plan, and the plan's own checks refuse most changes.
     """
     state, rng = stream.save(), chance.inputs()
     damaged = [state[:at] for at in rng.integers(0, len(state), size=_DAMAGED)]
     for at in rng.integers(0, len(state), size=_DAMAGED).tolist():
         damaged.append(state[:at] + bytes([state[at] ^ 1 << at % 8]) + state[at + 1 :])
     ways = {str(k): partial(subject.load, data, source) for k, data in enumerate(damaged)}
-    went_on = taken(ways)
-    shown = f"{len(damaged) - len(went_on)} of {len(damaged)} refused"
-    return exact(KEYED, f"{name}, a damaged state", "refused", shown, passed=not went_on)
+    accepted = taken(ways)
+    shown = f"{len(damaged) - len(accepted)} of {len(damaged)} refused"
+    return exact(KEYED, f"{name}, a damaged state", "refused", shown, passed=not accepted)
 
 
 @dataclass(frozen=True)
 class _Given:
-    """Records of some steps, a few of each key, and what they sum to, in units and in floats."""
+    """Records of some steps, a few per key, and their totals in units and in floats."""
 
     records: list[Any]
     units: Signed
@@ -195,7 +197,7 @@ class _Given:
 def _doors(
     plan: Plan, name: str, started: Callable[[], Live], given: _Given, first: Matrix
 ) -> Iterator[Finding]:
-    """The same steps from records, totals and units, each with its own standard deviation."""
+    """Findings that steps from records, totals and units give the same bytes and stddevs."""
     stream, other, third = started(), started(), started()
     ways = {
         "step": [stream.step(each) for each in given.records],
@@ -206,18 +208,19 @@ def _doors(
     for way, releases in ways.items():
         values = np.array([release.value for release in releases]).reshape(first.shape)
         yield _same(f"{name}, by {way}", first, values)
-        told = np.array([release.stddev for release in releases])
-        off = float(np.max(np.abs(told / stated - 1.0)))
+        released = np.array([release.stddev for release in releases])
+        off = float(np.max(np.abs(released / stated - 1.0)))
         steps = [release.step for release in releases] == list(range(1, len(stated) + 1))
         yield exact(
-            KEYED, f"{name}, stddev told by {way}", "plan.stddevs at every step",
-            f"at most {off:.1g} off in {len(told)} steps" + ("" if steps else ", wrong steps"),
+            KEYED, f"{name}, stddev by {way}", "plan.stddevs at every step",
+            f"largest relative error {off:.1g} in {len(released)} steps"
+            + ("" if steps else ", wrong step numbers"),
             passed=off <= _CLOSE and steps,
         )  # fmt: skip
 
 
 def _given(plan: Plan, chance: Chance) -> _Given:
-    """Records on the grid, none beyond its bounds; vectors along the axes, of many axes a few."""
+    """Records on the grid and within their bounds; vectors lie along some of the axes."""
     grid = plan.grid
     units, there = _drawn(plan, chance)
     steps, lanes, _ = units.shape
@@ -243,13 +246,13 @@ def _given(plan: Plan, chance: Chance) -> _Given:
 
 
 def _totals(plan: Plan, chance: Chance) -> Matrix:
-    """Totals of records on the grid, without the records."""
+    """Totals of records on the grid."""
     units, there = _drawn(plan, chance)
     return np.asarray(np.sum(units * there, axis=2) * plan.grid.resolution)
 
 
 def _drawn(plan: Plan, chance: Chance) -> tuple[Signed, NDArray[np.bool_]]:
-    """Sizes of up to three records for each step and lane, in units, and which are there."""
+    """Sizes of up to three records per step and lane, in units, and which records exist."""
     rng, grid = chance.inputs(), plan.grid
     steps = max(4, min(_STEPS, _VALUES // grid.lanes))
     steps = min(steps, plan.horizon or steps)
@@ -263,7 +266,7 @@ def _drawn(plan: Plan, chance: Chance) -> tuple[Signed, NDArray[np.bool_]]:
 
 
 def _by(plan: Plan, stream: Live, door: str, given: _Given, steps: slice) -> Matrix:
-    """The releases of some steps by that door."""
+    """The releases of some steps by one method."""
     if door == "run":
         found = stream.run(given.totals[steps])
     elif door == "run_units":
@@ -279,7 +282,7 @@ def _by(plan: Plan, stream: Live, door: str, given: _Given, steps: slice) -> Mat
 
 
 def _in_turn(plan: Plan, stream: Live, given: _Given, chance: Chance) -> Matrix:
-    """Some steps by one door, some by the next, and so on."""
+    """The releases if the methods take turns, a random number of steps each."""
     rng, found, step = chance.inputs(), [], 0
     while step < len(given.totals):
         for door in DOORS:
@@ -299,7 +302,7 @@ def _same(subject: str, first: Matrix, again: Matrix) -> Finding:
 def _restored(
     subject: Subject, plan: Plan, source: Callable[[], KeyedNoise], given: _Given, door: str
 ) -> Matrix:
-    """The first half live, saved; the second by a door of the stream that was loaded."""
+    """The releases if a stream is saved after half of the steps, loaded, and continued."""
     half = len(given.totals) // 2
     stream = subject.start(plan, source())
     first = _by(plan, stream, "step_total", given, slice(0, half))

@@ -1,4 +1,4 @@
-"""audit(...): every check on every plan, and what they show together."""
+"""audit(...) runs every check on every plan."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from hushfade.planning.plan import Plan
 
 Job: TypeAlias = Callable[[], list[Finding]]
 Watch: TypeAlias = Callable[[int, int, str], None]
-"""Told how many jobs are done, of how many, and what is next."""
+"""A callback for progress: the jobs done, the number of jobs, and the name of the next job."""
 
-BROKEN = "audit"  # the check of a check that broke down
-MOST = 80  # plans in one run: the levels of each add up to 1.25e-8, at most
+BROKEN = "audit"  # the name of the check that fails if another check raises an error
+MOST = 80  # plans per run: the levels of the checks of one plan add up to at most 1.25e-8
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,17 @@ class Audit:
 
     @property
     def failed(self) -> list[Finding]:
-        """What did not pass."""
+        """The findings that failed."""
         return [finding for finding in self.findings if finding.passed is False]
 
     @property
     def broken(self) -> bool:
-        """Whether all that failed are checks that broke down: nobody is accused."""
+        """True if checks raised errors and no check failed otherwise."""
         return bool(self.failed) and all(finding.check == BROKEN for finding in self.failed)
 
     @property
     def false_alarm(self) -> float:
-        """How often the right implementation fails such a run: the sum of all levels."""
+        """The probability that a correct implementation fails this run: the sum of all levels."""
         return sum(finding.level for finding in self.findings)
 
     @property
@@ -81,11 +81,16 @@ def audit(
     subject: Subject | None = None,
     watch: Watch = lambda done, of, doing: None,
 ) -> Audit:
-    """Every check on the plans; where none are given on a few, and in full on all kinds."""
+    """The findings of every check on every plan.
+
+    Without `plans` the quick form audits a few plans, and the full form plans of all kinds.
+    """
     began, before = datetime.now(UTC), perf_counter()
     chance = Chance(seed)
     if plans is not None and not plans:
         raise InvalidValue("plans must not be empty")
+    for plan in (plans or {}).values():
+        plan.require_sums("the audit")
     chosen = few() if plans is None else plans
     more = every_kind() if plans is None and size == FULL else {}
     sampled = LAWS if plans is None else ()
@@ -94,6 +99,7 @@ def audit(
         raise InvalidValue(
             f"plans must be at most {MOST} for a false-alarm rate of {FALSE_ALARM:g}",
             got=len(all_plans),
+            remedy="audit them in several runs",
         )
     findings = list(
         checked(subject or Subject(), chosen, size, chance, more=more, sampled=sampled, watch=watch)
@@ -111,9 +117,11 @@ def checked(
     sampled: Sequence[Law] = (),
     watch: Watch = lambda done, of, doing: None,
 ) -> Iterator[Finding]:
-    """The findings as they come.  Of `more` plans less is drawn; `sampled` are laws besides.
+    """The findings, one at a time.
 
-    A check that breaks down has failed.  Its error's message is left out: it might tell noise.
+    The checks of `more` plans draw fewer samples.  `sampled` are the laws that the check of the
+    sampler uses; by default it uses the laws of the plans.  A check that raises an error fails.
+    The finding omits the error's message, because the message might contain noise.
     """
     jobs = list(_jobs(subject, plans, size, chance, sampled))
     for name, plan in more.items():
@@ -121,10 +129,10 @@ def checked(
     for done, (doing, job) in enumerate(jobs):
         watch(done, len(jobs), doing)
         try:
-            found = job()
+            findings = job()
         except Exception as error:
-            found = [exact(BROKEN, doing, "comes to its end", _where(error), passed=False)]
-        yield from found
+            findings = [exact(BROKEN, doing, "the check completes", _where(error), passed=False)]
+        yield from findings
     watch(len(jobs), len(jobs), "done")
 
 
@@ -135,13 +143,13 @@ def _jobs(
     chance: Chance,
     sampled: Sequence[Law],
 ) -> Iterator[tuple[str, Job]]:
-    """What is done, in order, each with a word for those who wait."""
+    """The jobs in their order, each with a name for the progress bar."""
     for name, plan in plans.items():
         yield from _of_plan(subject, plan, name, size, chance)
     first = next(iter(plans.items()))
     for law in sampled or dict.fromkeys(subject.plan(plan).law for plan in plans.values()):
         yield f"sampler, {described(law)}", partial(sampler, subject, law, size.draws, chance)
-    for name, plan in [first] if sampled else plans.items():  # all of those that were asked for
+    for name, plan in [first] if sampled else plans.items():  # every plan that the user named
         yield f"{name}: precision attack", partial(precision, subject, plan, name, size, chance)
         yield f"{name}: second process", partial(twice, subject, plan, name, chance)
         yield f"{name}: near bindings", partial(bindings, subject, plan, name, chance)
@@ -154,7 +162,7 @@ def _jobs(
 def _of_plan(
     subject: Subject, plan: Plan, name: str, size: Size, chance: Chance
 ) -> Iterator[tuple[str, Job]]:
-    """The checks of one plan, the exact ones first."""
+    """The jobs of one plan, exact checks first."""
     yield f"{name}: certificates", partial(promise, subject, plan, name)
     yield f"{name}: weights", partial(weights, subject, plan, name, chance)
     yield f"{name}: sensitivity", partial(sensitivity, subject, plan, name, chance)
@@ -176,6 +184,6 @@ def _of_plan(
 
 
 def _where(error: Exception) -> str:
-    """The error's kind, and the line that raised it."""
+    """The type of the error, and the line that raised it."""
     last = extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"

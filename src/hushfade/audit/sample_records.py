@@ -1,7 +1,7 @@
-"""Records that are offered to a stream: of any size and direction, in any form, in any key.
+"""Records that the audit offers to a stream: of any size and direction, in any form and key.
 
-Each offer is a step's records, the same with one more, and what that one should count, computed
-here from the bounds.
+An offer consists of a step's records, the same records with one added, and the value with which
+the added record should count.  This module computes that value from the bounds.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hushfade.audit.total_sizes import largest_tried, one_record
 from hushfade.check import Column
 from hushfade.planning.plan import Plan
 
-Record: TypeAlias = float | list[float] | list[int]  # an int too, which is a float for types
+Record: TypeAlias = float | list[float] | list[int]  # an int is a float for types
 
-_KEYS = 16  # up to so many all are tried, of more the first, a middle and the last
-_DIRECTIONS = 4  # of vectors, at random
-_SOME = 8  # records that are tried in every form
+_KEYS = 16  # the most keys that are all tried; otherwise the first, a middle and the last key
+_DIRECTIONS = 4  # random directions of vectors
+_SOME = 8  # records that are added to many others
 _MANY = 1000
-_VALUES = 1 << 16  # of a step
+_VALUES = 1 << 16  # the most values in a step
 _FAR = 1e300
 _WHOLE = (0, 1, -1, 3, 100, -100, 1000, 2**40, -(2**40))
 TYPES: dict[str, type[np.generic]] = {
@@ -41,17 +41,17 @@ FORMS: dict[str, Callable[[list[Record]], Any]] = {
 
 @dataclass(frozen=True)
 class Offer:
-    """A step's records without and with one more, and what that one counts, in units by lane."""
+    """A step's records without and with one added record, and its value in units per lane."""
 
     name: str
     usual: Any
     more: Any
     units: Column
-    lane: int  # of the record's key, 0 where there are none
+    lane: int  # of the record's key; 0 for a plan without keys
 
 
 def offered(plan: Plan, steps: int, chance: Chance) -> list[Offer]:
-    """Every size in every key as a list, every form and a thousand records in some keys."""
+    """Offers of every size in every key as a list, and of every form and type in two keys."""
     keys = _keys(plan)
     few = sorted({keys[0], keys[-1]})
     tried = _tried(plan, chance)
@@ -71,7 +71,7 @@ def offered(plan: Plan, steps: int, chance: Chance) -> list[Offer]:
     count = min(_MANY, room, _VALUES // plan.grid.width)
     crowd = (_usual(plan) * count)[:count]
     found += [
-        _offer(plan, f"one more than {count:,}", crowd, record, key, made)
+        _offer(plan, f"a record added to {count:,}", crowd, record, key, made)
         for record in some
         for key in few
         for made in (list, np.array)
@@ -80,7 +80,7 @@ def offered(plan: Plan, steps: int, chance: Chance) -> list[Offer]:
 
 
 def _typed(plan: Plan, key: int) -> Iterator[Offer]:
-    """Whole numbers as Python's integers, and in arrays of other types than float64."""
+    """Offers of whole numbers, as Python integers and in arrays of other types than float64."""
     usual, records = _whole(plan, 1), [_whole(plan, number) for number in _WHOLE]
     for record in records:
         yield _offer(plan, "integers in a list", [usual], record, key, list)
@@ -93,14 +93,14 @@ def _typed(plan: Plan, key: int) -> Iterator[Offer]:
 
 
 def _whole(plan: Plan, number: int) -> Record:
-    """The number as a record: itself, or along the last axis."""
+    """The number as a record: a scalar, or a vector along the last axis."""
     if plan.grid.norm is None:
         return number
     return [0] * (plan.grid.width - 1) + [number]
 
 
 def bad(plan: Plan) -> list[Any]:
-    """Records one of which is no finite number, in every form."""
+    """Records in every form, of which one is not finite."""
     keys = _keys(plan)
     found = []
     for number in (math.nan, math.inf, -math.inf):
@@ -115,7 +115,7 @@ def bad(plan: Plan) -> list[Any]:
 
 
 def quiet(plan: Plan) -> Any:
-    """The records of a usual step."""
+    """The records of an ordinary step."""
     return _placed(plan, 0, _usual(plan))
 
 
@@ -137,7 +137,7 @@ def _placed(plan: Plan, key: int, records: Any) -> Any:
 
 
 def _keys(plan: Plan) -> list[int]:
-    """Places of the keys that are tried."""
+    """The indices of the keys that are tried."""
     keys = plan.grid.keys
     if keys is None:
         return [0]
@@ -151,11 +151,11 @@ def _usual(plan: Plan) -> list[Record]:
         return [[grid.norm / 2.0] + [0.0] * (grid.width - 1)]
     room = grid.largest_total // max(grid.largest_unit, 1)
     usual: list[Record] = [grid.low, grid.high, grid.high]
-    return usual[: max(0, room - 1)]  # and one more
+    return usual[: max(0, room - 1)]  # leaves room for one added record
 
 
 def _tried(plan: Plan, chance: Chance) -> dict[str, Record]:
-    """One record more: inside its bounds, at them, beyond them, and as far as float64 goes."""
+    """Records to add: within their bounds, at them, beyond them, and as large as float64 allows."""
     grid = plan.grid
     if grid.norm is None:
         low, high = grid.low, grid.high
@@ -178,7 +178,7 @@ def _tried(plan: Plan, chance: Chance) -> dict[str, Record]:
 
 
 def _counted(plan: Plan, record: Record, key: int) -> Column:
-    """What the bounds leave of a record, in units, before it is put on the grid."""
+    """The clipped record in units per lane, before rounding to the grid."""
     grid = plan.grid
     found = np.zeros(grid.lanes)
     if grid.norm is None:
@@ -191,6 +191,6 @@ def _counted(plan: Plan, record: Record, key: int) -> Column:
         return found
     unit = row / largest
     scale = grid.norm_unit / float(np.linalg.norm(unit))
-    if largest < grid.norm:  # else it is clipped, and its size in units may overflow
+    if largest < grid.norm:  # otherwise it is clipped, and its size in units may overflow
         scale = min(scale, largest / grid.resolution)
     return np.asarray(unit * scale)

@@ -1,7 +1,7 @@
-"""The sampler: its tables, and its draws against the exact probabilities of each law.
+"""The sampler: its tables and its draws, compared with the exact probabilities of each law.
 
-χ² for the bulk, and counts beyond some distances for the tails.  `noise_probabilities` computes the
-probabilities without the tables.
+A χ² test covers the bulk, and counts beyond some distances cover the tails.  `noise_probabilities`
+computes the probabilities without the tables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hushfade.check import Column, Signed
 from hushfade.crossing.sampling_tables import Table, table
 from hushfade.laws import Gaussian, Huber, Laplace, Law
 
-# by entries of a table, and by cells
+# small and large scales: the sampler's table has an entry per value, or per cell of values
 LAWS: tuple[Law, ...] = (
     *map(Gaussian, (3.0, 300.0, 700.0, 65_536.0, 1.5e6)),
     *map(Laplace, (1.0, 0.02, 1.0 / 1024, 1e-6)),
@@ -38,18 +38,18 @@ LAWS: tuple[Law, ...] = (
 CHECK = "sampler"
 
 _BINS = 1000
-_LEAST = 50.0  # draws expected in a bin
+_LEAST = 50.0  # the fewest expected draws in a bin
 _CHUNK = 1 << 18
-_BITS = 6  # looked at together
-_MANY = 31  # degrees of freedom from which a fit may be too good
+_BITS = 6  # tested together
+_MANY = 31  # with this many degrees of freedom, the test also fails a fit that is too good
 _FAR = (3.0, 3.5, 4.0, 4.5, 5.0, 5.5)  # in σ, for Gaussian noise
 _FARTHER = (3.0, 4.5, 6.0, 8.0, 10.0, 12.0)  # in standard deviations, for geometric tails
-_UNEVEN = 2e-5  # by which low bits may differ from uniform: 4·10^7 draws do not show it
+_UNEVEN = 2e-5  # the largest deviation of low bits from uniform; 4·10^7 draws cannot detect it
 _CLOSE = 1e-11
 
 
 def sampler(subject: Subject, law: Law, draws: int, chance: Chance) -> list[Finding]:
-    """The table, the law of the draws in bins and in the tails, and their low bits."""
+    """Findings on the table, on the draws in bins and in the tails, and on their low bits."""
     edges = edges_of(law, draws)
     counts = np.zeros(len(edges) + 1, dtype=np.int64)
     bits = Bits(law)
@@ -70,7 +70,7 @@ def sampler(subject: Subject, law: Law, draws: int, chance: Chance) -> list[Find
 
 
 def tabled(name: str, entries: Table) -> Finding:
-    """P[|z| ≥ m] of every entry, and that the table does not end before 2^-126 is left."""
+    """The finding on P[|z| ≥ m] of every entry, and on the probability beyond the table."""
     law = entries.law
     m = np.ldexp(np.arange(1.0, len(entries.above)), entries.k)
     left = np.array([((1 << 127) - above) / 2.0**127 for above in entries.above[:-1]])
@@ -79,36 +79,37 @@ def tabled(name: str, entries: Table) -> Finding:
     end = np.array([float(len(entries.above) << entries.k)])
     passed = bool(np.all(off <= _CLOSE * exactly) and beyond(law, end)[0] < 2.0**-120)
     worst = float(np.max(np.maximum(off, 0.0) / exactly, initial=0.0, where=exactly > 2.0**-100))
-    measured = f"{len(m):,} entries to {m[-1] / law.stddev:.1f} σ, at most {worst:.1g} off"
+    reach = m[-1] / law.stddev
+    measured = f"{len(m):,} entries to {reach:.1f} σ, largest relative error {worst:.1g}"
     claim = f"the probabilities of {formula(law)}"
     return exact(CHECK, f"{name}, table", claim, measured, passed=passed)
 
 
 def distances(law: Law) -> tuple[float, ...]:
-    """The distances from zero at which tails are counted, in standard deviations."""
+    """The distances from zero beyond which `tails` counts draws, in standard deviations."""
     return _FAR if isinstance(law, Gaussian) else _FARTHER
 
 
 def far(law: Law, z: Signed) -> Signed:
-    """The number of draws at least as far from zero as each of some distances."""
+    """The number of draws beyond each of `distances`."""
     size = np.abs(z.ravel())
     return np.array([np.count_nonzero(size >= limit) for limit in _limits(law)])
 
 
 def tails(check: str, subject: str, law: Law, out: Signed, draws: int) -> Finding:
-    """Are there as many draws far out as there should be?  Each count is binomial."""
+    """The finding that the number of draws in the tails fits the law.  Each count is binomial."""
     from scipy.stats import binom
 
     share = 2.0 * beyond(law, _limits(law))
     below, above = binom.cdf(out, draws, share), binom.sf(out - 1, draws, share)
     p = min(1.0, 2.0 * float(min(np.min(below), np.min(above))) * len(share))
     shown = ", ".join(
-        f"{count:,} beyond {limit:g} σ ({mean:,.0f})"
+        f"{count:,} beyond {limit:g} σ (expected {mean:,.0f})"
         for limit, count, mean in zip(distances(law), out, draws * share, strict=True)
         if mean >= 1.0
     )
-    measured = f"{shown} of {draws:,}" if shown else f"none is expected in {draws:,} draws"
-    return by_chance(check, f"{subject}, tails", "as many far out as the law has", measured, p)
+    measured = f"{shown} of {draws:,}" if shown else f"no draws are expected there in {draws:,}"
+    return by_chance(check, f"{subject}, tails", "tail counts as in the law", measured, p)
 
 
 def _limits(law: Law) -> Column:
@@ -117,15 +118,15 @@ def _limits(law: Law) -> Column:
 
 
 def followed(check: str, subject: str, law: Law, counts: Signed, exact: Column) -> Finding:
-    """Do the counts follow the exact probabilities?"""
+    """The finding that the counts follow the exact probabilities."""
     measured = f"{counts.sum():,} draws in {len(counts)} bins, χ² = {chi_square(counts, exact):.4g}"
     return by_chance(check, subject, f"the law {formula(law)}", measured, p_value(counts, exact))
 
 
 class Bits:
-    """The bits of draws, six at a time: uniform, and the sign is a fair coin whatever they are.
+    """Counts of the bits of draws, six at a time: uniform, and independent of the sign.
 
-    `low_bits` states which bits are uniform.  Sign and magnitude are independent, but for 0.
+    `low_bits` states which bits are uniform.  Sign and magnitude are independent, except for 0.
     """
 
     def __init__(self, law: Law) -> None:
@@ -137,7 +138,7 @@ class Bits:
         self.signs = np.zeros((len(self.windows), 2, 1 << _BITS), dtype=np.int64)
 
     def add(self, z: Signed) -> None:
-        """Count some draws."""
+        """Add the bits of some draws to the counts."""
         z = z.ravel()
         size, side = np.abs(z[z != 0]), (z[z != 0] > 0) << _BITS
         for place, (k, width) in enumerate(self.windows):
@@ -148,12 +149,12 @@ class Bits:
             self.signs[place] += both.reshape(2, -1)
 
     def judged(self, check: str, subject: str) -> Iterator[Finding]:
-        """The findings; only of the signs where the scale is too small for uniform bits."""
+        """The findings; only on the signs if the scale is too small for uniform bits."""
         even = [p_value(seen, np.full(len(seen), 1.0 / len(seen))) for seen in self.uniform]
         draws = int(self.uniform[0].sum())
         measured = f"{draws:,} draws, {self.windows[0][1]} bits at {len(even)} places"
         coins = [_fair(seen) for seen in self.signs]
-        checks = [("signs", "a fair coin whatever the bits of the magnitude", coins)]
+        checks = [("signs", "fair, given the bits of the magnitude", coins)]
         if self.total:
             checks.insert(0, ("low bits", f"the low {self.total} bits are uniform", even))
         for what, claim, found in checks:
@@ -162,7 +163,7 @@ class Bits:
 
 
 def _fair(seen: Signed) -> float:
-    """χ² of the signs under each pattern of bits: of n draws half are above zero."""
+    """The p-value of the signs, given each pattern of bits: half of the draws are positive."""
     seen = seen[:, seen.sum(axis=0) >= _LEAST]
     if not seen.size:
         return 1.0
@@ -170,7 +171,7 @@ def _fair(seen: Signed) -> float:
 
 
 def binned(z: Signed, edges: Signed) -> Signed:
-    """How many values lie between the edges."""
+    """The number of values in each bin."""
     return np.bincount(np.searchsorted(edges, z.ravel()), minlength=len(edges) + 1)
 
 
@@ -188,7 +189,7 @@ def probabilities(law: Law, edges: Signed) -> Column:
 
 
 def edges_of(law: Law, draws: int) -> Signed:
-    """The largest value of each bin but the last: every value, or bins of like probability."""
+    """The largest value of each bin except the last: one bin per value, or of equal probability."""
     bins = min(_BINS, max(2, int(draws / (4.0 * _LEAST))))
     if 8.0 * law.stddev >= bins:
         upper = quantiles(law, np.arange(1, (bins + 1) // 2) / bins)
@@ -205,11 +206,11 @@ def edges_of(law: Law, draws: int) -> Signed:
 
 
 def low_bits(law: Law) -> int:
-    """The number of low bits that are uniform, up to less than the draws can show.
+    """The number of low bits that are uniform, up to a deviation that no test can detect.
 
     A pattern of the lowest b bits has probability 2^-b (1 + Σ_j E e^(2πij z/2^b)), by Poisson
-    summation.  Gaussian: the sum is below 1e-21 for 2^b ≤ σ/1.6.  Otherwise |E e^(iuz)| is at most
-    ∫|p''|/u² ≤ 4 slope p(0)/u².
+    summation.  With Gaussian noise the sum is below 1e-21 for 2^b ≤ σ/1.6.  With other laws
+    |E e^(iuz)| is at most ∫|p''|/u² ≤ 4 slope p(0)/u².
     """
     if isinstance(law, Gaussian):
         return max(0, math.floor(math.log2(law.sigma / 1.6)))
@@ -226,17 +227,17 @@ def chi_square(counts: Signed, exact: Column) -> float:
 
 
 def p_value(counts: Signed, exact: Column) -> float:
-    """How often a χ² lies at least so far out."""
+    """The p-value of a χ² test."""
     if len(counts) < 2:
-        return 1.0  # there is one bin, with all draws
+        return 1.0  # a single bin contains all draws
     return _unlike(chi_square(counts, exact), len(counts) - 1)
 
 
 def _unlike(square: float, freedom: int) -> float:
-    """How often a χ² is at least so large, or, as a fit may be too good, so small.
+    """The p-value of a χ² statistic: two-sided for many bins, since a fit may be too good.
 
-    Counts are whole: a few of them meet their means exactly far more often than χ² says, so that
-    only of many too good a fit counts.
+    Counts are integers.  A few of them equal their means far more often than χ² predicts, so a
+    test with few bins is one-sided.
     """
     from scipy.stats import chi2
 

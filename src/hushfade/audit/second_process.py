@@ -1,4 +1,4 @@
-"""The same stream in a second process: plan, key and totals reach it by standard input alone."""
+"""The same stream in a second process, which reads plan, key and totals from standard input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECONDS = 120
 
 
 def elsewhere(plan: Plan, key: bytes, stream: str, totals: Matrix) -> Column:
-    """The releases of a second process, flat."""
+    """The flat releases of a second process."""
     job = {"plan": plan.to_json(), "key": key.hex(), "stream": stream, "totals": totals.tolist()}
     done = subprocess.run(
         [sys.executable, "-c", _COMMAND],
@@ -34,13 +34,13 @@ def elsewhere(plan: Plan, key: bytes, stream: str, totals: Matrix) -> Column:
 
 
 def single(plan: Plan, stream: Live, totals: Matrix) -> Column:
-    """The releases by single steps, flat."""
+    """The flat releases by single steps."""
     rows = [stream.step_total(row.item() if plan.grid.scalar else row).value for row in totals]
     return np.asarray(rows, dtype=np.float64).ravel()
 
 
 def answer() -> None:
-    """What the second process does."""
+    """Write the releases to standard output; the second process calls this."""
     job = json.load(sys.stdin)
     plan = Plan.from_json(job["plan"])
     stream = plan.start(KeyedNoise(bytes.fromhex(job["key"]), stream=job["stream"]))

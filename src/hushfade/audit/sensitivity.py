@@ -1,9 +1,9 @@
-"""The sensitivity, exactly: two neighbouring inputs under the same noise differ by R̃ Δx.
+"""The exact sensitivity: two neighbouring inputs under the same noise differ by R̃ Δx.
 
-The audit recovers what crossed from both releases, in whole units.  The difference has no noise in
-it.  For Gaussian noise its ℓ2 norm is compared with σ μ to the last digits, for other laws its
-integers with the shifts that `plan.privacy` accounts for.  Chance has no part in it.  This check
-finds a norm of unrounded taps, a forgotten participation, a clip in the wrong place.
+The audit recovers the values that crossed from both releases, in whole units.  Their difference
+contains no noise.  With Gaussian noise the audit compares its ℓ2 norm with σ μ.  With other laws it
+compares the integers with the shifts that `plan.privacy` accounts for.  This check is exact.  It
+detects the norm of unrounded taps, an ignored participation, or a clip in the wrong place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hushfade.audit.audited_streams import inputs
-from hushfade.audit.finding import Finding, exact, told
+from hushfade.audit.finding import Finding, exact, info
 from hushfade.audit.neighbouring_streams import (
     Change,
     changes,
@@ -37,15 +37,15 @@ from hushfade.planning.plan import Plan
 
 CHECK, RECORDS, ENDS = "sensitivity", "records", "horizon"
 
-_LONGEST = 1 << 18  # values of a run
-_TO_THE_END = 1 << 23  # values of a run to the horizon
-_FEW = 8  # steps of a run from records
+_LONGEST = 1 << 18  # the most values of a run
+_TO_THE_END = 1 << 23  # the most values of a run to the horizon
+_FEW = 8  # the most steps of a run from records
 _CLOSE = 1e-9
 _OFF_GRID = 0.05
 
 
 def sensitivity(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """Every change of one person's records moves what crosses by R̃ Δx, and not too far."""
+    """Findings that each change of one person's records moves y by R̃ Δx, within the bound."""
     plan = subject.plan(plan)
     lanes = plan.grid.lanes
     longest = max(2, _LONGEST // lanes)
@@ -66,7 +66,7 @@ def sensitivity(subject: Subject, plan: Plan, name: str, chance: Chance) -> list
 
 
 def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """One record more, whatever its value and form, moves its total by what the bounds allow."""
+    """Findings that an added record of any value and form moves its total within its bounds."""
     plan = subject.plan(plan)
     source = chance.noise()
     steps = min(_FEW, plan.horizon or _FEW)
@@ -79,7 +79,7 @@ def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
             RECORDS,
             f"{name}, {what}",
             f"moves its total by at most {_units(largest)}",
-            _told(moves),
+            _worst_move(moves),
             passed=all(moved.right and moved.size <= largest * (1.0 + _CLOSE) for moved in moves),
         )
         for what, moves in found.items()
@@ -87,22 +87,22 @@ def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Fin
     if plan.grid.norm is None:
         bounded.append(_swing(plan, name, [moved for moves in found.values() for moved in moves]))
     refused, left = _refusals(subject, plan, source)
-    claim = "refused, the state as before"
-    shown = f"{refused} of {left} refused with the state as before"
+    claim = "refused, with an unchanged state"
+    shown = f"{refused} of {left} refused with an unchanged state"
     bounded.append(exact(RECORDS, f"{name}, nan and inf", claim, shown, passed=refused == left))
     return bounded
 
 
 def ends(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """A plan for so many steps gives no more."""
+    """The finding that a plan with a horizon refuses steps after it."""
     plan = subject.plan(plan)
     lanes = plan.grid.lanes
     if plan.horizon is None:
         return []
-    claim = f"no step after the {plan.horizon:,} that the noise is made for"
+    claim = f"no step after the horizon of {plan.horizon:,} steps"
     if plan.horizon * lanes > _TO_THE_END:
-        shown = f"not looked at: more than {_TO_THE_END:,} steps and keys"
-        return [told(ENDS, name, claim, shown, "none")]
+        shown = f"not tested: more than {_TO_THE_END:,} values (steps times keys)"
+        return [info(ENDS, name, claim, shown, "none")]
     stream = subject.start(plan, chance.noise())
     stream.run(np.zeros((plan.horizon - 1, lanes)))
     after = taken({"run of two": lambda: stream.run(np.zeros((2, lanes)))})
@@ -135,7 +135,7 @@ def _compared(
         norm(whole[:, place : place + group]) for place in range(0, lanes - group + 1, group)
     )
     ratio = largest / plan.sigma / plan.guarantee.mu
-    as_told = not reached or ratio >= 1.0 - _CLOSE
+    tight = not reached or ratio >= 1.0 - _CLOSE
     where = f"{steps:,} steps" if steps == plan.horizon else f"the first {steps:,} steps"
     where += f" of {plan.horizon:,}" if steps < (plan.horizon or 0) else ""
     where += f", in each of {lanes:,} keys" if plan.grid.keys is not None else ""
@@ -144,12 +144,12 @@ def _compared(
         f"{name}, {change.name}",
         "R̃ Δx, " + ("μ exactly" if reached else "at most μ"),
         f"‖R̃ Δx‖/σ = {ratio:.12g} μ in {where}" + ("" if off < _OFF_GRID else "; not R̃ Δx"),
-        passed=off < _OFF_GRID and ratio <= 1.0 + _CLOSE and as_told,
+        passed=off < _OFF_GRID and ratio <= 1.0 + _CLOSE and tight,
     )
 
 
 def _accounted(name: str, plan: Plan, change: Change, moved: Matrix, steps: int) -> Finding:
-    """Noise of other laws: the shifts, step by step, are covered by one of the plan's cases."""
+    """The finding, for other laws, that one of the plan's cases covers the shifts."""
     lanes, group = plan.grid.lanes, len(change.lanes)
     expected = private(plan, change.units(steps, lanes))
     off = float(np.max(np.abs(moved - expected)))
@@ -171,7 +171,7 @@ def _accounted(name: str, plan: Plan, change: Change, moved: Matrix, steps: int)
 
 
 def accounted(plan: Plan) -> list[Counter[int]]:
-    """The shifts of each case of `plan.privacy`, with how often each occurs."""
+    """The shifts of each case of `plan.privacy`, and how often each occurs."""
     cases = []
     for case in plan.privacy.cases:
         sizes: Counter[int] = Counter()
@@ -183,7 +183,7 @@ def accounted(plan: Plan) -> list[Counter[int]]:
 
 
 def dominates(larger: Counter[int], smaller: Counter[int]) -> bool:
-    """Has `larger` at least as many shifts of every size or more?
+    """True if, for every size, `larger` has at least as many shifts of that size or more.
 
     >>> dominates(Counter({5: 1, 2: 3}), Counter({4: 1, 2: 2})), dominates(
     ...     Counter({5: 1}), Counter({1: 2})
@@ -199,7 +199,7 @@ def dominates(larger: Counter[int], smaller: Counter[int]) -> bool:
 
 
 def _worst(plan: Plan, change: Change, steps: int) -> bool:
-    """Does the plan claim that nothing moves it farther than this change?"""
+    """True if the plan claims that no change has a larger effect than this one."""
     guarantee = plan.guarantee
     often = guarantee.participations
     if plan.horizon is not None:
@@ -208,7 +208,7 @@ def _worst(plan: Plan, change: Change, steps: int) -> bool:
         return False
     if math.hypot(*change.lanes) < _claimed(plan) * (1.0 - _CLOSE):
         return False
-    # the same taps everywhere, and for several records falling ones, or the bound is not reached
+    # several records reach the bound only if every column has the same, decreasing taps
     once = guarantee.participations == 1
     if plan.pair.gain is not None:
         return once
@@ -216,7 +216,7 @@ def _worst(plan: Plan, change: Change, steps: int) -> bool:
 
 
 def _claimed(plan: Plan) -> float:
-    """The change that the plan is made for, in units; a single key cannot reach that of two."""
+    """The largest change that the plan accounts for, in units; it may involve two keys."""
     grid, guarantee = plan.grid, plan.guarantee
     if grid.norm is not None:
         return guarantee.vector_change(float(grid.norm_unit))
@@ -224,13 +224,13 @@ def _claimed(plan: Plan) -> float:
 
 
 def _added(plan: Plan) -> dict[str, tuple[int, ...]]:
-    """What a single record more may do, whatever the neighbours are."""
+    """The largest change by a single added record, for either neighbouring relation."""
     alone = replace(plan.guarantee, neighbours="add_remove", records_per_step=1)
     return kinds(replace(plan, guarantee=alone))
 
 
 def _stepped(subject: Subject, plan: Plan, source: Any, steps: int, first: Any) -> Matrix:
-    """Releases of a few steps from records, those of the first step as given."""
+    """The releases of a few steps from records, with `first` as the first step's records."""
     stream = subject.start(plan, source)
     found = [np.asarray(stream.step(first).value)]
     found += [np.asarray(stream.step(quiet(plan)).value) for _ in range(steps - 1)]
@@ -239,12 +239,12 @@ def _stepped(subject: Subject, plan: Plan, source: Any, steps: int, first: Any) 
 
 @dataclass(frozen=True)
 class _Moved:
-    """By how many units one record more moved its totals, and whether as it should."""
+    """The effect of an added record on the totals, in units, and whether it is right."""
 
     size: float
     right: bool
     fault: str = ""
-    units: float = math.nan  # with its sign, in the total of its own key
+    units: float = math.nan  # signed, in the total of its own key
 
 
 def _moved(subject: Subject, plan: Plan, source: Any, steps: int, offer: Offer) -> _Moved:
@@ -261,38 +261,38 @@ def _moved(subject: Subject, plan: Plan, source: Any, steps: int, offer: Offer) 
     size, own = float(np.linalg.norm(units)), float(units[offer.lane])
     fault = ""
     if not float(np.max(np.abs(moved - np.outer(answer, units)))) < _OFF_GRID:
-        fault = ", and not by R̃"
-    elif not float(np.max(np.abs(units - offer.units))) <= 1.0:  # rounded, or toward zero
-        fault = ", and not what its bounds leave of it"
+        fault = ", not by R̃"
+    elif not float(np.max(np.abs(units - offer.units))) <= 1.0:  # rounding may go toward zero
+        fault = ", not the clipped value"
     elif plan.grid.norm is None and not _within(plan, units, offer.lane):
-        fault = ", and not within its bounds"
+        fault = ", not within its bounds"
     return _Moved(size, right=not fault, fault=fault, units=own)
 
 
 def _within(plan: Plan, units: Column, lane: int) -> bool:
-    """Does a number count from low to high on the grid, to the unit, and in its own key alone?"""
+    """True if the record counts between low and high, in units, and only in its own key."""
     own = plan.grid.low_unit <= units[lane] <= plan.grid.high_unit
     return bool(own) and not np.any(np.delete(units, lane))
 
 
 def _swing(plan: Plan, name: str, moves: list[_Moved]) -> Finding:
-    """What the record that counts least and the one that counts most are apart.
+    """The finding on the difference between the lowest and the highest counted record.
 
-    Both bounds are offered, so that they are as far apart as high and low are on the grid.
+    The records include both bounds, so the difference is high - low on the grid.
     """
     counted = [moved.units for moved in moves]
     apart, promised = max(counted) - min(counted), plan.grid.high_unit - plan.grid.low_unit
     return exact(
         RECORDS,
-        f"{name}, from the lowest to the highest",
-        f"{_units(promised)} apart",
-        f"{_units(apart)} apart; {len(moves)} tried",
+        f"{name}, range of one record",
+        f"{_units(promised)}",
+        f"{_units(apart)}; {len(moves)} tried",
         passed=apart == promised and not any(map(math.isnan, counted)),
     )
 
 
-def _told(moves: list[_Moved]) -> str:
-    """The worst of them."""
+def _worst_move(moves: list[_Moved]) -> str:
+    """A description of the worst effect."""
     worst = max(moves, key=lambda moved: (not moved.right, moved.size))
     return _units(worst.size) + worst.fault + f"; {len(moves)} tried"
 
@@ -302,7 +302,7 @@ def _units(size: float) -> str:
 
 
 def _refusals(subject: Subject, plan: Plan, source: Any) -> tuple[int, int]:
-    """How many bad records are refused and leave the stream as it was, and how many there are."""
+    """The number of bad records refused without a change of the stream, and their number."""
     offers = bad(plan)
     stream = subject.start(plan, source)
     if plan.horizon != 1:

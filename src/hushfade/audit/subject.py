@@ -1,7 +1,7 @@
-"""Subject: what is audited, as the few methods that the audit calls.
+"""Subject: the implementation under audit, as the few methods that the audit calls.
 
-hushfade itself is a `Subject`.  dev/audits/seeded_bugs has others, each with one thing wrong in one
-of these methods, to show that the audit notices.
+hushfade itself is a `Subject`.  dev/audits/seeded_bugs contains subjects with one deliberate bug
+each, to show that the audit detects it.
 """
 
 from __future__ import annotations
@@ -31,64 +31,64 @@ class Live(Protocol):
         """The number of released steps."""
 
     def step(self, records: Any = ()) -> Release:
-        """Close a step with its records."""
+        """The release of the next step, from its records."""
 
     def step_total(self, total: Any) -> Release:
-        """Close a step with its total."""
+        """The release of the next step, from its total."""
 
     def run(self, totals: Any) -> Column:
-        """Close many steps."""
+        """The releases of many steps, from their totals."""
 
     def step_units(self, units: Any) -> Release:
-        """Close a step with its total in units."""
+        """The release of the next step, from its total in units."""
 
     def run_units(self, units: Any) -> Column:
-        """Close many steps, with their totals in units."""
+        """The releases of many steps, from their totals in units."""
 
     def save(self) -> bytes:
-        """The state."""
+        """The saved state."""
 
     def trace(self) -> bytes:
-        """What the last step added to the state."""
+        """The part of the state that the last step added."""
 
 
 class Subject:
-    """The implementation under audit: hushfade, by methods that a test can override."""
+    """The implementation under audit.  Tests override its methods."""
 
     name = "hushfade"
 
     def plan(self, promised: Plan) -> Plan:
-        """The plan that is followed where this one was promised."""
+        """The plan that the implementation follows when it promises this one."""
         return promised
 
     def start(self, plan: Plan, noise: NoiseSource | None) -> Live:
-        """A stream at step 0; fresh noise for None."""
+        """A new stream; None means fresh noise."""
         return plan.start(noise)
 
     def load(self, data: bytes, noise: NoiseSource | None, traces: Sequence[bytes] = ()) -> Live:
-        """The stream of a saved state, after the steps whose traces are given."""
+        """The stream restored from a saved state and the traces of later steps."""
         return Stream.load(data, noise=noise, traces=traces)
 
     def bound(self, noise: NoiseSource, digest: bytes) -> Drawer:
-        """The noise of one plan."""
+        """The noise source, bound to one plan."""
         return noise.bound(digest)
 
     def elsewhere(self, plan: Plan, key: bytes, stream: str, totals: Matrix) -> Column:
-        """What a second process releases under keyed noise, flat."""
+        """The flat releases of a second process with keyed noise."""
         return elsewhere(plan, key, stream, totals)
 
 
 def as_total(plan: Plan, row: NDArray[Any]) -> Any:
-    """A step's totals by lane as a stream takes them: a number where a release is one number."""
+    """A step's totals per lane in the form that a stream accepts: a number for a scalar plan."""
     return row.item() if plan.grid.scalar else row
 
 
 DOORS = ("run", "step_total", "step", "run_units", "step_units")
-"""The methods by which a stream closes steps."""
+"""The methods that close the steps of a stream."""
 
 
 def doors(plan: Plan, stream: Live) -> dict[str, Callable[[], Any]]:
-    """Every way to close one more step of the stream, an empty one."""
+    """Every way to close the next step of the stream, with no records."""
     lanes, scalar = plan.grid.lanes, plan.grid.scalar
     units = np.zeros(lanes, dtype=np.int64)
     return {
@@ -103,7 +103,7 @@ def doors(plan: Plan, stream: Live) -> dict[str, Callable[[], Any]]:
 def reloaded(
     subject: Subject, plan: Plan, state: bytes, noise: NoiseSource | None
 ) -> dict[str, Callable[[], Any]]:
-    """Every way to close one more step of the stream of a saved state, loaded anew for each."""
+    """Every way to close the next step after a saved state; each way loads the state again."""
 
     def close(door: str) -> None:
         doors(plan, subject.load(state, noise))[door]()
@@ -112,12 +112,12 @@ def reloaded(
 
 
 def taken(ways: Mapping[str, Callable[[], Any]]) -> list[str]:
-    """The ways that released something.  What breaks down has released nothing."""
+    """The ways that released something.  A way that raises an error released nothing."""
     return [name for name, work in ways.items() if _released(work)]
 
 
 def refuses(work: Callable[[], Any]) -> bool:
-    """Does hushfade refuse it with an error of its own?"""
+    """True if the call raises one of hushfade's errors."""
     try:
         work()
     except HushfadeError:

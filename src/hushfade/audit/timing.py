@@ -1,8 +1,8 @@
-"""Timing: does the time of a draw, or of a step, tell its noise?  Told, not judged.
+"""Timing: does the duration of a draw or a step depend on its noise?
 
-The time of the host is outside the guarantee, and a machine that does other things besides moves
-these numbers.  So they are told without a verdict: the rank correlation of time and magnitude, with
-how often chance alone would give as much.
+The guarantee does not cover execution times, and other load on the machine changes these numbers.
+So the audit reports them without a verdict: the rank correlation of duration and magnitude, and
+its p-value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from hushfade.audit.effort import Size
-from hushfade.audit.finding import Finding, told
+from hushfade.audit.finding import Finding, info
 from hushfade.audit.observer import crossed
 from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject
@@ -23,16 +23,16 @@ from hushfade.planning.plan import Plan
 
 CHECK = "timing"
 
-_LEAST = 100  # steps that say anything
+_LEAST = 100  # steps; fewer give no useful correlation
 
 
 def timing(subject: Subject, plan: Plan, name: str, size: Size, chance: Chance) -> list[Finding]:
-    """Single draws against their magnitude, and live steps against the noise released by them."""
+    """The correlations of time and noise magnitude, for single draws and for live steps."""
     plan = subject.plan(plan)
-    found = [_told(f"{name}, a draw alone", *_draws(subject, plan, size.timed, chance))]
+    found = [_correlated(f"{name}, single draw", *_draws(subject, plan, size.timed, chance))]
     steps = min(size.timed // 4, (1 << 20) // plan.grid.lanes, plan.horizon or size.timed)
     if steps >= _LEAST:
-        found.append(_told(f"{name}, a live step", *_steps(subject, plan, steps, chance)))
+        found.append(_correlated(f"{name}, live step", *_steps(subject, plan, steps, chance)))
     return found
 
 
@@ -59,26 +59,26 @@ def _steps(subject: Subject, plan: Plan, count: int, chance: Chance) -> tuple[Co
     return times, np.abs(crossed(plan, values))[:, 0]
 
 
-def _told(subject: str, times: Column, sizes: Column) -> Finding:
+def _correlated(subject: str, times: Column, sizes: Column) -> Finding:
     from scipy.stats import rankdata, spearmanr
 
     if np.ptp(sizes) == 0.0 or np.ptp(times) == 0.0:
-        return told(CHECK, subject, "outside the guarantee", "all alike", "no verdict")
+        return info(CHECK, subject, "outside the guarantee", "all values are equal", "no verdict")
     found = spearmanr(times, sizes)
     ranks = rankdata(sizes, method="ordinal")  # many draws may be zero
     low, high = (np.median(times[part]) for part in _quarters(ranks))
     reach = 1.96 / math.sqrt(len(times))
-    return told(
+    return info(
         CHECK,
         subject,
         "outside the guarantee",
         f"rank correlation {found.statistic:+.4f} ± {reach:.4f}; median {low:.0f} ns for the "
-        f"smallest quarter, {high:.0f} ns for the largest, {len(times):,} times",
+        f"smallest quarter, {high:.0f} ns for the largest; {len(times):,} measurements",
         f"p = {found.pvalue:.2g}, no verdict",
     )
 
 
 def _quarters(ranks: Column) -> tuple[Signed, Signed]:
-    """Where the smallest and the largest quarter are."""
+    """The indices of the smallest and the largest quarter."""
     n = len(ranks)
     return np.flatnonzero(ranks <= n / 4), np.flatnonzero(ranks > 3 * n / 4)

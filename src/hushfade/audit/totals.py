@@ -1,6 +1,6 @@
-"""Totals of every size and type, by every door: each counts once, in full, or is refused.
+"""Totals of every size and type, by every method: each counts once, in full, or is refused.
 
-All under the same noise, so that what differs is what the total counts.
+All runs have the same noise, so releases differ only by the totals.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hushfade.audit.finding import Finding, exact, told
+from hushfade.audit.finding import Finding, exact, info
 from hushfade.audit.observer import in_use, support
 from hushfade.audit.randomness import Chance
 from hushfade.audit.subject import Subject, refuses
@@ -24,14 +24,14 @@ CHECK = "records"
 
 _CLOSE = 1e-9
 _LAST_BITS = 16 * float(np.finfo(np.float64).eps)
-_SMALL = 50  # whole totals that are tried in every type
+_SMALL = 50  # the largest total that is tried in every type
 _QUANTISED = 40
 _VALUES = 1 << 18
 _CROWD = 1 << 20
 
 
 def totals(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
-    """What totals count."""
+    """Findings that totals count in full."""
     plan, source = subject.plan(plan), chance.noise()
     found = [
         _every_size(subject, plan, name, source),
@@ -45,7 +45,7 @@ def totals(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
 
 
 def _every_size(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Finding:
-    """Totals of either sign, each four times the one before: in full, and no more."""
+    """The finding that totals of both signs and every size count exactly once."""
     grid = plan.grid
     most = min(grid.largest_total, 1e300 / grid.resolution)
     sizes = [4**power for power in range(32) if 4**power <= most]
@@ -55,34 +55,34 @@ def _every_size(subject: Subject, plan: Plan, name: str, source: NoiseSource) ->
         wrong += not abs(counted - 1.0) <= rounding
         worst = max(worst, counted, key=lambda times: abs(times - 1.0))
     shown = f"{2 * len(sizes) - wrong} of {2 * len(sizes)} do"
-    shown += f"; {worst:.9g} of one is counted" if wrong else ""
+    shown += f"; one counts {worst:.9g} times" if wrong else ""
     return exact(CHECK, f"{name}, totals of every size", "count in full", shown, passed=wrong == 0)
 
 
 def _every_type(
     subject: Subject, plan: Plan, name: str, source: NoiseSource, chance: Chance
 ) -> Finding:
-    """Whole totals as floats, integers, mappings and units, by every door: the same bytes."""
+    """The finding that floats, integers, mappings and units give the same bytes."""
     whole = chance.inputs().integers(-_SMALL, _SMALL, size=plan.grid.lanes, endpoint=True)
     unit = max(1.0, plan.grid.resolution)
     fits = _SMALL * unit <= min(plan.grid.largest_total * plan.grid.resolution, 2.0**53)
     whole *= round(unit) if fits else 0
     expected = _first(subject, plan, source, "run", whole[None, :].astype(np.float64))
     other = []
-    for said, (door, total) in _types(plan, whole).items():
+    for kind, (door, total) in _types(plan, whole).items():
         try:
             same = _first(subject, plan, source, door, total).tobytes() == expected.tobytes()
         except HushfadeError:
             same = False
-        other += [] if same else [said]
+        other += [] if same else [kind]
     count = len(_types(plan, whole))
     shown = f"{count - len(other)} of {count} do" + (f", not {', '.join(other)}" if other else "")
-    claim = "count the same in every type, by every door"
+    claim = "count the same in every type and by every method"
     return exact(CHECK, f"{name}, whole totals", claim, shown, passed=not other)
 
 
 def _types(plan: Plan, whole: Any) -> dict[str, tuple[str, Any]]:
-    """The same total in every type that a door may be given."""
+    """The same total in every type that a method accepts."""
     grid = plan.grid
     found: dict[str, tuple[str, Any]] = {
         "integers by run": ("run", whole[None, :].astype(np.int64)),
@@ -114,13 +114,13 @@ def _types(plan: Plan, whole: Any) -> dict[str, tuple[str, Any]]:
 def _quantised(
     subject: Subject, plan: Plan, name: str, source: NoiseSource, chance: Chance
 ) -> Finding:
-    """What `plan.quantise` leaves of records, summed by the caller, is what `step` counts."""
+    """The finding that the sum of `plan.quantise(records)` equals the total that `step` counts."""
     grid, rng = plan.grid, chance.inputs()
-    claim = "the sum of quantised records is what step counts"
+    claim = "the sum of quantised records equals the total that step counts"
     count = min(_QUANTISED, grid.largest_total // max(grid.largest_unit, 1))
     if not count:
-        shown = "not looked at: a step has no room for a record"
-        return told(CHECK, f"{name}, quantise", claim, shown, "none")
+        shown = "not tested: a step has no room for a record"
+        return info(CHECK, f"{name}, quantise", claim, shown, "none")
     values: Any
     if grid.norm is not None:
         values = rng.normal(size=(count, grid.width)) * grid.norm
@@ -135,36 +135,36 @@ def _quantised(
     by_total = _first(subject, plan, source, "run", np.reshape(total, (1, -1)))
     same = by_records.tobytes() == by_total.tobytes()
     shown = f"{len(values)} records, some beyond their bounds: " + (
-        "it is" if same else "it is not"
+        "equal" if same else "not equal"
     )
     return exact(CHECK, f"{name}, quantise", claim, shown, passed=same)
 
 
 def _largest(subject: Subject, plan: Plan, name: str, source: NoiseSource, sign: int) -> Finding:
-    """The largest total counts in full, and a larger one is refused: nothing saturates."""
+    """The finding that the largest total counts in full and larger totals are refused."""
     grid = plan.grid
     total = sign * grid.largest_total * grid.resolution
     counted, _ = _counts(subject, plan, source, total)
     beyond = total + sign * max(grid.resolution, float(np.spacing(abs(total))))
-    taken = [
-        said
-        for said, (door, row) in _beyond(plan, beyond)
+    accepted = [
+        kind
+        for kind, (door, row) in _beyond(plan, beyond)
         if not refuses(partial(_first, subject, plan, source, door, row))
     ]
-    shown = f"{counted:.9g} of it is counted, a larger one is "
-    shown += f"taken as {', '.join(taken)}" if taken else "refused"
-    claim = "counts in full, a larger one is refused"
-    passed = abs(counted - 1.0) < _CLOSE and not taken
+    shown = f"it counts {counted:.9g} times; a larger total is "
+    shown += f"accepted as {', '.join(accepted)}" if accepted else "refused"
+    claim = "it counts once; a larger total is refused"
+    passed = abs(counted - 1.0) < _CLOSE and not accepted
     what = "the largest total" if sign > 0 else "the largest negative total"
     return exact(CHECK, f"{name}, {what}", claim, shown, passed=passed)
 
 
 def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Finding:
-    """The largest total at every step, as long as the memory is: no sum overflows."""
+    """The finding that no sum overflows if every step has the largest total."""
     lanes = plan.grid.lanes
     steps = min(plan.horizon or support(plan), max(1, _VALUES // lanes))
     total = plan.grid.largest_total * plan.grid.resolution
-    what, claim = f"{name}, the largest total at every step", "every sum in full"
+    what, claim = f"{name}, the largest total at every step", "no sum overflows"
     try:
         released = [
             subject.start(plan, source).run(np.full((steps, lanes), size)).reshape(steps, lanes)
@@ -178,12 +178,15 @@ def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> 
         float(np.max(np.abs((loud - released[0]) / total - sign * sums))) / scale
         for loud, sign in zip(released[1:], (1, -1), strict=True)
     )
-    shown = f"at most {off:.1g} of the largest sum off in {steps:,} steps"
+    shown = f"largest error {off:.1g} of the largest sum in {steps:,} steps"
     return exact(CHECK, what, claim, shown, passed=off < _CLOSE)
 
 
 def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iterator[Finding]:
-    """More records than the largest total has room for are refused, where so many can be made."""
+    """The finding that hushfade refuses more records than the largest total has room for.
+
+    There is no finding if that needs too many records.
+    """
     grid = plan.grid
     each = grid.largest_unit
     count = grid.largest_total // max(each, 1) + 2
@@ -196,12 +199,12 @@ def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iter
     if grid.keys is not None:
         records = {grid.keys[0]: records}
     refused = refuses(partial(_first, subject, plan, source, "step", records))
-    shown = f"{count:,} records are " + ("refused" if refused else "taken")
+    shown = f"{count:,} records are " + ("refused" if refused else "accepted")
     yield exact(CHECK, f"{name}, too many records", "refused", shown, passed=refused)
 
 
 def _beyond(plan: Plan, beyond: float) -> Iterator[tuple[str, tuple[str, Any]]]:
-    """Totals that are too large, in the first lane, or in all."""
+    """Totals that are too large, in the first lane or in all lanes."""
     row = np.zeros(plan.grid.lanes)
     row[0] = beyond
     yield "floats by run", ("run", row[None, :])
@@ -221,7 +224,7 @@ def _beyond(plan: Plan, beyond: float) -> Iterator[tuple[str, tuple[str, Any]]]:
 
 
 def _counts(subject: Subject, plan: Plan, source: NoiseSource, total: float) -> tuple[float, float]:
-    """How many times a total counts in the first release, and what rounding may do to that."""
+    """How many times a total counts in the first release, and the rounding error of this number."""
     weight = float(in_use(plan, 1)[0])
     rows: Matrix = np.zeros((2, 1, plan.grid.lanes))
     rows[1, 0, 0] = total
@@ -234,7 +237,7 @@ def _counts(subject: Subject, plan: Plan, source: NoiseSource, total: float) -> 
 
 
 def _first(subject: Subject, plan: Plan, source: NoiseSource, door: str, given: Any) -> Column:
-    """The release of a first step, by that door, flat."""
+    """The flat release of a first step by one method."""
     stream = subject.start(plan, source)
     if door in ("run", "run_units"):
         return np.ravel(getattr(stream, door)(given))

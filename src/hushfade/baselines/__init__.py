@@ -1,4 +1,4 @@
-"""Every mechanism that hushfade is compared with: those of the paper, and the best since.
+"""The mechanisms that hushfade is compared with: the mechanisms in the paper, and the best since.
 
 independent_noise   noise on the output, on the input, one-shot releases
 binary_tree, honaker, smooth_binary

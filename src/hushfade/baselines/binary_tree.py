@@ -23,13 +23,13 @@ def binary_tree(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mec
 
     ‖L_t‖² = popcount(t),  ‖R‖₁→₂² = ‖R‖₁→₁ = 1 + ⌊log₂ T⌋  for t = 1, ..., T
 
-    Dwork, Naor, Pitassi, Rothblum 2010; Chan, Shi, Song 2011, whose way of keeping only the
-    interval that ends at t is followed: it has 2^i steps for the lowest set bit i of t.  The other
+    Dwork, Naor, Pitassi, Rothblum 2010; Chan, Shi, Song 2011.  As in the latter, the tree keeps
+    only the interval that ends at t, which has 2^i steps for the lowest set bit i of t.  The other
     dyadic intervals, the right halves, are in no answer and change neither number.
 
-    Counting only: whole intervals give no weighted sums.  Cost: O(T), and O(T log T) for the
-    matrices.  Between steps: the count so far, and a sum of noises for each set bit of t.  A step:
-    one addition for the count, one for the noises, one for the answer.
+    Counting only: sums over intervals give no weighted sums.  Cost: O(T), and O(T log T) for the
+    matrices.  Between steps it keeps the count so far, and a sum of noises for each set bit of t.
+    A step has one addition for the count, one for the noises, and one for the answer.
 
     >>> from hushfade import NoDecay
     >>> tree = binary_tree(NoDecay(), 4)
@@ -71,7 +71,7 @@ def binary_tree(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mec
 
 
 def node_norm(nodes: int, noise: Noise) -> float:
-    """‖R‖ of plain sums, each record in at most `nodes` of them: √nodes, for Laplace noise nodes.
+    """‖R‖ of sums if each record is in at most `nodes` of them: √nodes, or nodes for Laplace noise.
 
     >>> node_norm(9, "gaussian"), node_norm(9, "laplace")
     (3.0, 9.0)
@@ -89,7 +89,7 @@ def most_bits(n: int) -> int:
 
 
 def counting_only(decay: Decay, who: str) -> None:
-    """Refuses every decay but NoDecay, for mechanisms that add whole intervals."""
+    """Raise InvalidValue unless the decay is NoDecay, for mechanisms that sum over intervals."""
     if not isinstance(decay, NoDecay):
         raise InvalidValue(
             f"decay must be NoDecay() for {who}",

@@ -2,13 +2,14 @@
 
     node [a, b):  Σ_j α^-(b-1-j) x_j        at age k it counts α^-k times
 
-Blocks have 2^h steps.  An answer adds the nodes of this block's prefix, a node for each set bit of
-its length as in the binary tree, and the roots of all blocks before, each decayed by its age.
-Where the memory is short against a block, a tree only costs: the best h falls as α rises, and at
-h = 0 the mechanism is noise on the inputs.
+Blocks have 2^h steps.  An answer adds the nodes of the current block's prefix, one for each set bit
+of its length as in the binary tree, and the roots of all earlier blocks, each decayed by its age.
+If the memory is short compared with a block, a tree only adds noise: the best h decreases as α
+increases, and at h = 0 the mechanism is noise on the inputs.
 
-Their text was not at hand.  This follows what Henzinger, Upadhyay and Upadhyay say of it; h and
-the rule that only nodes that some answer adds get noise are chosen in its favour.
+This module follows the description by Henzinger, Upadhyay and Upadhyay, because the text of Bolot
+et al. was not available.  Where the description leaves a choice, it favours Bolot et al.: the
+height h is the best one, and only nodes that occur in an answer get noise.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from hushfade.errors import InvalidType, InvalidValue
 
 
 def bolot_exponential(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
-    """The exponential sums by `decayed_tree` with its best height, where their analysis holds.
+    """The exponential sums by `decayed_tree` with its best height, within the range of their proof.
 
-    Valid for α in (1, 3/2), a half-life above 1.71 steps, and refused outside.  That is the range
-    of their proof; the construction works for every α > 1: `decayed_tree`.
+    The range is α in (1, 3/2), a half-life above 1.71 steps; other values raise an error.  The
+    construction itself works for every α > 1: see `decayed_tree`.
 
     >>> round(bolot_exponential(Exponential(alpha=1.01), 1024).error_factor, 2)
     5.37
@@ -51,19 +52,19 @@ def bolot_exponential(decay: Decay, horizon: int, *, noise: Noise = "gaussian") 
 def decayed_tree(
     decay: Decay, horizon: int, *, height: int | None = None, noise: Noise = "gaussian"
 ) -> Mechanism:
-    """The exponential sums, any α > 1, or the counts, by a tree on each 2^height steps.
+    """The exponential sums for any α > 1, or the counts, by a tree on each 2^height steps.
 
     With q = α^-2, B = 2^height, and t = mB + j the steps so far, 1 ≤ j ≤ B:
 
         ‖L_t‖² = Σ_e q^(j-e) + q^j (1 + q^B + ... + q^((m-1)B))
 
-    over the ends e of the nodes that make up the prefix of j steps.  Without a height the one of
-    least error factor is taken.  Counting is α = 1: with a tree on all T = 2^height steps it is
-    the binary tree; the best height is lower.
+    over the ends e of the nodes that make up the prefix of j steps.  By default the height is the
+    one with the smallest error factor.  Counting is α = 1: with a tree on all T = 2^height steps it
+    is the binary tree; the best height is lower.
 
-    Cost: O(T log T), a second at T = 2^20; for the matrices O(T² / B + T height).  Between steps:
-    the decayed sum with the noise of all roots, and a sum of noises for each set bit of j.  A step:
-    a decay and an addition for each of the two, and one addition for the answer.
+    Cost: O(T log T), a second at T = 2^20; for the matrices O(T² / B + T height).  Between steps it
+    keeps the decayed sum with the noise of all roots, and a sum of noises for each set bit of j.  A
+    step has a decay and an addition for each of the two, and one addition for the answer.
 
     >>> tree = decayed_tree(NoDecay(), 8, height=2)
     >>> (tree.errors**2).round(12)  # 1, 10₂, 11₂, 100₂ steps, then with the first root
@@ -106,7 +107,7 @@ def _mechanism(
 def _variances(f: Column, n: int, height: int) -> Column:
     """‖L_t‖² for t = 1, ..., n, where f_0, ..., f_n are the weights.  Cost: O(n)."""
     B, q = 1 << height, f * f
-    # v_j for the prefix of j steps: a node of the highest bit's size decays by the rest r of j
+    # v_j for the prefix of j steps: the node of the highest bit decays by the remainder of j
     v = np.ones(min(B, n) + 1)
     size = 1
     while size < min(B, n):
@@ -121,9 +122,9 @@ def _variances(f: Column, n: int, height: int) -> Column:
 def _sensitivities(f: Column, n: int, p: int) -> list[float]:
     """‖R‖₁→p for each height up to ⌈log₂ n⌉.  Cost: O(n).
 
-    A record's place in its block gives Σ f^p over the left halves and the root above it.  In the
-    next tree this block is a left half, or a right one whose root is in no answer.  A last block
-    that n cuts short has no root, and its left half has the largest norm.
+    A record's position in its block determines Σ f^p over the left halves and the root above it.
+    In the next larger tree this block is a left half, or a right half whose root is in no answer.
+    An incomplete last block has no root, and its left half has the largest norm.
     """
     g, below, norms = f**p, np.zeros(1), []
     for height in range(n.bit_length()):
@@ -134,7 +135,7 @@ def _sensitivities(f: Column, n: int, p: int) -> list[float]:
 
 
 def _matrices(f: Column, n: int, height: int) -> Matrices:
-    """L and R, square: node t ends at step t, its size is the lowest set bit of its place."""
+    """L and R, both square: node t ends at step t; its size is the lowest set bit of t mod B."""
     from scipy.sparse import coo_array
 
     B, last = 1 << height, np.arange(n)
@@ -142,7 +143,7 @@ def _matrices(f: Column, n: int, height: int) -> Matrices:
     size = place & -place
     nodes, steps = runs(last + 1 - size, last + 1)
     R = coo_array((f[nodes - steps], (nodes, steps)), shape=(n, n))
-    # a left half is in the answers until its right half is complete, a root in all that follow
+    # a left half is in the answers until its right half is complete, a root in all later answers
     until = np.minimum(np.where(place == B, n, last + size), n)
     nodes, answers = runs(last, until)
     L = coo_array((f[answers - nodes], (answers, nodes)), shape=(n, n))

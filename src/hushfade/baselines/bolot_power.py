@@ -1,15 +1,15 @@
-"""Bolot et al.'s power law sums: steps in place of the weights, a window sum for each step.
+"""Bolot et al.'s power law sums: a step function in place of the weights, one window per step.
 
     f'_k = (1-β)^i,  the weight f_k = (k+1)^-c rounded down to a power of 1 - β
          = Σ_i d_i [k < b_i],  b_0 < b_1 < ... the ages at which f' drops, by d_i
 
-so the sum is within a factor 1 - β of the truth for x ≥ 0, and Σ_i d_i (sum of the last b_i steps):
-one `bolot_window` mechanism for each drop, all run side by side.  Mechanism i is given ρ_i x and
-its answers count d_i / ρ_i.
+So the sum is within a factor 1 - β of the truth for x ≥ 0.  It is Σ_i d_i (sum of the last b_i
+steps): one `bolot_window` mechanism per drop, all in parallel.  Mechanism i receives ρ_i x, and its
+answers are multiplied by d_i / ρ_i.
 
-Their text was not at hand.  Windows of (1-β)^-(i+1)/c steps, ρ_i = (1-β)^i and 1 + ln b_i nodes
-for a record are read off their eq. (8), which is Σ_i ρ_i (1 + ln b_i).  With that ρ the error grows
-with the horizon, and in their theorem it does not; so ρ is here the best there is.
+The text of Bolot et al. was not available.  Windows of (1-β)^-(i+1)/c steps, ρ_i = (1-β)^i and
+1 + ln b_i nodes per record follow from their eq. (8), which is Σ_i ρ_i (1 + ln b_i).  With this ρ
+the error grows with the horizon, and in their theorem it does not.  So this module uses the best ρ.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from hushfade.theory.accuracy import bolot_sensitivity
 def bolot_power(decay: Decay, horizon: int, *, beta: float, noise: Noise = "gaussian") -> Mechanism:
     """The power law sums to a factor 1 - beta, by a window sum for each step of the weights.
 
-    With N_i nodes for a record, and V_i(t) nodes in the answer of window i at step t:
+    With N_i nodes per record, and V_i(t) nodes in the answer of window i at step t:
 
         ‖L_t‖² = Σ_i (d_i/ρ_i)² V_i(t),  ‖R‖₁→p = (Σ_i ρ_i^p N_i)^(1/p),  p = 2, Laplace: p = 1
 
-    and ρ_i = (d_i² max_t V_i(t) / N_i)^(1/(p+2)), which no other choice betters when each V_i is at
-    its largest.  With Gaussian noise the error factor is at most Σ_i d_i √(N_i max V_i), which
-    hardly depends on beta: a small beta costs windows, so memory and work, not noise.  With
-    Laplace noise it costs noise too.  The newest weight is 1, so the error factor is never below 1.
+    and ρ_i = (d_i² max_t V_i(t) / N_i)^(1/(p+2)), the best choice if every V_i is at its largest.
+    With Gaussian noise the error factor is at most Σ_i d_i √(N_i max V_i), which hardly depends on
+    beta: a small beta needs more windows, and so memory and work, but no more noise.  With Laplace
+    noise it also needs more noise.  The newest weight is 1, so the error factor is at least 1.
 
-    Any power > 0, beta in (0, 1); L R is the matrix of f', not of f.  Cost: O(T) for each window,
-    of which there are at most 2 + c ln(T) / ln(1/(1-beta)), and at most T.
+    It applies to any power > 0 and beta in (0, 1).  L R is the matrix of f', not of f.  Cost: O(T)
+    per window; there are at most 2 + c ln(T) / ln(1/(1-beta)) windows, and at most T.
 
     >>> steps = bolot_power(PowerLaw(power=1), 4, beta=0.5)  # windows of 1, 2 and 4 steps
     >>> L, R = steps.matrices()
@@ -99,7 +99,7 @@ def rounded_weights(decay: Decay, n: int, beta: float) -> Column:
     """
     c, rate = of_kind(decay, PowerLaw).power, -math.log1p(-_fraction(beta))
     exponent = c * np.log(np.arange(1.0, check.count(n=n) + 1)) / rate
-    # a weight that is such a power stays: its computed exponent errs by 1e-15 of itself
+    # a weight that is a power of 1 - beta stays: the exponent has a relative error of 1e-15
     return np.asarray(np.exp(-rate * np.ceil(exponent * (1.0 - 1e-14))))
 
 
@@ -113,11 +113,11 @@ def worst_errors(
     change: float = 1.0,
     noise: Noise = "gaussian",
 ) -> Column:
-    """The root mean square error at each step, bias and all, for totals in [0, largest] at worst.
+    """The largest root mean square error at each step, with bias, for totals in [0, largest].
 
         √(σ_t² + (largest Σ_{k≤t} (f_k - f'_k))²),  σ_t the noise's deviation at step t
 
-    The worst stream is the one that is always `largest`, because no weight is too high.
+    The worst stream has `largest` at every step, because no weight is too high.
     """
     mechanism = bolot_power(decay, horizon, beta=beta, noise=noise)
     n, size = mechanism.horizon, check.positive(largest=largest)
@@ -134,12 +134,12 @@ def best_beta_for(
     change: float = 1.0,
     noise: Noise = "gaussian",
 ) -> float:
-    """The beta of least `worst_errors`, at their largest, among 73 from 1/65 to 1 - 2^-30.
+    """The beta that minimizes the largest of `worst_errors`, of 73 values from 1/65 to 1 - 2^-30.
 
-    Their odds, beta/(1 - beta), are the powers of √2 from 1/64 to 2^30.  As beta goes to 1 only the
-    newest step is published: no noise on the past, all of it missing.  Where noise outweighs the
-    stream this is the best of them, so the range must reach there.  Cost: that of 73 mechanisms,
-    the finest with up to 64 c ln(T) windows; a minute or two at T = 2^20.
+    The odds beta/(1 - beta) are the powers of √2 from 1/64 to 2^30.  As beta approaches 1, the
+    mechanism publishes only the newest step: the past has no noise and is missing completely.  If
+    noise exceeds the stream, this is the best choice, so the range must include it.  Cost: 73
+    mechanisms, the finest with up to 64 c ln(T) windows; a minute or two at T = 2^20.
     """
 
     def largest_error(beta: float) -> float:
@@ -153,10 +153,10 @@ def best_beta_for(
 
 
 def best_beta(decay: Decay) -> float:
-    """The beta of least `theory.accuracy.bolot_sensitivity`: the paper's comparison at its fairest.
+    """The beta that minimizes `theory.accuracy.bolot_sensitivity`, for a fair comparison.
 
-    Of the exact additive error no beta is the best: it falls to 1 as beta goes to 1, where all
-    but the newest step is forgotten.  `best_beta_for` weighs noise against bias.
+    No beta minimizes the exact additive error: it decreases to 1 as beta approaches 1, where the
+    mechanism forgets all but the newest step.  `best_beta_for` balances noise and bias.
 
     >>> round(best_beta(PowerLaw(power=1)), 2)
     0.8

@@ -2,12 +2,13 @@
 
     the last w steps  =  a suffix of the previous block  +  a prefix of this one
 
-Both are unions of a few nodes of their block's tree.  A block of any length is halved, the left
-part being the longer one, until single steps are left; for w = 2^k the nodes are the dyadic
-intervals.  A half [a, b) beside [b, c) is in the prefixes of b, ..., c - 1 steps; the half [b, c)
-is in the suffixes that start at a + 1, ..., b.
+Both are unions of a few nodes of their block's tree.  The tree halves a block of any length down to
+single steps; the left part is the longer one.  For w = 2^k the nodes are the dyadic intervals.  If
+[a, c) has the halves [a, b) and [b, c), the left half is in the prefixes of b, ..., c - 1 steps,
+and the right half is in the suffixes that start at a + 1, ..., b.
 
-Their text was not at hand.  This follows what Henzinger, Upadhyay and Upadhyay say of it.
+This module follows the description by Henzinger, Upadhyay and Upadhyay, because the text of Bolot
+et al. was not available.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ def bolot_window(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
         max_t ‖L_t‖² = D + 1 = ‖R‖₁→₂² = ‖R‖₁→₁,  and 1 = ‖L_t‖² at the ends of blocks
 
     because the cut between suffix and prefix is the middle of one node, at most D - 1 levels below
-    the root: each level above it gives one half, its own level two.  Their noise was Laplace's;
-    Gaussian noise is what the paper compares with.  Cost: O(T), and O(T log w) for the matrices.
+    the root: each level above it contributes one half, and its own level two.  Bolot et al. use
+    Laplace noise; the paper compares with Gaussian noise.  Cost: O(T), and O(T log w) for the
+    matrices.
 
-    Between steps: the noisy sums that suffixes need, w - 1, and for each level the sum and the
-    noise of an open prefix.  A step: up to seven additions in the mean.
+    Between steps it keeps the w - 1 noisy sums for suffixes, and for each level the sum and the
+    noise of an open prefix.  A step has up to seven additions on average.
 
     >>> tree = bolot_window(SlidingWindow(length=4), 8)
     >>> (tree.errors**2).round(12)  # prefixes of 1, 10₂, 11₂, 100₂ steps; then suffixes with them
@@ -43,7 +45,7 @@ def bolot_window(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
     3.0
     """
     n, p = check.count(horizon=horizon), norm_order(noise)
-    # a window that the horizon does not fill is a count, and needs no larger tree than that
+    # a window longer than the horizon is a count, and needs no larger tree than a count
     w = min(of_kind(decay, SlidingWindow).length, 1 << (n - 1).bit_length())
     return Mechanism(
         "Bolot et al. window",
@@ -59,7 +61,7 @@ def bolot_window(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
 
 
 def node_counts(w: int, n: int) -> Column:
-    """How many nodes each of the n answers adds: ‖L_t‖².  Cost: O(w + n)."""
+    """The number of nodes in each of the n answers: ‖L_t‖².  Cost: O(w + n)."""
     a, b, c = _halves(w)
     prefix = np.cumsum(np.bincount(b, minlength=w + 1) - np.bincount(c, minlength=w + 1))
     prefix[w] += 1  # the root
@@ -70,9 +72,9 @@ def node_counts(w: int, n: int) -> Column:
 
 
 def record_nodes(w: int, n: int) -> int:
-    """In how many nodes a record is at most, of those complete within n steps: ‖R‖₁→₁.
+    """The largest number of nodes, complete within n steps, that contain a record: ‖R‖₁→₁.
 
-    The first step of a block is in the longest node of each level, and that one ends first.
+    The first step of a block is in the longest node of each level, which ends first.
     """
     size, nodes = w, int(w <= n)
     while size > 1:
@@ -82,31 +84,31 @@ def record_nodes(w: int, n: int) -> int:
 
 
 def kept(w: int, n: int) -> int:
-    """Numbers kept between steps.
+    """The number of values kept between steps.
 
-    After j steps of a block the w - 1 - j right halves of the previous one that begin later, and
-    at most j - 1 of this one.
+    After j steps of a block these are the w - 1 - j right halves of the previous block that begin
+    later, and at most j - 1 right halves of this block.
     """
     levels = (w - 1).bit_length()
     return 2 * levels + (w - 1 if n > w else 0)
 
 
 def operations(w: int) -> float:
-    """Additions a step, in the mean over a block.
+    """The additions per step, on average over a block.
 
-    w for the answers' noise, and w - 1 each for the count, its noises, the right halves' sums and
-    noises, the suffixes, and to join suffix and prefix.
+    A block has w additions for the answers' noise, and w - 1 each for the count, its noises, the
+    sums of right halves, their noises, the suffixes, and joining suffix and prefix.
     """
     return 7.0 - 6.0 / w
 
 
 def window_matrices(w: int, n: int) -> Matrices:
-    """L and R of n steps, R with a row for each node that is complete within them."""
+    """L and R of n steps; R has a row for each node that is complete within these steps."""
     from scipy.sparse import coo_array
 
     a, b, c = _halves(w)
     blocks = w * np.arange(-(-n // w))[:, None]
-    # root, left halves, right halves: the steps that each holds, the answers that add it
+    # root, left halves, right halves: the steps in each node, and the answers that add it
     start, end, first, last = (
         (blocks + np.concatenate(parts)).ravel()
         for parts in (([0], a, b), ([w], b, c), ([w - 1], b - 1, w + a), ([w], c - 1, w + b))
@@ -121,7 +123,7 @@ def window_matrices(w: int, n: int) -> Matrices:
 
 
 def runs(start: Signed, end: Signed) -> tuple[Signed, Signed]:
-    """The numbers start_i, ..., end_i - 1 of all i in a row, behind their i.
+    """The indices i, and the numbers start_i, ..., end_i - 1 for each i, as two flat arrays.
 
     >>> runs(np.array([5, 0]), np.array([7, 1]))
     (array([0, 0, 1]), array([5, 6, 0]))
@@ -132,7 +134,7 @@ def runs(start: Signed, end: Signed) -> tuple[Signed, Signed]:
 
 
 def _halves(w: int) -> tuple[Signed, Signed, Signed]:
-    """a, b, c of all w - 1 halvings [a, c) = [a, b) + [b, c), from the root down."""
+    """a, b, c of all w - 1 splits [a, c) = [a, b) + [b, c), from the root down."""
     found = []
     start, end = np.array([0]), np.array([w])
     while start.size:

@@ -1,4 +1,4 @@
-"""Which rivals apply to a decay at a horizon."""
+"""The baselines that apply to a decay and a horizon."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ from hushfade.baselines.window_blocks import window_blocks
 from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import InvalidType, InvalidValue
 
-DENSE = 1024  # steps up to which the dense optima are found, in seconds
-NORMALIZED = 8192  # and those of the column-normalized root, at O(T² log T)
-BIAS = 0.1  # of Bolot et al.'s power law, beside their own best, which forgets almost all
-BANDS = 32  # of the banded roots: more are better and cost more
+DENSE = 1024  # the most steps for the dense optima, which take seconds
+NORMALIZED = 8192  # the most steps for the column-normalized root, which costs O(T² log T)
+BIAS = 0.1  # for Bolot et al.'s power law, in addition to its best bias, which forgets almost all
+BANDS = 32  # of the banded roots; more bands are better and cost more
 
 
 def mechanisms(decay: Decay, horizon: int, *, pure: bool = False) -> Iterator[Mechanism]:
-    """Every rival that applies, or those of epsilon alone if `pure`; these are last.
+    """The baselines that apply to the decay; if `pure`, only the ones without delta.
 
-    Cost: seconds, most of it the dense optima, which are left out beyond 1024 steps.
+    The baselines without delta come last.  Cost: seconds, most of it for the dense optima, which
+    are omitted beyond 1024 steps.
 
     >>> [rival.name for rival in mechanisms(NoDecay(), 8) if rival.pure][:3]
     ['binary tree', 'smooth binary', 'input noise']
@@ -54,8 +55,8 @@ def mechanisms(decay: Decay, horizon: int, *, pure: bool = False) -> Iterator[Me
 
 
 def _gaussian(decay: Decay, horizon: int) -> Iterator[Mechanism]:
-    """The rivals with Gaussian noise that apply to every decay."""
-    with suppress(InvalidValue):  # a root that grows beyond float64
+    """The baselines with Gaussian noise that apply to every decay."""
+    with suppress(InvalidValue):  # the root grows beyond float64
         yield square_root(decay, horizon)
         yield normalized_root(decay, horizon)
         if horizon <= NORMALIZED:
@@ -63,7 +64,7 @@ def _gaussian(decay: Decay, horizon: int) -> Iterator[Mechanism]:
     yield circulant(decay, horizon)
     if horizon > BANDS:
         for banded in (banded_root, banded_inverse_root):
-            with suppress(InvalidValue):  # no stable pair with so few bands
+            with suppress(InvalidValue):  # no stable pair with this number of bands
                 yield banded(decay, horizon, bands=BANDS)
     with suppress(InvalidValue, InvalidType):  # not completely monotone
         yield compact_root(decay, horizon)
@@ -83,7 +84,7 @@ def _of_family(decay: Decay, horizon: int) -> Iterator[Mechanism]:
                 yield tree(decay, horizon)
                 yield tree(decay, horizon, noise="laplace")
         case Exponential():
-            # beyond Bolot et al.'s own range their construction is the same tree
+            # outside the range of Bolot et al.'s proof, use the tree of their construction
             with suppress(InvalidValue):
                 yield bolot_exponential(decay, horizon)
                 yield bolot_exponential(decay, horizon, noise="laplace")

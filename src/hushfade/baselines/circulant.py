@@ -3,7 +3,7 @@
     λ = DFT_2T(f, 0),  M = the leading T × T corner of circ(λ) = circ(√λ) circ(√λ)
     L = the first T rows of one root, R = the first T columns of the other
 
-All rows of L and all columns of R have the norm √(Σ|λ_j| / 2T), so every step has one error.
+All rows of L and all columns of R have the norm √(Σ|λ_j| / 2T), so every step has the same error.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from hushfade.decay import Decay
 
 
 def circulant(decay: Decay, horizon: int) -> Mechanism:
-    """The factorization by the roots of a circulant matrix, as published: R is 2T × T.
+    """The factorization by the root of a circulant matrix, as published: R is 2T × T.
 
     ‖L_t‖² = ‖R‖₁→₂² = (1/2T) Σ_j |λ_j|
 
-    Henzinger & Upadhyay 2025; for counting the value is Mathias' bound of 1993.  Any decay.  Cost:
-    one real FFT of length 2T; the matrices O(T²).
+    Henzinger & Upadhyay 2025; for counting the value is Mathias' bound of 1993.  It applies to any
+    decay.  Cost: one real FFT of length 2T; the matrices O(T²).
 
-    Rows of R reach into the future, so it is not `online`: no step can hand over R x + z.  Since
-    s = M x + L z, one can still publish step by step if all of L z is drawn at the start: T numbers
-    to keep, one inverse FFT of length 2T, shared by T steps.  That is the memory and the work given
-    here.
+    Rows of R depend on future steps, so the mechanism is not `online`: no step can compute R x + z.
+    Since s = M x + L z, it can still publish step by step if it draws all of L z at the start.  It
+    then keeps T numbers, and T steps share one inverse FFT of length 2T.  `memory` and `work` are
+    for this method.
 
     >>> from hushfade import NoDecay
     >>> round(circulant(NoDecay(), 2).error_factor, 6)  # λ = 2, 1 - i, 0, 1 + i: (2 + 2√2)/4
@@ -47,7 +47,7 @@ def circulant(decay: Decay, horizon: int) -> Mechanism:
         from scipy.sparse import csr_array
 
         right = np.sqrt(spectrum)
-        right[[0, -1]] = np.sqrt(size[[0, -1]])  # these two are real and may be negative
+        right[[0, -1]] = np.sqrt(size[[0, -1]])  # these two are real, possibly negative
         left = right.copy()
         left[[0, -1]] *= np.sign(spectrum[[0, -1]].real)
         R = circulant_matrix(fft.irfft(right, N))[:, :n]
@@ -62,7 +62,7 @@ def circulant(decay: Decay, horizon: int) -> Mechanism:
         np.full(n, math.sqrt(mean)),
         math.sqrt(mean),
         kept + n,
-        # a real FFT takes 2.5 N log₂ N operations; N products with √λ, one addition a step
+        # a real FFT takes 2.5 N log₂ N operations; N products with √λ; one addition per step
         work + 5.0 * math.log2(N) + 3.0,
         matrices,
         online=False,

@@ -1,4 +1,4 @@
-"""compare(...): hushfade's mechanisms and every rival side by side."""
+"""compare(...): hushfade's mechanisms compared with all baselines."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ OURS = "hushfade"
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One mechanism: what it promises, how much it errs, what it costs."""
+    """One mechanism: its guarantee, its errors and its cost."""
 
     method: str
     source: str
     pure: bool  # needs no delta
     errors: Column = field(repr=False)  # the standard deviation at each step, in the data's unit
-    ratio: float | None  # of the largest to the least of any Gaussian factorization, if it exists
+    ratio: float | None  # the largest error over the lower bound for Gaussian noise; None: no bound
     memory: int  # numbers kept between steps
-    work: float  # additions and multiplications a step
+    work: float  # additions and multiplications per step
     bias: float  # relative; 0 for unbiased mechanisms
     online: bool
 
     @property
     def max_error(self) -> float:
-        """The largest standard deviation of all steps."""
+        """The largest standard deviation over all steps."""
         return float(np.max(self.errors))
 
     @property
@@ -59,12 +59,12 @@ class Row:
 
     @property
     def privacy(self) -> str:
-        """What it promises."""
+        """The parameters of its guarantee."""
         return "epsilon" if self.pure else "epsilon, delta"
 
     @property
     def notes(self) -> str:
-        """What else to know, in words."""
+        """Limits of the mechanism, in words."""
         late = "needs the whole stream" if self.pure else "online with noise drawn ahead"
         notes = [] if self.online else [late]
         notes += [f"biased by up to {100 * self.bias:.0f} %"] if self.bias else []
@@ -73,13 +73,13 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The rows, and the least error of factorization mechanisms with Gaussian noise.
+    """The rows, and a lower bound on the error of factorization mechanisms with Gaussian noise.
 
-    The first row is hushfade's plan, the others follow by their largest error.  Mechanisms that
-    are online only with all their noise drawn at the start, that are biased, or that promise
-    epsilon alone are listed with the others and marked.  The least error is that of Gaussian noise:
-    other laws may have less where a record touches few releases, and their ratio is then below 1.
-    It is None for delta = 0, which Gaussian noise cannot give.
+    The first row is hushfade's plan.  The others are sorted by their largest error.  The notes mark
+    mechanisms that need all their noise at the start, and mechanisms that are biased.  The bound
+    `least` holds for Gaussian noise.  Other laws may have a smaller error if a record affects few
+    releases, and their ratio is then below 1.  `least` is None for delta = 0, which Gaussian noise
+    cannot provide.
     """
 
     decay: Decay
@@ -90,7 +90,7 @@ class Comparison:
     rows: tuple[Row, ...]
 
     def row(self, method: str) -> Row:
-        """The row of that name; 'hushfade' is the row of hushfade's plan."""
+        """The row with this name; 'hushfade' is the row of hushfade's plan."""
         for row in self.rows:
             if row.method == method or (method == OURS and row.method.startswith(OURS)):
                 return row
@@ -101,7 +101,7 @@ class Comparison:
 
     @property
     def lower_bound(self) -> str:
-        """The least error of Gaussian noise, in words."""
+        """The lower bound for Gaussian noise, in words."""
         if self.least is None:
             return "No mechanism with Gaussian noise has delta = 0."
         least = rounded_down(self.least)
@@ -133,8 +133,8 @@ class Comparison:
         )
         foot = (
             "",
-            "errors: standard deviations; ratio: max error over the least with Gaussian noise;",
-            "memory: numbers kept between steps; work: operations per step",
+            "Errors are standard deviations. Ratio: the largest error divided by the lower bound",
+            "for Gaussian noise. Memory: numbers kept between steps. Work: operations per step.",
         )
         table = [_COLUMNS, *(_shown(row) for row in self.rows)]
         widths = [max(len(cells[i]) for cells in table) for i in range(len(_COLUMNS))]
@@ -148,7 +148,7 @@ class Comparison:
         return "\n".join([*head, *lines, *foot])
 
     def plot(self, path: str | Path) -> None:
-        """A picture of the error against time for every row, as a PNG or SVG file."""
+        """Write a picture of the error against time for every row, as a PNG or SVG file."""
         from hushfade import plots
 
         plots.write(plots.errors(self), path)
@@ -169,13 +169,13 @@ def compare(
     method: Method | Literal["best"] | Factorization = "best",
     law: LawName | None = None,
 ) -> Comparison:
-    """hushfade's mechanisms of every law and every rival that applies, hushfade's plan first.
+    """hushfade's mechanisms for every law and all baselines that apply, hushfade's plan first.
 
-    Errors are standard deviations in the records' unit, exact, for records in [low, high] on a grid
-    of `resolution` (1 for counts).  `method` and `law` choose hushfade's plan as in `plan`.  Rivals
-    are defined for one participation, and are left out for more.  Cost: seconds, some ten at 1024
-    steps, beyond which the dense optima are left out.  Printed, the result is a table; it also has
-    `rows`, `row(name)`, `least`, `plot(path)` and `to_json()`.
+    Errors are exact standard deviations in the records' unit, for records in [low, high] on a grid
+    of `resolution` (1 for counts).  `method` and `law` choose hushfade's plan, as in `plan`.  The
+    baselines are defined for one participation, and are omitted for more.  Cost: about ten seconds
+    at 1024 steps, beyond which the dense optima are omitted.  `print` shows the result as a table.
+    It has `rows`, `row(name)`, `least`, `plot(path)` and `to_json()`.
 
     >>> from hushfade.decay import NoDecay
     >>> found = compare(NoDecay(), Guarantee(epsilon=1, delta=1e-6), 64)
@@ -226,7 +226,7 @@ def _plans(
     method: Method | Literal["best"] | Factorization,
     law: LawName | None,
 ) -> Iterator[Plan]:
-    """hushfade's own plans, the chosen one first; none if √g is unstable."""
+    """hushfade's own plans, the chosen plan first; no plans if √g is unstable."""
     bounds: dict[str, Any] = {"low": low, "high": high, "resolution": resolution}
     first: Plan | None = None
     if method != "best":
@@ -243,8 +243,8 @@ def _plans(
 
 def _own(made: Plan, n: int, least: float | None) -> Row:
     errors = made.stddevs(n)
-    # totals and quotients of the past, then the decayed sum's own state; a multiply-add per jump
-    # in either half
+    # past totals and quotients, and the state of the decayed sum; each half has a multiply-add
+    # per jump
     past, sums = min(made.pair.memory or n, n), sum_cost(made.decay, n)
     memory, work = 2 * past + sums.memory, 4.0 * made.jumps + 1.0 + sums.work
     name = f"{OURS}, {mechanism_name(made.method, made.law.name)}"

@@ -3,10 +3,10 @@
     y_u = Σ_{j in u} x_j + z_u for every dyadic interval u;   estimate f_tᵀ x by least squares:
     ‖L_t‖² = f_tᵀ (RᵀR)⁻¹ f_t
 
-On the 2^h leaves of a perfect tree RᵀR is the sum of the blocks of ones of sizes 1, 2, ..., 2^h.
-Haar's wavelets diagonalise it: one on 2^l leaves has the eigenvalue 1 + 2 + ... + 2^(l-1) =
-2^l - 1, the constant has 2^(h+1) - 1.  With S the sum of the weights over the leaves and D_v the
-difference of the sums over the halves of a node v of 2^l leaves,
+On the 2^h leaves of a perfect tree RᵀR is the sum of blocks of ones of sizes 1, 2, ..., 2^h.  Haar
+wavelets diagonalise it: a wavelet on 2^l leaves has the eigenvalue 1 + 2 + ... + 2^(l-1) = 2^l - 1,
+the constant 2^(h+1) - 1.  Let S be the sum of the weights over the leaves, and D_v the difference
+of the sums over the halves of a node v with 2^l leaves.  Then
 
     f_tᵀ (RᵀR)⁻¹ f_t = S² / (2^h (2^(h+1) - 1)) + Σ_v D_v² / (2^l (2^l - 1))
 """
@@ -29,18 +29,19 @@ if TYPE_CHECKING:
 
 
 def honaker_online(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
-    """The best estimates from the dyadic sums complete at each step (estimation from below).
+    """The best estimates from the dyadic sums that are complete at each step ('from below').
 
     The intervals complete at t form a perfect tree on 2^h leaves for each set bit h of t, at the
     lags a, ..., a + 2^h - 1 with a = t mod 2^h.  So ‖L_t‖² = Σ_h E_h(t mod 2^h), where E_h(a) is
     the form above for f_a, ..., f_{a+2^h-1}.  Counting: Σ_h 2^h / (2^(h+1) - 1), about half the
     binary tree's popcount(t).  ‖R‖₁→₂² = ‖R‖₁→₁ = 1 + ⌊log₂ T⌋.
 
-    Honaker 2015, for counts; any decay here.  Cost: O(T log T); the matrices O(T²).
+    Honaker 2015, for counts.  It applies to any decay.  Cost: O(T log T); the matrices O(T²).
 
-    Between steps: a new node's residual moves all its leaves' estimates by the same amount, so
-    counting keeps the count and a noise for each set bit of t, an exponential its sum and two
-    noises (plain and weighted), other decays the estimates as far back as f reaches and a noise.
+    The residual of a new node moves the estimates of all its leaves by the same amount.  So between
+    steps counting keeps the count and one noise per set bit of t.  An exponential keeps its sum and
+    two noises (plain and weighted) per set bit.  Other decays keep the estimates as far back as f
+    reaches, and one noise per set bit.
 
     >>> from hushfade import NoDecay
     >>> (honaker_online(NoDecay(), 4).errors ** 2).round(6)  # 1, 2/3, 2/3 + 1, 4/7
@@ -87,14 +88,14 @@ def honaker_online(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> 
 
 
 def honaker_full(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
-    """The best estimates from all dyadic sums, also those completed later: not online.
+    """The best estimates from all dyadic sums, including later ones: not online.
 
-    The steps are padded with zeros to N = 2^H ≥ T leaves of one perfect tree.  The estimate is
-    that of the perfect tree, which does not know that the zeros are zeros; so ‖L_t‖² is the form
-    above for f_t padded with zeros, and ‖R‖₁→₂² = ‖R‖₁→₁ = 1 + ⌈log₂ T⌉.
+    Zeros pad the steps to N = 2^H ≥ T leaves of one perfect tree.  The estimate does not use the
+    fact that these leaves are zero.  So ‖L_t‖² is the form above for f_t padded with zeros, and
+    ‖R‖₁→₂² = ‖R‖₁→₁ = 1 + ⌈log₂ T⌉.
 
-    Honaker 2015 (from below and above).  Cost: O(T log T); the matrices O(T²).  It keeps every
-    noisy sum, 2N - 1; one pass up and one down the tree, then the sums of the leaves' estimates.
+    Honaker 2015 (from below and above).  Cost: O(T log T); the matrices O(T²).  It keeps all 2N - 1
+    noisy sums, makes one pass up and one down the tree, and sums the estimates of the leaves.
 
     >>> from hushfade import NoDecay
     >>> (honaker_full(NoDecay(), 2).errors ** 2).round(6)  # 1²/(2·3) + 1²/2, then 2²/(2·3)
@@ -110,7 +111,7 @@ def honaker_full(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
         t = _with_bit(steps, h)
         square[t - 1] += Q[t & ((1 << h) - 1)]
     total = np.concatenate([[0.0], np.cumsum(f)])
-    for level in range(1, height + 1):  # the one of each size that ends after t
+    for level in range(1, height + 1):  # the wavelet of each size that ends after t
         size, half = 2.0**level, 1 << (level - 1)
         past = steps & (2 * half - 1)
         difference = total[past] - 2.0 * total[np.maximum(past - half, 0)]
@@ -125,7 +126,7 @@ def honaker_full(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
         M[:, :n] = toeplitz(f, np.zeros(n))
         return csr_array(np.hstack(_node_weights(M))), _dyadic_sums(n, N)
 
-    # a node: one addition for its sum, 4 operations up the tree, 5 down; a noise each
+    # per node: one addition for its sum, 4 operations up the tree, 5 down, and one noise
     passes = (10.0 * (N - 1) + 2 * N - 1) / n
     return Mechanism(
         "Honaker full",
@@ -142,9 +143,10 @@ def honaker_full(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
 
 
 def _perfect_trees(f: Column) -> Iterator[tuple[int, Column, Column]]:
-    """h, S, Q for h = 0, 1, ...: of f_a, ..., f_{a+2^h-1} the sum S_a and the wavelets' part Q_a.
+    """h, S, Q for h = 0, 1, ...: the sum S_a of f_a, ..., f_{a+2^h-1}, and the wavelets' part Q_a.
 
-    Each a ≤ n - 2^h has its tree; two of them half as high make it, so all cost O(n log n).
+    There is a tree for each a ≤ n - 2^h.  Two trees of half the size make a tree, so the total cost
+    is O(n log n).
     """
     S, Q = f, np.zeros(len(f))
     for h in range(len(f).bit_length()):
@@ -159,8 +161,8 @@ def _perfect_trees(f: Column) -> Iterator[tuple[int, Column, Column]]:
 def _node_weights(V: Matrix) -> list[Matrix]:
     """V (RᵀR)⁻¹ Rᵀ of a perfect tree, level by level from the leaves up.
 
-    A node's weight is its leaves' sum of V (RᵀR)⁻¹.  Wavelets below a node have no sum over it,
-    so the mean over a child is its parent's mean ± the parent's wavelet.
+    The weight of a node is the sum of V (RᵀR)⁻¹ over its leaves.  Wavelets below a node sum to zero
+    over it, so the mean over a child is its parent's mean ± the parent's wavelet.
     """
     sums = [V]
     while sums[-1].shape[1] > 1:
@@ -177,7 +179,7 @@ def _node_weights(V: Matrix) -> list[Matrix]:
 
 
 def _dyadic_sums(n: int, leaves: int) -> csr_array:
-    """A row for each dyadic interval in [0, leaves), small ones first; the first n columns."""
+    """A matrix with a row for each dyadic interval in [0, leaves), smallest first; n columns."""
     from scipy.sparse import coo_array
 
     rows, columns, start = [], [], 0
@@ -200,7 +202,7 @@ def _reach(f: Column) -> int:
 
 
 def _answer_work(decay: Decay, f: Column) -> float:
-    """Operations a step for Σ f_{t-j} x̂_j: a running sum where there is one, else a product."""
+    """The operations per step for Σ f_{t-j} x̂_j, by a running sum if there is one."""
     if isinstance(decay, NoDecay):
         return 1.0
     if isinstance(decay, Exponential):
@@ -210,10 +212,10 @@ def _answer_work(decay: Decay, f: Column) -> float:
 
 
 def _online_cost(decay: Decay, f: Column) -> Cost:
-    """Numbers kept and operations a step of `honaker_online`."""
+    """The numbers kept and the operations per step of `honaker_online`."""
     n, bits = len(f), most_bits(len(f))
-    merges = 1.0 - n.bit_count() / n  # nodes above the leaves, a step
-    # the running sum; its noise from the stack of blocks; a merge of one block's noise, or two
+    merges = 1.0 - n.bit_count() / n  # nodes above the leaves, per step
+    # the running sum, its noise from the stack of blocks, and merges of one or two noises per block
     if isinstance(decay, NoDecay):
         return Cost(1 + bits, 1.0 + 2.0 + 4.0 * merges)
     if isinstance(decay, Exponential):

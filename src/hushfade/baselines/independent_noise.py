@@ -1,12 +1,12 @@
-"""Independent noise: on the outputs, on the inputs, or on every release as if it were the only one.
+"""Independent noise: on the outputs, on the inputs, or on every release separately.
 
     output noise   s = M x + z       L = I, R = M
     input noise    s = M (x + z)     L = M, R = I
-    one-shot       s = M x + z       each z for its own release, with its part of the budget
+    one-shot       s = M x + z       each release with its own part of the budget
 
-All three keep the sum M x and nothing else.  With Laplace noise the input is the right place: for
-every Toeplitz pair f = l * r, ‖f‖₂ ≤ ‖l‖₂ ‖r‖₁ (Young 1912), so no other Toeplitz pair, the square
-root among them, has less error at the last step than noise on the input.
+All three keep only the sum M x.  With Laplace noise, noise on the inputs is the best Toeplitz pair:
+for every pair f = l * r, ‖f‖₂ ≤ ‖l‖₂ ‖r‖₁ (Young 1912).  So no other Toeplitz pair, including the
+square root, has a smaller error at the last step.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ if TYPE_CHECKING:
 
 
 class Cost(NamedTuple):
-    """What a streaming implementation keeps and does."""
+    """The cost of a streaming implementation."""
 
     memory: int  # numbers kept between steps
-    work: float  # additions and multiplications a step, in the mean
+    work: float  # additions and multiplications per step, on average
 
 
 def output_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
-    """The sums, each with noise of its own, for the change of all sums together: L = I, R = M.
+    """The sums with independent noise, for the sensitivity of all sums together: L = I, R = M.
 
     ‖L_t‖ = 1,  ‖R‖₁→₂ = √(Σ_{k<T} f_k²),  ‖R‖₁→₁ = Σ_{k<T} |f_k|
 
-    The Gaussian mechanism (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006), with Laplace noise
-    the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006).  Any decay.  Cost: O(T).
+    This is the Gaussian mechanism (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006), or with
+    Laplace noise the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006).  It applies to any
+    decay.  Cost: O(T).
 
     >>> from hushfade import NoDecay
     >>> output_noise(NoDecay(), 4).error_factor  # √4
@@ -58,9 +59,9 @@ def input_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mec
 
     ‖L_t‖² = Σ_{k≤t} f_k²,  ‖R‖₁→₂ = ‖R‖₁→₁ = 1
 
-    With Gaussian noise as good as noise on the output at the last step, and better before.  With
-    Laplace noise the best of all Toeplitz pairs; for counting the trees do better.  Any decay.
-    Cost: O(T).
+    With Gaussian noise it is as good as noise on the output at the last step, and better before.
+    With Laplace noise it is the best Toeplitz pair; for counting trees are better.  It applies to
+    any decay.  Cost: O(T).
 
     >>> from hushfade import NoDecay
     >>> input_noise(NoDecay(), 4).errors ** 2
@@ -74,15 +75,15 @@ def input_noise(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mec
 
 
 def one_shot(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
-    """The sums, each released as if alone, with an equal part of epsilon and delta.
+    """The sums as separate releases, each with an equal part of epsilon and delta.
 
-    A release changes by at most max |f_k|.  A record is in as many releases as it has weights
-    f_k ≠ 0, k < T: so many share the budget, all T unless the decay ends sooner.  This is what a
-    library for single releases does when it is called at every step: basic composition (Dwork,
-    Kenthapadi, McSherry, Mironov, Naor 2006).  Any decay.  Cost: O(T).
+    A record changes a release by at most max |f_k|.  It affects one release for each weight f_k ≠ 0
+    with k < T.  These releases share the budget: all T releases, unless the decay ends sooner.  A
+    library for single releases does this if a program calls it at every step: basic composition
+    (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006).  It applies to any decay.  Cost: O(T).
 
-    `sensitivity` is that of one release, so `error_factor` leaves the sharing out; compare
-    `stddevs`.  With Laplace noise the deviation is √2 · releases · max |f_k| / epsilon.
+    `sensitivity` is for one release, so `error_factor` does not include the sharing; compare
+    `stddevs` instead.  With Laplace noise the deviation is √2 · releases · max |f_k| / epsilon.
 
     >>> from hushfade import Guarantee, NoDecay
     >>> one_shot(NoDecay(), 4, noise="laplace").stddevs(Guarantee(2, 1e-6)).round(6)  # √2 · 4 / 2
@@ -133,10 +134,10 @@ def from_columns(
 
 
 def sum_cost(decay: Decay, horizon: int) -> Cost:
-    """The cost of s = M u itself: the less work of the decay's recursion and its plain weights.
+    """The cost of s = M u: the smaller of the decay's recursion and its plain weights.
 
-    A running sum for counting and exponentials, a ring buffer for windows, some 100 running sums
-    for power laws (to 1e-10), Σ_k f_k u_{t-k} for the rest.
+    Counting and exponentials need a running sum, windows a ring buffer, power laws about 100
+    running sums (to 1e-10), and other decays Σ_k f_k u_{t-k}.
 
     >>> from hushfade import Exponential, NoDecay, SlidingWindow
     >>> [tuple(sum_cost(d, 100)) for d in (NoDecay(), Exponential(24), SlidingWindow(7))]
@@ -148,7 +149,7 @@ def sum_cost(decay: Decay, horizon: int) -> Cost:
     direct = Cost(reach - 1, 2.0 * float(np.mean(reached)) - 1.0)
     try:
         parts = recursion(decay)
-    except InvalidType:  # a decay of the user's own
+    except InvalidType:  # a user-defined decay
         return direct
     poles = [(q, w) for q, w in zip(parts.fades, parts.pole_weights, strict=True) if w != 0.0]
     listed = [w for w in parts.listed[:n] if w != 0.0]
@@ -161,7 +162,7 @@ def sum_cost(decay: Decay, horizon: int) -> Cost:
 
 
 def lower_toeplitz(column: Column) -> csr_array:
-    """The lower triangular Toeplitz matrix with that first column; its zeros take no room.
+    """The sparse lower triangular Toeplitz matrix with this first column.
 
     >>> lower_toeplitz(np.array([1.0, 2.0, 0.0])).toarray()
     array([[1., 0., 0.],
@@ -179,7 +180,7 @@ def lower_toeplitz(column: Column) -> csr_array:
 
 
 def weights(decay: Decay, horizon: int) -> Column:
-    """f_0, ..., f_{T-1}, of a decay and a horizon that are checked."""
+    """f_0, ..., f_{T-1}; checks the decay and the horizon."""
     return checked_weights(decay, check.count(horizon=horizon))
 
 

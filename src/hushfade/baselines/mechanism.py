@@ -1,11 +1,11 @@
-"""What every mechanism of the comparison is: two linear maps, noise between them, and its errors.
+"""The interface of all baselines: two linear maps, noise between them, and the errors.
 
-    y = R x + z,  z independent with the scale that R's sensitivity asks for;   s = L y
+    y = R x + z,  z independent, with the scale for R's sensitivity;   s = L y
 
 `R` has a row for each noisy number that the mechanism keeps: n for a factor pair, more for a tree.
-The errors are exact and depend on no data.  `simulate` draws float noise from a seeded generator:
-it is for comparison, and no private release (a float's last bits tell of its inputs).  A rival that
-has a `pair` is released privately, by hushfade's own integers and noise, through a plan:
+The errors are exact and independent of the data.  `simulate` draws float noise from a seeded
+generator.  It serves for comparison and is not private, because the last bits of a float reveal its
+inputs.  A plan can release a baseline with a `pair`, with hushfade's own integers and noise:
 
     plan(decay, guarantee, method=rival.pair(), horizon=rival.horizon)
 """
@@ -34,7 +34,7 @@ Matrices: TypeAlias = "tuple[csr_array, csr_array]"
 
 
 def norm_order(noise: Noise) -> int:
-    """p, where ‖R‖₁→p is the sensitivity for that noise: 2 for Gaussian, 1 for Laplace."""
+    """p such that ‖R‖₁→p is the sensitivity for this noise: 2 for Gaussian, 1 for Laplace."""
     if noise not in get_args(Noise):
         raise InvalidValue("noise must be 'gaussian' or 'laplace'", got=repr(noise))
     return 1 if noise == "laplace" else 2
@@ -42,11 +42,11 @@ def norm_order(noise: Noise) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """A linear mechanism for some steps of a decay.
+    """A linear mechanism for a decay and a number of steps.
 
-    Guarantee: with Gaussian noise (epsilon, delta), with Laplace noise epsilon alone, for streams
-    that differ by at most `change` in one step's total; `releases` > 1 means that so many
-    releases share the budget by basic composition, each with its part of epsilon and delta.
+    Guarantee: (epsilon, delta) with Gaussian noise, epsilon alone with Laplace noise.  Neighbouring
+    streams differ by at most `change` in one step's total.  If `releases` > 1, this number of
+    releases shares the budget by basic composition, each with an equal part of epsilon and delta.
     """
 
     name: str
@@ -55,16 +55,16 @@ class Mechanism:
     errors: Column = field(repr=False)  # ‖L_t‖ at each step: the deviation for noise of variance 1
     sensitivity: float  # ‖R‖₁→₂ with Gaussian noise, ‖R‖₁→₁ with Laplace noise
     memory: int  # numbers kept between steps
-    work: float  # additions and multiplications a step, in the mean
-    matrices: Callable[[], Matrices] = field(repr=False)  # L, R, sparse, to check by and simulate
+    work: float  # additions and multiplications per step, on average
+    matrices: Callable[[], Matrices] = field(repr=False)  # sparse L and R, for tests and simulation
     noise: Noise = "gaussian"
     releases: int = 1
-    online: bool = True  # False: an error at step t needs numbers of later steps
+    online: bool = True  # False: the release of step t needs numbers of later steps
     bias: float = 0.0  # β: the mean is within a factor 1 ± β of the truth, for x ≥ 0
-    pair: Callable[[], Factorization] | None = field(default=None, repr=False)  # to publish by
+    pair: Callable[[], Factorization] | None = field(default=None, repr=False)  # for a plan
 
     def __post_init__(self) -> None:
-        norm_order(self.noise)  # refuses other noise
+        norm_order(self.noise)  # rejects unknown noise
 
     @property
     def horizon(self) -> int:
@@ -73,7 +73,7 @@ class Mechanism:
 
     @property
     def pure(self) -> bool:
-        """Whether it needs no delta."""
+        """True if it needs no delta."""
         return self.noise == "laplace"
 
     @property
@@ -111,7 +111,7 @@ class Mechanism:
         L, R = self.matrices()
         x = check.coefficients(totals=totals)
         if len(x) != self.horizon:
-            raise InvalidValue(f"totals must be {self.horizon}", got=len(x))
+            raise InvalidValue(f"totals must have {self.horizon} entries", got=len(x))
         scale = self.noise_stddev(guarantee, change)
         if self.pure:
             z = generator.laplace(scale=scale / math.sqrt(2.0), size=R.shape[0])
@@ -146,4 +146,7 @@ def from_pair(
 
 def _single(guarantee: Guarantee) -> None:
     if guarantee.participations != 1:
-        raise InvalidValue("guarantee must be for one participation: rivals know no other")
+        raise InvalidValue(
+            "guarantee must be for one participation, as the baselines are",
+            got=f"participations = {guarantee.participations}",
+        )

@@ -1,10 +1,10 @@
 """The smooth binary mechanism: a taller tree of which only balanced leaves are used.
 
     h even, C(h, h/2) > T: step j is the leaf whose h bits are the j-th smallest number with
-    h/2 ones; the answer after it adds the left siblings along the path to the next such leaf
+    h/2 ones; the answer after it adds the left siblings along the path to the next balanced leaf
 
-A leaf is in one left child for each of its zeros, and an answer adds one for each of its ones:
-h/2 and h/2, at every step.
+A leaf is in one left child per zero bit, and an answer adds one node per one bit: h/2 and h/2, at
+every step.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ if TYPE_CHECKING:
 def smooth_binary(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Mechanism:
     """The counts, each the sum of h/2 noisy sums: the same error at every step.
 
-    ‖L_t‖² = ‖R‖₁→₂² = ‖R‖₁→₁ = h/2,  h the least even number with C(h, h/2) > T
+    ‖L_t‖² = ‖R‖₁→₂² = ‖R‖₁→₁ = h/2,  h the smallest even number with C(h, h/2) > T
 
-    Andersson & Pagh 2023.  Some of the h/2 intervals hold no step at all and are noise alone:
-    these keep the errors equal.  `R` has the sums that T steps leave unfinished too, as the
-    published noise is for a full tree; if 2T < C(h, h/2) the highest one is never used, and noise
-    for h/2 - 1 sums would do.
+    Andersson & Pagh 2023.  Some of the h/2 intervals contain no step and are noise alone; they keep
+    the errors equal.  `R` includes sums that are incomplete after T steps, because the published
+    noise is for a full tree.  If 2T < C(h, h/2), no answer uses the highest sum, and noise for
+    h/2 - 1 sums would suffice.
 
-    Counting only.  Cost: O(T √log T), once through the numbers below 2^h; O(T log T) for the
-    matrices.  Between steps: the count so far and h/2 sums of noises.  A step: one addition for
-    the count, one for the answer, one for each new interval on the path, about two in the mean.
+    Counting only.  Cost: O(T √log T), one pass over the numbers below 2^h; O(T log T) for the
+    matrices.  Between steps it keeps the count so far and h/2 sums of noises.  A step has one
+    addition for the count, one for the answer, and one per new interval on the path, about two on
+    average.
 
     >>> from hushfade import NoDecay
     >>> smooth = smooth_binary(NoDecay(), 5)  # 0011, 0101, 0110, 1001, 1010, 1100: h = 4

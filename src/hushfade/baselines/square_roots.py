@@ -4,10 +4,10 @@
     normalized square root           R = D⁻¹ H, L = H D        hushfade's gain per step
     column-normalized square root    R = H D⁻¹, L = M D H⁻¹    D the column norms of H
     compact square root              R, L of a few exponentials
-    dense optimum                    the least largest error, or the least mean square error
+    dense optimum                    the smallest largest error, or mean square error
 
-A stream of any of them publishes s = M (x + R⁻¹z), with R⁻¹z drawn for all steps at the start: T
-numbers to keep, and M's own state.
+A stream publishes s = M (x + R⁻¹z).  It draws R⁻¹z for all steps at the start, and keeps these T
+numbers and the state of M.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def square_root(decay: Decay, horizon: int) -> Mechanism:
 
     ‖L_t‖² = Σ_{k≤t} a_k²,  ‖R‖₁→₂² = Σ_{k<T} a_k²
 
-    For counting: Fichtenberger, Henzinger, Upadhyay 2023.  Any decay; its square root may grow
-    where g has a zero inside the unit disk.  Cost: O(T log T).
+    For counting: Fichtenberger, Henzinger, Upadhyay 2023.  It applies to any decay; the square root
+    may grow if g has a zero inside the unit disk.  Cost: O(T log T).
 
     >>> from hushfade import NoDecay
     >>> round(square_root(NoDecay(), 2).error_factor, 12)  # 1 + (1/2)²
@@ -57,12 +57,12 @@ def square_root(decay: Decay, horizon: int) -> Mechanism:
 
 
 def square_root_laplace(decay: Decay, horizon: int) -> Mechanism:
-    """The square root with Laplace noise, for comparison: noise on the input is never worse.
+    """The square root with Laplace noise, for comparison: noise on the input is as good or better.
 
     ‖L_t‖² = Σ_{k≤t} a_k²,  ‖R‖₁→₁ = Σ_{k<T} |a_k|
 
-    At the last step Σ|a_k| √(Σ a_k²) ≥ √(Σ f_k²), which is what `input_noise` has: Young's
-    inequality for a * a = f.  Any decay.  Cost: O(T log T).
+    At the last step Σ|a_k| √(Σ a_k²) ≥ √(Σ f_k²), the error of `input_noise`, by Young's inequality
+    for a * a = f.  It applies to any decay.  Cost: O(T log T).
 
     >>> from hushfade import NoDecay
     >>> round(square_root_laplace(NoDecay(), 2).error_factor, 6)  # √2 · 3/2 · √(5/4), not √2 · √2
@@ -74,10 +74,10 @@ def square_root_laplace(decay: Decay, horizon: int) -> Mechanism:
 
 
 def normalized_root(decay: Decay, horizon: int) -> Mechanism:
-    """The square root with hushfade's gain per step, R = D⁻¹ H and L = H D, for that horizon.
+    """The square root with hushfade's gain per step for this horizon: R = D⁻¹ H and L = H D.
 
-    See `factors.normalized`: d_t² = (S_{T-1-t} / S_t)^κ, S_m = Σ_{i≤m} a_i², with κ chosen.  Any
-    decay.  Cost: O(T log T).
+    See `factors.normalized`: d_t² = (S_{T-1-t} / S_t)^κ, S_m = Σ_{i≤m} a_i², with the best κ.  It
+    applies to any decay.  Cost: O(T log T).
 
     >>> from hushfade import NoDecay
     >>> normalized_root(NoDecay(), 64).error_factor < square_root(NoDecay(), 64).error_factor
@@ -96,10 +96,10 @@ def column_normalized_root(decay: Decay, horizon: int) -> Mechanism:
     D = diag(d), d_j² = S_{T-1-j},  S_m = Σ_{i≤m} a_i²;  ‖R‖₁→₂ = 1,
     ‖L_t‖² = Σ_j (Σ_i f_{t-i} d_i c_{i-j})²,  1/√g = Σ c_k x^k
 
-    The normalization of the literature: Choquette-Choo et al. 2023 for banded factors, Henzinger,
-    Kalinin, Upadhyay 2025 for the whole root and counting.  R = D⁻¹ H looks alike and is not the
-    same: its columns do not have norm 1.  Any decay, at most 8192 steps.  Cost: O(T² log T), some
-    seconds at 8192.
+    This is the normalization in the literature: Choquette-Choo et al. 2023 for banded factors,
+    Henzinger, Kalinin, Upadhyay 2025 for the complete root and counting.  R = D⁻¹ H is different:
+    its columns do not have norm 1.  It applies to any decay and at most 8192 steps.  Cost:
+    O(T² log T), a few seconds at 8192.
 
     >>> from hushfade import NoDecay
     >>> found = column_normalized_root(NoDecay(), 2)  # d = (√5/2, 1), L_1 = ((√5 - 1)/2, 1)
@@ -130,10 +130,11 @@ def column_normalized_root(decay: Decay, horizon: int) -> Mechanism:
 
 
 def compact_root(decay: Decay, horizon: int) -> Mechanism:
-    """The square root as a few exponentials, within 0.1 % of its error and of constant memory.
+    """The square root as a few exponentials: constant memory, within 0.1 % of the root's error.
 
-    Buffered linear Toeplitz factors: Dvijotham, McMahan, Pillutla, Steinke, Thakurta 2024.  Decays
-    that are completely monotone, and windows.  Cost: the fit, tenths of a second, and O(T log T).
+    Buffered linear Toeplitz factors: Dvijotham, McMahan, Pillutla, Steinke, Thakurta 2024.  They
+    apply to completely monotone decays and windows.  Cost: the fit takes tenths of a second, and
+    O(T log T).
 
     >>> from hushfade import Exponential
     >>> compact_root(Exponential(half_life=24), 100).memory  # two sums each for R⁻¹z and M
@@ -154,10 +155,10 @@ def compact_root(decay: Decay, horizon: int) -> Mechanism:
 
 
 def max_optimum(decay: Decay, horizon: int) -> Mechanism:
-    """The factorization of the least largest error, to 0.01 %, at most 2048 steps.
+    """The factorization with the smallest largest error, to 0.01 %, for at most 2048 steps.
 
     ‖L‖₂→∞ ‖R‖₁→₂ = γ2(M), see `theory.dense.optimal`.  Li, Miklau, Hay, McGregor, Rastogi 2015 for
-    the mechanism; any decay.  Cost: some twenty `eigh` of size T.
+    the mechanism; it applies to any decay.  Cost: about twenty `eigh` of size T.
 
     >>> from hushfade import NoDecay
     >>> round(max_optimum(NoDecay(), 2).error_factor, 3)  # 2/√3
@@ -168,10 +169,10 @@ def max_optimum(decay: Decay, horizon: int) -> Mechanism:
 
 
 def mean_optimum(decay: Decay, horizon: int) -> Mechanism:
-    """The factorization of the least mean square error, to 0.01 %, at most 2048 steps.
+    """The factorization with the smallest mean square error, to 0.01 %, for at most 2048 steps.
 
     ‖L‖_F ‖R‖₁→₂ = γ_F(M), see `theory.dense.mean_optimal`.  Denisov, McMahan, Rush, Smith, Thakurta
-    2022; any decay.  Cost: some twenty `svd` of size T.
+    2022; it applies to any decay.  Cost: about twenty `svd` of size T.
 
     >>> from hushfade import NoDecay
     >>> found = mean_optimum(NoDecay(), 2)
@@ -199,7 +200,7 @@ def from_dense(pair: DenseFactorization, *, name: str, source: str) -> Mechanism
         pair.errors(n),
         pair.sensitivity().value,
         memory + n,
-        work + n + 1.0,  # (n + 1)/2 products and (n - 1)/2 additions for R⁻¹z in the mean
+        work + n + 1.0,  # R⁻¹z takes (n + 1)/2 products and (n - 1)/2 additions on average
         matrices,
     )
 
@@ -210,10 +211,10 @@ def _dense_horizon(decay: Decay, horizon: int) -> int:
 
 
 def _drawn_ahead(decay: Decay, n: int) -> Cost:
-    """M's own cost, n noises to keep and a Toeplitz product by FFT, shared by the n steps.
+    """The cost of M, of n noises, and of a Toeplitz product by FFT that the n steps share.
 
-    Two real FFTs of length 2n at 2.5 N log₂ N operations, 6 for each of n complex products, one
-    addition of the noise to the step's total.
+    The product takes two real FFTs of length 2n at 2.5 N log₂ N operations, and 6 operations for
+    each of n complex products.  Each step adds the noise to its total.
     """
     memory, work = sum_cost(decay, n)
     return Cost(memory + n, work + 10.0 * math.log2(2 * n) + 7.0)

@@ -1,12 +1,12 @@
 """The paper's construction for windows: counts within blocks of w steps, by the square root.
 
-    u = the count since the block's begin, with noise;  r = (1 - x)^-½ on w steps, L_1 its matrix
+    u = the noisy count since the start of the block;  r = (1 - x)^-½ on w steps, L_1 its matrix
 
     window's sum at t  =  u[t] + u[end of the previous block] - u[t-w]
 
-The paper prints u[t] - u[t-w], which is not the window's sum: a record between t-w and the end of
-its block is missing.  x = 1, ..., 9 with w = 3 gives 1, 3, 6, 3, 6, 9, 3, 6, 9 that way, and
-should give 1, 3, 6, 9, 12, 15, 18, 21, 24.
+The paper prints u[t] - u[t-w], which is not the window's sum: it misses the records between t-w and
+the end of that block.  x = 1, ..., 9 with w = 3 then gives 1, 3, 6, 3, 6, 9, 3, 6, 9, but the sums
+are 1, 3, 6, 9, 12, 15, 18, 21, 24.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from hushfade.theory import families
 
 
 def window_blocks(decay: Decay, horizon: int) -> Mechanism:
-    """The sums of a window of w steps from block counts by the square root, Theorem 7 mended.
+    """The sums of a window of w steps from block counts by the square root, Theorem 7 corrected.
 
-    With ℓ_j the rows of L_1, j the place in the block, and S = Σ_{n<w} r_n²:
+    With ℓ_j the rows of L_1, j the position in the block, and S = Σ_{n<w} r_n²:
 
         ‖L_t‖² = ‖ℓ_j‖² in the first block, later ‖ℓ_j‖² + ‖ℓ_w - ℓ_j‖²;   ‖R‖₁→₂² = S
 
-    Gaussian noise.  The square root of the window itself is better by 27 % at w = 16.  Cost:
-    O(T + w log w), and O(T w) for the matrices.  Between steps: the block's totals and noisy
-    numbers, and the last w counts.  A step: both halves' sums over the block so far, directly.
+    The noise is Gaussian.  The square root of the window itself is better by 27 % at w = 16.  Cost:
+    O(T + w log w), and O(T w) for the matrices.  Between steps it keeps the block's totals, its
+    noisy numbers, and the last w counts.  A step computes the sums of both halves over the block.
 
     >>> blocks = window_blocks(SlidingWindow(length=2), 4)  # L_1 has the rows (1, 0), (1/2, 1)
     >>> (blocks.errors**2).round(12)  # 1, 1/4 + 1, then 1 + 1/4 + 1 and 5/4
@@ -55,7 +55,7 @@ def window_blocks(decay: Decay, horizon: int) -> Mechanism:
 
     return Mechanism(
         "window blocks",
-        "Henzinger, Upadhyay, Upadhyay, Theorem 7, mended",
+        "Henzinger, Upadhyay, Upadhyay, Theorem 7, corrected",
         decay,
         np.sqrt(variances),
         math.sqrt(float(energy[-1])),

@@ -1,7 +1,7 @@
-"""The command line: one module per command, loaded when the command is used.
+"""The command line: one module per command, imported when the command runs.
 
 options    the options that commands share      console   messages, files, exit codes
-run_*      the parts of `hushfade run`          plain_words, live_chart   what is shown
+run_*      the parts of `hushfade run`          plain_words, live_chart   text and chart
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ app = App(
     name="hushfade",
     help="""Release decaying sums of sensitive streams at every step, with differential privacy.
 
-    Start with `hushfade explain`, then plan:
+    `hushfade explain` describes how hushfade works. Then plan a series:
 
     `hushfade plan --half-life 24h --every 1h --epsilon 1 --delta 1e-6`
     """,
@@ -47,13 +47,13 @@ for name in ("install", "show"):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command, by default that of this process; exits with its exit code unless it is 0."""
+    """Run the command in `arguments`, by default in sys.argv; exit if its exit code is not 0."""
     if arguments is None:
-        # imports create many objects and no garbage: looking for it took a third of a short command
+        # imports create many objects and no garbage: collections took a third of a short command
         gc.set_threshold(100_000, 20, 20)
         atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
-        # characters that the terminal lacks are shown as '?'
+        # a terminal that cannot encode a character shows '?'
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     words = list(sys.argv[1:] if arguments is None else arguments)

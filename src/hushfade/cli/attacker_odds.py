@@ -1,13 +1,13 @@
-"""What an attacker who sees everything that is published may learn about one person.
+"""What an attacker who sees all published values can learn about one person.
 
 The best guess between neighbouring streams with prior 1/2 is right with probability
-(1 + delta(0)) / 2.  The posterior is above e^epsilon / (1 + e^epsilon) where the privacy loss L is
-above epsilon.  For Gaussian noise both have closed forms (Dong, Roth, Su 2022):
+(1 + delta(0)) / 2.  The posterior exceeds e^epsilon / (1 + e^epsilon) if the privacy loss L exceeds
+epsilon.  For Gaussian noise both have closed forms (Dong, Roth, Su 2022):
 
     Φ(mu/2)  and  Φ(mu/2 - epsilon/mu)
 
 For other laws delta(e) = E (1 - exp(e - L))_+ ≥ (1 - exp(e - epsilon)) P[L > epsilon], e < epsilon,
-which bounds P[L > epsilon].  It is 0 where the loss is at most epsilon, as for delta = 0.
+which bounds P[L > epsilon].  It is 0 if the loss is at most epsilon, as for delta = 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SHARES = (0.8, 0.9, 0.95)  # of epsilon, at which delta bounds the probability 
 
 
 def posterior(epsilon: float) -> float:
-    """How sure one may become of a fact that was even odds: e^epsilon / (1 + e^epsilon).
+    """The largest posterior of a fact with prior 1/2: e^epsilon / (1 + e^epsilon).
 
     >>> round(posterior(math.log(3)), 12)
     0.75
@@ -32,7 +32,7 @@ def posterior(epsilon: float) -> float:
 
 
 def larger_loss(loss: PrivacyLoss, epsilon: float) -> float:
-    """An upper bound on the probability that the loss is above epsilon.
+    """An upper bound on the probability that the privacy loss exceeds epsilon.
 
     >>> round(larger_loss(PrivacyLoss.gaussian(1.0), 2.0), 4)  # Φ(-1.5)
     0.0668
@@ -51,17 +51,17 @@ def larger_loss(loss: PrivacyLoss, epsilon: float) -> float:
 
 
 def odds(loss: PrivacyLoss, epsilon: float, neighbours: Neighbours) -> list[str]:
-    """Two sentences: how sure the attacker becomes, and how often a guess is right."""
+    """Two sentences: how certain an attacker can become, and how often a guess is right."""
     more = larger_loss(loss, epsilon)
     sure, right = _SAFE * posterior(epsilon), _SAFE * (1.0 + loss.delta(0.0)) / 2.0
     added = neighbours == "add_remove"
-    fact = "that a person is in the data" if added else "which of two values a person has"
+    fact = "that a person is in the data" if added else "which of two values belongs to a person"
     except_for = (
         f", except with a probability of at most {rounded_up(more, 2)}" if more > 0.0 else ""
     )
     return [
-        f"Suppose an attacker starts out 50 % sure {fact}. After seeing everything that is ever "
+        f"Suppose an attacker starts out 50 % sure {fact}. After seeing all values that are ever "
         f"published, the attacker is at most {rounded_up(100 * sure, 3)} % sure{except_for}.",
-        f"An attacker who has to guess is right at most {rounded_up(100 * right, 3)} times in 100. "
-        "Blind guesses are right 50 times.",
+        f"If the attacker has to guess, the guess is right at most {rounded_up(100 * right, 3)} "
+        "times in 100. A blind guess is right 50 times in 100.",
     ]

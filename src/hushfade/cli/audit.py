@@ -1,4 +1,4 @@
-"""hushfade audit: does the implementation keep its promise, on this machine and for this plan?"""
+"""hushfade audit: test whether the implementation keeps the guarantee of a plan."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @option_group("Audit")
 class AuditOptions(OptionGroup):
-    """What is audited, and how long."""
+    """The plans to audit, and the number of samples."""
 
     plan: Annotated[
         tuple[Path, ...],
         option(
-            "Audit this plan (from hushfade plan -o), or the plan of a file of releases. May be "
-            "repeated. Without it the audit covers plans of all kinds.",
+            "Audit this plan file (from hushfade plan -o), or the plan of a file of releases. May "
+            "be repeated. Without it the audit covers plans of all kinds.",
             "FILE",
             default=False,
         ),
@@ -33,14 +33,14 @@ class AuditOptions(OptionGroup):
     full: Annotated[
         bool,
         flag(
-            "Draw ten to a hundred times as many samples, which takes minutes. The quick form "
-            "takes half a minute and is the default.",
+            "Draw ten to a hundred times as many samples, which takes minutes. The default, "
+            "--quick, takes half a minute.",
             negative="--quick",
         ),
     ] = False
     seed: Annotated[
         int | None,
-        count("Repeat the run with this seed. Without it every run draws new samples.", "NUMBER"),
+        count("Repeat the run with this seed. By default every run draws new samples.", "NUMBER"),
     ] = None
 
 
@@ -48,9 +48,9 @@ class AuditOptions(OptionGroup):
 class AuditOutputOptions(ReportOptions):
     """The form of the report."""
 
-    html: Annotated[
-        Path | None, option("Write the complete report to this file, one page.", "FILE")
-    ] = None
+    html: Annotated[Path | None, option("Write the complete report to this HTML file.", "FILE")] = (
+        None
+    )
     force: Force = False
 
 
@@ -59,13 +59,13 @@ def audit(
     what: AuditOptions = AuditOptions(),
     output: AuditOutputOptions = AuditOutputOptions(),
 ) -> None:
-    """Check that the implementation keeps its promise, on this machine and for your plan.
+    """Test whether hushfade keeps its privacy guarantee, on this machine and for your plan.
 
-    The audit tests the law of the noise, its independence, the exact sensitivity, the best test
-    between neighbouring streams, replay, forks and certificates. It reports each claim, the
-    measurement, and the confidence. The exit code is 6 if a check fails, which happens to a
-    correct implementation in fewer than one of a million runs, and 1 if checks break down and no
-    other check fails.
+    The audit tests the distribution and the independence of the noise, the exact sensitivity, the
+    best attack between neighbouring streams, replay, forks and certificates. It reports each
+    claim, the measurement and the confidence. The exit code is 6 if a check fails. A correct
+    implementation fails in fewer than one of a million runs. The exit code is 1 if a check could
+    not be completed and no other check failed.
 
     `hushfade audit --plan plan.json`
     """
@@ -79,7 +79,7 @@ def audit(
             path.stat()
     files = [plan_file(path) for path in what.plan]
     if html is not None and html.resolve() in {path.resolve() for path in files}:
-        raise InvalidValue("--html must not be one of the plans: the report would replace it")
+        raise InvalidValue("--html must not be one of the plans: the report would replace the plan")
     plans = {name: described_in(path).plan for name, path in _named(files).items()} or None
     with console.progress("auditing", _STEPS) as advance:
         shown = 0
@@ -102,14 +102,14 @@ def audit(
         raise SystemExit(int(console.Exit.INTERNAL if found.broken else console.Exit.AUDIT))
 
 
-_STEPS = 1000  # of the bar
-_NARROW = 70  # columns of a terminal in which examples have no room
+_STEPS = 1000  # steps of the progress bar
+_NARROW = 70  # terminals with fewer columns have no room for examples
 
 
 def _named(files: list[Path]) -> dict[str, Path]:
-    """The files by name, or by path where two have the same name."""
+    """The files by name, or by path if two have the same name."""
     if len({path.resolve() for path in files}) < len(files):
-        raise InvalidValue("--plan must name files that differ from each other")
+        raise InvalidValue("--plan must name each file only once")
     names = [path.name for path in files]
     return {str(path) if names.count(path.name) > 1 else path.name: path for path in files}
 
@@ -119,20 +119,18 @@ def _show(found: Audit, html: Path | None) -> None:
 
     out = console.out()
     plans = f"{len(found.plans)} plans" if len(found.plans) > 1 else next(iter(found.plans))
-    out.print(
-        f"Audit of {plans}, the {found.size.name} form: {found.seconds:.0f} s, seed {found.seed}."
-    )
+    out.print(f"Audit of {plans} ({found.size.name}): {found.seconds:.0f} s, seed {found.seed}.")
     out.print(_table(found))
     for finding in found.failed:
         out.print(f"FAILED  {finding.check}: {finding.subject}")
         out.print(f"        claim: {finding.claim}")
-        out.print(f"        found: {finding.measurement} ({finding.confidence})")
+        out.print(f"        measured: {finding.measurement} ({finding.confidence})")
     if found.failed:
         out.print()
     for text in (report.summary(found), report.confidence(found), report.statement(found)):
         out.print(text)
     if html is not None:
-        out.print(f"Written, with every check: {html}")
+        out.print(f"Wrote the report with every check to {html}.")
 
 
 def _table(found: Audit) -> Table:
@@ -147,7 +145,7 @@ def _table(found: Audit) -> Table:
     table.add_column("passed", justify="right", no_wrap=True)
     table.add_column("smallest p", justify="right", no_wrap=True)
     if not narrow:
-        table.add_column("the worst of them, or the first")
+        table.add_column("the worst case, or the first")
     for line in report.lines(found.findings):
         p = "" if line.smallest is None else f"{line.smallest:.2g}"
         example = [] if narrow else [f"{line.example.subject}: {line.example.measurement}"]

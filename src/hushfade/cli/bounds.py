@@ -1,4 +1,4 @@
-"""hushfade bounds: the least error that any factorization can have, proven from both sides."""
+"""hushfade bounds: lower and upper bounds on the smallest error of any factorization."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from hushfade.theory.norms import DENSE
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from hushfade.duration import Length
     from hushfade.theory import Bound
 
 HORIZONS = tuple(str(16**power) for power in range(1, 6))
 
-_DENSE, _LONG = 256, 1 << 16  # steps up to which the optimum, and γ_F, are found in a second
+_DENSE, _LONG = 256, 1 << 16  # steps up to which the optimum, and γ_F, take a second
 _ROUNDING = 1e-11
 _PAPER = ("Theorem", "Claim", "Section", "Appendix")
-_OTHERS = (  # found by the paper's theorems, but not its bounds; the square root has its column
+_OTHERS = (  # computed from the paper's theorems, but not its bounds; one has its own column
     "circulant test", "mean singular value", "noise on the output", "square root",
 )  # fmt: skip
 
@@ -49,7 +50,7 @@ class HorizonsOptions(StepOptions):
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of one number of steps; None where a note says why it is not."""
+    """The bounds for one number of steps; None if a bound does not apply, and a note says why."""
 
     steps: int
     lower: float
@@ -61,7 +62,7 @@ class Row:
     bounds: tuple[Bound, ...]
 
     def paper(self, side: str) -> Bound | None:
-        """The paper's best bound of that side in closed form."""
+        """The paper's tightest closed-form bound on this side."""
         found = [
             bound
             for bound in self.bounds
@@ -77,13 +78,13 @@ def bounds(
     time: HorizonsOptions = HorizonsOptions(),
     output: ReportOptions = ReportOptions(),
 ) -> None:
-    """Bound the smallest error that any factorization mechanism can have for a decay.
+    """Show proven bounds on the smallest error of any factorization mechanism for a decay.
 
-    The error factor is the largest standard deviation for noise multiplier 1 and records that
-    change a total by 1. The table shows the error factors of the square root and the normalized
-    square root, the proven minimum, and the bounds of the paper by Henzinger, Upadhyay and
-    Upadhyay, corrected. A million steps take about ten seconds. Notes explain which bounds do not
-    apply.
+    The error factor is the largest standard deviation if the noise multiplier is 1 and a record
+    changes a total by at most 1. The table shows the error factors of the square root and the
+    normalized square root, the range that contains the minimum, and the corrected bounds of the
+    paper by Henzinger, Upadhyay and Upadhyay. A million steps take about ten seconds. Notes
+    explain which bounds do not apply.
 
     `hushfade bounds --power 1 --horizon 256 --horizon 65536`
     """
@@ -120,7 +121,7 @@ def bounds(
 
 
 def row_of(decay: Decay, n: int) -> Row:
-    """All that is known at n steps.  Cost: a second at 256 steps and at 2^16, some eight at 2^20.
+    """All bounds for n steps.  Cost: about 1 s at 256 and at 2^16 steps, about 8 s at 2^20.
 
     >>> from hushfade.decay import NoDecay
     >>> found = row_of(NoDecay(), 2)
@@ -134,10 +135,10 @@ def row_of(decay: Decay, n: int) -> Row:
     try:
         root = factorization.square_root(decay).error_factor(n)
         normalized = factorization.normalized(decay, n).error_factor(n)
-    except InvalidValue:  # a square root that grows beyond float64; `_notes` says so
+    except InvalidValue:  # the square root overflows float64; `_notes` reports it
         pass
     pairs = [value for value in (root, normalized) if value is not None]
-    # formulas and taps are rounded, by far less than is set aside here
+    # _ROUNDING is far above the rounding errors of formulas and taps
     lower = max(bound.value for bound in listed if bound.side == "lower") * (1.0 - _ROUNDING)
     above = [bound.value for bound in listed if bound.side == "upper"]
     upper = min(above + pairs) * (1.0 + _ROUNDING)
@@ -159,7 +160,7 @@ def row_of(decay: Decay, n: int) -> Row:
 
 
 def _quick(n: int) -> bool:
-    """Is γ_F found in a second?  It is dense, O(n³), up to 1024 steps, and explicit beyond."""
+    """Whether γ_F takes a second: a dense O(n³) problem up to 1024 steps, a formula beyond."""
     return n <= _DENSE or DENSE < n <= _LONG
 
 
@@ -171,33 +172,36 @@ def _limit(decay: Decay) -> float | None:
 
 
 def _notes(decay: Decay, rows: list[Row], limit: float | None) -> Iterator[str]:
-    """Why something is not in the table."""
+    """Explanations of the bounds that the table leaves out."""
     from hushfade.theory.bounds import half_weights
 
     n = rows[-1].steps
     if any(row.square_root is None for row in rows):
         yield (
-            "square root, normalized: left out where the square root of the weights' series "
-            "grows beyond all bounds"
+            "square root, normalized: left out if the square root of the weights' power series "
+            "overflows"
         )
     if any(row.mean_lower is None for row in rows):
-        yield f"least mean: left out from {_DENSE + 1} to {DENSE} and beyond {_LONG} steps: slow"
+        yield (
+            f"least mean: left out from {_DENSE + 1} to {DENSE} and beyond {_LONG} steps, where "
+            "it takes long to compute"
+        )
     try:
         half_weights(decay, n)
     except InvalidValue as error:
         yield f"half weights (Theorem 3): {error}"
     if isinstance(decay, PowerLaw) and not decay.power > 0.5:
-        yield "zeta function (Theorem 3): the power must be above 0.5, else the sum diverges"
+        yield "zeta function (Theorem 3): the power must be above 0.5, or the sum diverges"
     if any(row.paper("upper") is None for row in rows):
-        yield "closed form: the paper has none for this decay"
+        yield "paper's upper: the paper has no closed form for this decay"
     if n == 1:
-        yield "two steps (Theorem 2): there must be two"
+        yield "two steps (Theorem 2): this bound needs at least two steps"
     if limit is None:
-        yield "limit: infinite, the least error grows with the steps, for ever"
+        yield "limit: infinite, because the least error grows with the number of steps"
 
 
 def _conclusion(row: Row, limit: float | None) -> str:
-    """One sentence: what the table means."""
+    """One sentence that sums up the table."""
     over = f"Over {in_time(row.steps, None)}"
     ours = min((v for v in (row.square_root, row.normalized) if v is not None), default=None)
     if ours is None:
@@ -207,10 +211,9 @@ def _conclusion(row: Row, limit: float | None) -> str:
         )
     more = math.ceil(1e4 * (ours / row.lower - 1.0)) / 100
     name = "square root" if ours == row.square_root else "normalized square root"
-    told = f"{over} the {name} errs at most {max(more, 0.0):.2f} % more than the best factorization"
-    if limit is None:
-        return f"{told}; no error factor serves for ever."
-    return f"{told}; for ever, the least error factor is {limit:.5g}."
+    excess = f"at most {max(more, 0.0):.2f} % more error than the best factorization"
+    least = "infinite" if limit is None else f"{limit:.5g}"
+    return f"{over}, the {name} has {excess}. Without a horizon, the least error factor is {least}."
 
 
 def _document(row: Row) -> dict[str, Any]:
@@ -235,23 +238,23 @@ def _document(row: Row) -> dict[str, Any]:
     }
 
 
-def _table(rows: list[Row], every: int | None) -> Table:
+def _table(rows: list[Row], every: Length) -> Table:
     from rich import box
     from rich.table import Table
 
     from hushfade import duration
 
     table = Table(box=box.SIMPLE_HEAD)
-    time = [] if every is None else ["time"]
+    time = ["time"] if isinstance(every, int) else []
     bracketed = ("paper's lower", "least: from", "to", "normalized", "square root")
-    heads = ("steps", *time, *bracketed, "paper's closed form", "least mean: from", "to")
+    heads = ("steps", *time, *bracketed, "paper's upper", "least mean: from", "to")
     for head in heads:
         table.add_column(head, justify="right")
     for row in rows:
         low, high = row.paper("lower"), row.paper("upper")
         table.add_row(
             str(row.steps),
-            *([duration.shown(row.steps * every)] if every is not None else []),
+            *([duration.shown(row.steps * every)] if isinstance(every, int) else []),
             _shown(None if low is None else low.value),
             _shown(row.lower, math.floor),
             _shown(row.upper, math.ceil),
@@ -265,11 +268,11 @@ def _table(rows: list[Row], every: int | None) -> Table:
 
 
 def _listed(row: Row) -> Table:
-    """Every bound at the largest number of steps, with its source."""
+    """The table of all bounds for the largest number of steps, with their sources."""
     from rich import box
     from rich.table import Table
 
-    title = f"All bounds on the least error factor at {in_time(row.steps, None)}"
+    title = f"All bounds on the least error factor over {in_time(row.steps, None)}"
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
     table.add_column("")
     table.add_column("value", justify="right")
@@ -285,7 +288,7 @@ def _listed(row: Row) -> Table:
 
 
 def _shown(value: float | None, towards: Any = round) -> str:
-    """Five digits, rounded to the safe side where there is one."""
+    """Five decimal places, rounded down for a lower bound and up for an upper bound."""
     if value is None:
-        return "none: note"
+        return "see notes"
     return f"{towards(1e5 * value) / 1e5:.5f}"

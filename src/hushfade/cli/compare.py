@@ -1,4 +1,4 @@
-"""hushfade compare: hushfade's mechanisms and every other one side by side."""
+"""hushfade compare: the errors of hushfade's mechanisms and of all other mechanisms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OURS = "hushfade"
 
-_WIDE = 110  # columns of a terminal that has room for all
+_WIDE = 110  # the columns of a terminal that has room for the complete table
 
 
 def compare(
@@ -37,13 +37,14 @@ def compare(
     mechanism: MechanismOptions = MechanismOptions(),
     output: PictureOptions = PictureOptions(),
 ) -> None:
-    """Compare the errors of hushfade's mechanisms with every other mechanism that applies.
+    """Compare the errors of hushfade's mechanisms with the errors of all other mechanisms.
 
-    All mechanisms have the same guarantee and the same number of steps, --horizon. Errors are
-    exact standard deviations, not simulations. hushfade's plan comes first: the mechanism with the
-    smallest error, or the one that --method and --law choose. Up to 1024 steps the table includes
-    the best Gaussian factorization, which takes about ten seconds. With --participations above 1
-    the table has hushfade's mechanisms only, because the others are defined for one participation.
+    All mechanisms have the same guarantee and the same number of steps (--horizon). Errors are
+    exact standard deviations, not simulations. The first row is hushfade's plan: the mechanism
+    with the smallest error, or the mechanism that --method and --law choose. Up to 1024 steps the
+    table includes the best Gaussian factorization, which takes about ten seconds. With
+    --participations above 1 the table contains hushfade's mechanisms only, because the others are
+    defined for one participation.
 
     `hushfade compare --half-life 24 --horizon 256 --epsilon 1 --delta 1e-6`
     """
@@ -51,12 +52,12 @@ def compare(
     bottom, top = records.bounds(valued=False)
     steps = time.steps_to_horizon
     if steps is None:
-        raise InvalidValue("--horizon must be given: mechanisms are compared over this many steps")
+        raise InvalidValue("--horizon must be given: the number of steps to compare")
     fading, promised = decay.function(time.step), guarantee.guarantee(time.step)
     from hushfade import baselines
 
     if mechanism.expect is not None:
-        raise InvalidValue("--expect must not be given: --horizon is the length of the comparison")
+        raise InvalidValue("--expect must not be given: --horizon sets the length of the stream")
     with console.progress("comparing"), naming_options(records, time, mechanism):
         found = baselines.compare(
             fading,
@@ -82,17 +83,17 @@ def compare(
     page.print(promised.sentence())
     page.print(found.lower_bound)
     if promised.participations > 1:
-        page.print("Other mechanisms are defined for one participation and are left out.")
+        page.print("Other mechanisms are left out: they are defined for one participation only.")
     page.print(_table(found, wide=page.width >= _WIDE))
     page.print(
-        "Errors are standard deviations in the unit of the records. Ratio: the largest error over "
-        "the smallest possible one with Gaussian noise. Memory: numbers kept between steps. Work: "
-        "operations per step."
+        "Errors are standard deviations in the unit of the records. Ratio: the largest error, "
+        "divided by the smallest possible error with Gaussian noise. Memory: numbers kept between "
+        "steps. Work: operations per step."
     )
 
 
 def _table(found: Comparison, *, wide: bool) -> Table:
-    """hushfade's own rows in bold; memory, work and notes if there is room."""
+    """The table, with hushfade's mechanisms in bold; `wide` adds memory, work and notes."""
     from rich import box
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""hushfade --install-completion, --show-completion: the shell completes commands and options."""
+"""hushfade --install-completion, --show-completion: shell completion of commands and options."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ Shell: TypeAlias = Annotated[
 
 def install(shell: Shell = None, /) -> None:
     """Install completion for the current shell."""
-    console.note(f"Written: {app.install_completion(shell=shell)}. It works in new shells.")
+    path = app.install_completion(shell=shell)
+    console.note(f"Wrote {path}. Open a new shell to use completion.")
 
 
 def show(shell: Shell = None, /) -> None:
-    """Show the completion script, to copy or adapt it."""
+    """Print the completion script, to copy or adapt it."""
     sys.stdout.write(app.generate_completion(shell=shell))

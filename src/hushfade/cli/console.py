@@ -1,10 +1,10 @@
-"""What a command prints and writes: results to stdout, messages to stderr, complete files.
+"""The output of commands: results to stdout, messages to stderr, files only when complete.
 
-    exit code   0 done   1 internal error   2 wrong options   3 a file's content is rejected
-                4 refused because it would break a promise   5 a file cannot be read or written
+    exit code   0 done   1 internal error   2 wrong options   3 a file has invalid content
+                4 refused, because it would break a guarantee   5 a file cannot be read or written
                 6 a check of the audit failed   130 interrupted
 
-An error is one line.  A traceback, which might contain data, appears only if HUSHFADE_DEBUG=1.
+An error is one line.  A traceback might contain data, so it appears only if HUSHFADE_DEBUG=1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DEBUG = "HUSHFADE_DEBUG"
 PICTURES = (".png", ".svg")
 
-_PIPED = 120  # columns where the output is not a terminal
+_PIPED = 120  # columns if the output is not a terminal
 
 
 class Exit(IntEnum):
@@ -49,7 +49,7 @@ _CODES = ((Malformed, Exit.DATA), (Refused, Exit.REFUSED), (Failed, Exit.FILE))
 
 
 class Failure(Exception):
-    """The command cannot go on: a message for its user, and the exit code."""
+    """An error that ends the command: a message for the user, and the exit code."""
 
     def __init__(self, message: str, code: Exit) -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ class Failure(Exception):
 
 
 def out() -> Console:
-    """The console for results.  In a pipe it has 120 columns unless COLUMNS says otherwise."""
+    """The console for results.  In a pipe it has 120 columns, unless COLUMNS is set."""
     return _console(stderr=False)
 
 
@@ -70,27 +70,27 @@ def err() -> Console:
 
 
 def note(line: str) -> None:
-    """Print a line to stderr, wrapped in a terminal and whole elsewhere."""
+    """Print a line to stderr; wrap it in a terminal only."""
     console = err()
     console.print(line, soft_wrap=not console.is_terminal)
 
 
 def document(content: Mapping[str, Any]) -> None:
-    """Print the content as one JSON document; a number that is not finite is an error."""
+    """Print the content as one JSON document.  Raise if a number is not finite."""
     sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
 class Advance(Protocol):
-    """Advances a progress bar, and changes its description if there is a new one."""
+    """A function that advances a progress bar, and can change its description."""
 
     def __call__(self, count: int, description: str | None = None) -> None: ...
 
 
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Advance]:
-    """A progress bar on stderr, and the function that advances it; silent outside a terminal.
+    """The function that advances a progress bar on stderr.  Outside a terminal there is no bar.
 
-    Without a total the bar only shows that the work goes on, and for how long.
+    Without a total the bar shows only that work is in progress, and the elapsed time.
     """
     console = err()
     if not console.is_terminal:
@@ -108,14 +108,14 @@ def progress(description: str, total: int | None = None) -> Iterator[Advance]:
 
 @contextmanager
 def reported(*, as_json: bool) -> Iterator[None]:
-    """Turns an error of the block into a line on stderr and an exit code.
+    """Turn an error in the block into a line on stderr and an exit code.
 
     With `as_json` the line is a JSON document {"error": ..., "code": ...}.
     """
     try:
         yield
-        sys.stdout.flush()  # here, where a closed pipe is not yet an error of the interpreter
-    except BrokenPipeError:  # the reader has seen enough
+        sys.stdout.flush()  # here a closed pipe is not yet an error of the interpreter
+    except BrokenPipeError:  # the reading program has closed the pipe
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(int(Exit.DONE)) from None
@@ -128,7 +128,7 @@ def reported(*, as_json: bool) -> Iterator[None]:
 
 
 def _message_and_code(error: BaseException) -> tuple[str, Exit]:
-    """The message and the exit code.  Messages of other libraries might show data: left out."""
+    """The message and the exit code.  Messages of other libraries might contain data: omitted."""
     match error:
         case Failure():
             return error.message, error.code
@@ -143,13 +143,13 @@ def _message_and_code(error: BaseException) -> tuple[str, Exit]:
         case KeyboardInterrupt():
             return "interrupted", Exit.INTERRUPTED
     kind = "not enough memory" if isinstance(error, MemoryError) else type(error).__name__
-    return f"internal error, {kind}; {DEBUG}=1 shows where", Exit.INTERNAL
+    return f"internal error, {kind}. Set {DEBUG}=1 to see the traceback", Exit.INTERNAL
 
 
 def _usage(error: CycloptsError) -> str:
-    """What is wrong with the options, and which command explains them."""
+    """The error in the options, and the command that shows the options."""
     command = " ".join(("hushfade", *(error.command_chain or ()), "--help"))
-    return f"{str(error).rstrip()} Run '{command}' for the options."
+    return f"{str(error).rstrip()} Run '{command}' to see the options."
 
 
 def _print_error(message: str, code: Exit, *, as_json: bool) -> None:
@@ -167,15 +167,15 @@ def _console(*, stderr: bool) -> Console:
     from rich.console import Console
 
     class Quiet(Console):
-        """A console that leaves a closed pipe to `reported`."""
+        """A console that lets `reported` handle a closed pipe."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    found = Quiet(stderr=stderr, highlight=False, markup=False)
-    if not found.is_terminal and "COLUMNS" not in os.environ:
-        found.width = _PIPED
-    return found
+    console = Quiet(stderr=stderr, highlight=False, markup=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _PIPED
+    return console
 
 
 # Files --------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def _console(*, stderr: bool) -> Console:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Errors about the content of a file, or about reading it, name the file."""
+    """A block that reads a file: its errors name the file."""
     try:
         yield
     except HushfadeError as error:
@@ -193,7 +193,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def writable(path: Path | None, *, force: bool, option: str) -> None:
-    """Raise unless the file can be written there: asked before the work, not after it."""
+    """Raise unless the file can be written.  Commands check this before they start to compute."""
     if path is None:
         return
     if option == "--plot" and path.suffix.lower() not in PICTURES:
@@ -202,16 +202,16 @@ def writable(path: Path | None, *, force: bool, option: str) -> None:
     if path.exists() and not path.is_file():
         raise Failure(f"cannot write {path}: it is not a regular file", Exit.FILE)
     if path.exists() and not force:
-        raise Failure(f"{path} exists: --force replaces it", Exit.FILE)
+        raise Failure(f"{path} already exists: use --force to replace it", Exit.FILE)
     if not path.resolve().parent.is_dir():
-        raise Failure(f"cannot write {path}: there is no such directory", Exit.FILE)
+        raise Failure(f"cannot write {path}: the directory does not exist", Exit.FILE)
 
 
 @contextmanager
 def written(path: Path, *, new: bool = False, mode: int = 0o666) -> Iterator[Path]:
     """A hidden file that replaces the path if the block succeeds; errors name the path.
 
-    `new`: there must be no such file before.
+    `new`: the path must not exist yet.
     """
     try:
         with whole(path, new=new, mode=mode) as part:
@@ -221,13 +221,13 @@ def written(path: Path, *, new: bool = False, mode: int = 0o666) -> Iterator[Pat
 
 
 def new_directory(path: Path | None, *, option: str) -> None:
-    """Raise unless a directory can be created there: asked before the work, not after it."""
+    """Raise unless the directory can be created.  Commands check this before they compute."""
     if path is None:
         return
     if path.exists() or path.is_symlink():
-        raise Failure(f"{path} exists: {option} must be a new directory", Exit.FILE)
+        raise Failure(f"{path} already exists: {option} must be a new directory", Exit.FILE)
     if not path.resolve().parent.is_dir():
-        raise Failure(f"cannot write {path}: there is no such directory", Exit.FILE)
+        raise Failure(f"cannot write {path}: the directory does not exist", Exit.FILE)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""hushfade demo: the whole way on public data, from events to a picture and a sentence."""
+"""hushfade demo: the complete workflow on public data, from events to releases and figures."""
 
 from __future__ import annotations
 
@@ -23,23 +23,25 @@ FORTNIGHT = slice(24 * 32, 24 * 46)
 
 @option_group("Output")
 class DemoOutputOptions(ReportOptions):
-    """Where the files go."""
+    """The directory of the files, and the form of the report."""
 
     output: Annotated[
         Path,
         option(
-            "Write the files to this directory. It is created if needed.", "DIRECTORY", alias="-o"
+            "Write the files to this directory, which hushfade creates if needed.",
+            "DIRECTORY",
+            alias="-o",
         ),
     ] = Path("demo-output")
 
 
 def demo(*, output: DemoOutputOptions = DemoOutputOptions()) -> None:
-    """Publish a year of late flights privately, and show how far the releases are from the truth.
+    """Release a year of flight delays with differential privacy, and compare them with the truth.
 
-    The data are 336,776 departures from New York in 2013, which are public and come with
-    hushfade. The demo releases late departures by hour and airport with a half-life of 24 hours,
-    and cancelled departures of the last 7 days. It writes the events, the releases with their
-    guarantee, and pictures.
+    The demo uses public data that comes with hushfade: all 336,776 departures from New York in
+    2013. It releases the number of late departures by hour and airport, with a half-life of 24
+    hours, and the number of cancelled departures in the last 7 days. It writes the events, the
+    releases with their guarantee, and figures.
 
     `hushfade demo`
     """
@@ -95,9 +97,9 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
         meaning = Meaning(series.plan.keys, series.calendar.zoned)
         steps = steps_document(series.calendar, len(series.truth))
         noise = "fresh, from the operating system"
-        told = document(series.plan, meaning, steps=steps, noise=noise, limits=None)
+        description = document(series.plan, meaning, steps=steps, noise=noise, limits=None)
         path = output / f"{name}.csv"
-        with whole_file(path, meaning, "csv", told) as writer:
+        with whole_file(path, meaning, "csv", description) as writer:
             writer.write(series.rows)
         yield path
     pictures = (
@@ -129,28 +131,30 @@ def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
     from hushfade.privacy.rounding import rounded_up
 
     page = console.out()
-    page.print("Departures from New York more than 15 minutes late, each hour of 2013.")
-    page.print("Half-life 24 hours; one record is one departure.", end="\n\n")
+    page.print("Departures from New York that were more than 15 minutes late, by hour, in 2013.")
+    page.print("The half-life is 24 hours. One record is one departure.", end="\n\n")
     for sentence in sentences(late.plan)[:2]:
         page.print(sentence)
     page.print(_compared(late), end="\n\n")
     page.print(_table(late))
     page.print(
-        f"Measured: {late.inside:.1%} of the {late.truth.size} intervals of 95 % hold the truth.",
+        f"Measured: {late.inside:.1%} of the {late.truth.size} 95 % confidence intervals contain "
+        "the true value.",
         end="\n\n",
     )
     deviation = cancelled.plan.max_stddev(len(cancelled.truth))
-    page.print("Cancelled departures of the last 7 days, each day, all airports together.")
+    page.print("Cancelled departures in the last 7 days, by day, for all airports together.")
     page.print(
-        f"The error's standard deviation is {deviation:.2f}; {cancelled.inside:.1%} of "
-        f"the {cancelled.truth.size} intervals of 95 % hold the truth."
+        f"The standard deviation of the error is {deviation:.2f}. Measured: {cancelled.inside:.1%} "
+        f"of the {cancelled.truth.size} 95 % confidence intervals contain the true value."
     )
     page.print(_compared(cancelled), end="\n\n")
     both = late.plan.privacy + cancelled.plan.privacy
     epsilon = rounded_up(both.epsilon(late.plan.guarantee.delta))
     page.print(
-        f"Two series of the same records would compose to epsilon = {epsilon}. Here "
-        "epsilon = 1 holds for both together: a departure is late or cancelled, never both."
+        f"If both series used the same records, their privacy losses would compose to epsilon = "
+        f"{epsilon}. Here epsilon = 1 holds for both together, because no departure is both late "
+        "and cancelled."
     )
     page.print("\nWritten: " + ", ".join(str(path) for path in files))
 
@@ -171,7 +175,7 @@ def _table(late: Series) -> Table:
     from rich.table import Table
 
     table = Table(
-        title="Some hours. The truth is shown only because these data are public.",
+        title="Eight of the hours. The demo shows true values only because this data is public.",
         title_justify="left",
         title_style="bold",
         box=SIMPLE_HEAD,
@@ -180,7 +184,7 @@ def _table(late: Series) -> Table:
     table.add_column("until", no_wrap=True)
     table.add_column("95 %", justify="right")
     for key in late.plan.keys or ():
-        table.add_column(f"{key}\ntruth", justify="right")
+        table.add_column(f"{key}\ntrue", justify="right")
         table.add_column(f"{key}\nreleased", justify="right", style="bold")
     margins = late.rows.margins(0.95)
     for step in HOURS:

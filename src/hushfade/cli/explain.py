@@ -1,4 +1,4 @@
-"""hushfade explain: what a plan or a release promises, in words for readers without the theory."""
+"""hushfade explain: what a plan or a release guarantees, for readers without the theory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LIMIT = 1 << 27  # bytes
 Files = Annotated[
     tuple[Path, ...],
     option(
-        "Plans (from hushfade plan -o), or files of releases (from hushfade run -o).",
+        "Plan files (from hushfade plan -o) or files of releases (from hushfade run -o).",
         "FILES",
         default=False,
     ),
@@ -39,19 +39,19 @@ Files = Annotated[
 
 @dataclass(frozen=True)
 class Described:
-    """A plan, and what the companion of a file of releases says besides."""
+    """A plan, and further statements from the companion of a file of releases."""
 
     plan: Plan
     about: tuple[str, ...] = ()
-    person: bool = False  # the promise is for a person with all their records
+    person: bool = False  # the guarantee is for a person with all their records
 
 
 def explain(files: Files = (), /, *, output: PictureOptions = PictureOptions()) -> None:
-    """Explain in plain words what a plan or a release promises, and what it does not promise.
+    """Explain in plain words what a plan or a release guarantees, and what it does not guarantee.
 
-    The explanation covers who is protected, how accurate the numbers are, what epsilon means in
-    odds, and what must not be done. For several files: what they promise together. Without a
-    file: how the mechanism works.
+    The explanation covers who is protected, how accurate the numbers are, how much an attacker can
+    learn, and what must not be done. For several files, it states their joint guarantee. Without a
+    file, it explains how the mechanism works.
 
     `hushfade explain plan.json`
 
@@ -60,13 +60,13 @@ def explain(files: Files = (), /, *, output: PictureOptions = PictureOptions()) 
     output.check_files()
     if not files:
         if output.plot is not None:
-            raise InvalidValue("--plot needs a file to draw")
+            raise InvalidValue("--plot needs a plan file or a file of releases")
         mechanism = {"drawing": plain_words.DRAWING, "explanation": plain_words.MECHANISM}
         _show(mechanism, as_json=output.json)
         return
     described = {str(path): described_in(path) for path in files}
     if len(described) < len(files):
-        raise InvalidValue("FILES must differ from each other: the same file was given twice")
+        raise InvalidValue("FILES must differ from each other: the same file is given twice")
     plans = {name: each.plan for name, each in described.items()}
     about = [line for each in described.values() for line in each.about]
     found: dict[str, Any]
@@ -77,7 +77,7 @@ def explain(files: Files = (), /, *, output: PictureOptions = PictureOptions()) 
     else:
         if len({each.person for each in described.values()}) > 1:
             raise Refused(
-                "some files protect a person, some a record: they have no promise in common"
+                "the files have no joint guarantee: some protect a person, others a record"
             )
         found = _together(plans)
     if about:
@@ -96,8 +96,8 @@ def plan_file(path: Path) -> Path:
 
     if path.is_dir():
         raise console.Failure(f"cannot read {path}: it is a directory", console.Exit.FILE)
-    beside = published.companion(path)
-    return beside if beside.exists() else path
+    companion = published.companion(path)
+    return companion if companion.exists() else path
 
 
 def described_in(path: Path) -> Described:
@@ -111,9 +111,9 @@ def described_in(path: Path) -> Described:
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
-            beside = published.companion(path).name
+            companion = published.companion(path).name
             raise InvalidValue(
-                f"the file must be a plan, or have a companion named {beside}"
+                f"the file is not a plan, and it has no companion file {companion}"
             ) from None
         if not (isinstance(document, dict) and document.get("format") == published.FORMAT):
             return Described(Plan.from_json(text))
@@ -122,18 +122,18 @@ def described_in(path: Path) -> Described:
 
 
 def _about(name: str, document: Mapping[str, Any]) -> Iterator[str]:
-    """What the companion of releases says besides the plan, where it is text."""
+    """Statements about the noise, limits and changes, from the companion of a file of releases."""
     noise, limits, changed = (document.get(field) for field in ("noise", "limits", "changed"))
     if isinstance(noise, str):
-        void = " Nothing that is said of its privacy holds." * noise.startswith("NOT PRIVATE")
+        void = " No statement about its privacy holds." * noise.startswith("NOT PRIVATE")
         yield f"{name}: the noise is {_printable(noise)}.{void}"
     if isinstance(limits, str):
         yield f"{name}: {_printable(limits)}"
     if isinstance(changed, list) and changed:
         ways = " and ".join(_printable(str(way)).replace("_", "-") for way in changed)
         yield (
-            f"{name}: values were made {ways} after the noise. That costs no privacy, but they "
-            "are no longer right on average."
+            f"{name}: hushfade made the values {ways} after adding the noise. This costs no "
+            "privacy, but the values are no longer unbiased."
         )
 
 
@@ -143,13 +143,13 @@ def _printable(text: str) -> str:
 
 
 def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
-    """What several releases promise about people whose records all of them read."""
+    """The joint guarantee of several releases for people with records in all of them."""
     units = {plan.relation: name for name, plan in plans.items()}
     if len(units) > 1:
         (one, first), (other, second), *_ = units.items()
         raise Refused(
-            f"the files protect different units, and have no promise in common: {first} "
-            f"{words(one)}; {second} {words(other)}"
+            "the files have no joint guarantee, because they protect different units: "
+            f"{first} {words(one)}, {second} {words(other)}"
         )
     delta = max(plan.guarantee.delta for plan in plans.values())
     neighbours = next(iter(plans.values())).guarantee.neighbours
@@ -158,8 +158,11 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
     if gaussian:
         mu = composed_mu(plan.guarantee for plan in plans.values())
         epsilon, shown = epsilon_of(mu, delta), epsilon_up(mu, delta)
-        adds = f"mu = {rounded_up(mu)}, the root of the sum of squares, which is epsilon = {shown}"
-        exact = "This is exact, also if one release was planned after seeing another. "
+        adds = (
+            f"together they have mu = {rounded_up(mu)}, the square root of the sum of squares, "
+            f"which is epsilon = {shown}"
+        )
+        exact = "This is exact, even if one release was planned after another was seen. "
     else:
         guess = math.sqrt(sum(plan.guarantee.epsilon**2 for plan in plans.values()))
         epsilon = epsilon_of_loss(loss, delta, guess)
@@ -175,10 +178,10 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
         },
         "explanation": {
             "Together": [
-                f"If all {len(plans)} files are about the same people, their privacy costs add up: "
+                f"If all {len(plans)} files are about the same people, the privacy losses add up: "
                 f"{adds} at delta = {rounded_up(delta, 3)}.",
                 *odds(loss, epsilon, neighbours),
-                f"{exact}If no person has records in two of them, each promise holds separately.",
+                f"{exact}If no person has records in two files, each guarantee holds separately.",
             ]
         },
     }
@@ -231,8 +234,8 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
             table.add_row(row["file"], row["decay"], row["law"]["name"], *cells)
         page.print(table)
         page.print(
-            "mu: for Gaussian noise only. Error: the largest standard deviation. Ratio: at most "
-            "this, over the smallest error of any Gaussian factorization.\n"
+            "mu: for Gaussian noise only. Error: the largest standard deviation. Ratio: an upper "
+            "bound on the error divided by the smallest error of any Gaussian factorization.\n"
         )
     if "drawing" in found:
         page.print(found["drawing"])

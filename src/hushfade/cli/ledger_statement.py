@@ -1,4 +1,4 @@
-"""The ledger of a store like a bank statement: date, stream, mechanism, charge, total."""
+"""The ledger of a store as a bank statement: date, stream, mechanism, charge, total."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Loss
+from hushfade.privacy.ledger_entries import streams_of
 from hushfade.privacy.rounding import epsilon_up, rounded_up
 from hushfade.privacy.unit import words
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def lines(reader: Reader) -> list[dict[str, Any]]:
-    """Every entry that changes a budget, as plain data; epsilons are rounded up."""
+    """The entries that change a budget, as plain data; epsilons are rounded up."""
     names = {
         plan.digest.hex(): mechanism_name(plan.method, plan.law.name)
         for plan in map(reader.plan, reader.streams())
@@ -35,6 +36,8 @@ def _line(line: Line, names: dict[str, str]) -> dict[str, Any]:
         "kind": line.entry.kind,
         "dataset": account.name,
         "stream": content.get("stream"),
+        "streams": _streams(line),
+        "joint": content.get("joint"),
         "epoch": content.get("epoch"),
         "mechanism": names.get(content.get("plan", "")),
         "charge": _charge(line),
@@ -45,8 +48,18 @@ def _line(line: Line, names: dict[str, str]) -> dict[str, Any]:
     }
 
 
+def _streams(line: Line) -> list[str] | None:
+    """The streams of a joint charge, or the streams that it no longer pays for."""
+    match line.entry.kind:
+        case "joint":
+            return [stream for stream, _ in streams_of(line.entry)]
+        case "void":
+            return list(line.entry.content["streams"])
+    return None
+
+
 def _charge(line: Line) -> dict[str, Any] | None:
-    """What the entry spends: a mu with its epsilon at the dataset's delta, or epsilon and delta."""
+    """The charge of an entry: mu with its epsilon at the dataset's delta, or epsilon and delta."""
     if line.spending is None:
         return None
     if isinstance(line.spending, Loss):
@@ -55,8 +68,8 @@ def _charge(line: Line) -> dict[str, Any] | None:
     return {"mu": line.spending, "epsilon": epsilon, "delta": line.account.delta, "law": "gaussian"}
 
 
-def table(found: list[dict[str, Any]]) -> Table:
-    """The lines as a table."""
+def table(statement: list[dict[str, Any]]) -> Table:
+    """The statement as a table."""
     from rich.table import Table
 
     shown = Table(title="Ledger", title_justify="left", title_style="bold")
@@ -64,13 +77,13 @@ def table(found: list[dict[str, Any]]) -> Table:
         shown.add_column(name)
     for name in ("charge", "total"):
         shown.add_column(name, justify="right")
-    for line in found:
+    for line in statement:
         shown.add_row(
             (line["at"] or "no date").replace("T", " ").removesuffix("Z"),
             line["dataset"],
             _entry(line),
             line["mechanism"] or (line["charge"] or {}).get("law") or "",
-            "" if line["charge"] is None else _epsilon(line["charge"]),
+            _paid(line),
             "" if line["charge"] is None else _total(line),
         )
     return shown
@@ -81,9 +94,23 @@ def _entry(line: dict[str, Any]) -> str:
         case "dataset":
             return f"budget of epsilon = {rounded_up(line['epsilon'])}"
         case "lost":
-            return "spent after the backup"
+            return "spent after the backup was made"
+        case "joint":
+            return f"joint charge {line['number']}: streams {', '.join(line['streams'])}"
+        case "member":
+            return f"stream {line['stream']}, of joint charge {line['joint']}"
+        case "void":
+            streams = ", ".join(line["streams"])
+            return f"joint charge {line['joint']} no longer pays for: {streams}"
     epoch = f", epoch {line['epoch']}" if line["epoch"] else ""
     return f"stream {line['stream']}{epoch}"
+
+
+def _paid(line: dict[str, Any]) -> str:
+    """The charge in words; a stream of a joint charge costs nothing more."""
+    if line["kind"] == "member":
+        return "nothing more"
+    return "" if line["charge"] is None else _epsilon(line["charge"])
 
 
 def _epsilon(charge: dict[str, Any]) -> str:
@@ -96,5 +123,5 @@ def _total(line: dict[str, Any]) -> str:
 
 
 def unit(account: Account) -> str | None:
-    """The unit that all streams of a dataset protect, in words."""
+    """The unit of privacy of all streams of a dataset, in words."""
     return None if account.relation is None else words(account.relation)

@@ -1,4 +1,4 @@
-"""The series that `hushfade run` releases: a chart in the terminal as it grows, and a picture."""
+"""The series that `hushfade run` releases: a live chart in the terminal, and a figure in a file."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hushfade.cli import console
+from hushfade.releases.files import Rows
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
-    from hushfade.releases.files import Meaning, Rows
+    from hushfade.releases.files import Meaning
+    from hushfade.releases.statistic_rows import StatisticRows
 
 _LAST = 240  # steps in the chart
 
 
 class SeriesView:
-    """Shows releases: the last steps in a chart, all steps in a picture."""
+    """A view of the releases: a chart of the last steps, and a figure of all steps."""
 
     def __init__(self, plan: Plan, meaning: Meaning, *, shown: bool, kept: bool) -> None:
         self._plan, self._meaning = plan, meaning
         self._pieces: list[Rows] = []
+        self._statistics: list[StatisticRows] = []
         self._kept = kept
-        self._last: deque[tuple[float, float]] = deque(maxlen=_LAST)
+        self._last: deque[tuple[float, float, float]] = deque(maxlen=_LAST)
         self._step = 0
         self._live: Any = _live() if shown else None
 
@@ -37,36 +40,43 @@ class SeriesView:
         if self._live is not None:
             self._live.__exit__(*error)
 
-    def add(self, rows: Rows) -> None:
-        """Take the next steps."""
+    def add(self, rows: Rows | StatisticRows) -> None:
+        """Add the next steps."""
         if self._kept:
-            self._pieces.append(rows)
+            kept: list[Any] = self._pieces if isinstance(rows, Rows) else self._statistics
+            kept.append(rows)
         if self._live is None:
             return
-        first = rows.values[-_LAST:, 0]
-        self._last.extend(zip(first.tolist(), rows.margins(0.95)[-_LAST:].tolist(), strict=True))
+        if isinstance(rows, Rows):
+            first, margins = rows.values[:, 0], rows.margins(0.95)
+            bands = [first, first - margins, first + margins]
+        else:
+            bands = [part[:, 0] for part in rows.series(0.95)]
+        self._last.extend(zip(*(part[-_LAST:].tolist() for part in bands), strict=True))
         self._step = int(rows.steps[-1])
         self._live.update(self._chart(), refresh=True)
 
     def _chart(self) -> Any:
         from hushfade.plots import chart
 
-        values, margins = np.array(self._last).T
+        values, low, high = np.array(self._last).T
         keys = self._meaning.keys
-        of = "" if keys is None else f"{keys[0]}, the first of {len(keys)} keys; "
+        of = "" if keys is None else f"{keys[0]} (first of {len(keys)} keys), "
         return chart(
             values,
-            low=values - margins,
-            high=values + margins,
+            low=low,
+            high=high,
             width=min(console.err().width, 100),
             height=14,
-            label=f"{of}steps {self._step - len(values) + 1} to {self._step}, 95 % band",
+            label=f"{of}steps {self._step - len(values) + 1} to {self._step}, with 95 % band",
         )
 
     def plot(self, path: Path) -> None:
-        """Write a picture of the whole series."""
+        """Write a figure of the complete series."""
         from hushfade import plots
 
+        if self._statistics:
+            self._plot_statistic(path)
         if not self._pieces:
             return
         ends = [piece.ends for piece in self._pieces if piece.ends is not None]
@@ -84,6 +94,31 @@ class SeriesView:
             margins=np.concatenate(
                 [piece.margins(self._meaning.confidence) for piece in self._pieces]
             ),
+        )
+        plots.write(figure, path)
+
+    def _plot_statistic(self, path: Path) -> None:
+        from hushfade import plots
+        from hushfade.plots.statistic_series import statistic_series
+
+        pieces, statistic = self._statistics, self._plan.statistic
+        assert statistic is not None
+        parts = [piece.series(self._meaning.confidence) for piece in pieces]
+        value, lower, upper = (np.concatenate(part) for part in zip(*parts, strict=True))
+        ends = [piece.ends for piece in pieces if piece.ends is not None]
+        times: Any = np.concatenate([piece.steps for piece in pieces]).tolist()
+        if ends:
+            times = np.concatenate(ends).astype("datetime64[ns]").astype("datetime64[us]").tolist()
+        figure = statistic_series(
+            times,
+            value,
+            lower,
+            upper,
+            statistic=statistic,
+            keys=self._meaning.keys,
+            decay=self._plan.decay,
+            guarantee=self._plan.guarantee,
+            confidence=self._meaning.confidence,
         )
         plots.write(figure, path)
 

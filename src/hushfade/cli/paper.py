@@ -1,4 +1,4 @@
-"""hushfade paper: everything the paper states as a number, recomputed."""
+"""hushfade paper: recompute every number in the paper."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ if TYPE_CHECKING:
 
 @option_group("Output")
 class PaperOutputOptions(ReportOptions):
-    """Where the report goes, and how long it takes."""
+    """The directory and the size of the report."""
 
     output: Annotated[
         Path,
         option(
-            "Write the report to this directory. It is created if needed, and its files are "
-            "replaced.",
+            "Write the report to this directory. hushfade creates the directory if needed, and "
+            "replaces its files.",
             "DIRECTORY",
             alias="-o",
         ),
     ] = Path("paper-output")
     quick: Annotated[
-        bool, flag("Compute the same chapters with fewer steps and releases, in a minute.")
+        bool, flag("Use fewer steps and releases in every chapter. Takes about a minute.")
     ] = False
 
 
 def paper(*, output: PaperOutputOptions = PaperOutputOptions()) -> None:
-    """Recompute the paper: every bound, table and figure, and where a statement does not hold.
+    """Recompute every bound, table and figure of the paper, and list the false statements.
 
-    The command writes report.md, report.html (one file, with its figures), figures as SVG and
-    PNG, and every number as CSV. An interrupted run continues after the last finished chapter.
+    The command writes report.md, report.html (one file that includes the figures), the figures as
+    SVG and PNG, and all numbers as CSV. After an interruption, run the same command again: it
+    continues after the last finished chapter.
 
     `hushfade paper --quick`
     """
@@ -78,18 +79,16 @@ def paper(*, output: PaperOutputOptions = PaperOutputOptions()) -> None:
     page.print(pages.summary(claims), end="\n\n")
     page.print(_table([claim for claim in claims if claim.verdict == "false"]))
     if output.quick:
-        page.print("Computed with fewer steps and releases: --quick.")
-    page.print(
-        f"Written: {directory / 'report.html'}, {directory / 'report.md'}, figures and data."
-    )
+        page.print("Computed with fewer steps and releases, because of --quick.")
+    page.print(f"Wrote {directory / 'report.html'}, {directory / 'report.md'}, figures and data.")
 
 
 def _kept(chapters: int) -> str:
-    """What an interrupted run leaves."""
+    """The message after an interruption: how many chapters are finished, and how to continue."""
     if not chapters:
         return "interrupted before the first chapter was finished"
-    finished = "1 finished chapter is" if chapters == 1 else f"{chapters} finished chapters are"
-    return f"interrupted; {finished} kept, and the same command goes on after them"
+    finished = "1 chapter is" if chapters == 1 else f"{chapters} chapters are"
+    return f"interrupted: {finished} finished. Run the same command again to continue after them"
 
 
 def _table(claims: list[Claim]) -> Table:

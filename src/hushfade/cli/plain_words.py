@@ -1,4 +1,4 @@
-"""A plan in plain words, for a reader without the theory: who is protected, what may go wrong."""
+"""A plan in plain words, for readers without the theory: who is protected, what can go wrong."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ import math
 from hushfade.cli import weaker_promises
 from hushfade.cli.attacker_odds import odds
 from hushfade.decay import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.duration import Length
 from hushfade.laws import Gaussian, Laplace
-from hushfade.planning import privacy_over_time
+from hushfade.planning import privacy_over_time, statistic_summary
 from hushfade.planning.mechanism_names import choice
 from hushfade.planning.plan import Plan
-from hushfade.planning.summary import lower_bounds, shown_step
+from hushfade.planning.summary import lower_bounds, sentences, shown_step
+from hushfade.privacy import unit
 from hushfade.privacy.rounding import rounded_up
 
-STEPS = 1000  # reported of a plan that runs for ever
-COUNTED = "Each record counts 1: --low and --high were not given."
+_ENFORCED = (
+    "Only hushfade run --user, and user= on data frames and Spark, enforce limits per person: they "
+    "drop the records beyond the limits. The service and Python streams do not."
+)
+
+STEPS = 1000  # the steps in the report on a plan without a horizon
+COUNTED = "Each record counts as 1, because --low and --high are not given."
 
 DRAWING = """\
     private half               the crossing               public half
@@ -23,29 +30,30 @@ DRAWING = """\
    |  totals x      |      |                  |      |  s = L y       |
    |  v = R x       | ---> |  y = v + noise   | ---> |  published     |
    '----------------'      '------------------'      '----------------'
-    whole numbers, exact    drawn once a step         only sees y
+    exact integers          drawn once per step       sees only y
 
     L R = the weights of the decay, so s = true decayed sums + L noise
 """
 
 MECHANISM: dict[str, list[str]] = {
     "What it does": [
-        "At every step, records come in and one number goes out: a sum in which old records count "
-        "less and less (or fully, or only within a window).",
-        "Noise hides each person's part. It is drawn before the number leaves, and never again for "
-        "the same step.",
+        "At every step hushfade reads the new records and publishes one number: a sum in which old "
+        "records count less and less (or fully, or only within a window).",
+        "Random noise hides the contribution of each person. hushfade adds it before publishing, "
+        "and draws it only once per step.",
     ],
     "Why two halves": [
-        "Noise on the published sums would have to be large, since one record is in all of them. "
-        "Noise on the totals would pile up. In between, at the crossing, both are small.",
-        "With the square root of the weights on either side, Gaussian noise has close to the "
-        "smallest error that it can have. For short memories Laplace noise on the totals has less "
-        "error. Every plan compares the mechanisms, takes the best, and states how it compares.",
+        "Noise added to the published sums would have to be large, because each record is part of "
+        "many sums. Noise added to the totals would accumulate in the sums. Noise added in "
+        "between, at the crossing, avoids both problems.",
+        "If both halves use the square root of the weights, Gaussian noise has nearly the smallest "
+        "possible error. If records fade quickly, Laplace noise on the totals has less error. "
+        "Every plan compares the mechanisms, chooses the best, and reports the comparison.",
     ],
     "Why it is safe": [
-        "Left of the crossing everything is whole numbers, so no rounding reveals the data. Right "
-        "of it nothing knows the data: rounding, plots and averages there cost no privacy.",
-        "The promise is for the whole series, all steps and keys together, for ever.",
+        "The private half computes with integers only, so rounding reveals nothing about the data. "
+        "The public half never sees the data: rounding, plots and averages there cost no privacy.",
+        "The guarantee covers the whole series: all steps and all keys together, indefinitely.",
     ],
     "Next": [
         "hushfade plan --half-life 24 --epsilon 1 --delta 1e-6 -o plan.json",
@@ -55,9 +63,9 @@ MECHANISM: dict[str, list[str]] = {
 
 
 def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
-    """The whole explanation: title and lines, a sentence or two each.
+    """The complete explanation: for each title a list of short paragraphs.
 
-    `person`: what was read was cut to the guarantee's limits, so that everybody is protected.
+    `person`: hushfade enforced the guarantee's limits per person, so it protects every person.
     """
     guarantee = plan.guarantee
     return {
@@ -67,7 +75,7 @@ def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
         "How accurate": _accuracy(plan),
         "What epsilon means": [
             f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {rounded_up(guarantee.delta, 3)}"
-            f"{_mu(plan)}. All numbers of privacy and error here are rounded up.",
+            f"{_mu(plan)}. All privacy losses and errors in this text are rounded up.",
             *odds(plan.privacy, guarantee.epsilon, guarantee.neighbours),
         ],
         "Privacy loss over time": privacy_over_time.sentences(plan),
@@ -78,18 +86,18 @@ def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
 
 
 def reported_steps(plan: Plan) -> int:
-    """The number of steps of a report: the horizon, or 1000."""
+    """The number of steps in the report: the horizon, or 1000 without a horizon."""
     return plan.horizon or STEPS
 
 
-def in_time(steps: int, every: int | None) -> str:
-    """The number of steps, and how long they take if a step has a length.
+def in_time(steps: int, every: Length) -> str:
+    """The number of steps, followed by their duration if a step has a fixed length.
 
     >>> in_time(36, 3600 * 10**9)
     '36 steps, 1d12h'
     """
     counted = "1 step" if steps == 1 else f"{steps} steps"
-    if every is None:
+    if not isinstance(every, int):
         return counted
     from hushfade import duration
 
@@ -97,40 +105,48 @@ def in_time(steps: int, every: int | None) -> str:
 
 
 def _steps(count: float, plan: Plan) -> str:
-    """The number of steps, and how long they take if the plan has the length of a step."""
+    """The number of steps, followed by their duration if the plan has the length of a step."""
     from hushfade import duration
 
     every = plan.step_length()
     return f"{count:g} steps" + (
-        "" if every is None else f" ({duration.shown(round(count * every))})"
+        "" if not isinstance(every, int) else f" ({duration.shown(round(count * every))})"
     )
 
 
 def _published(plan: Plan) -> list[str]:
     match plan.decay:
         case NoDecay():
-            fades = "in which every record counts for ever"
+            fades = "in which every record counts fully, however old it is"
         case Exponential(half_life=half_life):
-            fades = f"in which a record counts half as much every {_steps(half_life, plan)}"
+            fades = f"in which the weight of a record halves every {_steps(half_life, plan)}"
         case PowerLaw(power=power):
-            fades = f"in which a record that is k steps old counts 1/(k+1)^{power:g}"
+            fades = f"in which a record that is k steps old has weight 1/(k+1)^{power:g}"
         case SlidingWindow(length=length):
-            fades = f"of the last {_steps(length, plan)}"
+            fades = f"over the last {_steps(length, plan)}"
         case CustomDecay(values=values):
-            fades = f"in which the last {len(values)} steps count by listed weights, older ones not"
+            fades = f"in which only the last {len(values)} steps count, with the listed weights"
         case _:
             fades = f"with the weights {plan.decay!r}"
     grid = plan.grid
     each = "" if plan.keys is None else f", for each of {len(plan.keys)} declared keys"
-    ends = "for ever" if plan.horizon is None else f"for {plan.horizon} steps and not beyond"
+    ends = "indefinitely" if plan.horizon is None else f"for {plan.horizon} steps"
+    if plan.statistic is not None:
+        what = statistic_summary.released(plan.statistic)
+        lanes = (
+            f"It is computed from {len(plan.statistic.parts)} noisy sums. A record is spread over "
+            f"them, and adds 1 in total{' per level' * (plan.statistic.levels > 1)}. Records are "
+            f"{statistic_summary.records(plan.statistic)}."
+        )
+        return [f"At every step {what}, {fades}{each}; {ends}.", lanes]
     if grid.norm is not None:
-        clipped = f"A record is a vector; longer ones are cut to length {grid.norm:g}."
+        clipped = f"A record is a vector. hushfade scales longer vectors to length {grid.norm:g}."
     else:
         clipped = (
-            f"A record counts between {grid.low:g} and {grid.high:g}: values outside count as "
-            "the nearer of the two."
+            f"hushfade clips records to the range from {grid.low:g} to {grid.high:g}: a value "
+            "outside counts as the nearer bound."
         )
-    return [f"At every step the sum of the records, {fades}{each}; {ends}.", clipped]
+    return [f"At every step, {ends}: the sum of the records, {fades}{each}.", clipped]
 
 
 def _protected(plan: Plan, person: bool) -> list[str]:
@@ -146,62 +162,67 @@ def _protected(plan: Plan, person: bool) -> list[str]:
     if person:
         who = f"Every person, with all their records: hushfade counted {limits} per person."
     if guarantee.neighbours == "add_remove":
-        hidden = "It is hidden whether the person is in the data at all, and with which values."
+        hidden = "The guarantee hides whether the person is in the data, and with which values."
     else:
         hidden = (
-            "The values are hidden, and the keys. It is not hidden that the person has records, "
-            "and in which steps."
+            "The guarantee hides the person's values and keys. It does not hide whether the person "
+            "has records, nor in which steps."
         )
-    more = f"Two such people together are protected less, with {weaker_promises.two_people(plan)}."
-    return [who, hidden, more]
+    checked = [] if person else [unit.limits(plan.relation), _ENFORCED]
+    more = (
+        "Two people together have a weaker guarantee than one person: "
+        f"{weaker_promises.two_people(plan)}."
+    )
+    return [who, *checked, hidden, more]
 
 
 def _changes(plan: Plan) -> list[str]:
-    """What it costs, where records are added or removed, that a record is changed."""
+    """The guarantee for a changed or moved record, if neighbours add or remove a record."""
     if plan.guarantee.neighbours != "add_remove":
         return []
     lines = [
-        "Records are added or removed. Changing a value is one removal plus one addition: with "
-        f"these bounds it is protected with {weaker_promises.changed_value(plan)}."
+        "The guarantee is for adding or removing records. Changing a value is one removal plus one "
+        f"addition. With these bounds its guarantee is {weaker_promises.changed_value(plan)}."
     ]
     if plan.keys is not None:
         lines.append(
-            "Moving a record to another key changes two series: it is protected with "
+            "Moving a record to another key changes two series. Its guarantee is "
             f"{weaker_promises.changed_key(plan)}."
         )
     lines.append(
-        "Moving a record to another step is one removal plus one addition too: it is protected "
-        f"with {weaker_promises.two_people(plan)}."
+        "Moving a record to another step is also one removal plus one addition. Its guarantee is "
+        f"{weaker_promises.two_people(plan)}."
     )
     return lines
 
 
 def _mu(plan: Plan) -> str:
-    """mu, which only Gaussian noise has."""
+    """The mu of Gaussian noise; nothing for other noise."""
     return f" (mu = {rounded_up(plan.guarantee.mu)})" if isinstance(plan.law, Gaussian) else ""
 
 
 def _law(plan: Plan) -> list[str]:
-    """What distinguishes the law of the noise."""
+    """The properties of the noise distribution."""
     match plan.law:
         case Gaussian():
             return [
-                "Gaussian noise is bell-shaped. Very rarely it reveals more than epsilon: delta "
-                "bounds how often. Several Gaussian releases of the same data add up slowly."
+                "Gaussian noise is bell-shaped. Very rarely the privacy loss exceeds epsilon, and "
+                "delta bounds how often. The privacy losses of several Gaussian releases of the "
+                "same data add up slowly."
             ]
         case Laplace():
-            never = "It never reveals more than epsilon." if _bounded(plan) else ""
+            never = "The privacy loss never exceeds epsilon." if _bounded(plan) else ""
             return [
-                "Laplace noise falls off evenly: one unit more is always less likely by the same "
-                f"factor. {never}".rstrip(),
-                "Several Laplace releases of the same data add up faster than Gaussian ones: their "
-                "epsilons nearly add.",
+                "Laplace noise falls off exponentially: each further unit is less likely by the "
+                f"same factor. {never}".rstrip(),
+                "The privacy losses of several Laplace releases of the same data add up faster "
+                "than Gaussian ones: their epsilons nearly add.",
             ]
         case _:
             return [
-                "Huber noise is bell-shaped in the middle, where it hides the many small traces "
-                "of a record, and falls off like Laplace noise outside, where it hides the one "
-                "large trace."
+                "Huber noise is bell-shaped in the middle and has the tails of Laplace noise. The "
+                "middle hides the many small traces of a record, and the tails hide the one large "
+                "trace."
             ]
 
 
@@ -213,28 +234,35 @@ def _bounded(plan: Plan) -> bool:
 def _unprotected(plan: Plan) -> list[str]:
     public = "the steps, the bounds" + ("" if plan.keys is None else ", the keys") + ", this plan"
     return [
-        "What is true of many people: the published sums show it, which is their purpose, and it "
-        "may say something about each of them.",
-        f"What was public before: {public}.",
-        "The data themselves, where they are kept, and the running stream with its saved state: "
-        "whoever can read those needs no published number.",
+        "Facts about many people: the published sums show them, which is their purpose. These "
+        "facts may suggest something about each person.",
+        f"Facts that are public anyway: {public}.",
+        "The stored data, and the running stream with its saved state: whoever can read them does "
+        "not need the published numbers.",
     ]
 
 
 def _accuracy(plan: Plan) -> list[str]:
     n = reported_steps(plan)
     shown = shown_step(plan, n)
+    if plan.statistic is not None:
+        return [
+            sentences(plan)[1],
+            "Every released value has an interval, which is wider where records are few. It may be "
+            "the whole range: then the noise hides the value.",
+        ]
     half = plan.interval(shown)[1]
     true = 10.0 ** max(2, math.ceil(math.log10(5.0 * half)))
     digits = max(0, 1 - math.floor(math.log10(half)))
     scale = 10.0**digits
     low, high = math.floor(scale * (true - half)) / scale, math.ceil(scale * (true + half)) / scale
     return [
-        f"A true {true:.0f} will show as {low:.{digits}f} to {high:.{digits}f}, 95 times in 100 "
-        f"(at step {shown}). On average the error is zero.",
-        f"All of the first {n} steps at once are within {rounded_up(plan.error_bound(n))} of the "
-        "truth, 95 times in 100" + (", for any one series." if plan.grid.lanes > 1 else "."),
-        "The error does not depend on the data: small sums have the same error as large ones.",
+        f"A true sum of {true:.0f} is published as a value between {low:.{digits}f} and "
+        f"{high:.{digits}f}, 95 times in 100 (at step {shown}). On average the error is zero.",
+        f"With probability 95 %, all of the first {n} values are within "
+        f"{rounded_up(plan.error_bound(n))} of the true sums"
+        + (", for any one series." if plan.grid.lanes > 1 else "."),
+        "The error does not depend on the data: small sums have the same error as large sums.",
     ]
 
 
@@ -242,15 +270,15 @@ def _forbidden(plan: Plan) -> list[str]:
     guarantee = plan.guarantee
     lines = [
         "Publishing the same data twice with new noise, by a second run or from an old saved "
-        f"state: two such releases together have {weaker_promises.second_release(plan)}.",
-        "Choosing the bounds, the keys, the step or the decay by looking at the data: the largest "
-        "value is one person's.",
-        "Publishing anything else of the same data without adding it to the account, exact totals "
-        "and error reports included.",
+        f"state. The two releases together have {weaker_promises.second_release(plan)}.",
+        "Looking at the data to choose the bounds, the keys, the step or the decay. For example, "
+        "the largest value in the data belongs to one person.",
+        "Publishing anything else about the same data, such as exact totals or error reports, "
+        "without adding its privacy loss to the account.",
     ]
     if guarantee.participations > 1 or guarantee.records_per_step > 1:
         lines.append(
-            "Letting a person have more records than said above: whoever prepares the records has "
-            "to see to that."
+            "Counting more records per person than stated above. Whoever prepares the records "
+            "must enforce this limit."
         )
     return lines

@@ -1,4 +1,4 @@
-"""hushfade plan: what will be released, how private and how accurate, before any record is read."""
+"""hushfade plan: the privacy and accuracy of a series, computed before any record is read."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from hushfade.cli.options import (
     TimeOptions,
     TogetherOptions,
 )
+from hushfade.cli.options.statistics import StatisticOptions
 from hushfade.errors import InvalidValue
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.certificate import single_step_bound
@@ -28,6 +29,7 @@ from hushfade.privacy.rounding import rounded_up
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from hushfade.duration import Length
     from hushfade.planning.plan import Plan
 
 
@@ -37,17 +39,17 @@ def plan(
     time: TimeOptions = TimeOptions(),
     guarantee: PersonOptions = PersonOptions(),
     records: RecordOptions = RecordOptions(),
+    statistic: StatisticOptions = StatisticOptions(),
     mechanism: MechanismOptions = MechanismOptions(),
     several: TogetherOptions = TogetherOptions(),
     output: PlanFileOptions = PlanFileOptions(),
 ) -> None:
-    """Report how private and how accurate a series will be, before any record is read.
+    """Plan a series: report how private and how accurate it will be, before reading any data.
 
-    No data is needed. The report states the guarantee, the accuracy, which mechanism has the
-    smallest error and how the others compare. Without --low and --high each record counts 1, on a
-    grid of 1. The option -o saves the plan for hushfade run, explain and serve. The option
-    --together plans several series about the same people, such as an hourly and a daily one, under
-    one guarantee.
+    The report states the guarantee, the accuracy, the mechanism with the smallest error, and how
+    the other mechanisms compare. Without --low and --high each record counts as 1, with
+    resolution 1. -o saves the plan for hushfade run, explain and serve. --together plans several
+    series about the same people, such as an hourly and a daily series, under one guarantee.
 
     `hushfade plan --half-life 24h --every 1h --epsilon 1 --delta 1e-6 -o plan.json`
 
@@ -56,17 +58,26 @@ def plan(
     if several.together is not None:
         from hushfade.cli.plan_together import report
 
-        for given in (decay, time, records, mechanism):
+        for given in (decay, time, records, statistic, mechanism):
             for option in given.given():
                 raise InvalidValue(
-                    f"--together and {option} exclude each other: the file describes each series"
+                    f"--together and {option} cannot be combined: the file describes each series"
                 )
         report(several.together, guarantee, output)
         return
+    if statistic.suppress_below is not None:
+        raise InvalidValue("--suppress-below is for hushfade run: a plan has no values")
     output.check_files()
     fading, promised = decay.function(time.step), guarantee.guarantee(time.step)
     with console.progress("planning"):
-        made = mechanism.plan(fading, promised, records, horizon=time.steps_to_horizon, time=time)
+        made = mechanism.plan(
+            fading,
+            promised,
+            records,
+            horizon=time.steps_to_horizon,
+            time=time,
+            statistic=statistic.statistic(records),
+        )
         found = numbers(made)
     if output.output is not None:
         with console.written(output.output) as part:
@@ -78,11 +89,11 @@ def plan(
     if output.json:
         console.document(found)
     else:
-        _show(made, found, counted=records.counting)
+        _show(made, found, counted=records.counting and made.statistic is None)
 
 
 def numbers(made: Plan) -> dict[str, Any]:
-    """All that a plan states, as plain data."""
+    """The properties of a plan, as plain data."""
     n = plain_words.reported_steps(made)
     guarantee, grid = made.guarantee, made.grid
     gaussian = isinstance(made.law, Gaussian)
@@ -108,6 +119,7 @@ def numbers(made: Plan) -> dict[str, Any]:
         "low": grid.low,
         "high": grid.high,
         "resolution": grid.resolution,
+        "statistic": None if made.statistic is None else made.statistic.document(),
         "keys": None if made.keys is None else list(made.keys),
         "sensitivity": made.sensitivity,
         "noise_stddev": made.noise_stddev,
@@ -130,7 +142,7 @@ def numbers(made: Plan) -> dict[str, Any]:
 
 
 def law_document(made: Plan) -> dict[str, Any]:
-    """The law of the noise with its parameters, in the records' unit."""
+    """The noise distribution with its parameters, in the unit of the records."""
     law, unit = made.law, made.unit
     match law:
         case Gaussian(sigma=sigma):
@@ -145,7 +157,7 @@ def law_document(made: Plan) -> dict[str, Any]:
 
 
 def considered(made: Plan) -> list[dict[str, Any]]:
-    """The mechanisms that were compared, the chosen one first."""
+    """The mechanisms that the planner compared, the chosen one first."""
     return [
         {"mechanism": mechanism_name(one.method, one.law), **one._asdict()}
         for one in made.considered
@@ -163,7 +175,7 @@ def _certificate(made: Plan, n: int) -> dict[str, float | None]:
 
 
 def _milestones(n: int, worst: int) -> list[int]:
-    """1, 10, 100, ..., the worst and the last step."""
+    """The steps of the table: powers of ten, the step with the largest error, and the last step."""
     tens = (10**power for power in range(len(str(n))))
     return sorted({*(step for step in tens if step < n), worst, n})
 
@@ -201,11 +213,11 @@ def _show(made: Plan, found: dict[str, Any], *, counted: bool) -> None:
 
 
 def _lengths(made: Plan) -> Iterator[tuple[str, str]]:
-    """What the options gave as durations, in steps and in time."""
+    """Rows for durations: each in steps and in time."""
     from hushfade import duration
 
     every = made.step_length()
-    if every is None:
+    if not isinstance(every, int):
         return
     decay = decay_document(made.decay)
     if "half_life" in decay:
@@ -219,19 +231,20 @@ def _lengths(made: Plan) -> Iterator[tuple[str, str]]:
         yield "horizon", plain_words.in_time(made.horizon, every)
 
 
-def _errors(found: dict[str, Any], every: int | None) -> Table:
+def _errors(found: dict[str, Any], every: Length) -> Table:
     from rich.table import Table
 
     from hushfade import duration
 
-    table = Table(title="Error of a released value", title_justify="left", title_style="bold")
+    title = "Error of a released value" if found["statistic"] is None else "Error of each noisy sum"
+    table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("at step", justify="right")
-    if every is not None:
+    if isinstance(every, int):
         table.add_column("after", justify="right")
     table.add_column("standard deviation", justify="right")
-    table.add_column("95 of 100 within", justify="right")
+    table.add_column("95 % within", justify="right")
     for row in found["stddev"]:
-        after = [] if every is None else [duration.shown(row["step"] * every)]
+        after = [] if not isinstance(every, int) else [duration.shown(row["step"] * every)]
         margin = rounded_up(row["margin"])
         table.add_row(str(row["step"]), *after, f"{row['stddev']:.4g}", margin)
     return table

@@ -16,7 +16,9 @@ from hushfade.privacy.rounding import rounded_up
 if TYPE_CHECKING:
     from rich.table import Table
 
-TOGETHER = "That holds for all series together, if each plan is used once."
+    from hushfade.duration import Length
+
+TOGETHER = "This guarantee holds for all series together, if each plan is used once."
 ONCE = (
     "Use each plan once. A second run of a plan on the same records is a further release, which "
     "the guarantee above does not cover."
@@ -27,8 +29,8 @@ def report(path: Path, guarantee: PersonOptions, output: PlanFileOptions) -> Non
     """Print the joint plan of the series in the file, and write the plan files."""
     for option in output.given("plot", "force"):
         raise InvalidValue(
-            f"--together and {option} exclude each other: --together writes plans to a new "
-            "directory, and nothing else"
+            f"--together and {option} cannot be combined: --together only writes plans, to a new "
+            "directory"
         )
     console.new_directory(output.output, option="--output with --together")
     listed = series_file.read(path)
@@ -52,31 +54,29 @@ def report(path: Path, guarantee: PersonOptions, output: PlanFileOptions) -> Non
     page.print()
     page.print(_table(joint))
     page.print(
-        "Each plan states an epsilon and a delta of its own, which fix its noise. That delta can "
-        "be larger than the one above; the guarantee above holds nevertheless. Alone: the standard "
+        "Each plan has its own epsilon and delta, which determine its noise. This delta can be "
+        "larger than the delta above. The guarantee above holds nevertheless. Alone: the standard "
         "deviation if the series had the whole guarantee for itself."
     )
     page.print(ONCE)
     if output.output is not None:
-        page.print(f"Written: {', '.join(map(str, files))}.")
+        page.print(f"Wrote {', '.join(map(str, files))}.")
 
 
 def _names(joint: JointPlan) -> list[str]:
     return [str(one.name) for one in joint.series]
 
 
-def _common_step(several: list[object]) -> int | None:
-    """The length of a step in nanoseconds, if all series have one."""
+def _common_step(several: list[object]) -> Length:
+    """The length of a step, if all series have the same."""
     from hushfade import duration
 
-    steps = {
-        None if every in (None, duration.ROWS) else duration.step_length(every) for every in several
-    }
+    steps = {duration.length(every) for every in several}
     return steps.pop() if len(steps) == 1 else None
 
 
 def _document(joint: JointPlan, weights: list[float], files: list[Path | None]) -> dict[str, Any]:
-    """All that the joint plan states, as plain data."""
+    """The properties of the joint plan, as plain data."""
     guarantee = joint.guarantee
     each = zip(_names(joint), weights, joint.errors, joint.alone, files, joint.plans, strict=True)
     return {

@@ -1,4 +1,4 @@
-"""hushfade run: records in, private releases out."""
+"""hushfade run: read records, and write differentially private releases."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from hushfade.cli.options.run import (
     RunRecordOptions,
     RunTimeOptions,
 )
+from hushfade.cli.options.statistics import StatisticOptions
+from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
     from hushfade.decay import Decay
@@ -35,32 +37,38 @@ def run(
     time: RunTimeOptions = RunTimeOptions(),
     guarantee: RunGuaranteeOptions = RunGuaranteeOptions(),
     records: RunRecordOptions = RunRecordOptions(),
+    statistic: StatisticOptions = StatisticOptions(),
     mechanism: RunMechanismOptions = RunMechanismOptions(),
     noise: NoiseOptions = NoiseOptions(),
     output: RunOutputOptions = RunOutputOptions(),
 ) -> None:
-    """Release a private series from files of records, or from lines as they arrive.
+    """Release a differentially private series from files of records, or from lines as they arrive.
 
-    hushfade clips every record to --low and --high, adds it to the step of its time and to its
-    key, and releases the decayed sums with noise. Every step and key has one row, with its error.
-    The file FILE.plan.json beside the releases contains the guarantee and the plan.
+    hushfade clips each record to the range from --low to --high, adds it to the total of its step
+    and key, and releases the decayed sums with noise. The output has one row per step and key,
+    with the standard deviation of the error. With -o FILE, the file FILE.plan.json contains the
+    guarantee and the plan.
+    --mean, --share, --variance, --histogram and --quantiles release these statistics in place of
+    sums.
 
     `hushfade run events.csv --time at --every 1h --start 2026-01-01 --end 2026-02-01
     --value amount --low 0 --high 1 --key country --keys at,ch,de --half-life 24h --epsilon 1
     --delta 1e-6 -o releases.parquet`
     """
     run_checks.check_inputs(files, time, output)
+    run_checks.check_statistic(statistic, mechanism, output)
+    records = statistic.read_from(records)
     if mechanism.plan_file is None:
         run_checks.check_declared(records, guarantee)
     else:
         run_checks.check_plan_alone(decay, time, guarantee, records, mechanism)
     noise.check(live=time.live)
     with closing(_standard_input()) if time.live else nullcontext() as lines:
-        _run(files, lines, decay, time, guarantee, records, mechanism, noise, output)
+        _run(files, lines, decay, time, guarantee, records, statistic, mechanism, noise, output)
 
 
 def _standard_input() -> StampedLines:
-    """The lines of the standard input; from now on they are stamped when they arrive."""
+    """The lines of the standard input, each with its time of arrival from now on."""
     from hushfade.records.stamped_lines import StampedLines, SteadyClock
 
     if sys.stdin is None:  # descriptor 0 may be another file by now
@@ -75,11 +83,12 @@ def _run(
     time: RunTimeOptions,
     guarantee: RunGuaranteeOptions,
     records: RunRecordOptions,
+    statistic: StatisticOptions,
     mechanism: RunMechanismOptions,
     noise: NoiseOptions,
     output: RunOutputOptions,
 ) -> None:
-    """Plan, read and release; `lines` are those that arrive live."""
+    """Plan, read and release; `lines` are the lines that arrive live, None for files."""
     from hushfade import duration
     from hushfade.cli.live_chart import SeriesView
     from hushfade.cli.run_source import Source
@@ -87,34 +96,38 @@ def _run(
     from hushfade.cli.run_steps import live_order, order_of, steps_document
     from hushfade.records import Calendar
     from hushfade.releases.files import Meaning, document, form_of
-    from hushfade.releases.rows import released, released_live
+    from hushfade.releases.rows import released_rows, released_rows_live
 
     with naming_options(output, format="output_format"):
         form = form_of(output.output, output.output_format)
     others = (mechanism.plan_file, records.keys_file, noise.noise_key)
     run_checks.check_outputs([*files, *(path for path in others if path is not None)], output)
-    source = Source.of(files, records, time, guarantee)
+    source = Source.of(files, records, time, guarantee, statistic.denominator)
     given = None
     if mechanism.plan_file is not None:
         given = _read(mechanism.plan_file)
         time = time.of_plan(given)
     order = order_of(time, source) if lines is None else live_order(time, source, lines.clock)
-    plan = given or _plan(decay, time, guarantee, records, mechanism, order.steps)
+    plan = given or _plan(decay, time, guarantee, records, statistic, mechanism, order.steps)
+    suppress_below = statistic.suppress_below
+    if suppress_below is not None and plan.statistic is None:
+        raise InvalidValue("--suppress-below needs a statistic, such as --mean")
     calendar = order if isinstance(order, Calendar) else None
     zoned = None if calendar is None else calendar.zoned
     with naming_options(output, guarantee, records, time):
-        meaning = Meaning(plan.keys, zoned, output.confidence, output.changes)
+        changes = output.changes
+        meaning = Meaning(plan.keys, zoned, output.confidence, changes, plan.statistic)
         reader = source.reader(plan, order)
     if lines is not None:
         late = time.lateness
         wait = 0 if late is None else duration.nanoseconds(late, name="--lateness")
         totals = source.live_totals(lines, reader, order, wait)
         stream, count = plan.start(noise.source(b"")), order.steps
-        pieces = released_live(stream, totals, calendar)
+        pieces = released_rows_live(stream, totals, calendar, suppress_below=suppress_below)
     else:
         table = source.totals(reader)
         stream, count = plan.start(noise.claimed(plan, source.digest(order, table))), len(table)
-        pieces = released(stream, table, calendar)
+        pieces = released_rows(stream, table, calendar, suppress_below=suppress_below)
     promise = Promise(plan.guarantee, guarantee.user is not None, noise.unsafe)
     companion = (
         None
@@ -152,6 +165,7 @@ def _plan(
     time: RunTimeOptions,
     guarantee: RunGuaranteeOptions,
     records: RunRecordOptions,
+    statistic: StatisticOptions,
     mechanism: RunMechanismOptions,
     steps: int | None,
 ) -> Plan:
@@ -161,7 +175,15 @@ def _plan(
         horizon = steps  # declared, like a horizon
     promised = guarantee.guarantee(time.step)
     valued = records.value is not None
-    return mechanism.plan(fading, promised, records, horizon=horizon, time=time, valued=valued)
+    return mechanism.plan(
+        fading,
+        promised,
+        records,
+        horizon=horizon,
+        time=time,
+        valued=valued,
+        statistic=statistic.statistic(records),
+    )
 
 
 def _read(path: Path) -> Plan:
@@ -183,7 +205,7 @@ def _writer(
     *,
     live: bool,
 ) -> AbstractContextManager[Writer]:
-    """The writer of the releases; only a file has a companion."""
+    """The writer of the releases.  A file has a companion file, standard output has none."""
     from hushfade.releases import files
 
     if output.output is None or companion is None:

@@ -1,4 +1,4 @@
-"""What `hushfade run` rejects before it reads anything: options and files that contradict."""
+"""The checks of `hushfade run` before it reads any record: options and files that conflict."""
 
 from __future__ import annotations
 
@@ -19,32 +19,44 @@ if TYPE_CHECKING:
         RunRecordOptions,
         RunTimeOptions,
     )
+    from hushfade.cli.options.statistics import StatisticOptions
 
 
 def check_inputs(files: Sequence[Path], time: RunTimeOptions, output: RunOutputOptions) -> None:
-    """Raise if the files do not go with each other or with the way they are read."""
+    """Raise if the files conflict with each other, or with the options on how to read them."""
     if output.json and output.output is None:
-        raise InvalidValue("--json needs --output: without it the releases are on standard output")
+        raise InvalidValue(
+            "--json needs --output: without it the releases go to the standard output"
+        )
     standard = [path for path in files if str(path) == "-"]
     if len(standard) > 1 or (time.live and len(standard) != len(files)):
         raise InvalidValue("FILES must be - alone with --live, and - at most once otherwise")
     if len({path.resolve() for path in files}) < len(files):
-        raise InvalidValue("FILES must differ: the records of a file given twice would count twice")
+        raise InvalidValue("FILES must differ: records of a repeated file would count twice")
     if time.lateness is not None and not time.live:
-        raise InvalidValue("--lateness needs --live: in whole files no record is late")
+        raise InvalidValue("--lateness needs --live: no record of a complete file is late")
 
 
 def check_declared(records: RunRecordOptions, guarantee: RunGuaranteeOptions) -> None:
-    """Raise unless everything is declared that must not come from the data."""
+    """Raise unless the options declare everything that must not be derived from the data."""
     if records.value is None and not records.counting:
-        raise InvalidValue("--low and --high need --value: without it each record counts 1")
+        raise InvalidValue("--low and --high need --value: without it each record counts as 1")
     if guarantee.user is not None and guarantee.participations is None:
-        raise InvalidValue("--user needs --participations, the number of steps per person")
+        raise InvalidValue("--user needs --participations, the largest number of steps per person")
     if records.key is not None and records.keys is None and records.keys_file is None:
         raise InvalidValue(
-            "--key needs --keys or --keys-file: publishing only the keys that occur reveals that "
-            "someone has them"
+            "--key needs --keys or --keys-file. Declare the keys in advance: publishing only the "
+            "keys that occur reveals that someone has them"
         )
+
+
+def check_statistic(
+    statistic: StatisticOptions, mechanism: RunMechanismOptions, output: RunOutputOptions
+) -> None:
+    """Raise if the statistic contradicts other options."""
+    kind = statistic.kind
+    if mechanism.plan_file is not None and kind is not None:
+        raise InvalidValue(f"--plan and --{kind} exclude each other: the plan already says it")
 
 
 def check_plan_alone(
@@ -54,7 +66,7 @@ def check_plan_alone(
     records: RunRecordOptions,
     mechanism: RunMechanismOptions,
 ) -> None:
-    """Raise if an option repeats what the plan already says."""
+    """Raise if an option repeats or contradicts the plan."""
     repeated = (
         *decay.given(),
         *guarantee.given(*PersonOptions.names()),
@@ -63,11 +75,11 @@ def check_plan_alone(
         *mechanism.given("method", "law", "expect"),
     )
     for option in repeated:
-        raise InvalidValue(f"--plan and {option} exclude each other: the plan already says it")
+        raise InvalidValue(f"--plan and {option} cannot be combined: the plan already contains it")
 
 
 def check_outputs(inputs: Sequence[Path], output: RunOutputOptions) -> None:
-    """Raise if a result would replace a file that is read, or two results are one file."""
+    """Raise if a result would replace an input, or if two results have the same file."""
     from hushfade.releases.files import companion
 
     results: list[tuple[Path, str]] = []
@@ -77,7 +89,7 @@ def check_outputs(inputs: Sequence[Path], output: RunOutputOptions) -> None:
         results.append((output.plot, "--plot"))
     for path, option in results:
         if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
-            raise InvalidValue("must not be a file that is read", argument=option, got=path)
+            raise InvalidValue("must not be an input file", argument=option, got=path)
         console.writable(path, force=output.force, option=option)
     if len({path.resolve() for path, _ in results}) < len(results):
         raise InvalidValue("--output and --plot must be different files")

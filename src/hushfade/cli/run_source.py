@@ -1,4 +1,4 @@
-"""The records that `hushfade run` reads: files, columns, and the totals of steps as they close."""
+"""The input of `hushfade run`: files, columns, and the totals of the steps as they close."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """Where records are, and how they are read."""
+    """The files of records, and how to read them."""
 
     paths: tuple[Path | None, ...]  # None is the standard input
     columns: Columns
@@ -41,6 +41,7 @@ class Source:
         records: RunRecordOptions,
         time: RunTimeOptions,
         guarantee: RunGuaranteeOptions,
+        denominator: str | None = None,
     ) -> Source:
         """The source that the options describe."""
         paths = tuple(None if str(path) == "-" else path for path in files)
@@ -48,9 +49,18 @@ class Source:
         with naming_options(records):
             for path in paths:
                 delimiter_of(records.input_format or form_of(path), delimiter)
+        keys = (*records.key_columns, None, None, None)
         return cls(
             paths,
-            Columns(value=records.value, time=time.time, key=records.key, user=guarantee.user),
+            Columns(
+                value=records.value,
+                time=time.time,
+                key=keys[0],
+                second_key=keys[1],
+                third_key=keys[2],
+                user=guarantee.user,
+                denominator=denominator,
+            ),
             records.input_format,
             time.time_unit,
             records.skip_empty,
@@ -58,14 +68,14 @@ class Source:
         )
 
     def batches(self, progress: Callable[[int], object] | None = None) -> Iterator[Batch]:
-        """The batches of all files, one file after the other."""
+        """The batches of records of all files, one file after another."""
         for path in self.paths:
             yield from batches(
                 path, self.columns, form=self.form, delimiter=self.delimiter, progress=progress
             )
 
     def reader(self, plan: Plan, order: Order) -> Reader:
-        """The reader of batches; with a column of persons it keeps the limits of the guarantee."""
+        """The reader of batches.  With a column of persons it enforces the guarantee's limits."""
         return Reader(
             plan, self.columns, order, time_unit=self.time_unit, skip_empty=self.skip_empty
         )
@@ -86,7 +96,7 @@ class Source:
     def live_totals(
         self, arriving: StampedLines, reader: Reader, order: Order, lateness: int
     ) -> Iterator[Signed]:
-        """The totals of one step after the other, as the clock or empty lines close the steps."""
+        """The totals of each step, when the clock or an empty line closes it."""
         lines = line_reader(
             self.form or "csv",
             "standard input",
@@ -98,10 +108,10 @@ class Source:
         if not isinstance(order, Calendar):
             return by_empty_lines(arriving, steps, most=order.steps)
         if lateness and self.columns.time is None:
-            raise InvalidValue("--lateness needs --time: without it no record is late")
+            raise InvalidValue("--lateness needs --time: without times no record is late")
         return by_clock(arriving, steps, order, lateness=lateness)
 
     def digest(self, order: Order, totals: Signed) -> bytes:
-        """SHA-256 of what a run sums and how: columns, steps, totals."""
+        """SHA-256 of the input of a run and how it is read: columns, steps, totals."""
         words = (self.columns, self.time_unit, self.skip_empty, order, totals.shape)
         return hashlib.sha256(repr(words).encode() + totals.tobytes()).digest()

@@ -1,4 +1,4 @@
-"""What `hushfade run` states about a run: who is protected, and what became of the records."""
+"""The statements of `hushfade run`: the guarantee before the run, and a summary after it."""
 
 from __future__ import annotations
 
@@ -18,59 +18,68 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Promise:
-    """The privacy of a run: whom the guarantee protects, and what keeps it."""
+    """The guarantee of a run: whom it protects, and under which limits."""
 
     guarantee: Guarantee
-    person: bool  # a column says whose records they are
+    person: bool  # a column names the person behind each record
     unsafe: bool  # the noise has a known seed
 
     @property
     def sentence(self) -> str:
-        """The guarantee, for what is really protected."""
+        """The guarantee in words, for the unit that this run protects."""
         sentence = self.guarantee.sentence()
         if self.person:
             adding = self.guarantee.neighbours == "add_remove"
-            # one record more may displace others of that person: the promise covers all of them
+            # a further record may displace other records of its person: the guarantee covers all
             who = "one person with all their records" if adding else "what one person's records say"
             sentence = self.guarantee.sentence(who)
         if self.unsafe:
-            return f"NOT PRIVATE, because the seed is known. Otherwise: {sentence}"
+            return f"NOT PRIVATE, because the seed is known. With secret noise: {sentence}"
         return sentence
 
     @property
     def unit(self) -> str:
-        """What the guarantee protects."""
+        """The unit of privacy: 'person' or 'record'."""
         return "person" if self.person else "record"
 
     @property
     def limits(self) -> str | None:
-        """The limits of one person, and whether hushfade enforced them."""
+        """The limits per person, and whether hushfade enforces them."""
         guarantee = self.guarantee
+        records = guarantee.records_per_step
         limits = (
-            f"at most {guarantee.records_per_step} in a step, in {guarantee.participations} steps "
-            f"at most, these at least {guarantee.separation} apart"
+            f"at most {'1 record' if records == 1 else f'{records} records'} per step, in at most "
+            f"{'1 step' if guarantee.participations == 1 else f'{guarantee.participations} steps'}"
         )
+        if guarantee.separation > 1:
+            limits += f" that are at least {guarantee.separation} steps apart"
         if self.person:
-            return f"hushfade counted the first records of each person: {limits}."
+            return f"hushfade counts the first records of each person: {limits}."
         if guarantee.participations > 1 or guarantee.records_per_step > 1:
-            return (
-                f"hushfade assumes, and does not enforce, that nobody has more records: {limits}."
-            )
+            return f"hushfade assumes, and does not enforce, these limits per person: {limits}."
         return None
 
     def show(self, plan: Plan, steps: int | None, confidence: float) -> None:
-        """Before anything is released: how private and how accurate the releases will be."""
-        margin = float(plan.margins(steps or plan.horizon or 1000, confidence).max())
+        """Print how private and how accurate the releases will be, before any release."""
         console.note(self.sentence)
         if self.limits is not None:
             console.note(self.limits)
+        if plan.statistic is not None:
+            name = plan.statistic.name
+            name = {"quantiles": "quantile", "histogram": "count"}.get(name, name)
+            console.note(
+                f"The interval of every released {name} contains the true {name} with a "
+                f"probability of at least {100 * confidence:g} %."
+            )
+            return
+        margin = float(plan.margins(steps or plan.horizon or 1000, confidence).max())
         within = f"within {rounded_up(margin)} of the true decayed sum"
-        console.note(f"{100 * confidence:g} of 100 released values are {within}.")
+        console.note(f"{100 * confidence:g} % of the released values are {within}.")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did.  The counts of records are for the operator only."""
+    """The summary of a run.  The counts of records are for the operator only."""
 
     plan: Plan
     promise: Promise
@@ -80,17 +89,18 @@ class Outcome:
 
     @property
     def files(self) -> list[str]:
-        """The files that were written."""
+        """The files that the run wrote."""
         return [str(path) for path in (self.output, self.plot) if path is not None]
 
     def show(self, steps: int, *, as_json: bool) -> None:
-        """At the end."""
+        """Print the summary after the last of `steps` steps."""
         counts = self.reader.counts
         if as_json:
             console.document(self._document(steps))
         else:
             if self.files:
-                console.note(f"Written, with {steps} steps: {', '.join(self.files)}.")
+                count = "1 step" if steps == 1 else f"{steps} steps"
+                console.note(f"Wrote {count} to {', '.join(self.files)}.")
             if self.output is not None:
                 console.note(f"{companion(self.output)} contains the guarantee and the plan.")
             console.note(f"Not for publication: {counts.sentence()}.")
@@ -98,11 +108,11 @@ class Outcome:
                 console.note(f"The first malformed line: {self.reader.first_fault}.")
             if self.reader.stopped:
                 console.note(
-                    f"Not for publication: {self.reader.stopped} totals stopped at the plan's "
-                    "largest total. Use shorter steps, or a coarser resolution."
+                    f"Not for publication: hushfade cut {self.reader.stopped} totals to the "
+                    "plan's largest total. Use shorter steps, or a coarser resolution."
                 )
         if not counts.counted:
-            console.note("Warning: no record was counted. The releases are noise alone.")
+            console.note("Warning: hushfade counted no record. The releases contain only noise.")
 
     def _document(self, steps: int) -> dict[str, object]:
         plan, promise, counts = self.plan, self.promise, self.reader.counts

@@ -1,4 +1,4 @@
-"""The steps of a run: by the clock, by rows, or by empty lines."""
+"""The steps of a run: separated by the clock, by a number of rows, or by empty lines."""
 
 from __future__ import annotations
 
@@ -20,51 +20,53 @@ if TYPE_CHECKING:
     from hushfade.cli.run_source import Source
 
 _RANGE = (
-    "--time needs --start, and --end or --steps: if they came from the data, the releases would "
-    "show when the first and the last record happened. Use --public-range if these times are public"
+    "--time needs --start, and --end or --steps. Taking them from the data would reveal the times "
+    "of the first and the last record. If these times are public, use --public-range"
 )
 _NEEDS_TIME = ("every", "start", "end", "steps", "time_unit", "public_range")
 
 
 def order_of(time: RunTimeOptions, source: Source) -> Calendar | RowOrder:
-    """The steps of a run over whole files."""
+    """The steps of a run over complete files."""
     if time.time is None:
         for option in time.given(*_NEEDS_TIME[time.every == duration.ROWS :]):
-            raise InvalidValue(f"{option} needs --time: without it the rows are the steps")
+            raise InvalidValue(f"{option} needs --time: without it a step is a number of rows")
         with naming_options(time, rows="rows_per_step"):
             return RowOrder(time.rows_per_step)
     if time.rows_per_step != 1:
-        raise InvalidValue("--rows-per-step and --time exclude each other")
-    if time.step is None:
+        raise InvalidValue("--rows-per-step and --time cannot be combined")
+    if time.fixed_step is None:
         raise InvalidValue("--time needs --every, the length of a step, such as 1h")
     if time.public_range:
         if time.given("start", "end", "steps"):
-            raise InvalidValue("--public-range excludes --start, --end and --steps")
-        return _public_range(time.step, source)
+            raise InvalidValue("--public-range cannot be combined with --start, --end or --steps")
+        return _public_range(time.fixed_step, source)
     if time.start is None or (time.end is None and time.steps is None):
         raise InvalidValue(_RANGE)
     if time.end is not None and time.steps is not None:
-        raise InvalidValue("--end and --steps exclude each other: one follows from the other")
+        raise InvalidValue("--end and --steps cannot be combined: each determines the other")
     with naming_options(time):
-        return calendar(time.start, time.step, end=time.end, steps=time.steps)
+        return calendar(time.start, time.fixed_step, end=time.end, steps=time.steps)
 
 
 def live_order(time: RunTimeOptions, source: Source, now: Clock) -> Calendar | Arrival:
     """The steps of a run over lines that arrive live."""
     if time.given("rows_per_step", "public_range", "end"):
-        raise InvalidValue("--live excludes --rows-per-step, --public-range and --end")
-    if time.step is None:
+        raise InvalidValue(
+            "--live cannot be combined with --rows-per-step, --public-range or --end"
+        )
+    if time.fixed_step is None:
         if source.columns.time is not None or time.start is not None:
             raise InvalidValue("--live with --time or --start needs --every")
         return Arrival(time.steps)
     if time.start is None:
-        open_step = current(time.step, now)
+        open_step = current(time.fixed_step, now)
         return Calendar(open_step.start, open_step.every, True, time.steps)
     with naming_options(time):
-        steps = calendar(time.start, time.step, steps=time.steps)
+        steps = calendar(time.start, time.fixed_step, steps=time.steps)
         if not steps.zoned:
             raise InvalidValue(
-                "must have a zone if lines arrive live, such as 2026-01-31T12:00Z",
+                "must have a time zone with --live, such as 2026-01-31T12:00Z",
                 argument="start",
             )
         check_start(steps, now)
@@ -72,9 +74,11 @@ def live_order(time: RunTimeOptions, source: Source, now: Clock) -> Calendar | A
 
 
 def _public_range(every: int, source: Source) -> Calendar:
-    """From the step of the first record to the step of the last, at multiples of the length."""
+    """The steps from the first to the last record, aligned to multiples of the step length."""
     if None in source.paths:
-        raise InvalidValue("--public-range reads the files twice, but standard input only once")
+        raise InvalidValue(
+            "--public-range cannot read the standard input: it reads every file twice"
+        )
     name = source.columns.time
     assert name is not None
     ends: list[int] = []
@@ -88,13 +92,13 @@ def _public_range(every: int, source: Source) -> Calendar:
         Faults(batch.rows, (*batch.faults, (name, codes))).check(batch.place)
         ends += [int(found.min()), int(found.max())]
     if zoned is None:
-        raise InvalidValue("--public-range needs a record, but there is none")
+        raise InvalidValue("--public-range needs at least one record, but the files have none")
     start = min(ends) // every * every
     return Calendar(start, every, zoned, (max(ends) - start) // every + 1)
 
 
 def steps_document(order: Order, steps: int | None) -> dict[str, Any]:
-    """The steps, as the companion file of the releases describes them."""
+    """The description of the steps for the companion file of the releases."""
     import numpy as np
 
     if isinstance(order, RowOrder):

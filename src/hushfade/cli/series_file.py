@@ -6,7 +6,7 @@
     every = "1d"            and horizon, low, high, resolution, keys
     weight = 2              how much its error matters
 
-A field has the name and the meaning of an option.  Errors name the file and the series.
+Each field has the name and the meaning of an option.  Errors name the file and the series.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ FIELDS = (
     "high", "resolution", "keys", "weight",
 )  # fmt: skip
 
-_PARAMETERS = ("half_life", "alpha", "power", "window", "weights")  # each is enough for a decay
+_PARAMETERS = ("half_life", "alpha", "power", "window", "weights")  # each one defines a decay
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class ListedSeries(NamedTuple):
-    """A series of the file, and how much its error matters."""
+    """A series of the file, and the weight of its error."""
 
     series: Series
     weight: float
 
 
 def read(path: Path) -> list[ListedSeries]:
-    """The series of the file, whose names differ."""
+    """The series in the file.  Raise if two names are equal."""
     with console.reading(path):
         try:
             content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
         except UnicodeDecodeError:
             raise InvalidValue("the file must be UTF-8") from None
         except tomllib.TOMLDecodeError as error:
-            raise InvalidValue(f"the file must be TOML: {error}") from None
+            raise InvalidValue(f"the file must be valid TOML: {error}") from None
         return _several(content)
 
 
@@ -61,8 +61,8 @@ def _several(content: dict[str, Any]) -> list[ListedSeries]:
     for key in content:
         if key != "series":
             raise InvalidValue(
-                f"there is no field {key[:40]!r} here",
-                remedy="the fields of a series follow a line [[series]]",
+                f"unknown field {key[:40]!r} outside a series",
+                remedy="write the fields of a series below a line [[series]]",
             )
     several: list[ListedSeries] = []
     places: dict[str, int] = {}
@@ -85,8 +85,8 @@ def _name(table: object) -> str:
     name = table.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidValue(
-            "must be 1 to 64 letters, digits, '-', '_' or '.', since a file is named by it, and "
-            "begin with a letter or a digit",
+            "must be 1 to 64 letters, digits, '-', '_' or '.', starting with a letter or digit, "
+            "because it names a file",
             argument="name",
             got="none" if name is None else repr(name)[:60],
         )
@@ -97,13 +97,13 @@ def _listed(table: dict[str, Any], name: str) -> ListedSeries:
     for field in table:
         if field not in FIELDS:
             raise InvalidValue(
-                f"there is no field {field[:40]!r}", remedy=f"the fields are {', '.join(FIELDS)}"
+                f"unknown field {field[:40]!r}", remedy=f"the fields are {', '.join(FIELDS)}"
             )
     named = [field for field in _PARAMETERS if field in table]
     if not named and "decay" not in table:
         raise InvalidValue(f'a decay must be given: decay = "none", or {", ".join(_PARAMETERS)}')
     if len(named) > 1:
-        raise InvalidValue(f"{named[0]} and {named[1]} exclude each other: a series has one decay")
+        raise InvalidValue(f"{named[0]} and {named[1]} cannot be combined: a series has one decay")
     if ("low" in table) != ("high" in table):
         raise InvalidValue("low and high must both be given")
     time = TimeOptions(every=_text(table, "every"), horizon=_length(table, "horizon"))
@@ -137,7 +137,7 @@ def _listed(table: dict[str, Any], name: str) -> ListedSeries:
 
 @contextmanager
 def _naming_fields(place: str) -> Iterator[None]:
-    """Errors name the series, and the field in place of its option: half_life, not --half-life."""
+    """A block whose errors name the series, and fields in place of options (half_life)."""
     try:
         yield
     except HushfadeError as error:
@@ -164,12 +164,12 @@ def _kind(table: dict[str, Any]) -> Kind | None:
 def _text(table: dict[str, Any], field: str) -> str | None:
     given = table.get(field)
     if given is not None and not isinstance(given, str):
-        raise InvalidType('must be a text such as "1h"', argument=field, got=repr(given)[:60])
+        raise InvalidType('must be a string such as "1h"', argument=field, got=repr(given)[:60])
     return given
 
 
 def _length(table: dict[str, Any], field: str) -> str | None:
-    """A number of steps or a duration, as the text of an option."""
+    """A number of steps or a duration, as a string for an option."""
     given = table.get(field)
     if given is None or isinstance(given, str):
         return given
@@ -188,7 +188,7 @@ def _number(table: dict[str, Any], field: str) -> float | None:
 
 
 def _weights(table: dict[str, Any]) -> str | None:
-    """The weights of a custom decay, as the text of an option."""
+    """The weights of a custom decay, as a string for an option."""
     given = table.get("weights")
     if given is None:
         return None
@@ -202,5 +202,5 @@ def _keys(table: dict[str, Any]) -> tuple[str, ...] | None:
     if given is None:
         return None
     if not isinstance(given, list) or not all(isinstance(key, str) for key in given):
-        raise InvalidType('must be a list of texts such as ["at", "ch"]', argument="keys")
+        raise InvalidType('must be a list of strings such as ["at", "ch"]', argument="keys")
     return distinct(given, "keys", "place")

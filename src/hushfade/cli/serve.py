@@ -1,4 +1,4 @@
-"""hushfade serve: a store over HTTP, with a live page."""
+"""hushfade serve: serve a store over HTTP, with a live page."""
 
 from __future__ import annotations
 
@@ -28,57 +28,61 @@ if TYPE_CHECKING:
 
 @option_group("Store")
 class StoreOptions(OptionGroup):
-    """The store that is served."""
+    """The store to serve."""
 
     store: Annotated[
         str,
         Parameter(
-            help="A SQLite file, which is created if needed, or the postgresql:// address of a "
-            "database.",
+            help="A SQLite file, which hushfade creates if needed, or the postgresql:// address of "
+            "a database.",
             metavar="STORE",
         ),
     ]
     mark: MarkFile = None
     new_epoch: Annotated[
-        bool, flag("Continue from an older copy of the store, and charge every stream again.")
+        bool,
+        flag(
+            "Continue from an older copy of the store, and charge the privacy loss of every stream "
+            "again."
+        ),
     ] = False
 
 
 @option_group("Service")
 class ServiceOptions(OptionGroup):
-    """How the service listens and what it accepts."""
+    """The address of the service, and its limits."""
 
     host: Annotated[
         str,
         option(
-            "The address to listen on. Other machines have access only if the store has tokens.",
+            "The address to listen on. Other machines can connect only if the store has tokens.",
             "ADDRESS",
         ),
     ] = "127.0.0.1"
     port: Annotated[
-        int, count("The port to listen on. With 0 the system chooses a free port.", "NUMBER")
+        int, count("The port to listen on. With 0 the system chooses any free port.", "NUMBER")
     ] = 8321
-    max_body: Annotated[int, count("The largest request in bytes, at least 1024.", "BYTES")] = (
-        8 << 20
-    )
+    max_body: Annotated[
+        int, count("The size of the largest request in bytes, at least 1024.", "BYTES")
+    ] = 8 << 20
     rate: Annotated[
-        float, number("The number of requests per second, for each token or address.")
+        float, number("The largest number of requests per second for each token or address.")
     ] = 1000.0
     public: Annotated[
         bool,
         flag(
-            "Allow everyone to read releases, also the pages of other sites. The store must have "
-            "tokens."
+            "Let everyone read the releases without a token, including pages of other websites. "
+            "The store must have tokens."
         ),
     ] = False
 
 
 def serve(*, place: StoreOptions, service: ServiceOptions = ServiceOptions()) -> None:
-    """Serve a store over HTTP: records in, releases out, and a page that shows them live.
+    """Serve a store over HTTP: accept records, publish releases, and show them on a live page.
 
-    Without tokens everyone on this machine may do everything, and no other machine has access.
-    Create tokens with hushfade token. Ctrl-C or SIGTERM stops the service after it has finished
-    the requests in progress.
+    If the store has no tokens, everyone on this machine has full access, and other machines have
+    no access. Create tokens with hushfade token. Ctrl-C or SIGTERM stops the service after it has
+    finished the requests in progress.
 
     `hushfade serve --store releases.db`
     """
@@ -117,7 +121,7 @@ def serve(*, place: StoreOptions, service: ServiceOptions = ServiceOptions()) ->
 
 
 def _log() -> None:
-    """Log one line per request to stderr: method, route, status, time."""
+    """Log one line per request to stderr: method, route, status and time."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     for name in ("hushfade.serve", "uvicorn.error"):
@@ -129,6 +133,6 @@ def _log() -> None:
 
 def _greet(place: str, host: str, port: int, guard: Guard) -> None:
     address = f"[{host}]" if ":" in host else host
-    console.note(f"Serving {shown(place)} on http://{address}:{port}/ until Ctrl-C.")
+    console.note(f"Serving {shown(place)} on http://{address}:{port}/. Press Ctrl-C to stop.")
     if guard.open:
-        console.note("The store has no tokens: everyone on this machine may do everything.")
+        console.note("The store has no tokens: everyone on this machine has full access.")

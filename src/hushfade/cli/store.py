@@ -1,4 +1,4 @@
-"""hushfade store: check, verify, list, copy or restore a store."""
+"""hushfade store: check, verify, list, back up or restore a store."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from hushfade.cli.options.parameters import OptionGroup, choice, flag, option, o
 from hushfade.cli.store_access import Where, check_exists, reader_of, shown
 from hushfade.errors import HushfadeError, InvalidValue, Malformed, Refused
 from hushfade.privacy.rounding import rounded_down, rounded_up
+from hushfade.privacy.unit import limits, words
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from hushfade.privacy.account import Account
     from hushfade.store import Reader
     from hushfade.store.high_water_mark import Mark
 
 Action: TypeAlias = Annotated[
-    Literal["check", "verify", "ledger", "backup", "restore"],
+    Literal["check", "verify", "list", "ledger", "backup", "restore"],
     Parameter(help="What to do:"),
 ]
 
@@ -36,13 +39,13 @@ class RestoreOptions(OptionGroup):
     mark: Annotated[
         Path | None,
         option(
-            "The high-water mark of the store.",
+            "The file with the high-water mark of the store.",
             "FILE",
             default="STORE.mark",
         ),
     ] = None
     force: Annotated[
-        bool, flag("Replace a store that is intact. Whatever is newer in it is lost.")
+        bool, flag("Replace an intact store. Everything newer than the backup is lost.")
     ] = False
 
 
@@ -51,12 +54,13 @@ class StoreOutputOptions(ReportOptions):
     """The options of `ledger` and `backup`."""
 
     kind: Annotated[
-        Literal["dataset", "charge", "lost", "step", "end", "all"] | None,
-        choice("List the entries of this kind as they are stored. Without it: a statement."),
+        Literal["dataset", "charge", "joint", "member", "void", "lost", "step", "end", "all"]
+        | None,
+        choice("Print the stored ledger entries of this kind in place of a statement."),
     ] = None
     output: Annotated[
         Path | None,
-        option("Where backup writes the copy. The file must not exist.", "FILE", alias="-o"),
+        option("The file for the backup. It must not exist yet.", "FILE", alias="-o"),
     ] = None
 
 
@@ -68,12 +72,13 @@ def store(
     restore: RestoreOptions = RestoreOptions(),
     output: StoreOutputOptions = StoreOutputOptions(),
 ) -> None:
-    """Check, verify, list or back up a store, also while it is in use; or restore a backup.
+    """Check, verify, list or back up a store, even while it is in use, or restore a backup.
 
     - **check** tests whether the database is intact and every stream can continue from it.
-    - **verify** tests whether the ledger is an unbroken chain and the releases are those it names.
-    - **ledger** verifies it, and prints a statement: each charge with its date, and the totals.
-    - **backup** copies what is committed to --output.
+    - **verify** tests whether the ledger is an unbroken chain and matches the releases.
+    - **list** prints the streams: guarantee, steps, charge, and the assumed limits per person.
+    - **ledger** verifies the ledger and prints a statement: each charge with its date, and totals.
+    - **backup** copies all committed data to --output.
     - **restore** replaces the store with the backup --from. The store must not be in use.
 
     `hushfade store verify releases.db`
@@ -110,21 +115,26 @@ def _print(found: dict[str, Any]) -> None:
         page.print(ledger_statement.table(found["statement"]))
     for entry in found.get("entries", []):
         line = f"{entry['number']:>6}  {entry['kind']:<8} {entry['digest'][:12]}  {entry['body']}"
-        page.print(line, soft_wrap=True)  # a break would part names and digests
+        page.print(line, soft_wrap=True)  # a line break would split names and digests
+    if "streams" in found:
+        page.print(_streams_table(found["streams"]))
     lines = [found["said"]]
+    for text in dict.fromkeys(stream["limits"] for stream in found.get("streams", [])):
+        names = [stream["stream"] for stream in found["streams"] if stream["limits"] == text]
+        lines.append(f"{', '.join(names)}: {text}")
     for account in found.get("budgets", []):
         lines.append(f"Dataset {account['dataset']!r}: {_spent(account)}")
     for stream in found.get("new_epochs", []):
         lines.append(
             f"Stream {stream['stream']!r}: epsilon = {rounded_up(stream['epsilon'])} at delta = "
-            f"{rounded_up(stream['delta'], 3)}, for all that it has published in all epochs."
+            f"{rounded_up(stream['delta'], 3)}, for all its releases in all epochs."
         )
     for line in lines:
         page.print(line, soft_wrap=not page.is_terminal)
 
 
 def _spent(account: dict[str, Any]) -> str:
-    """What was spent of a budget, and what one more stream would bring it to, in words."""
+    """The spent part of a budget and the effect of a further stream, in words."""
     delta = rounded_up(account["delta"], 3)
     spent = f"epsilon = {rounded_up(account['spent_epsilon'])} of {rounded_up(account['epsilon'])}"
     largest = f"epsilon = {rounded_down(account['left_epsilon'])}"
@@ -139,19 +149,20 @@ def _spent(account: dict[str, Any]) -> str:
     if account["next_epsilon"] is None:
         return spent + unit
     return (
-        f"{spent} One more stream like the last would bring epsilon to "
-        f"{rounded_up(account['next_epsilon'])}. The largest that fits has {largest}.{unit}"
+        f"{spent} Another stream like the last would raise epsilon to "
+        f"{rounded_up(account['next_epsilon'])}. The budget has room for a stream with {largest}."
+        f"{unit}"
     )
 
 
 def _check_free(output: Path) -> None:
-    """Raise unless a backup can be written there."""
+    """Raise unless the backup can be written to this file."""
     if str(output).startswith(("postgresql:/", "postgres:/")):
         raise InvalidValue("--output must be a file")
     if output.exists():
-        raise console.Failure(f"{output} exists: a backup replaces nothing", console.Exit.FILE)
+        raise console.Failure(f"{output} already exists: choose a new file", console.Exit.FILE)
     if not output.absolute().parent.is_dir():
-        raise console.Failure(f"there is no directory {output.parent}", console.Exit.FILE)
+        raise console.Failure(f"the directory {output.parent} does not exist", console.Exit.FILE)
 
 
 def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, Any]:
@@ -161,10 +172,14 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
         return {"said": "The database is intact, and every stream can continue from it."}
     if copy is not None:
         reader.backup(copy)
-        return {"said": f"Written: {copy}. With it alone a store opens as a new epoch only."}
+        return {
+            "said": f"Wrote {copy}. Without the store's mark, the backup opens only as a new epoch."
+        }
+    if action == "list":
+        return _listed(reader)
     entries = reader.verify()
     found: dict[str, Any] = {
-        "said": f"The ledger is an unbroken chain of {entries} entries. The releases match it.",
+        "said": f"The ledger is an unbroken chain of {entries} entries and matches the releases.",
         "budgets": [_budget(account) for account in reader.accounts().values()],
         "new_epochs": [_composed(reader, name) for name in reader.streams() if reader.epoch(name)],
     }
@@ -177,6 +192,57 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
             if kind in ("all", x.kind)
         ]
     return found
+
+
+def _listed(reader: Reader) -> dict[str, Any]:
+    """The streams with their guarantees, and the limits per person that hushfade assumes."""
+    streams = [_stream(reader, name) for name in reader.streams()]
+    reserved = [{"stream": name, "dataset": dataset} for name, dataset in reader.reserved().items()]
+    said = f"{len(streams)} streams." if len(streams) != 1 else "1 stream."
+    if reserved:
+        names = ", ".join(one["stream"] for one in reserved)
+        said += f" Joint charges have paid for streams that do not exist yet: {names}."
+    return {"said": said, "streams": streams, "reserved": reserved}
+
+
+def _stream(reader: Reader, name: str) -> dict[str, Any]:
+    plan, guarantee, joint = reader.plan(name), reader.guarantee(name), reader.joint(name)
+    return {
+        "stream": name,
+        "dataset": reader.dataset(name),
+        "decay": repr(plan.decay),
+        "every": plan.every,
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "epoch": reader.epoch(name),
+        "steps": reader.steps(name),
+        "unit": words(plan.relation),
+        "limits": limits(plan.relation),
+        "joint": None if joint is None else joint.number,
+    }
+
+
+def _streams_table(streams: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
+    table = Table(title="Streams", title_justify="left", title_style="bold")
+    for head in ("stream", "dataset", "decay", "step"):
+        table.add_column(head)
+    for head in ("epsilon", "delta", "steps"):
+        table.add_column(head, justify="right")
+    table.add_column("charge")
+    for one in streams:
+        table.add_row(
+            one["stream"],
+            one["dataset"],
+            one["decay"],
+            one["every"] or "not declared",
+            rounded_up(one["epsilon"]),
+            rounded_up(one["delta"], 3),
+            str(one["steps"]),
+            "its own" if one["joint"] is None else f"joint charge {one['joint']}",
+        )
+    return table
 
 
 def _budget(account: Account) -> dict[str, Any]:
@@ -199,9 +265,9 @@ def _budget(account: Account) -> dict[str, Any]:
 
 
 def _composed(reader: Reader, stream: str) -> dict[str, Any]:
-    """The guarantee of a stream after a new epoch: its steps were drawn, and charged, again.
+    """The guarantee of a stream with several epochs, in which steps were drawn and charged again.
 
-    mu is null where its charges are epsilon and delta.
+    mu is null if the charges are epsilon and delta.
     """
     guarantee = reader.guarantee(stream)
     return {
@@ -217,19 +283,19 @@ def _composed(reader: Reader, stream: str) -> dict[str, Any]:
 
 
 def _restored(where: str, source: str, mark: Path | None, *, force: bool) -> dict[str, Any]:
-    """Replaces the store with the backup, but not its mark; returns what opening it means."""
+    """Replace the store, but not its mark, with the backup; return how to open the store."""
     from hushfade.store.open_store import connected, mark_of
 
     if shown(where) != where:
         raise Refused(
-            "a PostgreSQL database must be restored by pg_restore; leave its mark as it is"
+            "hushfade does not restore PostgreSQL databases: use pg_restore, and keep the mark file"
         )
     if "://" in source:
-        raise InvalidValue("--from must be a file, as hushfade store backup writes it")
+        raise InvalidValue("--from must be a file written by hushfade store backup")
     check_exists(source)
     place, known = Path(where), mark_of(where, mark).read()
     if place.exists() and place.samefile(source):
-        raise InvalidValue("--from must be another file than the store")
+        raise InvalidValue("--from must not be the store itself")
     with closing(connected(source, only_read=True)) as copy:
         from hushfade.store.sqlite import replacing
 
@@ -239,26 +305,26 @@ def _restored(where: str, source: str, mark: Path | None, *, force: bool) -> dic
                 entries, newest = _examined(made, known)
             if not force and _intact(place):
                 raise Refused(
-                    f"{where} is intact, and its streams can continue: --force replaces it, and "
-                    "whatever is newer in it is lost"
+                    f"{where} is intact, and its streams can continue. Use --force to replace it: "
+                    "everything newer than the backup is lost"
                 )
     if newest:
-        meaning = "It is as new as its mark: open it as usual."
+        meaning = "The backup is as new as the mark: open the store as usual."
     else:
-        why = "It is older than its mark" if known else "There is no mark beside it"
+        why = "The backup is older than the mark" if known else "The store has no mark"
         meaning = (
-            f"{why}: steps could be drawn twice. Open it with --new-epoch, which charges every "
-            "stream again, or ends it if its budget does not suffice."
+            f"{why}, so steps could be drawn twice. Open the store with --new-epoch, which charges "
+            "every stream again, or ends a stream if its budget does not suffice."
         )
     said = (
-        f"Restored: {where}, with {entries} entries in the ledger. {meaning} Records, releases "
-        "and tokens come from the backup: revoke again the tokens that were revoked since."
+        f"Restored {where}, with {entries} entries in the ledger. {meaning} Records, releases and "
+        "tokens come from the backup: revoke again all tokens that were revoked since the backup."
     )
     return {"said": said, "ledger": entries, "new_epoch": not newest}
 
 
 def _intact(place: Path) -> bool:
-    """Whether there is a store from which streams can continue."""
+    """Whether the file is a store whose streams can continue."""
     from hushfade.store import Reader
     from hushfade.store.open_store import connected
 
@@ -266,7 +332,7 @@ def _intact(place: Path) -> bool:
         return False
     try:
         with closing(connected(place, only_read=True)) as database:
-            found = Reader(database)  # of whatever version
+            found = Reader(database)  # of any version
             found.check()
             return found.verify() > 0
     except HushfadeError:
@@ -274,13 +340,13 @@ def _intact(place: Path) -> bool:
 
 
 def _examined(made: Path, mark: Mark | None) -> tuple[int, bool]:
-    """The length of the ledger of a backup, and whether the backup is as new as the mark."""
+    """The number of ledger entries of a backup, and whether the backup is as new as the mark."""
     from hushfade.store import Reader, schema
     from hushfade.store.open_store import connected
 
     with closing(connected(made)) as database:
         if not {"meta", "ledger"} <= database.tables():
-            raise Malformed("a backup must be a store, but this is a database of something else")
+            raise Malformed("the file is not a backup of a store, but another database")
         schema.migrate(database)
         reader = Reader(database)
         reader.check()
@@ -288,6 +354,6 @@ def _examined(made: Path, mark: Mark | None) -> tuple[int, bool]:
         if mark is None:
             return entries, entries == 0
         if mark.store != schema.name(database):
-            raise Refused("a backup must be of this store, but the mark belongs to another")
+            raise Refused("the backup belongs to another store than the mark")
         last = (entry.digest for entry in reader.entries() if entry.number == mark.number)
         return entries, next(last, None) == mark.digest

@@ -1,4 +1,4 @@
-"""How commands reach a store: its address, a reader of it, or the store itself."""
+"""Access of commands to a store: its address, a reader, or the open store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Where: TypeAlias = Annotated[
 MarkFile: TypeAlias = Annotated[
     Path | None,
     option(
-        "The file of the high-water mark. Must be given for a postgresql:// database.",
+        "The file with the high-water mark. Required for a postgresql:// database.",
         "FILE",
         default="STORE.mark",
     ),
@@ -31,25 +31,25 @@ MarkFile: TypeAlias = Annotated[
 
 
 def shown(where: str) -> str:
-    """The place of the store as it may be shown: the address of a database contains a password."""
+    """The store's name for messages.  It hides the address of a database, with its password."""
     from hushfade.store.open_store import ELSEWHERE
 
     if where.startswith(ELSEWHERE):
         return "the database"
     if "://" in where:
-        raise InvalidValue("STORE must be a file, or as postgresql://user:password@host:port/name")
+        raise InvalidValue("STORE must be a file, or postgresql://user:password@host:port/name")
     return where
 
 
 def check_exists(where: str) -> None:
     """Raise if the store is a file that does not exist."""
     if shown(where) == where and not Path(where).exists():
-        raise console.Failure(f"cannot read {where}: there is no such file", console.Exit.FILE)
+        raise console.Failure(f"cannot read {where}: the file does not exist", console.Exit.FILE)
 
 
 @contextmanager
 def reader_of(where: str) -> Iterator[Reader]:
-    """A reader of the store, closed at the end.  A file that does not exist is not created."""
+    """A reader of the store, closed after the block.  A missing file is an error."""
     from hushfade.store import Reader
 
     check_exists(where)
@@ -58,20 +58,21 @@ def reader_of(where: str) -> Iterator[Reader]:
 
 
 def opened(where: str, mark: Path | None, *, new_epoch: bool) -> Store:
-    """The store; notes say whether it is new, and what a new epoch did to its streams."""
+    """The open store.  Notes report a new store, and the streams of a new epoch."""
     from hushfade.store import Store
 
     is_file = shown(where) == where
     if not is_file and mark is None:
-        raise InvalidValue("--mark FILE must be given with postgresql://")
+        raise InvalidValue("--mark FILE must be given for a postgresql:// database")
     new = is_file and not Path(where).exists()
     store = Store.open(where, mark=mark, new_epoch=new_epoch)
     if new:
-        console.note(f"A new store: {where}")
+        console.note(f"Created the store {where}.")
     if store.settled.renewed:
         charged, ended = store.settled.charged, store.settled.ended
-        console.note(f"A new epoch: {len(charged)} streams are charged again.")
+        streams = "1 stream" if len(charged) == 1 else f"{len(charged)} streams"
+        console.note(f"Started a new epoch, and charged {streams} again.")
         if ended:
             names = ", ".join(map(repr, ended))
-            console.note(f"Ended, because their budgets are spent: {names}.")
+            console.note(f"Ended these streams, because their budgets are spent: {names}.")
     return store

@@ -1,4 +1,4 @@
-"""hushfade token: who may use the service of a store."""
+"""hushfade token: create, list and revoke the tokens of a store's service."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ if TYPE_CHECKING:
 class TokenOptions(OptionGroup):
     """The token, and what to do with it."""
 
-    name: Annotated[str | None, option("Whose token it is.", "NAME")] = None
+    name: Annotated[str | None, option("The name of the token's owner.", "NAME")] = None
     names_file: Annotated[
         Path | None,
         option(
-            "Create a token for each name in this UTF-8 file with one name per line: all of them, "
-            "or none.",
+            "Create a token for each name in this UTF-8 file with one name per line. If one name "
+            "is rejected, no token is created.",
             "FILE",
         ),
     ] = None
     scope: Annotated[
         tuple[str, ...],
         option(
-            "What the token allows: ingest to send records, read to read releases, admin for "
-            "everything. May be repeated.",
+            "What the token allows. ingest: send records. read: read releases. admin: everything. "
+            "May be repeated.",
             "SCOPE",
             default=False,
         ),
     ] = ()
-    revoke: Annotated[bool, flag("Remove the token of this name.")] = False
+    revoke: Annotated[bool, flag("Revoke the token with this name.")] = False
     list: Annotated[
-        bool, flag("List the names and scopes of all tokens, also while the service runs.")
+        bool, flag("List the names and scopes of all tokens. Works while the service runs.")
     ] = False
 
 
 @option_group("Output")
 class TokenOutputOptions(ReportOptions):
-    """Where new tokens go."""
+    """The file for new tokens, and the form of the report."""
 
     output: Annotated[
         Path | None,
         option(
-            "Write the new tokens to this new CSV file, which only its owner may read.",
+            "Write the new tokens to this new CSV file, which only you can read.",
             "FILE",
             alias="-o",
         ),
@@ -78,13 +78,14 @@ def token(
     place: MarkOptions = MarkOptions(),
     output: TokenOutputOptions = TokenOutputOptions(),
 ) -> None:
-    """Create tokens for the service of a store, and show them once. Only digests are stored.
+    """Create, list or revoke the access tokens of a store's service.
 
-    A token is a trust domain: whoever has it can send in the name of each of its senders. Give
-    senders that do not trust each other tokens of their own.
+    hushfade shows a new token once and stores only its digest. Clients send the token in the
+    header Authorization: Bearer TOKEN. Whoever has a token can send records as any of its senders,
+    so give separate tokens to senders that do not trust each other.
 
-    Stop the service first, or let it create and revoke tokens itself, at /v1/tokens. Send a token
-    as the header Authorization: Bearer TOKEN.
+    To create or revoke tokens with this command, stop the service first. While the service runs,
+    use its endpoint /v1/tokens instead.
 
     `hushfade token releases.db --name sensors --scope ingest`
 
@@ -150,8 +151,8 @@ def _create(
     from hushfade.store import tokens
 
     file = output.output
-    if file is not None and file.exists():  # asked before a store is made
-        raise console.Failure(f"{file} exists: choose a new file", console.Exit.FILE)
+    if file is not None and file.exists():  # checked before a store is created
+        raise console.Failure(f"{file} already exists: choose a new file", console.Exit.FILE)
     texts = {name: tokens.new_text() for name in names}
     with closing(_opened(where, mark)) as store:
         if file is None:
@@ -167,10 +168,10 @@ def _create(
         ]
         console.document(made[0] if of.name is not None else {"tokens": made})
     elif file is not None:
-        console.note(f"The new tokens are in {file}, and nowhere else.")
+        console.note(f"Wrote the new tokens to {file}. hushfade cannot show them again.")
     else:
         sys.stdout.write(f"{texts[names[0]]}\n" if of.name is not None else _table(texts))
-        console.note("A token is shown only once.")
+        console.note("Copy the token now: hushfade cannot show it again.")
 
 
 def _table(texts: Mapping[str, str]) -> str:
@@ -183,15 +184,15 @@ def _table(texts: Mapping[str, str]) -> str:
 def _revoke(where: str, name: str, mark: Path | None, *, as_json: bool) -> None:
     from hushfade.store import tokens
 
-    check_exists(where)  # a store is not created only to find no such token
+    check_exists(where)  # do not create a store just to report a missing token
     with closing(_opened(where, mark)) as store:
         tokens.revoke(store, name)
         left = tokens.kept(store)
-    console.note(f"The token of {name!r} is removed.")
+    console.note(f"Revoked the token {name!r}.")
     if not left:
-        console.note("It was the last token: everyone on this machine may do everything now.")
+        console.note("It was the last token: everyone on this machine now has full access.")
     elif not any(token.allows("admin") for token in left):
-        console.note("No token has the scope admin now: the service cannot create another.")
+        console.note("No token with scope admin is left: the service cannot create tokens now.")
     if as_json:
         console.document({"name": name, "revoked": True})
 
@@ -201,5 +202,6 @@ def _opened(where: str, mark: Path | None) -> Store:
         return opened(where, mark, new_epoch=False)
     except InUse as error:
         raise InUse(
-            f"{error}: if it is the service, ask the service, with POST or DELETE at /v1/tokens"
+            f"{error}: if the service uses it, create or revoke tokens through the service, with "
+            "POST or DELETE at /v1/tokens"
         ) from None

@@ -1,9 +1,9 @@
-"""What a plan promises about more than its unit: two people, a changed record, a second release.
+"""A plan's guarantee beyond its unit of privacy: two people, a changed record, a second release.
 
-    Gaussian noise    the shift grows by a factor, mu grows by the same factor
-    other laws        the privacy loss of the larger shifts, where a plan of that kind exists;
-                      else group privacy: (2 epsilon, (1 + e^epsilon) delta) for two neighbours in
-                      a row (Vadhan 2017, Lemma 2.2)
+    Gaussian noise    if the shift grows by a factor, mu grows by the same factor
+    other laws        the privacy loss of the larger shifts, if a plan with these shifts exists;
+                      else group privacy: (2 epsilon, (1 + e^epsilon) delta) for two successive
+                      neighbours (Vadhan 2017, Lemma 2.2)
 
 Every number is rounded up.
 """
@@ -27,7 +27,7 @@ _SAME = "at the same delta"
 
 
 def two_people(plan: Plan) -> str:
-    """The promise about two people together, or about a record that moves to another step."""
+    """The guarantee for two people together, or for a record that moves to another step."""
     if isinstance(plan.law, Gaussian):
         return _scaled(plan.guarantee, 4)
     epsilon, delta = plan.guarantee.epsilon, plan.guarantee.delta
@@ -38,10 +38,12 @@ def two_people(plan: Plan) -> str:
 
 
 def changed_value(plan: Plan) -> str:
-    """The promise about a value that changes, where the plan hides that a record is added."""
+    """The guarantee for a changed value, if the plan's neighbours add or remove a record."""
     grid = plan.grid
     if grid.norm is not None:
         return _scaled(plan.guarantee, 4)
+    if grid.statistic is not None:  # another value takes from some lanes and adds to others
+        return changed_key(plan)
     low, high = grid.low_unit, grid.high_unit
     square = Fraction((high - low) ** 2, max(abs(low), abs(high)) ** 2)
     if isinstance(plan.law, Gaussian) or square == 1:
@@ -50,14 +52,14 @@ def changed_value(plan: Plan) -> str:
 
 
 def changed_key(plan: Plan) -> str:
-    """The promise about a record that moves to another key with the same value."""
+    """The guarantee for a record that moves to another key with the same value."""
     if isinstance(plan.law, Gaussian):
         return _scaled(plan.guarantee, 2)
     return _replaced(plan)
 
 
 def second_release(plan: Plan) -> str:
-    """The promise of two releases of the same data with independent noise."""
+    """The guarantee of two releases of the same data with independent noise."""
     if isinstance(plan.law, Gaussian):
         return _scaled(plan.guarantee, 2)
     twice = [
@@ -68,7 +70,7 @@ def second_release(plan: Plan) -> str:
 
 
 def _replaced(plan: Plan) -> str:
-    """The promise where a record is replaced, by the noise of the plan."""
+    """The guarantee of the plan's noise if neighbours replace a record."""
     other = replace(plan.guarantee, neighbours="replace")
     larger = cases(other, plan.grid, plan.pair)
     return _text(PrivacyLoss.shifted(plan.law, larger), plan.guarantee)
@@ -80,7 +82,7 @@ def _text(loss: PrivacyLoss, guarantee: Guarantee) -> str:
 
 
 def _scaled(guarantee: Guarantee, square: Fraction | int) -> str:
-    """Epsilon where the shift is that factor, squared, of the planned one."""
+    """Epsilon if the square of the shift grows by the factor `square`."""
     if square == 1:
         same = "" if guarantee.pure else f" {_SAME}"
         return f"epsilon = {rounded_up(guarantee.epsilon)}{same}"

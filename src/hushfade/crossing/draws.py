@@ -1,14 +1,14 @@
 """Draws from a table, each a function of its own random 64-bit words.
 
-The magnitude's cell A of 2^k integers comes from a cumulative table of 127-bit probabilities; for
-k = 0 the cell is the magnitude.  For large scales the place r inside the cell is uniform and kept
-with probability P[A 2^k + r] / P[A 2^k], which is near 1 (½ for z = 0, which has one sign);
-otherwise a new place is drawn in the same cell.
+A cell A contains 2^k magnitudes.  It is drawn from a cumulative table of 127-bit probabilities; for
+k = 0 the cell is the magnitude.  For k > 0 the place r inside the cell is drawn uniformly, and
+accepted with probability P[A 2^k + r] / P[A 2^k], which is near 1 (½ for z = 0, which has one
+sign).  If it is rejected, a new place is drawn in the same cell.
 
 The same words give the same draw on every machine.  Tables are computed with integers and decimal
-numbers.  A float keeps or rejects a place only if the uniform number is farther than 2^-30 from its
-share, and the float errs by far less (`sampling`).  Words nearer than that are decided by exact
-arithmetic with 128 further bits.  So each decision is that of exact arithmetic.
+numbers.  A float accepts or rejects a place only if the uniform number is farther than 2^-30 from
+its share, and the error of the float is far smaller (`sampling`).  Closer cases are decided by
+exact arithmetic with 128 further bits.  So every decision agrees with exact arithmetic.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from hushfade.crossing.exact_probabilities.fixed_point import precise
 from hushfade.crossing.sampling_tables import GUIDE_BITS, MARGIN, Table
 
 _CHUNK = 1 << 13  # draws at a time, so that their words stay in the cache
-_SPAN = 16 * _CHUNK  # draws whose rejections are drawn again together
+_SPAN = 16 * _CHUNK  # the rejected draws of a span are drawn again together
 _UNIFORM_SLOT, _CELL_SLOT = 1 << 15, 3 << 14
 
 
 class Words(Protocol):
-    """Two random words for each draw and slot, a row for each draw, draws counted from 0.
+    """Two random words for each draw and slot, one row per draw; draws are counted from 0.
 
-    They are valid until more are asked for; rows behind those asked for mean nothing.
+    The rows are valid until the next call.  Further rows of the array have no meaning.
     """
 
     def first(self, start: int, count: int) -> Unsigned:
-        """Slot 0 of `count` draws from `start` on."""
+        """The words of slot 0 of `count` draws, beginning at `start`."""
 
     def listed(self, places: Signed, slot: int) -> Unsigned:
-        """One slot of the draws at `places`."""
+        """The words of one slot of the draws at `places`."""
 
 
 @cache
@@ -54,8 +54,8 @@ def loops() -> ModuleType:
 def fill(out: Signed, table: Table, words: Words) -> None:
     """Write independent draws into `out`.
 
-    Slot 0 serves the first attempt, slot j the j-th; slot 2^15 + j extends attempt j's uniform, and
-    slot 3 · 2^14 the cell's 63 bits.
+    Slot 0 is for the first attempt, and slot j for attempt j.  Slot 2^15 + j extends the uniform
+    number of attempt j, and slot 3 · 2^14 extends the 63 bits of the cell.
     Cost: one pair of words and 2 to 3 nanoseconds per draw.
     """
     if table.k > 0:
@@ -71,7 +71,7 @@ def fill(out: Signed, table: Table, words: Words) -> None:
 
 
 def _fill_span(out: Signed, table: Table, words: Words, begin: int, left: Signed) -> None:
-    """Fill the span of `out` from `begin` on; `left` has room for its rejected and doubtful."""
+    """Fill the span of `out` that starts at `begin`; `left` lists rejected and doubtful draws."""
     kernels = loops()
     shape = (table.k, table.curve, MARGIN)
     tables = (table.high, table.sure, table.guide, 64 - GUIDE_BITS)
@@ -115,10 +115,10 @@ def _exactly(table: Table, place: int, words: Words) -> int:
 
 
 def _accepted(table: Table, cell: int, place: int, uniform: int, bits: int) -> bool:
-    """Is uniform / 2^bits below the share P[z] / P[start] of this place?"""
+    """Whether uniform / 2^bits is below the share P[z] / P[start] of this place."""
     start = cell << table.k
     z = start + place
-    if z == 0:  # -0 and +0 are one value, the other magnitudes have two signs
+    if z == 0:  # -0 and +0 are one value; all other magnitudes have two signs
         return uniform < 1 << (bits - 1)
     with precise():
         share = table.exact.probability(z) / table.exact.probability(start)

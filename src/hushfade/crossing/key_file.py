@@ -1,8 +1,9 @@
-"""Keyed noise whose key is in a file: for streams here, and for workers elsewhere.
+"""Keyed noise whose key is in a file, for local streams and for workers on other machines.
 
-The key stays in its file on each machine.  Plans, logs and checkpoints hold only the file's path,
-the stream, the epoch and the key's fingerprint, by which a worker checks that its file holds the
-same key.  Whoever starts a stream or a job claims its name in the key's record: see `key_record`.
+The key stays in its file on each machine.  Plans, logs and checkpoints contain only the file's
+path, the stream, the epoch and the key's fingerprint.  With the fingerprint a worker checks that
+its file contains the same key.  Starting a stream or a job claims its name in the key's record: see
+`key_record`.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ class _Place:
 class KeyFile(_Place):
     """Keyed noise whose key is in a file of 32 bytes, with mode 0600, on every machine.
 
-    `fingerprint` is read from the file unless it is given; then only the workers need the file.
-    `record` is the file that records what the key is used for, on the machine that starts the job:
-    PATH.uses unless given.
+    If `fingerprint` is given, only the workers need the file; otherwise it is read from the file.
+    `record` is the file that records the uses of the key on the machine that starts the job, by
+    default PATH.uses.
 
     `plan.start(KeyFile(...))` claims the stream name and epoch for the new stream.  A second start
-    under the same name is refused, in this process and in others: it could add the same noise to
+    under the same name raises Refused in every process, because it could add the same noise to
     other records.  `Stream.load` continues the stream from its saved state.
     """
 
@@ -56,53 +57,53 @@ class KeyFile(_Place):
         fingerprint: str | None = None,
         record: str | os.PathLike[str] | None = None,
     ) -> None:
-        place = str(Path(path).absolute())  # a worker's own directory is another
-        name = KeyedNoise(bytes(range(32)), stream=stream, epoch=epoch)  # checks both
+        place = str(Path(path).absolute())  # a worker has another working directory
+        name = KeyedNoise(bytes(range(32)), stream=stream, epoch=epoch)  # checks both names
         if fingerprint is None:
             fingerprint = KeyedNoise(_key(place), stream=stream).fingerprint.hex()
         if not isinstance(fingerprint, str) or not _FINGERPRINT.fullmatch(fingerprint):
-            raise InvalidValue("fingerprint must be 32 digits in hexadecimal, as KeyFile shows it")
+            raise InvalidValue("fingerprint must be 32 hexadecimal digits, as KeyFile shows it")
         beside = f"{place}.uses" if record is None else str(Path(record).absolute())
         super().__init__(place, name.stream, name.epoch, fingerprint, beside)
 
     @property
     def identity(self) -> Identity:
-        """What saved states record of the noise."""
+        """The public identity of the noise, which saved states record."""
         return noise_sources.keyed_identity(self.stream, self.epoch, self.fingerprint)
 
     def opened(self) -> KeyedNoise:
-        """The noise, read from this machine's file: for workers, whose driver has claimed it."""
+        """The noise with the key in the local file, for workers whose driver has claimed it."""
         noise = KeyedNoise(_key(self.path), stream=self.stream, epoch=self.epoch)
         if not hmac.compare_digest(noise.fingerprint.hex(), self.fingerprint):
             raise Refused(
-                "the key file must hold the key with the fingerprint that was declared: this "
-                "machine's is another"
+                "the key file must contain the key with the declared fingerprint, but this "
+                "machine's file contains another key"
             )
         return noise
 
     def claim(self, plan: bytes, kind: JobKind, job: bytes) -> None:
-        """Record that this stream and epoch serve the job: digests of 32 bytes, no secrets.
+        """Record that the job uses this stream and epoch; `plan` and `job` are public digests.
 
-        Returns when the record is on the disk.  Refused if another plan or job has the name, and
-        where no record can be kept.
+        Returns when the record is on disk.  Raises Refused if another plan or job has claimed the
+        name, or if the record cannot be written.
         """
         use = Use(self.fingerprint, self.stream, self.epoch, plan.hex(), kind, job.hex())
         key_record.claim(Path(self.record), use)
 
 
 Noise: TypeAlias = NoiseSource | KeyFile
-"""What a stream's noise may come from."""
+"""The noise sources of a stream."""
 
 
 def checked(noise: Noise | None) -> Noise:
-    """The noise, if a stream can draw from it; fresh noise for None."""
+    """The noise, if a stream can draw from it; fresh noise if it is None."""
     return noise if isinstance(noise, KeyFile) else noise_sources.checked(noise)
 
 
 def drawer(noise: Noise, plan: bytes, owner: bytes) -> Drawer:
-    """The noise for a plan; a key file's name is claimed for the stream with the identity `owner`.
+    """The noise for a plan.  With a key file, claims its name for the stream with this identity.
 
-    So a key file serves one stream under one name, and continues it from its saved states.
+    So a key file serves one stream per name, and continues this stream from its saved states.
     """
     if not isinstance(noise, KeyFile):
         return noise.bound(plan)
@@ -112,9 +113,9 @@ def drawer(noise: Noise, plan: bytes, owner: bytes) -> Drawer:
 
 
 def for_totals(noise: Noise | None, plan: bytes, totals: Signed) -> Noise | None:
-    """The noise for a whole table of totals, (steps,) or (steps, lanes), and for no other.
+    """The noise for one table of totals, (steps,) or (steps, lanes).
 
-    A key file's name is claimed for these totals: the same table may have its noise again.
+    With a key file, claims its name for these totals.  Only the same table gets this noise again.
     """
     if not isinstance(noise, KeyFile):
         return noise
@@ -124,13 +125,13 @@ def for_totals(noise: Noise | None, plan: bytes, totals: Signed) -> Noise | None
 
 
 def _key(path: str) -> bytes:
-    """The content of a file with one name that only its owner can read (mode 0600 or 0400)."""
+    """The content of a key file, which must have one name and mode 0600 or 0400."""
     if Path(path).is_symlink():
         raise InvalidValue("the key file must be a regular file", got="a link")
-    # nor one that takes the file's place now; and a pipe must not wait
+    # reject a link that replaces the file now; and do not wait for a pipe
     plainly = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, os.O_RDONLY | plainly)
-    try:  # not as a file object, which a directory refuses to be and stays open
+    try:  # not with a file object, which raises for a directory and leaves it open
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise InvalidValue("the key file must be a regular file")
@@ -139,7 +140,7 @@ def _key(path: str) -> bytes:
             raise InvalidValue(
                 "the key file must have mode 0600", got=f"{mode:04o}", remedy=f"chmod 600 {path}"
             )
-        if status.st_nlink > 1:  # each name would have a record of its own
+        if status.st_nlink > 1:  # each name would have its own record
             raise InvalidValue(
                 "the key file must have one name",
                 got=f"{status.st_nlink} hard links",
@@ -157,17 +158,17 @@ Travelling: TypeAlias = KeyFile | UnsafeSeededNoise
 
 
 def travelling(noise: object) -> Travelling:
-    """The noise, if a task that runs again draws it again, and it carries no key."""
+    """The noise, if a repeated task draws the same noise and no key is sent to the worker."""
     if isinstance(noise, KeyFile | UnsafeSeededNoise):
         return noise
     if isinstance(noise, KeyedNoise):
         raise InvalidType(
-            "noise must be a KeyFile: a KeyedNoise would carry its key into plans and checkpoints"
+            "noise must be a KeyFile: a KeyedNoise would copy its key into plans and checkpoints"
         )
     if isinstance(noise, str | os.PathLike):
         raise InvalidType("noise must be a KeyFile: KeyFile(path, stream=...)")
     raise InvalidType(
-        "noise must be a KeyFile where a task may run again: fresh noise would be drawn twice for "
+        "noise must be a KeyFile if a task may run again: fresh noise would be drawn twice for "
         "one step",
         got=type(noise).__name__,
     )

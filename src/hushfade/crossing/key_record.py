@@ -1,9 +1,10 @@
-"""The record of what a noise key has served: one line per stream name and epoch.
+"""The record of the uses of a noise key: one line per stream name and epoch.
 
-Keyed noise is safe as long as a name (stream and epoch) serves one job: two jobs under one name may
-get the same noise for different records, or two draws of noise for the same records.  So each job
-claims its name in a record beside the key, on the disk before any noise is drawn.  The same job may
-claim its name again; another plan or other data may not.  The record holds no secret.
+Keyed noise is safe as long as only one job uses a name (stream and epoch).  Two jobs under one name
+may get the same noise for different records, or two draws of noise for the same records.  So each
+job claims its name in a record next to the key, and the record is on disk before any noise is
+drawn.  The same job may claim its name again; a job with another plan or other data may not.  The
+record contains no secrets.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ JobKind = Literal["run", "table", "stream", "spark stream"]
 
 @dataclass(frozen=True)
 class Use:
-    """What a key has been used for."""
+    """One use of a key."""
 
-    key: str  # its fingerprint
+    key: str  # the fingerprint of the key
     stream: str
     epoch: int
     plan: str
-    kind: str  # of the job: digests of different kinds never mean the same job
+    kind: str  # the kind of the job; digests of different kinds never mean the same job
     job: str
 
     @property
     def name(self) -> tuple[str, str, int]:
-        """What may serve one job only."""
+        """The name that only one job may use."""
         return self.key, self.stream, self.epoch
 
     def line(self) -> bytes:
@@ -45,11 +46,11 @@ class Use:
 
 
 def claim(record: Path, use: Use) -> None:
-    """Add the use to the record, unless it is there; Refused if its name serves another job.
+    """Add the use to the record, if it is new; raises Refused if another job has its name.
 
-    Of processes that claim one name at once exactly one is first.
+    If several processes claim one name at the same time, exactly one is first.
     """
-    import fcntl  # where there is none, only keyed noise from files is missing
+    import fcntl  # on systems without fcntl, only keyed noise from files is unavailable
 
     try:
         descriptor = os.open(
@@ -57,8 +58,8 @@ def claim(record: Path, use: Use) -> None:
         )
     except OSError as error:
         raise Refused(
-            f"the key's record {record} cannot be written ({error.strerror}), and without a record "
-            "the key cannot be used: keep the key in a directory that this job may write to"
+            f"the key's record {record} cannot be written ({error.strerror}), and the key cannot "
+            "be used without a record: keep the key in a directory that this job may write to"
         ) from None
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -74,10 +75,10 @@ def claim(record: Path, use: Use) -> None:
             line = use.line()
             if file.write(line) != len(line):
                 raise Refused(
-                    f"the key's record {record} could not be written whole: free some space, and "
-                    "remove its last, incomplete line"
+                    f"the key's record {record} could not be written completely: free some space, "
+                    "and remove its last, incomplete line"
                 )
-        # also for an earlier line: whoever wrote it may have died before it was on the disk
+        # also for an earlier line, whose writer may have died before the line was on disk
         os.fsync(descriptor)
         atomic_files.synced(record.parent)
 
@@ -86,7 +87,7 @@ def _check_same(earlier: Use, use: Use) -> None:
     """Raise Refused unless both are the same job."""
     if earlier == use:
         return
-    remedy = "repeat the earlier job as it was"
+    remedy = "repeat the earlier job unchanged"
     if earlier.plan != use.plan:
         served = "another plan"
     elif earlier.kind == use.kind == "stream":
@@ -94,13 +95,13 @@ def _check_same(earlier: Use, use: Use) -> None:
     else:
         served = "other records or options"
     raise Refused(
-        f"stream {use.stream!r} (epoch {use.epoch}) of this noise key has served {served}: "
+        f"stream {use.stream!r} (epoch {use.epoch}) of this noise key was used for {served}: "
         f"give this job another stream name or epoch, or {remedy}"
     )
 
 
 def _uses(content: bytes, record: Path) -> list[Use]:
-    """The uses of a record; each line must be whole."""
+    """The uses in a record; raises Malformed if a line is damaged."""
     lines = content.split(b"\n")
     if lines.pop():
         raise _damaged(record, len(lines) + 1)

@@ -1,8 +1,8 @@
-"""How a stream lies in memory: two flat arrays, which cost little to hand to a compiled loop.
+"""The memory layout of a stream: two flat arrays, which are cheap to pass to a compiled loop.
 
-Both begin with constants; the state follows, ring buffers last.  `integers` starts with a header:
-sizes, then the place where each part begins.  Places are computed here, once; the loops read them
-by the names below.  Loads no numba.
+Both arrays begin with constants.  The state follows, with the ring buffers last.  `integers` starts
+with a header: sizes, then the offset of each part.  This module computes the offsets once; the
+loops read them by the names below.  It does not load numba.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 JUMPS, GAINS, WINDOWS, POLES, LISTED, PAST_ROWS, SEEN_ROWS, LANES, DEPTH = range(9)
 # numbers:
 PERIOD, SINGLE, BLOCK_PERIOD, BLOCK_TOTAL = range(9, 13)
-# where each part begins in `integers`, the state last:
+# offsets of the parts of `integers`, the state last:
 LAGS, RISES, GAIN, LENGTHS, SUMS, BLOCK_SUMS, PAST = range(13, 20)
-# and in `floats`, the state from CARRIED on:
+# offsets of the parts of `floats`, the state from CARRIED on:
 HEIGHTS, LEVELS, NEAR, FADES, POLE_WEIGHTS, WINDOW_WEIGHTS, LISTED_WEIGHTS = range(20, 27)
 CARRIED, RENEWED, FADED, SUMMED, RESUMMED, RELEASED, SEEN = range(27, 34)
 HEADER = 34
@@ -41,12 +41,12 @@ class Memory(NamedTuple):
 
     @property
     def state(self) -> tuple[Signed, Column]:
-        """The part that changes: views, not copies."""
+        """Views of the part that changes."""
         return self.integers[self.integers[SUMS] :], self.floats[self.integers[CARRIED] :]
 
 
 class Rows(NamedTuple):
-    """The rows of the ring buffers: what each half looks back at, and room for a block."""
+    """The rows of the ring buffers: the lookback of each half, plus the rows of a block."""
 
     past: int  # totals x, private
     seen: int  # quotients u, public
@@ -55,7 +55,7 @@ class Rows(NamedTuple):
 def blank(plan: Plan, lanes: int | None = None) -> Memory:
     """The memory of all lanes, or of this many, before the first step.
 
-    Rings are zeros that the operating system provides when they are first written to.
+    The rings are zeros, whose pages the operating system provides when they are first written.
     """
     lanes = plan.grid.lanes if lanes is None else lanes
     jumps, parts, period = constants(plan)
@@ -87,7 +87,7 @@ def rows(pair: IntegerFactorization, lanes: int) -> Rows:
 
 
 def lengths(plan: Plan, steps: int, lanes: int | None = None) -> tuple[int, int]:
-    """How many integers and floats of the state `steps` steps can have written to."""
+    """The numbers of integers and floats of the state that `steps` steps can have written."""
     lanes, parts = plan.grid.lanes if lanes is None else lanes, recursion(plan.decay)
     past, seen = (min(steps, ring) for ring in rows(plan.pair, lanes))
     depth = levels(plan.pair).depth

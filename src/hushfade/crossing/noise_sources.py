@@ -1,12 +1,12 @@
-"""Where the noise of a stream comes from: what `plan.start` takes.
+"""Noise sources for `plan.start`.
 
 FreshNoise            a key from the operating system, in memory only: the default
-KeyedNoise            a pure function of (key, plan, stream, epoch, step, lane): for engines
-                      that run a task again and must get the same bytes
+KeyedNoise            a pure function of (key, plan, stream, epoch, step, lane), for engines
+                      that may repeat a task and must get the same bytes
 UnsafeSeededNoise     repeatable, for tests and pictures; anyone who knows the seed can
                       subtract the noise
 
-`key_file.KeyFile` is keyed noise whose key is in a file, with a record of what the key has served.
+`key_file.KeyFile` is keyed noise whose key is in a file, with a record of the key's uses.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from hushfade.crossing.sealed_totals import TotalsSeal
 from hushfade.errors import InvalidType, InvalidValue
 
 Identity: TypeAlias = dict[str, str | int]
-"""Public facts by which a saved state recognises its noise source; no secret."""
+"""The public facts by which a saved state recognises its noise source.  They contain no secret."""
 
-_JOB = re.compile(r" [0-9a-f]{64}\Z")  # how `hushfade run` names the noise of a job
+_JOB = re.compile(r" [0-9a-f]{64}\Z")  # `hushfade run` ends the name of a job's noise like this
 
 
 class NoiseSource(Protocol):
-    """Where the noise of a stream comes from; `plan.start` takes one."""
+    """The interface of a noise source for `plan.start`."""
 
     @property
     def identity(self) -> Identity:
-        """What saved states record of the source."""
+        """The public identity of the source, which saved states record."""
 
     def bound(self, plan_digest: bytes) -> Drawer:
         """The source's noise for one plan."""
@@ -42,9 +42,9 @@ class NoiseSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FreshNoise:
-    """Noise that nobody can draw again: the key is random, stays in memory and dies with it.
+    """Noise that nobody can draw again.  Its random key exists only in memory.
 
-    A forked process draws its own.
+    A forked process draws its own key.
     """
 
     @property
@@ -56,12 +56,12 @@ class FreshNoise:
 
 
 class KeyedNoise:
-    """Noise that the key's holder can draw again, byte for byte, in any process.
+    """Noise that the owner of the key can draw again, byte for byte, in any process.
 
-    The same key, stream, epoch and plan must never serve two different inputs: the difference of
-    the two releases would be the difference of the inputs, without noise.  A KeyedNoise keeps no
-    record of its uses, so the caller must give every input a name of its own; `KeyFile` keeps one.
-    Whoever has the key can subtract the noise; keep it as you keep the data.
+    Never use the same key, stream, epoch and plan for two different inputs.  The difference of the
+    two releases would be the difference of the inputs, without noise.  A KeyedNoise keeps no record
+    of its uses, so the caller must give every input its own name; `KeyFile` keeps a record.  Anyone
+    with the key can subtract the noise, so protect the key like the data.
     """
 
     __slots__ = ("_key", "_name", "epoch", "stream")
@@ -79,13 +79,13 @@ class KeyedNoise:
             raise InvalidValue("stream must have a name", got="''")
         if _JOB.search(stream):
             raise InvalidValue(
-                "stream must not end in a space and 64 hexadecimal digits: such names belong to "
-                "the jobs of `hushfade run`"
+                "stream must not end in a space and 64 hexadecimal digits: these names are "
+                "reserved for the jobs of `hushfade run`"
             )
         try:
             self._name = stream.encode()
         except UnicodeEncodeError:
-            raise InvalidValue("stream must be text that UTF-8 can hold") from None
+            raise InvalidValue("stream must be text that UTF-8 can encode") from None
         self._key = bytes(key)
         self.stream = stream
         self.epoch = check.count(epoch=epoch, least=0, most=2**63 - 1)
@@ -96,9 +96,10 @@ class KeyedNoise:
         return os.urandom(32)
 
     def of_job(self, job: bytes) -> KeyedNoise:
-        """The noise of one job of the stream, known by a digest of all that the job reads.
+        """The noise of one job of the stream; `job` is a digest of everything that the job reads.
 
-        Jobs with different digests have independent noise.  No stream has such a name.
+        Jobs with different digests have independent noise.  The name of a job is not a valid name
+        of a stream.
         """
         noise = KeyedNoise(self._key, stream=self.stream, epoch=self.epoch)
         noise._name = f"{self.stream} {job.hex()}".encode()
@@ -106,8 +107,10 @@ class KeyedNoise:
 
     @property
     def fingerprint(self) -> bytes:
-        """16 bytes that tell keys apart, and nothing else about them: a pseudorandom function of
-        the key, at a point where no noise is derived."""
+        """16 bytes that identify the key and reveal nothing else about it.
+
+        They are a pseudorandom function of the key, at a point where no noise is derived.
+        """
         return hmac.digest(self._key, b"hushfade fingerprint 1", hashlib.sha256)[:16]
 
     @property
@@ -115,19 +118,21 @@ class KeyedNoise:
         return keyed_identity(self.stream, self.epoch, self.fingerprint.hex())
 
     def sealed(self, digest: bytes) -> bytes:
-        """32 bytes that stand for a digest of private data, and reveal nothing without the key: a
-        pseudorandom function of the digest, at points where no noise is derived."""
+        """32 bytes that identify a digest of private data and reveal nothing without the key.
+
+        They are a pseudorandom function of the digest, at points where no noise is derived.
+        """
         return hmac.digest(self._key, b"hushfade sealed 1" + digest, hashlib.sha256)
 
     def bound(self, plan_digest: bytes) -> Drawer:
         return Drawer(self._derived(b"hushfade noise 1", plan_digest), fresh=False)
 
     def seal(self, plan_digest: bytes) -> TotalsSeal:
-        """Digests of this stream's totals that reveal nothing without the key."""
+        """A keyed digest for this stream's totals, which reveals nothing without the key."""
         return TotalsSeal(self._derived(b"hushfade totals 1", plan_digest))
 
     def _derived(self, label: bytes, plan_digest: bytes) -> bytes:
-        """A key of its own for each purpose, plan, epoch and name."""
+        """A separate key for each purpose, plan, epoch and name."""
         context = label + plan_digest + self.epoch.to_bytes(8, "little") + self._name
         return hmac.digest(self._key, context, hashlib.sha256)
 
@@ -135,13 +140,13 @@ class KeyedNoise:
         return legacy_name(self.identity)
 
     def __reduce__(self) -> NoReturn:
-        raise InvalidType("noise cannot be pickled: it would carry its key")
+        raise InvalidType("noise cannot be pickled, because the pickle would contain its key")
 
 
 class UnsafeSeededNoise:
-    """Noise from a number, for tests and pictures.  Not private: the seed takes it off again.
+    """Noise from a seed, for tests and pictures.  Not private: the seed reveals the noise.
 
-    One seed gives every plan the same bits, so streams that must differ need seeds that differ.
+    One seed gives every plan the same random bits.  For different noise, use different seeds.
     """
 
     __slots__ = ("seed",)
@@ -162,7 +167,7 @@ class UnsafeSeededNoise:
 
 
 def checked(noise: NoiseSource | None) -> NoiseSource:
-    """The noise source: fresh noise for None."""
+    """The noise source; fresh noise if it is None."""
     if noise is None:
         return FreshNoise()
     if not (hasattr(noise, "bound") and hasattr(noise, "identity")):
@@ -171,7 +176,7 @@ def checked(noise: NoiseSource | None) -> NoiseSource:
 
 
 def keyed_identity(stream: str, epoch: int, fingerprint: str) -> Identity:
-    """What saved states record of keyed noise; 16 digits of the fingerprint are enough."""
+    """The identity of keyed noise in saved states; 16 digits of the fingerprint suffice."""
     return {"kind": "keyed", "stream": stream, "epoch": epoch, "fingerprint": fingerprint[:16]}
 
 

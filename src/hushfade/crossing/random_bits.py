@@ -1,7 +1,7 @@
 """Random bits by position, and draws from them.
 
-Bits are AES-256 of the block (step, lane, slot), under a key for one plan, stream and epoch.
-Keys appear in no repr, error, log or pickle.
+The bits are AES-256 of the block (step, lane, slot), under a key for one plan, stream and epoch.
+No repr, error, log or pickle contains a key.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hushfade.crossing.sampling_tables import Table
 from hushfade.errors import InvalidType, InvalidValue
 
 _STEPS, _LANES = 2**62, 2**47  # a block has 64 bits for the step, 48 for the lane, 16 for the slot
-_KEPT = 1 << 10  # draws whose room a drawer keeps between calls
+_KEPT = 1 << 10  # a drawer keeps buffers for this many draws between calls
 
 
 class Drawer:
     """Noise by position: the draw at (step, lane) is a fixed function of the key.
 
-    Guarantee: draws at different positions are independent, as far as AES-256 is a pseudorandom
-    function, each within 2^-112 of the table's law in total variation.
+    Guarantee: if AES-256 is a pseudorandom function, draws at different positions are independent,
+    and each is within 2^-112 of the table's law in total variation.
     """
 
     __slots__ = ("_cipher", "_fresh", "_idle", "_process")
@@ -34,14 +34,14 @@ class Drawer:
     def __init__(self, key: bytes, *, fresh: bool) -> None:
         self._fresh = fresh
         self._cipher = Cipher(algorithms.AES(key), modes.ECB())
-        self._idle: list[_Words] = []  # each serves one thread at a time
+        self._idle: list[_Words] = []  # one thread at a time uses each of them
         self._process = os.getpid()
 
     def draws(self, law: Table, step: int, steps: int, lanes: int, *, lane: int = 0) -> Signed:
-        """z for `steps` steps from `step` on and `lanes` lanes from `lane` on, as (steps, lanes).
+        """The noise z of `steps` steps from `step` and `lanes` lanes from `lane`: (steps, lanes).
 
-        However the draws are grouped into calls, in one thread or several, each is the same.
-        Cost: about 4 µs a call and 5 to 7 ns a draw.
+        Each draw is the same however the draws are grouped into calls and threads.
+        Cost: about 4 µs per call and 5 to 7 ns per draw.
         """
         if not (steps >= 0 and 0 <= step <= _STEPS - steps):
             raise InvalidValue(
@@ -70,11 +70,11 @@ class Drawer:
         return "Drawer(...)"
 
     def __reduce__(self) -> NoReturn:
-        raise InvalidType("noise cannot be pickled: it would carry its key")
+        raise InvalidType("noise cannot be pickled, because the pickle would contain its key")
 
 
 class _Words:
-    """AES of the blocks (step, lane, slot), for a grid of draws counted by rows."""
+    """AES of the blocks (step, lane, slot), for a grid of draws that are numbered by rows."""
 
     __slots__ = ("_blocks", "_encryptor", "_found", "_grid", "_read", "_written")
 
@@ -103,7 +103,7 @@ class _Words:
 
     def _room(self, count: int) -> None:
         self._blocks = np.empty((count, 2), dtype="<u8")
-        self._found = np.empty((count + 1, 2), dtype="<u8")  # OpenSSL asks for 15 bytes more
+        self._found = np.empty((count + 1, 2), dtype="<u8")  # OpenSSL needs 15 more bytes
         self._read, self._written = self._blocks.data.cast("B"), self._found.data.cast("B")
 
     def _encrypted(self, count: int) -> Unsigned:

@@ -1,4 +1,4 @@
-"""Compiled loops.  Imported only when used: numba takes half a second to load."""
+"""Compiled loops of the sampler.  Imported only when used: numba takes half a second to load."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 from hushfade.check import Column, Signed, Unsigned
 from hushfade.compiled import compiled
 
-# what floats can say of a place
+# the verdict of floats on a place
 _ACCEPTED, _REJECTED, _DOUBTFUL = 0, 1, 2
 
 
 @compiled
 def number(blocks: Unsigned, count: int, start: int, step: int, lanes: int, lane: int) -> None:
-    """The blocks (step, lane, slot 0) of `count` draws from `start` on, counted by rows."""
+    """Write the blocks (step, lane, slot 0) of `count` draws from `start`, numbered by rows."""
     first = np.uint64(lane << 16)
     end = first + (np.uint64(lanes) << np.uint64(16))
     row = np.uint64(step + start // lanes)
@@ -31,7 +31,7 @@ def number(blocks: Unsigned, count: int, start: int, step: int, lanes: int, lane
 def number_listed(
     blocks: Unsigned, places: Signed, slot: int, step: int, lanes: int, lane: int
 ) -> None:
-    """The blocks (step, lane, slot) of the listed draws."""
+    """Write the blocks (step, lane, slot) of the listed draws."""
     for i in range(len(places)):
         blocks[i, 0] = np.uint64(step + places[i] // lanes)
         blocks[i, 1] = np.uint64((lane + places[i] % lanes) << 16 | slot)
@@ -41,12 +41,12 @@ def number_listed(
 def decode(
     words: Unsigned, high: Unsigned, low: Unsigned, guide: Unsigned, shift: int, out: Signed
 ) -> None:
-    """Draws of a table with k = 0: 127 bits find the magnitude, one bit is the sign."""
+    """Decode draws of a table with k = 0: 127 bits give the magnitude, and one bit the sign."""
     for i in range(len(out)):
         a = words[i, 0]
         u = a >> np.uint64(1)
         m = np.uint64(guide[a >> np.uint64(shift)])
-        m += np.uint64(high[m] < u)  # mostly enough, and no branch to mispredict
+        m += np.uint64(high[m] < u)  # usually enough, and without a branch to mispredict
         while high[m] < u or (high[m] == u and low[m] <= words[i, 1]):
             m += np.uint64(1)
         s = np.int64(a & np.uint64(1))
@@ -69,21 +69,23 @@ def decode_cells(
     rejected: int,
     doubtful: int,
 ) -> tuple[int, int]:
-    """First attempts with k > 0: 63 bits find the cell, the second word the place inside it.
+    """Decode first attempts with k > 0; returns the new counts of rejected and doubtful draws.
 
-    `out` begins at draw `start`.  A rejected draw keeps its cell in `out` and joins left[0]; a
-    doubtful one, also by a tie of the 63 bits, joins left[1].  Their new counts come back.
+    63 bits give the cell, and the second word gives the place inside it.  `out` begins at draw
+    `start`.  A rejected draw keeps its cell in `out` and is added to left[0].  A doubtful draw,
+    including a tie of the 63 bits, is added to left[1].
     """
     inside = (np.uint64(1) << np.uint64(k)) - np.uint64(1)
     by_cell = np.uint64(0) if len(sure) == 1 else ~np.uint64(0)
-    unsure = rejected  # draws that need their share wait behind the rejected ones
+    unsure = rejected  # draws that need their share are stored behind the rejected ones
     for i in range(len(out)):
         a, b = words[i, 0], words[i, 1]
         u = a >> np.uint64(1)
         m = np.uint64(guide[a >> np.uint64(shift)])
+        m += np.uint64(high[m] < u)  # usually enough, and without a branch to mispredict
         while high[m] <= u:
             if high[m] == u:
-                b = ~np.uint64(0)  # a tie: above every bound, so that the draw waits
+                b = ~np.uint64(0)  # a tie: above every bound, so that the draw is decided later
                 break
             m += np.uint64(1)
         s = np.int64(a & np.uint64(1))
@@ -120,7 +122,7 @@ def place(
     rejected: int,
     doubtful: int,
 ) -> tuple[int, int]:
-    """Further attempts of the rejected draws, each in the cell that it keeps in `out`."""
+    """Make further attempts for the rejected draws, each in the cell that it keeps in `out`."""
     waiting, rejected = rejected, 0
     inside = (np.uint64(1) << np.uint64(k)) - np.uint64(1)
     for i in range(waiting):
@@ -141,15 +143,15 @@ def place(
 
 @compiled
 def _verdict(word: np.uint64, cell: np.int64, k: int, curve: Column, margin: float) -> int:
-    """Is the word's uniform clearly below or above the share of the word's place?
+    """The verdict: is the word's uniform number clearly below, or above, the share of its place?
 
     share = P[z] / P[start] = exp(-(h(z) - h(start)) + c(z) - c(start)), by the fields of `Curve`.
 
-    Its error is below 2^-36, so that a margin of 2^-30 is safe.  Start, end and core are integers
-    below 2^53, and h grows by less than 0.12 within a cell: h(z) - h(start) and exp err by less
-    than 2^-48 on any machine.  c leaves out (s⁶ + 6 s⁴ p + 3 s² p² - p³)/181440 and higher orders,
-    less than 2^-41: cells are used only where s² < 2^-10 and p < 2^-18 (Gaussian), or s < 2^-7 and
-    p < 2^-8 (Huber).  The bits of the uniform that follow the word weigh less than 2^-36.
+    Its error is below 2^-36, so a margin of 2^-30 is safe.  Start, end and core are integers below
+    2^53, and h grows by less than 0.12 within a cell.  So h(z) - h(start) and exp have errors below
+    2^-48 on any machine.  c omits (s⁶ + 6 s⁴ p + 3 s² p² - p³)/181440 and higher orders, which are
+    below 2^-41, because cells are used only if s² < 2^-10 and p < 2^-18 (Gaussian), or s < 2^-7 and
+    p < 2^-8 (Huber).  The bits of the uniform number after the word contribute less than 2^-36.
     """
     start = float(cell << k)
     end = start + float(word & ((np.uint64(1) << np.uint64(k)) - np.uint64(1)))
@@ -167,7 +169,7 @@ def _verdict(word: np.uint64, cell: np.int64, k: int, curve: Column, margin: flo
 
 @compiled
 def _correction(z: float, curve: Column) -> float:
-    """c(z) of `Curve`: what the integral over a unit adds to the log density at its middle."""
+    """c(z) of `Curve`: ln of the integral over a unit minus the log density at its centre."""
     precision: float = curve[0]
     core: float = curve[1]
     edge: float = curve[3]

@@ -1,7 +1,7 @@
 """Cumulative tables of 127-bit probabilities, from which the sampler draws.
 
 Guarantee: a draw from a table of n entries is within n · 2^-126 + 2^-160 of its law in total
-variation.  No table has more than 15,200 entries, so that is below 2^-112 for every law and scale.
+variation.  No table has more than 15,200 entries, so this is below 2^-112 for every law and scale.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from hushfade.crossing.exact_probabilities.laplace import ExactLaplace
 from hushfade.errors import InvalidType
 from hushfade.laws import Gaussian, Huber, Laplace, Law
 
-_NEARLY_ALL = 1.0 - 2.0**-5.9  # shares of every cell of Laplace's and Huber's law are above it
+_NEARLY_ALL = 1.0 - 2.0**-5.9  # all shares of Laplace's and Huber's law are above this
 GUIDE_BITS = 13  # bits of the first word that index the guide
-MARGIN = 2.0**-30  # of a uniform to its share, below which floats do not decide
+MARGIN = 2.0**-30  # floats decide only if a uniform number is farther than this from its share
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The cumulative table of one law: above[A] = ⌊2^127 P[|z| < (A + 1) 2^k]⌋, 2^127 at last."""
+    """The cumulative table of one law: above[A] = ⌊2^127 P[|z| < (A + 1) 2^k]⌋, and 2^127 last."""
 
     exact: ExactLaw
     law: Law
     k: int
     above: list[int]
     high: Unsigned  # the upper 63 bits of `above`
-    low: Unsigned  # the lower 64
-    guide: NDArray[np.uint16]  # the first A that a word with these leading bits can mean
-    sure: Unsigned  # a second word below this keeps its place, except for z = 0: by cell, or one
+    low: Unsigned  # the lower 64 bits of `above`
+    guide: NDArray[np.uint16]  # the first A for a word with these leading bits
+    sure: Unsigned  # a second word below this is accepted, unless z = 0; per cell, or one for all
     curve: Column  # the fields of the law's `Curve`
 
     @property
@@ -50,7 +50,7 @@ class Table:
 
 @lru_cache(maxsize=64)
 def table(law: Law) -> Table:
-    """The table of a law, kept for the process.
+    """The table of a law, cached in the process.
 
     Cost: at most 15,100 entries of 200-bit arithmetic, about 0.1 s.
 
@@ -66,16 +66,16 @@ def table(law: Law) -> Table:
     guide = np.searchsorted(high, firsts).astype(np.uint16)
     starts = np.ldexp(np.arange(len(above)), k)
     growth = curve.growth(starts, starts + 2.0**k)
-    # the least share in a cell is e^-growth or more (c rises with z), and e^-g ≥ 1 - g
+    # the smallest share in a cell is at least e^-growth (c rises with z), and e^-g ≥ 1 - g
     least = np.maximum(1.0 - growth - MARGIN, 0.0)
-    if np.min(least) > _NEARLY_ALL:  # one bound for all cells, which stays in a register
+    if np.min(least) > _NEARLY_ALL:  # one bound for all cells, so that it stays in a register
         least = np.min(least, keepdims=True)
     sure = np.ldexp(least, 64).astype(np.uint64)
     return Table(exact, law, k, above, high, low, guide, sure, np.array(curve))
 
 
 def exact_law(law: Law) -> ExactLaw:
-    """The exact probabilities of a law; InvalidValue where its scale is out of range."""
+    """The exact probabilities of a law; raises InvalidValue if its scale is out of range."""
     match law:
         case Gaussian():
             return ExactGaussian(law)

@@ -1,11 +1,11 @@
-"""A digest of exact totals under the noise key: it recognises them and reveals nothing about them.
+"""A keyed digest of exact totals, which identifies them and reveals nothing about them.
 
     seal = ⊕ F(step, lane, total) over all totals ≠ 0,  F(a, b) = E(E(a) ⊕ b)
 
-E is AES-256 under a key of its own, so F, the CBC-MAC of two blocks, is a pseudorandom function.
-Where two tables of totals differ, the exclusive-or of their seals is that of independent random
-numbers, so the seals are equal with probability 2^-128.  A table has one seal, in whatever order
-its totals come and however they are cut into pieces.
+E is AES-256 under a separate key, so F, the CBC-MAC of two blocks, is a pseudorandom function.  If
+two tables of totals differ, the exclusive-or of their seals is an exclusive-or of independent
+random numbers, so the seals are equal with probability 2^-128.  The seal of a table does not depend
+on the order of its totals, nor on their division into pieces.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hushfade.errors import InvalidType
 
 
 class TotalsSeal:
-    """Seals of totals under one key; of several sets of totals they combine by exclusive-or."""
+    """Seals of totals under one key; the seals of several sets combine by exclusive-or."""
 
     __slots__ = ("_cipher",)
 
@@ -31,7 +31,7 @@ class TotalsSeal:
         self._cipher = Cipher(algorithms.AES(key), modes.ECB())
 
     def of(self, totals: Signed, *, step: int = 0, lane: int = 0) -> int:
-        """The seal of totals (steps, lanes), the first of which is at `step` and `lane`; 128 bits.
+        """The 128-bit seal of totals (steps, lanes), the first of which is at `step` and `lane`.
 
         Cost: two AES blocks per total that is not 0.
         """
@@ -49,10 +49,10 @@ class TotalsSeal:
         return np.frombuffer(encrypted, dtype="<u8").reshape(-1, 2).copy()
 
     def __reduce__(self) -> NoReturn:
-        raise InvalidType("a seal cannot be pickled: it would carry its key")
+        raise InvalidType("a seal cannot be pickled, because the pickle would contain its key")
 
 
 def table_digest(seal: int, steps: int, lanes: int) -> bytes:
-    """SHA-256 that stands for a whole table of totals in the record of a key."""
+    """The SHA-256 that identifies a whole table of totals in the record of a key."""
     text = json.dumps({"steps": steps, "lanes": lanes, "totals": f"{seal:032x}"})
     return hashlib.sha256(text.encode()).digest()

@@ -5,10 +5,10 @@
     u_t = (y / r̃)_t                   public                    public.left_quotient
     s_t = Σ_k f_k u_{t-k}              public: the decayed sum   public.decayed_sum
 
-With sums over blocks of steps, v_t is such a sum (private.block_totals), and u_t is what y_t adds
-to the prefix sum (public.block_differences).
+With block sums, v_t is a sum over a block of steps (private.block_totals), and u_t is the amount
+that y_t adds to the prefix sum (public.block_differences).
 
-`cross` is the only place where noise meets private data.  Single steps and blocks, one lane and
+`cross` is the only place that adds noise to private data.  Single steps and blocks, one lane and
 many, all lanes or a range of them, give the same bits.
 """
 
@@ -71,18 +71,18 @@ from hushfade.public.left_product import Left
 from hushfade.public.left_quotient import Quotients, level, quotient_block, quotient_row
 from hushfade.public.recursion import TOGETHER, Parts
 
-WIDE, NARROW = 1024, 256  # lanes at a time: for one step, and for many, whose past stays in cache
+WIDE, NARROW = 1024, 256  # lanes at a time: for one step; for many, so that the past is cached
 
 
 @inlined
 def cross(v: int, z: int, gain: int) -> float:
-    """y = (gain v + z) / gain: noise z is added to the private integer v, and y is public."""
+    """The public value y = (gain v + z) / gain, from the private integer v and the noise z."""
     return (gain * v + z) / gain
 
 
 @short("float64(int64, int64, int64, int64[::1], float64[::1])")
 def advance_single(step: int, x: int, z: int, integers: Signed, floats: Column) -> float:
-    """One step of one lane: s_t.  What `advance_block` does, without arrays to cut out and fill."""
+    """s_t of one step of one lane, like `advance_block` but without arrays to slice and fill."""
     N, F = integers, floats
     jumps, lags, period, single, depth = N[JUMPS], N[LAGS], N[PERIOD], N[SINGLE], N[DEPTH]
     block_level = 0
@@ -161,7 +161,7 @@ def advance_single(step: int, x: int, z: int, integers: Signed, floats: Column) 
 def advance_block(
     step: int, x: Signed, z: Signed, integers: Signed, floats: Column, out: Column
 ) -> None:
-    """len(x) steps of one lane: s at each of them into `out`."""
+    """Take len(x) steps of one lane, and write s at each of them to `out`."""
     sums, block_sums, past, gain = _private(integers)
     jumps, parts, period, blocks, quotients, decayed = _public(integers, floats)
     longest = LONG_BLOCK if jumps.single else BLOCK
@@ -197,9 +197,9 @@ def advance_lanes(
     floats: Column,
     out: Matrix,
 ) -> None:
-    """x.shape[0] steps of lanes low, ..., high-1: s into the same columns of `out`.
+    """Take x.shape[0] steps of lanes low, ..., high-1, and write s to the same columns of `out`.
 
-    Ranges of lanes have nothing in common: threads may take one each.
+    Ranges of lanes share no memory, so different threads may take them.
     """
     sums, block_sums, past, gain = _private(integers)
     jumps, parts, period, blocks, quotients, decayed = _public(integers, floats)
@@ -232,9 +232,9 @@ def advance_lanes(
 
 @compiled
 def _private(integers: Signed) -> tuple[Signed, Signed, Signed, Signed]:
-    """v of each lane, sums of open blocks, the ring of past x, and the gain by step.
+    """v of each lane, the sums of open blocks, the ring of past x, and the gain by step.
 
-    There are no sums without blocks, and no gains without a gain per step.
+    The sums are empty without blocks, and the gains without a gain per step.
     """
     N = integers
     rows, lanes, depth = N[PAST_ROWS], N[LANES], N[DEPTH]

@@ -1,7 +1,7 @@
-"""The demonstration: the late departures of a year, released every hour, on public data.
+"""The demonstration on public data: the late departures of a year, released every hour.
 
-`hushfade demo` runs it.  Because the records are public, it may do what nobody may do with
-sensitive data: show the truth next to the release.
+`hushfade demo` runs it.  Because the records are public, the demo may show the true values next to
+the releases.  Never do this with sensitive data.
 """
 
 from __future__ import annotations

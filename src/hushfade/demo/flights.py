@@ -34,7 +34,7 @@ GUARANTEE = Guarantee(epsilon=1, delta=1e-6, neighbours="add_remove")
 
 @dataclass(frozen=True)
 class Series:
-    """A released series, and the truth, which is shown only because these data are public."""
+    """A released series, and the true values, which it shows only because this data is public."""
 
     plan: Plan
     calendar: Calendar
@@ -43,13 +43,13 @@ class Series:
 
     @property
     def inside(self) -> float:
-        """The share of intervals of 95 % that hold the truth."""
+        """The share of the 95 % confidence intervals that contain the true value."""
         margin = self.rows.margins(0.95)[:, None]
         return float(np.mean(np.abs(self.rows.values - self.truth) <= margin))
 
     @property
     def share_of_the_paper(self) -> float:
-        """The largest error, over that of Gaussian noise on the square root for this guarantee."""
+        """The largest error, divided by the error of the paper's mechanism for this guarantee."""
         made, steps = self.plan, len(self.truth)
         grid = made.grid
         other = plan(
@@ -65,23 +65,23 @@ class Series:
 
 
 def events() -> bytes:
-    """The events as CSV: hour, origin, delay in minutes, empty where the flight was cancelled."""
+    """The events as CSV: hour, origin, delay in minutes, empty if the flight was cancelled."""
     return gzip.decompress(PACKED.read_bytes())
 
 
 def late(noise: NoiseSource | None = None) -> Series:
     """Late departures of each airport: one record is one departure."""
     made = plan(Exponential(half_life=24), GUARANTEE, keys=AIRPORTS, resolution=1)
-    found = _departures()
-    rows = found.filter(compute.greater(found["delay"], LATE))  # what is empty is not late
+    departures = _departures()
+    rows = departures.filter(compute.greater(departures["delay"], LATE))  # empty is not late
     return _series(made, rows, Columns(time="hour", key="origin"), "1h", noise)
 
 
 def cancelled(noise: NoiseSource | None = None) -> Series:
     """Cancelled departures of the last 7 days, all airports together."""
     made = plan(SlidingWindow(length=7), GUARANTEE, resolution=1)
-    found = _departures()
-    rows = found.filter(compute.is_null(found["delay"]))
+    departures = _departures()
+    rows = departures.filter(compute.is_null(departures["delay"]))
     return _series(made, rows, Columns(time="hour"), "1d", noise)
 
 

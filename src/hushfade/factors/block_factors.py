@@ -3,8 +3,8 @@
     R x    the sums v_t of `block_schedule`, entries 0 and 1     sensitivity: one entry per level
     L      M times the differences of the prefix sums            no bias, for every decay
 
-With Laplace noise, whose sensitivity is an ℓ1 norm, no Toeplitz pair comes near these pairs for
-long memories.
+For Laplace noise, whose sensitivity is an ℓ1 norm, these pairs have a far smaller error than any
+Toeplitz pair if the memory is long.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from hushfade.factors.block_schedule import BlockErrors, BlockSchedule
 from hushfade.factors.factorization import IntegerFactorization, Sensitivity
 from hushfade.factors.taps import IntegerTaps
 
-_LONGEST = 1 << 20  # steps of a period, where errors need a number for each of them
-_ONCE = "participations must be 1 for block sums: two records of a person may be in one block"
+_LONGEST = 1 << 20  # the longest period if errors need a number for each of its steps
+_ONCE = "participations must be 1 for block sums: two records of one person may be in one block"
 
 
 class BlockSums(IntegerFactorization):
@@ -51,15 +51,15 @@ class BlockSums(IntegerFactorization):
             check.count(horizon=horizon)
         if not isinstance(decay, NoDecay | Exponential):
             check.count(period=schedule.period, least=2, most=_LONGEST)
-        # a block's sum is scaled by 1, and the loops for a single tap do that
+        # the loops for a single tap scale the sum of a block by 1
         super().__init__(checked_decay(decay), IntegerTaps(np.ones(1, np.int64), 0), horizon)
         object.__setattr__(self, "schedule", schedule)
 
     def right(self, n: int) -> NoReturn:
-        raise InvalidType("block sums have no right taps: `matrices` has their factors")
+        raise InvalidType("block sums have no right taps: use `matrices` for their factors")
 
     def left(self, n: int) -> NoReturn:
-        raise InvalidType("block sums have no left taps: `matrices` has their factors")
+        raise InvalidType("block sums have no left taps: use `matrices` for their factors")
 
     def rounded(self, bits: int, *, longest: int = 0) -> NoReturn:
         raise InvalidType("block sums are integers already")
@@ -91,7 +91,7 @@ class BlockSums(IntegerFactorization):
         return float(np.max(self.errors(n)))
 
     def weights_of_noise(self, step: int) -> Column:
-        """The weights of the noise of steps 1, ..., step in the sum at that step: a row of L."""
+        """The weights of the noise of steps 1, ..., step in the sum at this step: a row of L."""
         from hushfade.numerics.block_levels import noise_weights  # loads numba
 
         step = self._steps(step)
@@ -102,7 +102,7 @@ class BlockSums(IntegerFactorization):
     def sensitivity(
         self, n: int | None = None, *, participations: int = 1, separation: int = 1
     ) -> Sensitivity:
-        """The root of the number of levels: a record is in one sum per level."""
+        """The square root of the number of levels, because a record is in one sum per level."""
         steps = self.horizon if n is None else self._steps(n)
         return Sensitivity(math.sqrt(self._levels(steps, participations, separation)), exact=True)
 
@@ -118,7 +118,7 @@ class BlockSums(IntegerFactorization):
 
     @property
     def memory(self) -> int:
-        """How many numbers the private half keeps: one sum per level above the lowest."""
+        """The number of values that the private half keeps: one per level above the lowest."""
         return self.schedule.depth
 
     @property
@@ -139,7 +139,7 @@ class BlockSums(IntegerFactorization):
 
 
 def block_sums(decay: Decay, *, depth: int, period: int, horizon: int | None = None) -> BlockSums:
-    """Sums over blocks of `depth` levels that all end at the multiples of `period`.
+    """The pair of sums over blocks of `depth` levels, which all end at multiples of `period`.
 
     >>> from hushfade.decay import SlidingWindow
     >>> pair = block_sums(SlidingWindow(length=168), depth=1, period=9)

@@ -1,20 +1,20 @@
-"""Nested blocks of steps: which sum of recent steps crosses at each step.
+"""Nested blocks of steps: the sum of recent totals that gets noise at each step.
 
-Every step t has a level.  What crosses at step t is the sum of the totals since the last step of
-the same level or a higher one:
+Every step t has a level.  At step t the mechanism adds noise to the sum of the totals since the
+last step of the same level or a higher one:
 
     v_t = Σ x_j  over  last(t) < j ≤ t,   last(t) = the last step before t with level ≥ level(t)
 
-A prefix sum is v_t plus the prefix sum at last(t), and so on: one term for each block that is open.
-A record at step s is in v_t if and only if level(t) is above all levels from s to t-1.  So a record
+A prefix sum is v_t plus the prefix sum at last(t), and so on, with one term per open block.  A
+record at step s is in v_t if and only if level(t) is above all levels from s to t-1.  So a record
 is in at most one v_t per level, whatever the levels are.
 
-The levels here are those of a tree whose blocks shrink.  After t steps the prefix is made of d_i
-blocks of level i, and the d_i add up to at most `total`.  A step adds a block of level 0 where the
+The levels here belong to a tree whose blocks shrink.  After t steps the prefix consists of d_i
+blocks of level i, and the d_i add up to at most `total`.  A step adds a block of level 0 if the
 total allows it.  Otherwise it closes all blocks of the lowest level that has any, and they become
 one block of the next level.  `depth` levels give C(total + depth, depth) different states, more
 than any tree of the same depth and the same number of open blocks.  A step at a multiple of
-`period` closes all of them: it has the level `depth`.
+`period` has the level `depth`, and closes all blocks.
 """
 
 from __future__ import annotations
@@ -27,18 +27,25 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Signed
-from hushfade.decay import Decay, Exponential, NoDecay, reach, weights_between
+from hushfade.decay import (
+    Decay,
+    Exponential,
+    NoDecay,
+    SlidingWindow,
+    reach,
+    weights_between,
+)
 from hushfade.errors import InvalidValue
 
-DEEPEST = 16  # levels below the highest
-LONGEST_PERIOD = 1 << 40  # steps of a period
-_MOST_OPEN = 1 << 12  # blocks: a step looks at each of them to find its level
+DEEPEST = 16  # the most levels below the highest
+LONGEST_PERIOD = 1 << 40  # the most steps of a period
+_MOST_OPEN = 1 << 12  # the most open blocks; a step reads all of them to find its level
 _CHUNK = 1 << 14  # steps whose variances are computed together
 
 
 @dataclass(frozen=True)
 class BlockSchedule:
-    """The levels of all steps; levels 0, ..., depth, and a period.
+    """The levels 0, ..., depth of all steps, which repeat with a period.
 
     >>> BlockSchedule(depth=2, period=6).levels(12)
     array([0, 0, 1, 0, 1, 2, 0, 0, 1, 0, 1, 2])
@@ -52,7 +59,7 @@ class BlockSchedule:
         check.count(period=self.period, least=2, most=LONGEST_PERIOD)
         if math.comb(_MOST_OPEN + self.depth, self.depth) < self.period:
             raise InvalidValue(
-                f"must leave at most {_MOST_OPEN} blocks open: too small for the period",
+                f"must leave at most {_MOST_OPEN} blocks open, but is too small for the period",
                 argument="depth",
                 got=self.depth,
                 remedy="give more levels, or a shorter period",
@@ -72,9 +79,9 @@ class BlockSchedule:
         return out
 
     def levels_within(self, steps: int | None) -> int:
-        """How many different levels the first steps have, or all steps: exact.
+        """The exact number of different levels in the first `steps` steps, or in all steps.
 
-        Level i first occurs at step C(total + i, i), if that is before the end of the period.
+        Level i first occurs at step C(total + i, i), if this is before the end of the period.
 
         >>> BlockSchedule(depth=2, period=6).levels_within(5)
         2
@@ -108,22 +115,26 @@ def least_total(depth: int, states: int) -> int:
 
 
 class BlockErrors:
-    """Σ w² and Σ w⁴ of the noise in the decayed sum, step after step, in constant memory.
+    """Σ w² and Σ w⁴ of the noise in the decayed sum, step by step, in constant memory.
 
-    The noise of step τ enters the prefix sums up to the next step p of a higher level.  In the
+    The noise of step τ is in the prefix sums up to the next step p of a higher level.  In the
     decayed sum of step t it has the weight w = f_{t-τ} before p, and f_{t-τ} - f_{t-p} from p on.
-    Sums at step t are the sums at step t - period, and those over the noise of the first period.
+    The sums at step t equal the sums at step t - period plus the sums over the noise of the first
+    period.
 
-    Cost: O(period) per step until older noise adds nothing, then O(1).  O(depth) for counting and
-    for exponentials.
+    Cost: O(period) per step until older noise adds nothing, then O(1).  O(depth) for counting, for
+    exponentials, and for windows at least as long as the period.
     """
 
     def __init__(self, decay: Decay, schedule: BlockSchedule) -> None:
         self._decay, self._schedule = decay, schedule
+        self._blocks = schedule.depth, schedule.period, schedule.total
         self._step = 0
-        self._settled = 0  # steps in a row that added nothing
+        self._settled = 0  # consecutive steps that added nothing
         match decay:
             case NoDecay():
+                pass
+            case SlidingWindow() if decay.length >= schedule.period:
                 pass
             case Exponential():
                 self._state = np.zeros((schedule.depth + 1, 5))
@@ -135,12 +146,14 @@ class BlockErrors:
         """Σ w² and Σ w⁴ at the next n steps."""
         from hushfade.numerics import block_levels  # loads numba
 
-        depth, period, total = self._schedule.depth, self._schedule.period, self._schedule.total
+        depth, period, total = self._blocks
         match self._decay:
             case NoDecay():  # every weight is 0 or 1
                 count = np.empty(n, np.int64)
                 block_levels.open_blocks_from(self._step, period, depth, total, count)
                 squares = fourths = count.astype(np.float64)
+            case SlidingWindow(length=w) if w >= period:
+                squares = fourths = self._window(w, n)
             case Exponential() as decay:
                 squares, fourths = np.empty((2, n))
                 faded = float(decay.weights(2)[1])
@@ -152,6 +165,30 @@ class BlockErrors:
                 squares, fourths = (np.concatenate(part) for part in zip(*parts, strict=True))
         self._step += n
         return squares, fourths
+
+    def skip(self, n: int) -> None:
+        """Skip the next n steps.  Only for windows at least as long as the period, and counting."""
+        self._step += n
+
+    def _window(self, w: int, n: int) -> Column:
+        """Σ w² = Σ w⁴ at the next n steps, for a window at least as long as the period.
+
+        All weights are -1, 0 or 1.  The blocks that are open at step t count, back to step t - w.
+        The blocks within a period that were open at step t - w count too, because they have closed
+        since then.
+        """
+        from hushfade.numerics import block_levels
+
+        step, (depth, period, total) = self._step, self._blocks
+        count = np.empty(n, np.int64)
+        block_levels.open_blocks_from(step, period, depth, total, count)
+        first = max(step + 1, w + 1)  # the first step for which there is a step t - w
+        if first <= step + n:
+            before = np.empty(step + n - first + 1, np.int64)
+            block_levels.open_blocks_from(first - w - 1, period, depth, total, before)
+            periods = np.arange(first - w, step + n - w + 1) // period
+            count[first - step - 1 :] += before - 2 * periods
+        return count.astype(np.float64)
 
     def _chunk(self, done: int, n: int) -> tuple[Column, Column]:
         from hushfade.numerics.block_levels import node_powers
@@ -178,14 +215,19 @@ class BlockErrors:
 
 
 def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) -> float:
-    """The largest Σ w² over n steps, from about that many looks at the last period.
+    """The largest Σ w² over n steps, from about `looks` evaluations in the last period.
 
-    Sums never fall from one period to the next, so the largest one is in the last period.
+    Exact for counting, exponentials and long windows.  The sums never fall from one period to the
+    next, so the largest one is in the last period.
     """
     match decay:
         case NoDecay():
             most = least_total(schedule.depth, min(n + 1, schedule.period))
             return float(min(most, n) + n // schedule.period)
+        case SlidingWindow() if decay.length >= schedule.period:
+            errors = BlockErrors(decay, schedule)
+            errors.skip(max(0, n - schedule.period))
+            return float(np.max(errors.next(min(n, schedule.period))[0]))
         case Exponential():
             return float(np.max(BlockErrors(decay, schedule).next(n)[0]))
         case _:

@@ -1,17 +1,17 @@
-"""Factors of constant memory: the right taps as a few exponentials, fitted to the square root.
+"""Factors with constant memory: right taps as a few exponentials, fitted to the square root.
 
-For a completely monotone decay g and √g are mixtures of exponentials (Stieltjes functions of x),
-and a few exponentials come close to √g:
+For a completely monotone decay, g and √g are mixtures of exponentials (Stieltjes functions of x),
+and a few exponentials approximate √g:
 
     r(x) = scale · c(x),           c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x),   ω_j > 0
     r(x) = scale · c(x) / C(x^w)   for a sliding window of length w, C of the same form
 
-`compact(decay)` fits one, by `exponential_fit`.  What the fit is worth over n steps is then summed
-in closed form.
+`compact(decay)` fits them with `exponential_fit`.  The error factor of the fit over n steps is then
+a closed sum.
 
-The last digits of a fit depend on the machine, and its loss hardly depends on them: near the least
+The last digits of a fit depend on the machine, but its loss hardly depends on them: near the least
 variance a change δ of ln r costs 2 δ².  So weights and fades are rounded to few bits, and machines
-agree unless a number lies within its error of the middle between two neighbours.
+agree unless a number lies very close to the midpoint of two rounded numbers.
 """
 
 from __future__ import annotations
@@ -47,26 +47,27 @@ from hushfade.factors.exponentials import (
 )
 from hushfade.factors.factorization import Factorization
 
-ENDLESS = 1 << 30  # a pair without a horizon is held to its loss over this many steps
-MOST = 16  # exponentials that `compact` tries
-RINGS = 3  # ring buffers that it tries for a window
+ENDLESS = 1 << 30  # without a horizon, the loss is measured over this many steps
+MOST = 16  # the most exponentials that `compact` tries
+RINGS = 3  # the most ring buffers that `compact` tries for a window
 
-_COARSE, _FINEST = 16.0, 16  # rounding by √loss / 16 costs less than 1 % of the loss; at most bits
-_ROWS = 1024  # lengths of a window that are summed; what follows is below 1e-7
+_COARSE, _FINEST = 16.0, 16  # rounding by √loss / 16 costs < 1 % of the loss; the most bits
+_ROWS = 1024  # window lengths that are summed; the rest is below 1e-7
 
 
 def compact(
     decay: Decay, *, horizon: int | None = None, loss: float = 1e-3, order: int | None = None
 ) -> Factorization:
-    """The pair of constant memory whose error factor is within `loss` of √g's, relatively.
+    """A pair with constant memory whose error factor is within a relative `loss` of √g.
 
-    It has the fewest exponentials that do, over the first `horizon` steps, or over 2^30 without
-    one.  Later the left factor falls like f itself, so the error of a power law ≤ ½ grows for ever,
-    if slowly.  `order` fixes the number of exponentials instead, whatever the loss.
+    It has the fewest exponentials that achieve the loss over the first `horizon` steps, or over
+    2^30 steps without a horizon.  Afterwards the left factor falls like f itself, so the error of a
+    power law ≤ ½ grows slowly without bound.  `order` fixes the number of exponentials instead,
+    whatever the loss.
 
-    For NoDecay, Exponential, PowerLaw and their positive mixtures; and for SlidingWindow, with one
-    ring buffer of its length down to a loss of about 0.15 %, two to 0.01 %, then three.
-    Cost: tenths of a second.
+    The function accepts NoDecay, Exponential, PowerLaw and their positive mixtures.  It also
+    accepts SlidingWindow, with one ring buffer of its length down to a loss of about 0.15 %, two
+    down to 0.01 %, and then three.  Cost: tenths of a second.
 
     >>> pair = compact(Exponential(half_life=24))
     >>> pair.taps.state, round(pair.error_factor(1000), 3)
@@ -93,14 +94,14 @@ def compact(
     return Factorization(decay, first, horizon)
 
 
-# What a fit is worth -------------------------------------------------------------------------
+# The error factor of a fit -------------------------------------------------------------------
 
 
 class _Goal(NamedTuple):
-    """√g over so many steps, f_0 = 1."""
+    """The square root √g over a number of steps, with f_0 = 1."""
 
-    scale: float  # √f_0 of the decay itself
-    decay: Exponentials  # f; for a window that of counting
+    scale: float  # √f_0 of the decay
+    decay: Exponentials  # f; for a window, the f of counting
     period: int  # the window's length, or 0
     steps: int
     root: float  # the error factor of √g
@@ -117,13 +118,13 @@ def _goal(decay: Decay, steps: int) -> _Goal:
         decay = NoDecay()
     if not decay.completely_monotone:
         raise InvalidValue(
-            "decay must be completely monotone or a sliding window, for its square root to be "
-            "near a few exponentials",
+            "decay must be completely monotone or a sliding window, so that a few exponentials "
+            "can approximate its square root",
             got=repr(decay),
         )
     f = _exponentials(decay, steps)
-    # √g itself, by so many exponentials that its error factor, being stationary there, is right
-    # to 1e-7 (measured against the series: 1e-10)
+    # √g itself, with enough exponentials that its error factor, which is stationary there, has an
+    # error below 1e-7 (measured against the series: 1e-10)
     circle = exponential_fit.circle_of_sum(f, min(steps, period * _ROWS or steps))
     near = exponential_fit.best_fit(circle, len(circle.angle) // 8, 0).fading
     teeth = np.cumprod(np.append(1.0, 1.0 - 1.5 / np.arange(1, _ROWS))) if period else np.ones(1)
@@ -132,7 +133,7 @@ def _goal(decay: Decay, steps: int) -> _Goal:
 
 
 def _exponentials(decay: Decay, steps: int) -> Exponentials:
-    """f / f_0, for k < steps and to a relative 1e-10."""
+    """f / f_0 for k < steps, with a relative error of 1e-10."""
     parts = decay.parts if isinstance(decay, Mixture) else ((1.0, decay),)
     total, weights, fades = 0.0, [], []
     for weight, part in parts:
@@ -144,11 +145,11 @@ def _exponentials(decay: Decay, steps: int) -> Exponentials:
             case PowerLaw() if part.power <= 60:
                 w, s = power_sum(part.power, steps, 1e-10)
                 w = w * np.exp(-s)
-            case PowerLaw() | SlidingWindow() | CustomDecay():  # f_0, then zeros or below 1e-18
+            case PowerLaw() | SlidingWindow() | CustomDecay():  # f_0, then 0 or below 1e-18
                 w, s = part.weights(1), np.full(1, np.inf)
             case _:
                 name = type(part).__name__
-                raise InvalidType("a decay of your own cannot be fitted", got=name)
+                raise InvalidType("compact needs a built-in decay", got=name)
         total += weight * float(np.sum(w))
         weights.append(weight * w * np.exp(-s))
         fades.append(-np.expm1(-s))
@@ -171,8 +172,8 @@ def _error_factor(goal: _Goal, taps: CompactTaps) -> float:
 def _squares(c: Exponentials, teeth: Column, period: int, n: int) -> float:
     """Σ of the first n squared coefficients of c(x) · teeth(x^period).
 
-    After lag i · period and up to the next multiple the coefficients are Σ_j ω_j G_ij (1-q_j)^m,
-    m = 0, 1, ..., G_i = (1-q)^period G_{i-1} + teeth_i; at the multiple the next tooth comes to it.
+    Between lag i · period and the next multiple, the coefficients are Σ_j ω_j G_ij (1-q_j)^m for
+    m = 0, 1, ..., where G_i = (1-q)^period G_{i-1} + teeth_i.  Each multiple adds the next tooth.
     """
     full, rest = divmod(n - 1, period)
     if full >= len(teeth):
@@ -190,7 +191,7 @@ def _squares(c: Exponentials, teeth: Column, period: int, n: int) -> float:
 
 
 def _candidates(goal: _Goal, order: int | None, loss: float, bits: int) -> Iterator[CompactTaps]:
-    """Taps of growing state.  A comb that no c makes fine enough is passed over."""
+    """Taps with a growing state.  Combs that are too coarse for every c are skipped."""
     if goal.period:
         circle = exponential_fit.circle_of_window(goal.period)
     else:
@@ -206,7 +207,10 @@ def _candidates(goal: _Goal, order: int | None, loss: float, bits: int) -> Itera
 
 
 def _rounded(c: Exponentials, bits: int) -> Exponentials:
-    """Weights rounded to `bits` bits, fades rounded up but below 1; equal fades become one."""
+    """The exponentials with weights rounded to `bits` bits, and fades rounded up but below 1.
+
+    Exponentials with equal fades are merged.
+    """
     fades = np.minimum(_bits(c.fades, bits, np.ceil), 1.0 - 2.0**-bits)
     fades, groups = np.unique(fades, return_inverse=True)
     weights = np.zeros(len(fades))
@@ -215,7 +219,7 @@ def _rounded(c: Exponentials, bits: int) -> Exponentials:
 
 
 def _bits(x: Column, bits: int, rule: np.ufunc) -> Column:
-    """The numbers with `bits` bits each."""
+    """The numbers, rounded to `bits` bits each."""
     mantissa, exponent = np.frexp(x)
     rounded: Column = np.ldexp(rule(np.ldexp(mantissa, bits)), exponent - bits)
     return rounded

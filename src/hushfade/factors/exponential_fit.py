@@ -3,14 +3,14 @@
     c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x)   near √g
     c(x) / C(x^w)                            for a sliding window of length w, C of the same form
 
-On the circle let e(θ) = ln|r/√g|, r = c or c / C.  Under the weights |g| dθ the error factor of r
-over that of √g is √(mean(e^2e) · mean(e^-2e)) = 1 + 2 var(e) + ...: so var(e) is minimised, over
-rates and weights at once, by the method of Levenberg and Marquardt.  A horizon of n steps sets the
-radius of the circle, e^(-1/n).
+On the circle let e(θ) = ln|r/√g|, where r = c or c / C.  Under the weights |g| dθ, the error factor
+of r divided by the error factor of √g is √(mean(e^2e) · mean(e^-2e)) = 1 + 2 var(e) + ....  So the
+Levenberg-Marquardt method minimises var(e) over rates and weights together.  A horizon of n steps
+sets the radius of the circle, e^(-1/n).
 
-circle_of_sum(f, steps)         where to compare r with √g, for a sum f of exponentials
+circle_of_sum(f, steps)         points at which to compare r with √g, for a sum f of exponentials
 circle_of_window(length)        the same for a sliding window
-best_fit(circle, order, rings)  the fit of least variance
+best_fit(circle, order, rings)  the fit with the least variance
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from hushfade.check import Column, Matrix
 from hushfade.decay import ComplexColumn
 from hushfade.factors.exponentials import Exponentials
 
-_FASTEST = 25.0  # a rate at which nothing is left after one step
+_FASTEST = 25.0  # the largest rate, at which almost nothing is left after one step
 
 
 class Circle(NamedTuple):
-    """Points on which r is compared with √g, by falling angle."""
+    """The points at which r is compared with √g, by falling angle."""
 
     angle: Column
     over_x: ComplexColumn  # 1/x
     over_y: ComplexColumn  # 1/x^w
-    aim: ComplexColumn  # what c should be
+    aim: ComplexColumn  # the target of c
     size: Column  # ln|√g|
-    mass: Column  # |g| dθ, 1 in all
-    slowest: float  # the rate below which there is nothing
+    mass: Column  # |g| dθ, normalised to 1
+    slowest: float  # the smallest rate
 
 
 def circle_of_sum(f: Exponentials, n: int) -> Circle:
-    """Six points an octave on the circle of radius e^(-1/n), down to where nothing changes."""
+    """Six points per octave on the circle of radius e^(-1/n), down to where g is constant."""
     with np.errstate(divide="ignore"):
         slowest = min(6.0, float(np.min(-np.log1p(-f.fades))))
     octaves = math.ceil(math.log2(20.0 * math.pi / (slowest + 1.0 / n))) + 1
@@ -58,8 +58,8 @@ def circle_of_sum(f: Exponentials, n: int) -> Circle:
 def circle_of_window(w: int) -> Circle:
     """Points of the unit circle for a window, √g = (1-x)^-½ (1-y)^½ with y = x^w.
 
-    θ = (2πk + φ)/w.  The near lobes k are taken one by one, the first in octaves of φ.  Far ones
-    differ so little that k may be a real number: four of them stand for each octave of k.
+    θ = (2πk + φ)/w.  The near lobes k are sampled one by one, the first in octaves of φ.  Far lobes
+    differ so little that k may be a real number; four values represent each octave of k.
     """
     turn, near = 2.0 * math.pi, min(16, w // 2)
     octaves = [0.0, *(turn * np.exp2(np.arange(-8.0, 1.0)))]
@@ -89,15 +89,15 @@ def circle_of_window(w: int) -> Circle:
 
 
 class Fit(NamedTuple):
-    """Exponentials near √g."""
+    """Exponentials that approximate √g."""
 
-    variance: float  # of ln|r/√g|; the loss is twice it, to first order
+    variance: float  # the variance of ln|r/√g|; the loss is twice as much, to first order
     fading: Exponentials  # c
     comb: Exponentials  # C; empty without rings
 
 
 def best_fit(circle: Circle, order: int, rings: int) -> Fit:
-    """The fit of least variance from three starts, c of `order` terms and C of `rings` terms."""
+    """The best fit from three starts, where c has `order` terms and C has `rings` terms."""
     return min(
         (fit(circle, order, rings, low) for low in (0.1, 0.01, 0.001)),
         key=lambda each: each.variance,
@@ -105,10 +105,11 @@ def best_fit(circle: Circle, order: int, rings: int) -> Fit:
 
 
 def fit(circle: Circle, order: int, rings: int, low: float) -> Fit:
-    """The fit of least variance near one start; `low` is the share of the mass below its rates.
+    """The fit with the least variance near one start; `low` is the mass below the first rates.
 
-    Sought are y = ln(rate - slowest) and z with ω_j = (1 + e^-rate) t_j, t_j = e^z_j / (1 + Σ e^z):
-    so no rate is below the slowest, no weight below 0, and c(-1) = 1 - Σ t is above 0.
+    The unknowns are y = ln(rate - slowest) and z with ω_j = (1 + e^-rate) t_j and
+    t_j = e^z_j / (1 + Σ e^z).  So all rates are above the slowest, all weights are above 0, and
+    c(-1) = 1 - Σ t is above 0.
     """
     from scipy.optimize import least_squares
 
@@ -117,7 +118,7 @@ def fit(circle: Circle, order: int, rings: int, low: float) -> Fit:
     start = np.concatenate([_start(circle, order, low).ravel(), comb.ravel()])
     cut = len(start) - comb.size
     root = np.sqrt(circle.mass)
-    anchor = 1e-7 * np.eye(len(start))  # holds what the circle does not feel
+    anchor = 1e-7 * np.eye(len(start))  # fixes directions that do not change the fit
 
     def halves(p: Column) -> Iterator[tuple[float, ComplexColumn, Column, Column, Column]]:
         for sign, over, slowest, part in (
@@ -158,10 +159,10 @@ def fit(circle: Circle, order: int, rings: int, low: float) -> Fit:
 
 
 def _start(circle: Circle, d: int, low: float) -> Matrix:
-    """ln(rate - slowest) and z of d exponentials, from which to start.
+    """The start of a fit: ln(rate - slowest) and z of d exponentials.
 
-    The rates are geometric, from the angle below which the share `low` of the mass lies, up to 1;
-    the density of exponentials at rate s is about 0.45 of √g's imaginary part at angle s.
+    The rates are geometric, from the angle below which the share `low` of the mass lies, up to 1.
+    The density of exponentials at rate s is about 0.45 of the imaginary part of √g at angle s.
     """
     below = np.cumsum(circle.mass[::-1])[::-1]
     least = min(float(circle.angle[np.argmin(np.abs(below - low))]), 0.25)
@@ -174,7 +175,7 @@ def _start(circle: Circle, d: int, low: float) -> Matrix:
 
 
 def _merged(rates: Column, t: Column) -> Exponentials:
-    """In order; rates within a relative 1e-6 of each other as one."""
+    """The exponentials in order; rates within a relative 1e-6 of each other are merged."""
     order = np.argsort(rates)
     weights, fades = (t * (1.0 + np.exp(-rates)))[order], -np.expm1(-rates[order])
     groups = np.flatnonzero(np.diff(fades, prepend=-1.0) > 1e-6 * fades)

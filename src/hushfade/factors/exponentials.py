@@ -1,8 +1,8 @@
-"""Sums of exponentials: series, taps of constant memory, and the power law itself.
+"""Sums of exponentials: series, taps with constant memory, and power laws.
 
 Exponentials   c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x), and its inverse of the same form
-CompactTaps    r(x) = scale · c(x), over C(x^w) for a sliding window of length w
-power_sum      (k+1)^-c = Σ_j w_j e^(-(k+1) s_j), to a stated relative error
+CompactTaps    r(x) = scale · c(x), divided by C(x^w) for a sliding window of length w
+power_sum      (k+1)^-c = Σ_j w_j e^(-(k+1) s_j), with a given relative error
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Terms:
 class Exponentials(_Terms):
     """The series c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x): c_0 = 1, c_n = Σ_j ω_j (1-q_j)^(n-1).
 
-    What fades is kept as q, since a node 1-q within 1e-16 of 1 would not know its own half-life.
+    The object stores q, because float64 could not represent a node 1-q within 1e-16 of 1.
 
     >>> Exponentials(np.array([0.5]), np.array([0.5])).first(4)
     array([1.   , 0.5  , 0.25 , 0.125])
@@ -38,7 +38,7 @@ class Exponentials(_Terms):
         shapes = [column.shape for column in columns]
         if not shapes[0] == shapes[1] == (len(columns[0]),):
             raise InvalidValue(
-                "weights and fades must be two columns of one length",
+                "weights and fades must be two columns of the same length",
                 got=f"shapes {shapes[0]} and {shapes[1]}",
             )
         for column in columns:
@@ -49,24 +49,24 @@ class Exponentials(_Terms):
         return len(self.weights)
 
     def first(self, n: int) -> Column:
-        """c_0, ..., c_{n-1}.  Cost: one matrix product, n multiplications for each term."""
+        """c_0, ..., c_{n-1}.  Cost: one matrix product, with n multiplications per term."""
         width = math.isqrt(n) + 1
         coarse = self.weights[:, None] * powers(self.fades, np.arange(width) * width)
         tail = (coarse.T @ powers(self.fades, np.arange(width))).ravel()
         return np.concatenate([[1.0], tail])[:n]
 
     def at(self, fades: Column) -> Column:
-        """c(1/p) at nodes p = 1 - fades: 1 + Σ_j ω_j / (q_j - fade); infinite at its own."""
+        """c(1/p) at nodes p = 1 - fades: 1 + Σ_j ω_j / (q_j - fade); infinite at c's own nodes."""
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 + np.sum(self.weights / (self.fades - fades[:, None]), axis=1))
 
     def inverse(self) -> Exponentials:
         """1/c = 1 - Σ_j v_j x / (1 - (1-ν_j) x) with v > 0 and q_1 < ν_1 < q_2 < ... < ν_d < 2.
 
-        Requires ω > 0, 0 ≤ q_1 < q_2 < ... < 1 and c(-1) > 0; else 1/c would grow: Unstable.
-        ν are the eigenvalues of diag q + b bᵀ, b = √ω: the zeros of 1 - Σ_i ω_i / (ν - q_i), by
-        Newton's method right to a few units in the last place, however near 0; and
-        v_j = 1 / Σ_i ω_i / (ν_j - q_i)².
+        Requires ω > 0, 0 ≤ q_1 < q_2 < ... < 1 and c(-1) > 0.  Raises Unstable if c(-1) ≤ 0,
+        because 1/c would then grow.  ν are the eigenvalues of diag q + b bᵀ with b = √ω, which are
+        the zeros of 1 - Σ_i ω_i / (ν - q_i).  Newton's method finds them to a few units in the last
+        place, even close to 0.  v_j = 1 / Σ_i ω_i / (ν_j - q_i)².
 
         >>> found = Exponentials(np.array([0.5]), np.array([0.5])).inverse()  # 1 - x/2
         >>> found.weights, found.fades
@@ -79,7 +79,9 @@ class Exponentials(_Terms):
             raise InvalidValue("fades must rise within [0, 1)", got=q)
         if not (last := 1.0 - float(np.sum(omega / (2.0 - q)))) > 0:
             raise Unstable(
-                "c(-1) must be > 0", got=f"{last:.3g}", remedy="1/c would grow without bound"
+                "c(-1) must be > 0",
+                got=f"{last:.3g}",
+                remedy="use smaller weights, so that 1/c does not grow",
             )
         if not len(self):
             return self
@@ -107,9 +109,9 @@ EMPTY = Exponentials(np.empty(0), np.empty(0))  # c = 1
 class CompactTaps:
     """r(x) = scale · c(x) / C(x^period) with c = `fading` and C = `comb`, which may be empty.
 
-    The private half keeps `state` numbers, however long it runs: c x is x_t + Σ_j ω_j e_j with
-    e_j ← e_j - q_j e_j + x_t, and 1/C the same with a ring buffer of `period` numbers for each e.
-    Both series are verified to have a stable inverse.
+    The private half keeps `state` numbers, however long it runs.  c x is x_t + Σ_j ω_j e_j with
+    e_j ← e_j - q_j e_j + x_t.  1/C works in the same way, with a ring buffer of `period` numbers
+    for each e.  The constructor verifies that both series have a stable inverse.
     """
 
     scale: float
@@ -127,7 +129,7 @@ class CompactTaps:
 
     @property
     def state(self) -> int:
-        """How many numbers are kept from step to step."""
+        """The number of values kept from step to step."""
         return len(self.fading) + self.period * len(self.comb)
 
     def first(self, n: int) -> Column:
@@ -144,14 +146,14 @@ class CompactTaps:
     def energy(self) -> float:
         """Σ r_n² in closed form: 1 + Σ_ij ω_i ω_j / (q_i + q_j - q_i q_j) without a comb.
 
-        With one, the lags of both correlations meet at the multiples of the period.
+        With a comb, the two correlations are multiplied at the multiples of the period.
 
         >>> taps = CompactTaps(1.0, Exponentials(np.array([0.5]), np.array([0.5])))
         >>> taps.energy()  # 1 + 1/4 + 1/16 + ...
         1.3333333333333333
         """
         if len(self.fading) and not self.fading.fades[0] > 0:
-            raise Diverges("the sum of r_n² is infinite: an exponential never fades")
+            raise Diverges("the sum of r_n² is infinite, because an exponential never fades")
         inverse = self.comb.inverse()
         (start, F), (comb_start, E) = correlation(self.fading), correlation(inverse)
         before, after = powers(self.fading.fades, np.array([self.period - 1, self.period])).T
@@ -162,9 +164,10 @@ class CompactTaps:
 def power_sum(power: float, steps: int, tolerance: float = 1e-9) -> tuple[Column, Column]:
     """Weights w and rates s with Σ_j w_j e^(-(k+1) s_j) = (k+1)^-power for all k < steps.
 
-    By the trapezoid rule in u = ln s on (k+1)^-c = Γ(c)⁻¹ ∫ s^c e^-(k+1)s du.  Its step h errs
-    relatively by 2 |Γ(c + 2πi/h)| / Γ(c), its end above by Γ(c, s)/Γ(c); the geometric rest below
-    becomes one term of the same sum and mean rate.  Each takes a fourth of the tolerance.
+    The trapezoidal rule in u = ln s is applied to (k+1)^-c = Γ(c)⁻¹ ∫ s^c e^-(k+1)s du.  The step h
+    has a relative error of 2 |Γ(c + 2πi/h)| / Γ(c), and the upper end one of Γ(c, s)/Γ(c).  The
+    geometric rest below becomes one term with the same sum and mean rate.  Each error uses a fourth
+    of the tolerance.
 
     >>> weights, rates = power_sum(1, 1000)
     >>> len(rates), round(float(weights @ np.exp(-4 * rates)), 8)
@@ -182,7 +185,7 @@ def power_sum(power: float, steps: int, tolerance: float = 1e-9) -> tuple[Column
     while math.log(2.0) + loggamma(c + 2j * math.pi / h).real - scale > part:
         h *= 0.98
     top = math.log(gammainccinv(c, tolerance / 4))
-    # below, e^-x passes for 1 - x: that errs by x²/2 at most, summed at the last lag
+    # below, e^-x is replaced by 1 - x, with an error of at most x²/2, summed at the last lag
     bottom = (part + scale + math.log(-2.0 * math.expm1(-(c + 2.0) * h) / h)) / (c + 2.0)
     u = np.arange(top, min(bottom - math.log(steps), top) - h, -h)
     weights, rates = h * np.exp(c * u - scale), np.exp(u)
@@ -195,7 +198,7 @@ def power_sum(power: float, steps: int, tolerance: float = 1e-9) -> tuple[Column
 
 
 def powers(fades: Column, k: Signed) -> Matrix:
-    """(1-q)^k, a row for each q; 1-q is not rounded where it is near 1."""
+    """(1-q)^k, one row per q, without rounding 1-q if it is near 1."""
     slow = fades[:, None] < 0.5
     logs = np.log1p(-np.where(slow, fades[:, None], 0.0))
     return np.where(slow, np.exp(logs * k), (1.0 - fades)[:, None] ** k)
@@ -210,7 +213,7 @@ def geometric(common: Matrix, n: int) -> Matrix:
 
 
 def gained(fades: Column, period: int, teeth: Column) -> Matrix:
-    """G_i = (1-q)^period G_{i-1} + teeth_i, a row for each i; zeros once they are nothing."""
+    """G_i = (1-q)^period G_{i-1} + teeth_i, one row per i; 0 once they are negligible."""
     ratio = powers(fades, np.array([period]))[:, 0]
     out = np.zeros((len(teeth), len(fades)))
     row = np.zeros(len(fades))

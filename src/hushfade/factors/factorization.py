@@ -1,8 +1,8 @@
-"""Factor pairs M = L R: right is applied before the noise, left after it.
+"""Factor pairs M = L R: the mechanism applies R before it adds noise, and L afterwards.
 
-For Toeplitz pairs right·left = f as power series, so L = M R⁻¹ for *any* invertible right: an
-inexact right costs accuracy only, never bias, and never privacy, because the sensitivity is
-computed from the right that is used.
+For Toeplitz pairs right·left = f as power series, so L = M R⁻¹ for *any* invertible R.  An inexact
+R only costs accuracy.  It causes no bias, and no loss of privacy, because the sensitivity is
+computed from the R in use.
 
     square_root(decay)             r = √g, the paper's factorization
     blend(decay, c)                r = 1 + c (√g - 1)
@@ -10,7 +10,7 @@ computed from the right that is used.
     normalized(decay, horizon)     √g with a gain per step, for a known horizon
     unbounded_counting(expect=n)   counting without a horizon, best near n steps
     pair.rounded(bits)             taps as integers / 2^bits
-    pair.with_integers(...)        integer taps of one's own
+    pair.with_integers(...)        integer taps from the caller
 """
 
 from __future__ import annotations
@@ -23,26 +23,34 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Matrix, Signed
-from hushfade.decay import Decay, NoDecay
+from hushfade.decay import Decay, Exponential, Mixture, NoDecay, SlidingWindow
 from hushfade.errors import InvalidType, InvalidValue, Unstable
 from hushfade.factors import integer_sensitivity, root_series
 from hushfade.factors import sensitivity as participation
 from hushfade.factors.counting_parameters import EXPECTED, expected_taps
 from hushfade.factors.exponentials import CompactTaps
-from hushfade.factors.taps import BlendedTaps, CountingTaps, IntegerTaps, ListedTaps, RootTaps, Taps
-from hushfade.numerics import fft_products, power_series, unit_disk
+from hushfade.factors.taps import (
+    BlendedTaps,
+    CountingTaps,
+    IntegerTaps,
+    ListedTaps,
+    RootTaps,
+    Taps,
+    weights_of,
+)
+from hushfade.numerics import fft_products, power_series, stepped_zeros, unit_disk
 from hushfade.numerics.fast_division import quotient
 
-_ADDED_UP = 1 << 24  # steps whose taps are added up one by one
-LONGEST = 1 << 20  # taps kept by `rounded` when no horizon ends them sooner
+_ADDED_UP = 1 << 24  # the most steps whose taps are summed one by one
+LONGEST = 1 << 20  # the most taps that `rounded` keeps without a horizon
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The largest ℓ2 change of R x when one record of size 1 changes, and how it is known."""
+    """The largest ℓ2 change of R x if one record changes by 1, and whether the value is exact."""
 
     value: float
-    exact: bool  # True: to the last digits of float64; False: a proven upper bound
+    exact: bool  # True: exact to the last digits of float64; False: a proven upper bound
 
     def __float__(self) -> float:
         return self.value
@@ -59,7 +67,7 @@ class _Factors:
 class Factorization(_Factors):
     """R = diag(gain) Toeplitz(right), L = Toeplitz(left) diag(1/gain), L R = M.
 
-    `horizon` is the number of steps that it serves, None for ever; `gain` is None for all ones.
+    `horizon` is the number of steps, or None if there is no limit.  `gain` None means all ones.
     """
 
     def __init__(
@@ -81,7 +89,7 @@ class Factorization(_Factors):
         return _left(self, self._steps(n))
 
     def errors(self, n: int) -> Column:
-        """‖L_t‖ for t = 0, ..., n-1: the error's standard deviation for unit noise.
+        """‖L_t‖ for t = 0, ..., n-1: the standard deviations of the error for unit noise.
 
         ‖L_t‖² = Σ_{k≤t} l_k² / gain_{t-k}².  Cost: the left taps and one FFT product.
         """
@@ -94,11 +102,11 @@ class Factorization(_Factors):
     def sensitivity(
         self, n: int | None = None, *, participations: int = 1, separation: int = 1
     ) -> Sensitivity:
-        """‖R‖₁→₂ over the first n steps; over the horizon, or for ever, without n.
+        """‖R‖₁→₂ over the first n steps; by default over the horizon, or over all steps.
 
-        With `participations` = k the changing records are up to k, at least `separation` = b
-        steps apart, each changed by at most 1: `sensitivity.repeated`; with a gain, k times the
-        largest column.
+        With `participations` = k, up to k records change by at most 1 each.  They are at least
+        `separation` = b steps apart; see `sensitivity.repeated`.  With a gain, the result is k
+        times the norm of the largest column.
         """
         k = check.count(participations=participations)
         b = check.count(separation=separation)
@@ -120,7 +128,7 @@ class Factorization(_Factors):
         return Sensitivity(*participation.repeated(self.taps.first(steps), k, b))
 
     def _endless(self, k: int, b: int) -> Sensitivity:
-        """The sensitivity of a stream without end, and from above of one that ends."""
+        """The sensitivity of an endless stream, which is an upper bound for a finite one."""
         support = self.taps.support
         if support is None and k == 1:
             return Sensitivity(math.sqrt(self.taps.energy()), exact=False)
@@ -132,9 +140,10 @@ class Factorization(_Factors):
         return Sensitivity(*participation.forever(self.taps.first(support), k, b))
 
     def error_factor(self, n: int) -> float:
-        """‖L‖₂→∞ · ‖R‖₁→₂ of the first n steps: worst standard deviation for unit noise multiplier
-        and a record that changes by 1, when the stream ends after n steps.  γ2(M) is its minimum
-        over all factorizations.
+        """‖L‖₂→∞ · ‖R‖₁→₂ over the first n steps.
+
+        This is the worst standard deviation of a stream of n steps, for a noise multiplier of 1 and
+        a record that changes by 1.  γ2(M) is its minimum over all factorizations.
 
         >>> from hushfade.decay import NoDecay
         >>> round(square_root(NoDecay()).error_factor(1024), 4)
@@ -144,16 +153,16 @@ class Factorization(_Factors):
 
     @property
     def memory(self) -> int | None:
-        """How many numbers the private half keeps, as a rule past step totals; None: all of them.
+        """The number of values that the private half keeps; None if it keeps all past totals.
 
-        The numbers of compact taps are their sums.
+        The values are past step totals, or for compact taps their sums.
         """
         if isinstance(self.taps, CompactTaps):
             return self.taps.state
         return self.taps.support if self.taps.support is not None else self.horizon
 
     def matrices(self, n: int) -> tuple[Matrix, Matrix]:
-        """L and R as dense n × n matrices, to check by."""
+        """L and R as dense n × n matrices, for checks."""
         from scipy.linalg import toeplitz
 
         zeros = np.zeros(n)
@@ -164,8 +173,8 @@ class Factorization(_Factors):
     def rounded(self, bits: int, *, longest: int = LONGEST) -> IntegerFactorization:
         """The pair with r̃_n = round(2^bits r_n) / 2^bits and left = g/r̃.
 
-        Taps below half a unit vanish, so the support is finite.  With no horizon it ends at
-        `longest` at the latest.  Raises Unstable if r̃ has a zero inside the unit disk.
+        Taps below half a unit become 0, so the support is finite.  Without a horizon it has at most
+        `longest` taps.  Raises Unstable if r̃ has a zero inside the unit disk.
         """
         bits = check.count(bits=bits, most=40)
         taps = self._lasting(bits, longest)
@@ -174,11 +183,11 @@ class Factorization(_Factors):
     def with_integers(self, integers: Column, bits: int) -> IntegerFactorization:
         """The pair with r̃_n = integers_n / 2^bits, then zeros, and left = g/r̃.
 
-        A gain is rounded as well, to 10 binary places, more where it is small, at most to bits.
+        A gain is rounded, too: to 10 binary places, or more if it is small, but at most `bits`.
         Raises Unstable if r̃ has a zero inside the unit disk.
         """
         if not float(np.max(np.abs(integers))) < 2.0**53:
-            raise Unstable(f"right must stay below 2^53 with bits = {bits}: its taps grow")
+            raise Unstable(f"right must stay below 2^53 with bits = {bits}, but its taps grow")
         gain = self.gain
         if gain is not None:
             places = min(bits, max(10, 10 - math.frexp(float(np.min(gain)))[1]))
@@ -189,7 +198,7 @@ class Factorization(_Factors):
         return pair
 
     def _lasting(self, bits: int, longest: int) -> Column:
-        """The taps up to where they round to zero for good, the horizon or `longest`."""
+        """The taps up to the last one that does not round to 0, the horizon, or `longest`."""
         end = min(check.count(longest=longest), self.horizon or longest)
         n = max(1024, 8 * len(self.decay.knots()))
         while n < end:
@@ -204,9 +213,9 @@ class Factorization(_Factors):
 
 
 class IntegerFactorization(Factorization):
-    """A pair with integer taps, and a gain of whole multiples of 2^-bits: what a plan applies.
+    """A pair with integer taps, and a gain of multiples of 2^-bits, as a plan uses it.
 
-    What crosses is R̃ x in units of 2^-places, as exact integers.
+    The mechanism adds noise to R̃ x, exact integers in units of 2^-places.
     """
 
     taps: IntegerTaps
@@ -224,7 +233,7 @@ class IntegerFactorization(Factorization):
 
     @property
     def places(self) -> int:
-        """The binary places of R̃ x: those of the taps, and with a gain twice as many."""
+        """The binary places of R̃ x: the places of the taps, or twice as many with a gain."""
         return self.taps.bits * (1 if self.gain is None else 2)
 
     @cached_property
@@ -237,7 +246,7 @@ class IntegerFactorization(Factorization):
     def squared_sensitivity(self, *, participations: int = 1, separation: int = 1) -> int:
         """The square of `sensitivity` in units of 2^-places: an integer, and an upper bound.
 
-        It is the same on every machine, so the noise of a plan is computed from it.
+        It is the same on every machine, and determines the noise of a plan.
         """
         k = check.count(participations=participations)
         return _squared_sensitivity(self, k, check.count(separation=separation))
@@ -246,8 +255,8 @@ class IntegerFactorization(Factorization):
 def square_root(decay: Decay, horizon: int | None = None) -> Factorization:
     """The paper's pair r = l = √g.
 
-    For weights that never rise and ∫|g| finite no pair has a smaller error factor in the long run
-    (Bennett 1977).  For counting, where ∫|g| is infinite, the ratio to the least one tends to 1.
+    If the weights never rise and ∫|g| is finite, no pair has a smaller error factor in the long run
+    (Bennett 1977).  For counting, ∫|g| is infinite, and the ratio to the least factor tends to 1.
 
     >>> from hushfade.decay import Exponential
     >>> pair = square_root(Exponential(half_life=1))
@@ -258,7 +267,7 @@ def square_root(decay: Decay, horizon: int | None = None) -> Factorization:
 
 
 def blend(decay: Decay, c: float, horizon: int | None = None) -> Factorization:
-    """r = 1 + c (√g - 1), between noise on the inputs (c = 0) and the square root (c = 1)."""
+    """The pair r = 1 + c (√g - 1): noise on the inputs for c = 0, the square root for c = 1."""
     if not 0 < check.real(c=c) <= 1:
         raise InvalidValue("must be in (0, 1]", argument="c", got=repr(c))
     return Factorization(_decay(decay), BlendedTaps(decay, float(c)), _horizon(horizon))
@@ -267,7 +276,8 @@ def blend(decay: Decay, c: float, horizon: int | None = None) -> Factorization:
 def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Factorization:
     """The pair with the given right taps, then zeros, and left = g/right.
 
-    Raises Unstable if right has a zero inside the unit disk: left would grow geometrically.
+    Raises Unstable if `right` has a zero inside the unit disk, because left would then grow
+    geometrically.
     """
     pair = Factorization(_decay(decay), ListedTaps(right), _horizon(horizon))
     _check_stable(pair)
@@ -275,14 +285,15 @@ def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Facto
 
 
 def normalized(decay: Decay, horizon: int) -> Factorization:
-    """√g with a gain per step, R = D⁻¹ H and L = H D, for a known horizon T.
+    """The pair √g with a gain per step, R = D⁻¹ H and L = H D, for a known horizon T.
 
-    d_t² = (S_{T-1-t} / S_t)^κ with S_m = Σ_{i≤m} a_i²: early noise is raised, late noise lowered,
-    because late columns are short.  κ in [0, 1] minimises the true ‖L‖·‖R‖, so the pair is never
-    worse than the square root (κ = 0); counting at T = 1024: 3.096 against 3.273.
+    d_t² = (S_{T-1-t} / S_t)^κ with S_m = Σ_{i≤m} a_i².  Early noise is larger and late noise is
+    smaller, because late columns are short.  κ in [0, 1] minimises the true ‖L‖·‖R‖, so the pair is
+    never worse than the square root (κ = 0).  For counting at T = 1024 it has 3.096 instead of
+    3.273.
 
-    κ is a multiple of 1/89, found by a Fibonacci search (Kiefer 1953).  A value counts as smaller
-    only if it is so by more than rounding, so κ is the same on every machine.
+    A Fibonacci search (Kiefer 1953) finds κ, a multiple of 1/89.  A value counts as smaller only if
+    the difference exceeds rounding errors, so κ is the same on every machine.
     Cost: about 20 FFT products.
     """
     root = square_root(decay, check.count(horizon=horizon))
@@ -300,7 +311,7 @@ def normalized(decay: Decay, horizon: int) -> Factorization:
     def smaller(one: int, other: int) -> bool:
         return error(one) < error(other) * (1.0 - 2.0**-40)
 
-    low, inner, outer = 0, 34, 55  # Fibonacci's numbers: one new value in each round
+    low, inner, outer = 0, 34, 55  # Fibonacci numbers: one new value per round
     while inner < outer:
         if smaller(low + outer, low + inner):
             low += inner
@@ -314,15 +325,15 @@ def normalized(decay: Decay, horizon: int) -> Factorization:
 def unbounded_counting(
     *, expect: int | None = None, c: float | None = None, beta: float | None = None
 ) -> Factorization:
-    """Counting with no horizon: r = (1-x)^-½ ℓ^-β, l = (1-x)^-½ ℓ^β, ℓ = 1 + c ln(1/(1-x)).
+    """Counting without a horizon: r = (1-x)^-½ ℓ^-β, l = (1-x)^-½ ℓ^β, ℓ = 1 + c ln(1/(1-x)).
 
-    With `expect`, the expected number of steps (2^20 by default, and no horizon), c and β are
-    those of `counting_parameters`, and the taps end after 2 · expect steps.  The error is then at
-    most 1.4 times the error of the square root with a known horizon, from 2^8 steps to
-    16 · expect.  From there on it grows like √t.
+    `expect` is the expected number of steps, 2^20 by default.  It is not a horizon.  With it,
+    `counting_parameters` chooses c and β, and the taps end after 2 · expect steps.  The error is
+    then at most 1.4 times the error of the square root with a known horizon, from 2^8 steps to
+    16 · expect.  After that it grows like √t.
 
-    With c and beta the taps never end.  The error grows like (ln t)^(½+β) for ever, but the noise
-    is larger, since it also covers what a plan cuts off.
+    With c and beta, the taps never end.  The error always grows like (ln t)^(½+β), but the noise is
+    larger, because it also covers the taps that a plan would cut off.
 
     >>> pair = unbounded_counting(expect=1024)
     >>> known = square_root(NoDecay()).error_factor(1024)
@@ -332,7 +343,7 @@ def unbounded_counting(
     if c is not None and beta is not None and expect is None:
         return Factorization(NoDecay(), CountingTaps(c, beta))
     if c is not None or beta is not None:
-        raise InvalidType("either expect, or both c and beta must be given")
+        raise InvalidType("either expect or both c and beta must be given")
     return Factorization(NoDecay(), expected_taps(EXPECTED if expect is None else expect))
 
 
@@ -357,8 +368,10 @@ def _squared_sensitivity(pair: IntegerFactorization, k: int, b: int) -> int:
 def _left(pair: Factorization, n: int) -> Column:
     if isinstance(pair.taps, RootTaps):
         return pair.taps.first(n)
-    weights = pair.decay.weights(n)
+    weights = weights_of(pair.decay, n)
     match pair.taps:
+        case IntegerTaps(support=1) | ListedTaps(support=1) as taps:
+            left = np.asarray(weights / taps.first(1)[0])
         case CountingTaps() as taps if taps.support is None or n <= taps.support:
             left = root_series.counting(taps.c, -taps.beta, n)
         case CountingTaps() as taps:
@@ -369,6 +382,8 @@ def _left(pair: Factorization, n: int) -> Column:
                 comb[:: taps.period] = taps.comb.first(-(-n // taps.period))
                 weights = power_series.multiply(weights, comb)
             left = power_series.multiply(weights, taps.fading.inverse().first(n)) / taps.scale
+        case BlendedTaps(decay=NoDecay() | Exponential()) as taps:  # x is scaled by α
+            left = weights * root_series.blended_left(taps.c, n)
         case IntegerTaps() | BlendedTaps() as taps:
             left = quotient(weights, taps.first(n))
         case taps:
@@ -377,18 +392,42 @@ def _left(pair: Factorization, n: int) -> Column:
     return left
 
 
+def _zeros_inside(pair: Factorization) -> int | None:
+    """The number of zeros of right inside the disk; None where one is too near the circle."""
+    taps = pair.taps
+    if isinstance(taps, IntegerTaps):
+        if unit_disk.falls(taps.values):
+            return 0
+        count = stepped_zeros.zeros_inside(taps.jumps, taps.values, _period(pair.decay))
+        if count is not None:
+            return count
+    assert taps.support is not None
+    return unit_disk.zeros_inside(taps.first(taps.support))
+
+
+def _period(decay: Decay) -> int | None:
+    """The lag with which the jumps of right nearly repeat, if there is one: the longest window."""
+    match decay:
+        case SlidingWindow() if decay.length > 2:
+            return decay.length
+        case Mixture():
+            return max((_period(part) or 0 for _, part in decay.parts), default=0) or None
+        case _:
+            return None
+
+
 def _check_stable(pair: Factorization) -> None:
     """Raise Unstable if the left factor grows geometrically.
 
-    Certain for ever when right has no zero inside the disk.  Zeros on the circle are accepted
-    where left ends (a window's own weights as right: left = 1), zeros inside where left does not
-    grow within the horizon.  A zero inside that g shares is refused like the others: in floating
-    point it does not cancel.
+    It never grows if right has no zero inside the disk.  Zeros on the circle are accepted if left
+    ends (with a window's own weights as right, left = 1).  Zeros inside are accepted if left does
+    not grow within the horizon.  A zero inside that g shares is rejected, too, because it does not
+    cancel in floating point.
     """
+    if _zeros_inside(pair) == 0:
+        return
     support = pair.taps.support
     assert support is not None
-    if unit_disk.zeros_inside(pair.taps.first(support)) == 0:
-        return
     n = pair.horizon or 4 * support + 1024
     try:
         left = np.abs(_left(pair, n))
@@ -397,6 +436,6 @@ def _check_stable(pair: Factorization) -> None:
     early, late = float(np.max(left[: len(left) // 2])), float(np.max(left[len(left) // 2 :]))
     if not late <= (1e-9 if pair.horizon is None else 4.0) * early:
         raise Unstable(
-            "right must have no zero inside the unit disk, or none that shows within the horizon: "
-            "its left factor would grow for ever; take more bits or give a horizon"
+            "right must have no zero inside the unit disk, because its left factor would grow "
+            "without bound: use more bits, or a horizon within which it does not grow"
         )

@@ -1,7 +1,7 @@
-"""The sensitivity of integer taps, squared, as an integer: exact, or a proven upper bound.
+"""The squared sensitivity of integer taps, as an integer: exact, or a proven upper bound.
 
-Nothing here is rounded by a library whose last bits depend on the machine.  So the noise that
-follows from it is the same on every machine.
+No result depends on a library whose last bits differ between machines.  So the noise that follows
+from the sensitivity is the same on every machine.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from hushfade.check import Signed
 from hushfade.factors.taps import IntegerTaps
 from hushfade.numerics import unit_disk
 
-_MOST_PIECES = 4096  # whose pairs are correlated one by one
-_INT64 = 1 << 62  # what stays below it is safe in int64
+_MOST_PIECES = 4096  # up to this many pieces, all pairs are correlated one by one
+_INT64 = 1 << 62  # smaller sums are safe in int64
 _AT_ONCE = 1 << 20  # numbers in temporary arrays
 
 
@@ -28,10 +28,11 @@ def squared(
     participations: int = 1,
     separation: int = 1,
 ) -> int:
-    """The largest ‖Σ_i ±R e_{s_i}‖² of up to k columns at least b apart, from above.
+    """An upper bound on ‖Σ_i ±R e_{s_i}‖² over up to k columns that are at least b apart.
 
-    R = diag(gain) Toeplitz(taps.integers) over the first `steps` steps, or without end.  Exact for
-    k = 1, and for taps ≥ 0 that never rise; with a gain k times the largest column.
+    R = diag(gain) Toeplitz(taps.integers) over the first `steps` steps, or over all steps.  The
+    bound is exact for k = 1, and for taps ≥ 0 that never rise.  With a gain it comes from k times
+    the norm of the largest column.
 
     >>> taps = IntegerTaps(np.array([2, 1]), bits=1)
     >>> squared(taps), squared(taps, participations=2)  # 2² + 1², 2² + 3² + 1²
@@ -51,11 +52,11 @@ def squared(
 
 
 def largest_column(taps: IntegerTaps, gain: Signed) -> int:
-    """max_s Σ_k gain_{s+k}² r_k²: exact below 2^53, else rounded up by (pieces + 8) 2^-52 of it.
+    """max_s Σ_k gain_{s+k}² r_k²: exact below 2^53, else larger by a relative (pieces + 8) 2^-52.
 
     With prefix sums G of gain² a column is Σ_j v_j² (G_{s+end_j} - G_{s+start_j}) over the constant
-    pieces.  The prefix sums are exact.  A column's terms are ≥ 0 and are added in float64, one
-    after the other, which errs by less than (pieces + 4) 2^-53, relatively.
+    pieces.  The prefix sums are exact.  The terms of a column are ≥ 0.  Adding them in float64, one
+    after another, has a relative error below (pieces + 4) 2^-53.
 
     >>> largest_column(IntegerTaps(np.array([2, 1]), bits=1), np.array([1, 2]))  # 4·1 + 1·4, 4·4
     16
@@ -77,7 +78,7 @@ def largest_column(taps: IntegerTaps, gain: Signed) -> int:
 
 
 def sum_of_squares(x: Signed) -> int:
-    """Σ x_i², exactly.
+    """The exact sum Σ x_i².
 
     >>> sum_of_squares(np.array([2**40, -1]))
     1208925819614629174706177
@@ -95,11 +96,11 @@ def sum_of_squares(x: Signed) -> int:
 def _overlapping(taps: IntegerTaps, k: int, b: int, steps: int | None) -> int:
     """‖Σ_{i<k} r shifted by ib‖² within `steps` steps, for r ≥ 0 that never rises.
 
-    That is the largest (Kalinin & Lampert 2024).  With E = Σ_{i≥0} r shifted by ib, which has
-    period b from `steady` on, the sum is E_t - E_{t-kb}.  Memory: 8 bytes per tap.
+    No other k columns have a larger norm (Kalinin & Lampert 2024).  With E = Σ_{i≥0} r shifted by
+    ib, which has period b from `steady` on, the sum is E_t - E_{t-kb}.  Memory: 8 bytes per tap.
     """
     n = min(taps.support, steps or taps.support)
-    if b >= n:  # the columns do not meet; the last one may be cut off
+    if b >= n:  # the columns do not overlap; the last one may be cut off
         last = n if steps is None else min(n, steps - (k - 1) * b)
         return (k - 1) * taps.sum_of_squares(n) + taps.sum_of_squares(last)
     rows = -(-n // b)
@@ -120,7 +121,7 @@ def _overlapping(taps: IntegerTaps, k: int, b: int, steps: int | None) -> int:
         total += whole * sum_of_squares(period) + (sum_of_squares(period[:rest]) if rest else 0)
     after = steady if steps is None else min(steady, steps - k * b)
     if after > 0:
-        start = k * b if k * b < steady else steady  # beyond, one multiple of b is like another
+        start = k * b if k * b < steady else steady  # afterwards all multiples of b are alike
         for low in range(0, after, _AT_ONCE):
             high = min(low + _AT_ONCE, after)
             at = np.arange(start + low, start + high)
@@ -132,14 +133,14 @@ def _overlapping(taps: IntegerTaps, k: int, b: int, steps: int | None) -> int:
 def _correlated(size: Signed, k: int, b: int) -> int:
     """Σ_{i,j<k} of the largest correlation of `size` at lags ≥ |i-j| b.
 
-    The correlation C of a piecewise constant column has second differences at the differences of
-    its jumps only: C_{d-1} - 2 C_d + C_{d+1} = -A_d, A the correlation of the jumps' heights.
+    The correlation C of a piecewise constant column has second differences only at the differences
+    of its jumps: C_{d-1} - 2 C_d + C_{d+1} = -A_d, where A is the correlation of the jump heights.
     """
     n, energy = len(size), sum_of_squares(size)
     edges = np.flatnonzero(np.diff(size, prepend=0, append=0))
     if len(edges) > _MOST_PIECES:
         return k * k * energy
-    kind = np.int64 if energy < _INT64 else object  # sums may wrap around on the way, and come back
+    kind = np.int64 if energy < _INT64 else object  # intermediate sums may wrap around and return
     heights = np.diff(size, prepend=0, append=0)[edges].astype(kind)
     bends = np.zeros(n + 1, dtype=kind)
     for place in range(1, len(edges)):

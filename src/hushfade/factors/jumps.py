@@ -1,9 +1,9 @@
-"""Piecewise constant taps as both halves of the mechanism read them: by their jumps.
+"""Piecewise constant taps as a list of jumps, which both halves of the mechanism read.
 
     (1 - x) r̃(x) = Σ_j D_j x^(n_j)
 
-The private half multiplies by r̃ and the public half divides by it, each at one multiply-add per
-jump and step.  A single tap needs neither: it scales what arrives, and looks at nothing past.
+The private half multiplies by r̃, and the public half divides by it.  Each costs one multiply-add
+per jump and step.  A single tap needs neither: it only scales the current value.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hushfade.numerics.blocks import BLOCK
 
 
 class Jumps(NamedTuple):
-    """Integer taps as the loops read them; lags fall, so that the nearest is added last."""
+    """Integer taps as the loops read them.  Lags fall, so that the nearest is added last."""
 
     lags: Signed
     rises: Signed  # D_j
     heights: Column  # D_j as floats
-    levels: Column  # r̃ from this lag on
-    near: Column  # D at lags 1, ..., BLOCK; zeros where there is no jump
+    levels: Column  # the value of r̃ from this lag on
+    near: Column  # D at lags 1, ..., BLOCK; 0 if there is no jump
     single: int  # the only tap r̃_0, or 0 if there are more
 
 

@@ -1,9 +1,9 @@
 """The mean of |g| over the unit circle: the limit of γ2(M), and the energy of the square root.
 
-By Bennett's theorem on Toeplitz Schur multipliers (1977) γ2(M) rises to (1/2π) ∫ |g(e^iθ)| dθ as
-the steps go on: no factorization does better in the long run.  By Parseval that is
-(1/2π) ∫ |√g|² = Σ a_n², the error factor of the square root mechanism that runs for ever, where √g
-is analytic in the disk.  So the square root is optimal in the limit.
+By Bennett's theorem on Toeplitz Schur multipliers (1977), γ2(M) rises to (1/2π) ∫ |g(e^iθ)| dθ as
+the number of steps grows.  So no factorization has a smaller error in the long run.  If √g is
+analytic in the disk, this equals (1/2π) ∫ |√g|² = Σ a_n² by Parseval, the error factor of the
+square root mechanism without a horizon.  So the square root is optimal in the limit.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decay import Decay, SlidingWindow
 from hushfade.errors import Diverges
 
-_PANELS = 1 << 14  # more rough panels than that are rounding noise
+_PANELS = 1 << 14  # more rough panels than this are due to rounding noise
 _DEPTHS = 55, 110, 1000  # octaves of θ; π 2^-1000 is still a normal float64
-_WIDTH, _WIDER = 2.5, 1.3  # octaves of the first panel; the next ones are wider and wider
+_LONG = 256  # the least length of a window whose closed form is exact
+_LOGARITHMS = 0.23890689383670555  # Σ_m ln m / (4m² - 1)
+_WIDTH, _WIDER = 2.5, 1.3  # octaves of the first panel, and the growth factor of the next ones
 
 
 class Energy(NamedTuple):
@@ -31,7 +33,7 @@ class Energy(NamedTuple):
 
 
 def energy(decay: Decay) -> Energy:
-    """Σ a_n² of the decay's square root, all n.
+    """Σ a_n² over all coefficients of the decay's square root.
 
     >>> from hushfade.decay import SlidingWindow
     >>> round(energy(SlidingWindow(length=2)).value, 12)  # 4/π
@@ -44,12 +46,15 @@ def energy(decay: Decay) -> Energy:
 
 @lru_cache(maxsize=64)
 def mean_size(decay: Decay) -> Energy:
-    """(1/2π) ∫ |g(e^iθ)| dθ, the limit of γ2.  Cost: milliseconds; power laws some tens.
+    """(1/2π) ∫ |g(e^iθ)| dθ, the limit of γ2.
 
-    Gauss-Legendre in u = ln θ, from π toward the singularity at θ = 0, cut at the decay's knots and
-    bisected where two orders disagree; below the last octave |g| is a power of θ.  Raises Diverges
-    where that power is -1: something in the decay never fades.
+    The Gauss-Legendre rule in u = ln θ runs from π toward the singularity at θ = 0.  Panels end at
+    the decay's knots, and are bisected if two orders disagree.  Below the last octave |g| is a
+    power of θ.  Raises Diverges if this power is -1, because some weight never fades.  Long windows
+    have a closed form.  Cost: milliseconds; tens of milliseconds for power laws.
     """
+    if isinstance(decay, SlidingWindow) and decay.length >= _LONG:
+        return _long_window(decay.length)
     for octaves in _DEPTHS:
         tail = _tail(decay, octaves)
         if not tail.error > 1e-14:
@@ -63,8 +68,25 @@ def mean_size(decay: Decay) -> Energy:
     return Energy((body.value + tail.value) / np.pi, (body.error + tail.error) / np.pi)
 
 
+def _long_window(w: int) -> Energy:
+    """(2/π) ∫_0^(π/2) |sin wt| / sin t dt: Lebesgue's constant, by Szegő's series (1921).
+
+    |sin y| = (8/π) Σ_m sin²(my)/(4m²-1), and ∫ sin²(Nt)/sin t = Σ_{j≤N} 1/(2j-1) =: H(N), so the
+    mean is (16/π²) Σ_m H(mw)/(4m²-1).  With Euler's constant γ
+
+        2 H(N) = ln N + γ + 2 ln 2 + 1/(24 N²) - 7/(960 N⁴) + ...
+
+    and for w ≥ 256 the next term is below 2^-53.  Σ ln m/(4m²-1) is a constant.
+    """
+    first, second = 2.0 - math.pi**2 / 6.0, 8.0 - 2.0 * math.pi**2 / 3.0 - math.pi**4 / 90.0
+    half = (math.log(w) + np.euler_gamma + 2.0 * math.log(2.0)) / 2.0 + _LOGARITHMS
+    half += first / (24.0 * w**2) - 7.0 * second / (960.0 * w**4)
+    value = 8.0 / math.pi**2 * float(half)
+    return Energy(value, 8e-15 * value)
+
+
 def _tail(decay: Decay, octaves: int) -> Energy:
-    """∫_0^θ0 |g| dθ with |g| ∝ θ^(e-1), e read off two octaves; its error from the next two."""
+    """∫_0^θ0 |g| dθ for |g| ∝ θ^(e-1), with e from two octaves and the error from the next two."""
     theta = np.pi * np.exp2(-np.arange(octaves - 2.0, octaves + 1.0))
     mass = _size(decay, theta) * theta
     if not np.max(mass) > 1e-20:  # g vanishes at θ = 0, or almost
@@ -87,9 +109,9 @@ def _adaptive(decay: Decay, edges: Column) -> Energy:
         fine = half * np.sum(_at(decay, middle, half, nodes) * weights, axis=1)
         coarse = half * np.sum(_at(decay, middle, half, low_nodes) * low_weights, axis=1)
         gap = np.abs(fine - coarse)
-        # the fine rule is far better than the gap; 1e-13 a panel leaves 1e-11 in all
+        # the fine rule is far better than the difference; 1e-13 per panel gives 1e-11 in all
         rough = gap > 1e-13 * max(total, 1.0)
-        if generation == 59 or np.count_nonzero(rough) > _PANELS:  # noise of g itself: say so
+        if generation == 59 or np.count_nonzero(rough) > _PANELS:  # g itself is noisy: report it
             rough[:] = False
         total += float(np.sum(fine[~rough]))
         error += float(np.sum(gap[~rough]))
@@ -104,7 +126,7 @@ def _adaptive(decay: Decay, edges: Column) -> Energy:
 
 @cache
 def _gauss(order: int) -> tuple[Column, Column]:
-    """The nodes and weights of Gauss and Legendre's rule."""
+    """The nodes and weights of the Gauss-Legendre rule."""
     return np.polynomial.legendre.leggauss(order)
 
 
@@ -114,7 +136,7 @@ def _at(decay: Decay, middle: Column, half: Column, nodes: Column) -> Column:
 
 
 def _size(decay: Decay, theta: Column) -> Column:
-    """|g(e^iθ)|, in pieces of like distance from the singularity at θ = 0."""
+    """|g(e^iθ)|, in groups of θ with similar distances from the singularity at θ = 0."""
     out = np.empty(len(theta))
     order = np.argsort(theta)
     for piece in np.array_split(order, 1 + len(order) // 128):

@@ -1,14 +1,15 @@
-"""Coefficients of right factors by closed forms, where there are any; else by `power_series`.
+"""Coefficients of right factors, by closed forms if there are any, otherwise by `power_series`.
 
     counting       √(1/(1-x)):          a_n = C(2n, n) / 4^n
     exponential    √(1/(1 - x/α)):      α^-n a_n
     window         √((1-x^w)/(1-x)):    Σ_k c_k a_{n-kw}, c = √(1-y)
     power ≤ 0.9    √(Li_c(x)/x)         from lag 1024 on as an integral over exponentials
-    counting for ever, (1-x)^-½ ℓ^-β    the same
+    unbounded counting, (1-x)^-½ ℓ^-β   the same
+    left of a blend, for counting       the same
 
-The integral.  h(x) = Σ h_n x^n is analytic off the cut [1, ∞), so Cauchy's formula, wrapped round
-the cut, gives h_n = (1/π) ∫_0^∞ Im h(e^s + i0) e^(-ns) ds: by the trapezoid rule in ln s a sum of
-some 300 exponentials, to a relative 1e-13 for all n ≥ 1024.
+The integral: h(x) = Σ h_n x^n is analytic outside the cut [1, ∞), so Cauchy's formula around the
+cut gives h_n = (1/π) ∫_0^∞ Im h(e^s + i0) e^(-ns) ds.  The trapezoidal rule in ln s turns it into a
+sum of about 300 exponentials, with a relative error of 1e-13 for all n ≥ 1024.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ from hushfade.decay import (
 )
 from hushfade.numerics import power_series
 
-_NEAR = 1024  # lags below it come from the series
-_STEP = 0.25  # of the trapezoid rule in ln s: it errs by e^(-π²/step)
-_PERIODS = 4096  # of a window, up to which the closed form is about as quick as the series
-_STEEPEST = 0.9  # power; from 1 on the expansion of Li_c has logarithms
+_NEAR = 1024  # smaller lags come from the series
+_STEP = 0.25  # the step of the trapezoidal rule in ln s, whose error is e^(-π²/step)
+_PERIODS = 4096  # up to this many periods of a window, the closed form is about as fast
+_STEEPEST = 0.9  # the largest power; from 1 on, the expansion of Li_c has logarithms
 
 
 def square_root(decay: Decay, n: int) -> Column:
     """a_0, ..., a_{n-1} of √g.
 
-    Counting, exponentials and windows have the same bits on every machine; the others differ in the
-    last bits, as FFTs and powers do.  Cost: one pass for counting and exponentials, n²/2w
-    multiply-adds for windows, 300 multiply-adds per coefficient for far power laws, 8 FFT products
-    for the rest.
+    Counting, exponentials and windows have the same bits on every machine.  Other decays differ in
+    the last bits, as FFTs and powers do.  Cost: one pass for counting and exponentials, n²/2w
+    multiply-adds for windows, 300 multiply-adds per coefficient for the far lags of power laws, and
+    8 FFT products otherwise.
 
     >>> square_root(NoDecay(), 4), square_root(SlidingWindow(length=2), 4)
     (array([1.    , 0.5   , 0.375 , 0.3125]), array([ 1.    ,  0.5   , -0.125 ,  0.0625]))
@@ -87,8 +88,8 @@ def counting(c: float, beta: float, n: int) -> Column:
     """r_0, ..., r_{n-1} of (1-x)^-½ ℓ^-β with ℓ = 1 + c ln(1/(1-x)), 0 < c ≤ 1, for any real β.
 
     On the cut 1 - x = -(e^s - 1), so ln(1/(1-x)) = iπ - ln(e^s - 1).  ℓ has a zero at
-    x = 1 - e^(1/c) ≤ -1.7.  What it adds to coefficient n is of the order 1.7^-n, which is nothing
-    from lag 1024 on.
+    x = 1 - e^(1/c) ≤ -1.7.  It changes coefficient n by about 1.7^-n, which is negligible from lag
+    1024 on.
 
     >>> counting(0.5, 2.0, 3)  # r_1 = ½ - βc
     array([ 1.   , -0.5  ,  0.125])
@@ -106,9 +107,31 @@ def counting(c: float, beta: float, n: int) -> Column:
     return np.append(first, _far(cut, 0.5, n))
 
 
+def blended_left(c: float, n: int) -> Column:
+    """l_0, ..., l_{n-1} of g/r for counting, g = 1/(1-x), with r = 1 + c (√g - 1), 0 < c ≤ 1.
+
+    l = 1/((1-c)(1-x) + c √(1-x)), whose denominator has no zero but 1: √(1-x) is not negative.
+
+    >>> blended_left(0.5, 3)
+    array([1.   , 0.75 , 0.625])
+    """
+    near = min(n, _NEAR)
+    right = c * _central(near)
+    right[0] = 1.0
+    first = power_series.multiply(np.ones(near), power_series.inverse(right))
+    if n <= _NEAR:
+        return first
+
+    def cut(s: Column) -> ComplexColumn:
+        step = np.expm1(s)
+        return np.asarray(-1.0 / ((1.0 - c) * step + 1j * c * np.sqrt(step)))
+
+    return np.append(first, _far(cut, 0.5, n))
+
+
 def _central(n: int) -> Column:
-    """C(2k, k) / 4^k for k < n: a product at first, then with z = k + ¼ the expansion
-    (πz)^-½ (1 - 1/64z² + 21/8192z⁴ - 671/524288z⁶ + ...)."""
+    """C(2k, k) / 4^k for k < n: first by products, then by the expansion
+    (πz)^-½ (1 - 1/64z² + 21/8192z⁴ - 671/524288z⁶ + ...) with z = k + ¼."""
     first = np.cumprod(np.append(1.0, 1.0 - 0.5 / np.arange(1.0, min(n, 128))))
     z = np.arange(128.0, max(n, 128)) + 0.25
     y = 1.0 / (z * z)
@@ -130,7 +153,7 @@ def _power_law(c: float, s: Column) -> ComplexColumn:
 def _far(cut: Callable[[Column], ComplexColumn], exponent: float, n: int) -> Column:
     """h_1024, ..., h_{n-1} from h on the cut, where Im h · s falls like s^exponent towards 0.
 
-    The nodes begin where e^-1024s is nothing, and end where what is left below is: e^-40 of all.
+    The nodes cover the range outside of which e^-1024s, or the rest below, is at most e^-40 of all.
     """
     top, bottom = math.log(45.0 / _NEAR), -math.log(n) - 40.0 / exponent
     s = np.exp(np.arange(top, bottom, -_STEP))

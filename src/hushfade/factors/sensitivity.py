@@ -1,6 +1,6 @@
-"""By how much one person's change moves R x in ℓ2, for one appearance or for several.
+"""The ℓ2 sensitivity of R x to one person's records, for one participation or for several.
 
-Sums are numpy's own, in an order that does not depend on the machine, as that of a BLAS does.
+Sums use numpy's own loops, whose order does not depend on the machine.  The order in a BLAS does.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from hushfade.numerics import fft_products, unit_disk
 
 
 def once(r: Column, gain: Column) -> float:
-    """The largest column norm of diag(gain) Toeplitz(r), from above: max_s √(Σ_k gain_{s+k}² r_k²).
+    """An upper bound on max_s √(Σ_k gain_{s+k}² r_k²), the largest column norm of R.
 
     >>> round(once(np.array([1.0, 0.5]), np.array([1.0, 2.0])) ** 2, 9)  # 1 + 2²/4, or 2²
     4.0
     """
     n = len(r)
     squares = gain[::-1] ** 2.0, r**2
-    # an FFT errs relative to its largest terms: its error bound is added
+    # add a bound on the error of the FFT, which is relative to its largest terms
     slack = 2.0**-50 * math.log2(2 * n) * math.prod(map(_norm, squares))
     return math.sqrt(float(np.max(fft_products.plain_product(*squares, slice(0, n)))) + slack)
 
 
 def repeated(r: Column, k: int, b: int) -> tuple[float, bool]:
-    """The largest ‖Σ_i ±R e_{s_i}‖ of up to k columns at least b apart, within len(r) steps.
+    """The largest ‖Σ_i ±R e_{s_i}‖ of up to k columns at least b apart, and whether it is exact.
 
-    And whether it is exact.  For r ≥ 0 that does not increase it is ‖Σ_{i<k} r shifted by ib‖
-    (Kalinin & Lampert 2024).  Otherwise it is bounded by Σ_{i,j} of the largest correlation of |r|
-    at lags ≥ |i-j| b.  Cost: O(len(r)), or one FFT product.
+    The stream has len(r) steps.  For r ≥ 0 that does not increase, the result is
+    ‖Σ_{i<k} r shifted by ib‖ (Kalinin & Lampert 2024).  Otherwise it is an upper bound, from the
+    sum over i and j of the largest correlation of |r| at lags ≥ |i-j| b.
+    Cost: O(len(r)), or one FFT product.
 
     >>> repeated(np.array([1.0, 0.5, 0.0]), 2, 1)  # ‖(1, 1.5, 0.5)‖
     (1.8708286933869707, True)
@@ -47,14 +48,14 @@ def repeated(r: Column, k: int, b: int) -> tuple[float, bool]:
 
 
 def forever(r: Column, k: int, b: int) -> tuple[float, bool]:
-    """The same in a stream without end, for taps that are r, then zeros.
+    """The same as `repeated` for an endless stream, with the taps r, then zeros.
 
-    Where q columns overlap, each beyond the q-th adds what one period of endlessly many has.
+    If q columns overlap, each column after the q-th adds one period of the periodic sum.
 
     >>> forever(np.array([1.0, 0.5]), 2, 1), forever(np.array([1.0, 0.5]), 10**18, 1)[0]
     ((1.8708286933869707, True), 1500000000.0)
     """
-    b = min(b, len(r))  # farther apart they do not meet either
+    b = min(b, len(r))  # with a larger b they do not overlap, either
     if not unit_disk.falls(r):
         return _bound(r, k, b), False
     q = min(k, -(-len(r) // b))
@@ -68,7 +69,7 @@ def _norm(column: Column) -> float:
 
 
 def _endless(r: Column, b: int) -> Column:
-    """Σ_{i≥0} r shifted by ib, within len(r) steps: exact where r is whole, in whatever unit."""
+    """Σ_{i≥0} r shifted by ib, within len(r) steps; exact if r consists of multiples of a unit."""
     n = len(r)
     padded = np.zeros((-(-n // b), b))
     padded.ravel()[:n] = r

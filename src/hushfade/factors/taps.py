@@ -1,10 +1,10 @@
-"""The right factor's taps r_0, r_1, ...: by a law, listed, or as integers over a power of two.
+"""The taps r_0, r_1, ... of the right factor: by formula, as a list, or as scaled integers.
 
 RootTaps       r = √g, the paper's choice
 BlendedTaps    r = 1 + c (√g - 1): between noise on the inputs and the paper's choice
 CountingTaps   r = (1-x)^-½ ℓ^-β, ℓ = 1 + c ln(1/(1-x)): counting without a horizon
-ListedTaps     r as given, then zeros
-IntegerTaps    r = integers / 2^bits, then zeros: what a private half of integers can apply
+ListedTaps     r as listed, then zeros
+IntegerTaps    r = integers / 2^bits, then zeros, for a private half in integers
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Signed
-from hushfade.decay import Decay
+from hushfade.decay import Decay, Exponential, NoDecay, SlidingWindow
 from hushfade.errors import InvalidValue
 from hushfade.factors import limit_norms, root_series
 
 Sealed = TypeVar("Sealed", Column, Signed)
 
-MOST_TAPS = 1 << 26  # of a plan: each lane of its stream remembers as many totals
-LARGEST = 1 << 53  # of an integer tap: float64 holds it, and int64 the difference of any two
+MOST_TAPS = 1 << 26  # the most taps of a plan; each lane of its stream keeps as many totals
+LARGEST = 1 << 53  # the largest integer tap: it fits float64, and differences fit int64
 
 
 class Taps(Protocol):
@@ -33,13 +33,13 @@ class Taps(Protocol):
 
     @property
     def support(self) -> int | None:
-        """The number of taps up to the last that is not zero; None if they never end."""
+        """The number of taps up to the last one that is not 0; None if they never end."""
 
     def first(self, n: int) -> Column:
         """r_0, ..., r_{n-1}."""
 
     def energy(self) -> float:
-        """Σ r_n² over all n, or an upper bound of it; raises Diverges where it is infinite."""
+        """Σ r_n² over all n, or an upper bound on it; raises Diverges if it is infinite."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class BlendedTaps:
 
 
 def blended(root: Column, c: float) -> Column:
-    """The taps 1 + c (√(g/g_0) - 1), from those of √g.
+    """The taps 1 + c (√(g/g_0) - 1), computed from the taps of √g.
 
     >>> blended(np.array([2.0, 1.0, 0.75]), 0.5)
     array([1.    , 0.25  , 0.1875])
@@ -89,8 +89,8 @@ def blended(root: Column, c: float) -> Column:
 class CountingTaps:
     """r = (1-x)^-½ ℓ(x)^-β with ℓ = 1 + c ln(1/(1-x)), 0 < c ≤ 1 and β > ½.
 
-    With a `support` the taps are 0 from that lag on.  r_n falls like n^-½ (ln n)^-β, so Σ r_n²
-    converges even without a support, though very slowly.
+    With a `support`, the taps are 0 from this lag on.  r_n falls like n^-½ (ln n)^-β, so Σ r_n²
+    converges even without a support, but very slowly.
 
     >>> CountingTaps(c=0.125, beta=2.0).first(2)  # r_1 = ½ - βc
     array([1.  , 0.25])
@@ -114,14 +114,14 @@ class CountingTaps:
         return _fitted(_counting(self.c, self.beta, self.support), n)
 
     def energy(self) -> float:
-        """Σ r_n² up to the support; without one, an upper bound that is tight to 1e-6.
+        """Σ r_n² up to the support; without a support, an upper bound that is tight to 1e-6.
 
-        By Parseval the endless sum is (1/π) ∫_0^π dθ / (2 sin(θ/2) |ℓ|^2β), where
-        |ℓ(e^iθ)|² = (1 + c ln(1/(2 sin(θ/2))))² + c² (π - θ)²/4.  Gauss and Legendre's rule of 24
-        nodes errs by less than 1e-14 on each octave of θ, since the nearest singularity is ℓ's
-        zero, where θ = π + i ln(e^(1/c) - 1).  Below θ_0 = π 2^-1000 the chord 2 sin(θ/2) is θ up
-        to a relative 2^-2000, so the integrand is at most 1/(θ (1 + c ln(1/θ))^2β), and that
-        integrates in closed form.
+        By Parseval the infinite sum is (1/π) ∫_0^π dθ / (2 sin(θ/2) |ℓ|^2β), where
+        |ℓ(e^iθ)|² = (1 + c ln(1/(2 sin(θ/2))))² + c² (π - θ)²/4.  The Gauss-Legendre rule with 24
+        nodes has an error below 1e-14 on each octave of θ, because the nearest singularity is the
+        zero of ℓ, where θ = π + i ln(e^(1/c) - 1).  Below θ_0 = π 2^-1000 the chord 2 sin(θ/2) is θ
+        up to a relative 2^-2000, so the integrand is at most 1/(θ (1 + c ln(1/θ))^2β), which has a
+        closed integral.
         """
         if self.support is not None:
             r = self.first(self.support)
@@ -171,10 +171,10 @@ class _Pieces:
 
 
 class IntegerTaps(_Pieces):
-    """r_n = integers_n / 2^bits, then zeros; R x is then exact in integers.
+    """r_n = integers_n / 2^bits, then zeros, so that R x is exact in integers.
 
-    What is kept are the constant pieces: `values`, and the lags `jumps` at which they begin, with
-    the end of the support as the last.  The integers themselves are made when they are asked for.
+    The object stores the constant pieces: their `values`, and the lags `jumps` at which they begin,
+    with the end of the support last.  The integers themselves are computed on first use.
     """
 
     def __init__(self, integers: Signed, bits: int) -> None:
@@ -183,7 +183,7 @@ class IntegerTaps(_Pieces):
         inner = np.flatnonzero(column[1:] != column[:-1]) + 1
         jumps = np.concatenate([[0], inner, [len(column)]]).astype(np.int64)
         self._keep(jumps, column[jumps[:-1]], bits)
-        self.__dict__["integers"] = column  # a cached property, which is known already
+        self.__dict__["integers"] = column  # a cached property whose value is already known
 
     @classmethod
     def of_pieces(cls, jumps: Signed, values: Signed, bits: int) -> IntegerTaps:
@@ -193,7 +193,7 @@ class IntegerTaps(_Pieces):
         array([8, 5, 5, 5])
         """
         if not (len(jumps) == len(values) + 1 > 1 and jumps[0] == 0 and np.all(np.diff(jumps) > 0)):
-            raise InvalidValue("jumps must rise from 0, one more of them than values")
+            raise InvalidValue("jumps must rise from 0, and have one more entry than values")
         if np.any(values[1:] == values[:-1]) or values[-1] == 0:
             raise InvalidValue("values must change at each jump")
         taps = cls.__new__(cls)
@@ -230,7 +230,7 @@ class IntegerTaps(_Pieces):
 
     @cached_property
     def heights(self) -> Signed:
-        """By how much the integers change at the jumps; they add up to 0.
+        """The changes of the integers at the jumps; they add up to 0.
 
         v_t = v_{t-1} + Σ_jumps (r_n - r_{n-1}) x_{t-n}: one addition per jump and step.
 
@@ -245,11 +245,11 @@ class IntegerTaps(_Pieces):
         return _fitted(np.repeat(np.ldexp(self.values.astype(np.float64), -self.bits), lengths), n)
 
     def energy(self) -> float:
-        """Exact: the sum of squared integers, piece by piece, over 4^bits."""
+        """Σ r_n², computed exactly as the sum of squared integers over 4^bits."""
         return self.sum_of_squares() / (1 << 2 * self.bits)
 
     def sum_of_squares(self, steps: int | None = None) -> int:
-        """Σ integers_n², over n < steps if given; exact.  Cost: one product per piece.
+        """The exact Σ integers_n², over n < steps if given.  Cost: one product per piece.
 
         >>> IntegerTaps(np.array([8, 5, 5, 5, 2]), bits=3).sum_of_squares(3)
         114
@@ -261,8 +261,29 @@ class IntegerTaps(_Pieces):
         return total
 
 
-@lru_cache(maxsize=16)
 def _root(decay: Decay, n: int) -> Column:
+    if not isinstance(decay, NoDecay | Exponential | SlidingWindow):
+        return _series(decay, n)
+    kept = _closed(decay)  # the terms of a closed form do not depend on n
+    if not kept or len(kept[0]) < n:
+        kept[:] = [_sealed(root_series.square_root(decay, n))]
+    return kept[0][:n]
+
+
+@lru_cache(maxsize=2)
+def _closed(decay: Decay) -> list[Column]:
+    """The longest column of √g that was computed."""
+    return []
+
+
+@lru_cache(maxsize=4)
+def weights_of(decay: Decay, n: int) -> Column:
+    """The decay's weights f_0, ..., f_{n-1}, kept for the next caller."""
+    return _sealed(decay.weights(n))
+
+
+@lru_cache(maxsize=16)
+def _series(decay: Decay, n: int) -> Column:
     return _sealed(root_series.square_root(decay, n))
 
 

@@ -1,8 +1,8 @@
 """A frame of events, many records per step: `frame.hushfade.release_events(...)`.
 
-It does for a frame what `hushfade run` does for a file: each record goes to the step of its time,
-in any order.  Start and end are declared, like keys and bounds: if they came from the data, the
-first and the last record would show.
+This is `hushfade run` for a frame: each record belongs to the step of its time, in any order.  The
+caller declares start and end, like keys and bounds: taking them from the data would reveal the
+times of the first and the last record.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from hushfade.crossing import key_file
-from hushfade.duration import ROWS, step_length
+from hushfade.duration import ROWS, fixed, length
 from hushfade.errors import DroppedRecords, InvalidType, InvalidValue
 from hushfade.frames.request import declared
 from hushfade.frames.settings import TotalsArguments, planned
@@ -27,27 +27,29 @@ from hushfade.records.calendar import calendar, written
 from hushfade.records.faults import Codes
 from hushfade.records.files import check_names, place_of_row
 from hushfade.releases.files import Meaning
-from hushfade.releases.rows import released
+from hushfade.releases.rows import released_rows
 
 _ROWS = 1 << 17  # read at a time
 _RANGE = (
-    "start, and end or steps, must be given: if they came from the data, the first and the last "
-    "record would show in what is released"
+    "start, and end or steps, must be given: taking them from the data would reveal the times of "
+    "the first and the last record"
 )
 
 
 class EventsArguments(TotalsArguments, total=False):
-    """What `release_events` takes, by keyword, besides the column of times.
+    """The keyword arguments of `release_events`, in addition to the column of times.
 
-    `value` names the column that is summed, with `low` and `high`; without it each record counts
-    1.  `user` names the column of persons and needs `participations`: a person's records beyond
-    participations, separation and records_per_step are dropped, and the first rows count.
-    `skip_empty` drops records without a value.  Records of other keys and times outside start and
-    end are dropped.  `start` and `end` are text, dates or datetimes, with the zone that the times
-    have.  `time_unit` is the unit of times in numbers.
+    `value` names the column to sum, and needs `low` and `high`; without it each record counts as
+    1.  `user` names the column of persons and needs `participations`: hushfade drops the records
+    of a person beyond participations, separation and records_per_step, and the first rows count.
+    `denominator` names the second column of `hf.Ratio`.  `skip_empty` drops records without a
+    value.  hushfade also drops records with other keys, and records before start or after end.
+    `start` and `end` are strings, dates or datetimes, with a time zone if the times have one.
+    `time_unit` is the unit of numeric times.
     """
 
     value: str | None
+    denominator: str | None
     key: str | None
     keys: Iterable[str] | None
     user: str | None
@@ -60,20 +62,20 @@ class EventsArguments(TotalsArguments, total=False):
 
 
 ToArrow = Callable[[Any, str, str | None], tuple[Values, Codes | None]]
-"""Reads a series for a role, with the unit of times: an Arrow column, and codes of faults."""
+"""A function that reads a series for a role: an Arrow column, and codes of faults."""
 
 
 def released_events(
     frame: Iterable[tuple[object, Any]], to_arrow: ToArrow, time: str, arguments: EventsArguments
 ) -> dict[str, Any]:
-    """Columns step, time, key, value, stddev, lower, upper: a row for each step and key.
+    """Columns step, time, key, value, stddev, lower, upper, with one row per step and key.
 
-    `frame` has a name and a series for each column, and `to_arrow` reads a series that is needed.
-    Warns with DroppedRecords if records entered no total.
+    `frame` has a name and a series for each column, and `to_arrow` reads a series.  Warns with
+    DroppedRecords if records entered no total.
 
     Guarantee: under add_remove, adding or removing one record; with `user`, one person with all
-    their records, since one record more may displace others of that person.  Under replace a record
-    has another value or key, and its time stays.
+    their records, because a further record may displace others of that person.  Under replace,
+    replacing the value or key of a record, but not its time.
     """
     given: dict[str, Any] = dict(arguments)
     own = {name: given.pop(name, None) for name in _OWN}
@@ -88,7 +90,7 @@ def released_events(
         raise InvalidType(_RANGE)
     end = None if own["end"] is None else written(own["end"], "end")
     hours = calendar(written(own["start"], "start"), every, end=end, steps=own["steps"])
-    columns = Columns(own["value"], time, own["key"], own["user"])
+    columns = Columns(own["value"], time, own["key"], own["user"], own["denominator"])
     _check_names(columns)
     keys = declared(own["key"], own["keys"], given.get("plan"))
     made = planned(cast(TotalsArguments, given), keys)
@@ -97,7 +99,7 @@ def released_events(
         raise InvalidType("must be a bool", argument="skip_empty", got=type(skip_empty).__name__)
     reader = Reader(made, columns, hours, time_unit=own["time_unit"], skip_empty=skip_empty)
     confidence = 0.95 if own["confidence"] is None else own["confidence"]
-    meaning = Meaning(made.keys, hours.zoned, confidence)
+    meaning = Meaning(made.keys, hours.zoned, confidence, statistic=made.statistic)
     totals = tally(_batches(frame, to_arrow, columns, own["time_unit"]), reader).totals
     if reader.counts.dropped:
         # from here through the accessor's method to its caller
@@ -105,25 +107,28 @@ def released_events(
             f"{reader.counts.sentence()} (not for publication)", DroppedRecords, stacklevel=3
         )
     stream = made.start(key_file.for_totals(given.get("noise"), made.digest, totals))
-    pieces = [rows.table(meaning) for rows in released(stream, totals, hours)]
+    pieces = [rows.table(meaning) for rows in released_rows(stream, totals, hours)]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in meaning.columns}
 
 
 def _every(given: dict[str, Any]) -> int:
     """The length of a step in nanoseconds, from `every` or from the plan."""
-    every = None if given.get("every") is None else step_length(given["every"])
+    every = length(given.get("every"))
     if isinstance(given.get("plan"), Plan):
         plan: Plan = given["plan"]
         if plan.every == ROWS:
-            raise InvalidValue("the plan's steps are rows, not times: use release")
-        every = plan.step_length(every)
-    if every is None:
-        raise InvalidType("every must be given: a step's length, such as '1h'")
-    return every
+            raise InvalidValue(
+                "a step of this plan is a number of rows, not a length of time: use release"
+            )
+        every = plan.step_length(given.get("every"))
+    found = fixed(every)
+    if found is None:
+        raise InvalidType("every must be given: the length of a step, such as '1h'")
+    return found
 
 
 def _check_declared(own: dict[str, Any], given: dict[str, Any]) -> None:
-    """Raise unless a limit is declared for persons."""
+    """Raise if `user` is given without a limit per person."""
     if own["user"] is not None and given.get("participations") is None:
         raise InvalidType(
             "must be given with user",
@@ -135,7 +140,7 @@ def _check_declared(own: dict[str, Any], given: dict[str, Any]) -> None:
 def _batches(
     frame: Iterable[tuple[object, Any]], to_arrow: ToArrow, columns: Columns, unit: str | None
 ) -> Iterator[Batch]:
-    """The columns that are asked for, each read by its own type, some rows at a time."""
+    """The requested columns in batches, each column read according to its type."""
     named = [(str(label), series) for label, series in frame]
     check_names([name for name, _ in named], "frame", columns)
     by_name = {name: series for name, series in named if name in columns.roles().values()}
@@ -171,6 +176,6 @@ def _check_names(columns: Columns) -> None:
 
 
 _OWN = (
-    "value", "key", "keys", "user", "start", "end", "steps", "time_unit", "skip_empty",
-    "confidence",
+    "value", "denominator", "key", "keys", "user", "start", "end", "steps", "time_unit",
+    "skip_empty", "confidence",
 )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Columns of Python objects: each object becomes its own text, whatever the others are.
+"""Columns of Python objects: each object becomes text, independently of the others.
 
-A library that converts such a column as a whole chooses one type for all rows.  Then one float
-among integers turns all of them into floats, and one record moves the others.
+A library that converts an object column as a whole chooses one type for all rows.  Then one float
+among integers turns all of them into floats, and one record changes the others.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from hushfade.records.texts import column_of, read_only
 
 _FAULTS = {
     "value": table(NOT_A_NUMBER, TIME, OTHER),
+    "denominator": table(NOT_A_NUMBER, TIME, OTHER),
     "time": table(NOT_A_TIME, INTEGER, NUMBER, FLOAT, OTHER),
     "key": table(NOT_A_NAME, NUMBER, FLOAT, TIME, OTHER),
     "user": table(NOT_A_NAME, NUMBER, FLOAT, TIME, OTHER),
@@ -36,9 +37,9 @@ _NANOSECONDS = _NUMBERS | table(FLOAT_NANOSECONDS, FLOAT)
 
 
 def text_column(objects: Iterable[object], role: str, unit: str | None) -> tuple[Values, Codes]:
-    """The text of each object, and a code for each that the role does not admit.
+    """The text of each object, and a code for each object that the role does not allow.
 
-    `unit` is the unit of times in numbers.  None, NaN and NaT are nulls.
+    `unit` is the unit of numeric times.  None, NaN and NaT are nulls.
 
     >>> column, codes = text_column([1767229199999999999, 0.5, "1e3", True], "value", None)
     >>> column.to_pylist(), codes.tolist()
@@ -61,7 +62,7 @@ def text_column(objects: Iterable[object], role: str, unit: str | None) -> tuple
 
 
 def _read(one: object) -> tuple[int, bytes]:
-    """The kind and the text of an object.  Foreign objects are never asked for anything."""
+    """The kind and the text of an object.  Methods of unknown objects are never called."""
     kind, text = OTHER, ""
     if isinstance(one, str):
         kind, text = TEXT, one
@@ -84,7 +85,7 @@ def _read(one: object) -> tuple[int, bytes]:
 
 
 def _time(one: datetime.date | np.datetime64) -> tuple[int, str]:
-    """A date, a datetime or pandas' timestamp as written, in UTC if it has a zone."""
+    """The text of a date, a datetime or a pandas timestamp, in UTC if it has a time zone."""
     if isinstance(one, np.datetime64):
         return (NULL, "") if np.isnat(one) else (TIME, str(one))
     if isinstance(one, datetime.datetime) and one.tzinfo is not None:

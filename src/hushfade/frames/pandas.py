@@ -8,8 +8,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from hushfade.duration import fixed
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.events import EventsArguments, released_events
+from hushfade.frames.familiar import ewm_arguments, mean_arguments
 from hushfade.frames.object_columns import text_column
 from hushfade.frames.request import Column, ColumnReleases, KeyedReleases, Request, check_kind
 from hushfade.records.arrow import Values, pa
@@ -19,12 +21,12 @@ pd: Any = import_module("pandas")
 
 
 def owns(data: object) -> bool:
-    """Is it a pandas Series?"""
+    """Whether the data is a pandas Series."""
     return isinstance(data, pd.Series)
 
 
 def column(series: Any) -> Column:
-    """The Series, read.  NaN in a numpy column is pandas' null; a nullable column has its own."""
+    """The column of a Series.  NaN in a numpy column is null; nullable columns have their own."""
     if not owns(series):  # a frame may have two columns of one name
         raise InvalidType("the column must be a Series", got=type(series).__name__)
     dtype = series.dtype
@@ -39,7 +41,7 @@ def column(series: Any) -> Column:
 
 
 class SeriesReleases(ColumnReleases[Any]):
-    """`series.hushfade`: a private decayed sum of the Series, as a DataFrame with its index."""
+    """`series.hushfade`: the private decayed sum of a Series, as a DataFrame with its index."""
 
     def __init__(self, series: Any) -> None:
         self._series = series
@@ -58,23 +60,42 @@ class FrameReleases(KeyedReleases[Any]):
         if key is None:
             return _of_series(self._frame[value], request)
         labels = self._frame[key]
+        steps = None
         if request.every is not None:
-            steps = labels.groupby(labels, dropna=False).cumcount()
-            check_index(labels.index, request.every, steps)
+            steps = labels.groupby(labels, dropna=False, observed=True).cumcount()
+        _check_steps(labels.index, request, steps)
         found = request.run_by_key(column(self._frame[value]), labels.tolist())
         return pd.DataFrame(found.columns(key)).astype({key: "str"})
 
     def release_events(self, *, time: str, **arguments: Unpack[EventsArguments]) -> Any:
-        """A DataFrame of step, time, key, value, stddev, lower, upper, for rows that are events;
-        see hushfade.frames.events."""
+        """A DataFrame of step, time, key, value, stddev, lower, upper, for rows that are events.
+
+        See hushfade.frames.events.
+        """
         return pd.DataFrame(released_events(self._frame.items(), _to_arrow, time, arguments))
+
+    def ewm_mean_by(self, *, time: str, **arguments: Any) -> Any:
+        """The exponentially weighted mean of records with irregular times; see release_events."""
+        return self.release_events(time=time, **mean_arguments(ewm_arguments(arguments)))
+
+    def ewm_sum_by(self, *, time: str, **arguments: Any) -> Any:
+        """The exponentially weighted sum of records with irregular times; see release_events."""
+        return self.release_events(time=time, **ewm_arguments(arguments))
+
+
+def _check_steps(index: Any, request: Request, steps: Any = None) -> None:
+    """Raise unless the rows are steps of the plan, by their times or by declaration."""
+    if isinstance(index, pd.DatetimeIndex | pd.PeriodIndex):
+        check_index(index, fixed(request.every), steps)
+    else:
+        request.check_rows()
 
 
 def check_index(index: Any, every: int | None, steps: Any = None) -> None:
-    """Raise unless the times of the index are those of the steps, from 0, of `every` nanoseconds.
+    """Raise unless the times of the index rise by `every` nanoseconds per step.
 
-    Row t is step t unless `steps` has the step of each row.  Other kinds of index are not checked,
-    and neither is any if `every` is not given: then rows are steps of no stated length.
+    Row t is step t, unless `steps` has the step of each row.  Only an index of times is checked,
+    and only if `every` is given.
 
     >>> check_index(pd.to_datetime(["2026-01-01 00:00", "2026-01-01 01:00"]), 3600 * 10**9)
     """
@@ -90,7 +111,7 @@ def check_index(index: Any, every: int | None, steps: Any = None) -> None:
             if np.array_equal(passed, (numbers * every).astype("timedelta64[ns]")):
                 return
     raise InvalidValue(
-        "must rise by every from row to row, because each row is a step",
+        "must increase by every from row to row, because each row is a step",
         argument="the index",
         got="missing, repeated, unsorted or irregular times",
         remedy="use release_events, which puts each record into the step of its time",
@@ -114,7 +135,7 @@ def _to_arrow(series: Any, role: str, unit: str | None) -> tuple[Values, Codes |
 
 def _of_series(series: Any, request: Request) -> Any:
     found = column(series)
-    check_index(series.index, request.every)
+    _check_steps(series.index, request)
     return pd.DataFrame(request.run(found).columns(), index=series.index)
 
 

@@ -1,7 +1,7 @@
 """Polars: the namespace `hushfade` of expressions, Series, DataFrames and LazyFrames.
 
-An expression runs when its query does.  `map_batches` hands over whole columns, or whole groups,
-on every engine, and with a declared type it runs nothing to learn a schema.
+An expression runs when its query runs.  `map_batches` passes complete columns, or complete groups,
+on every engine.  With a declared type it runs nothing to determine a schema.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import polars as pl
 from hushfade.crossing.noise_sources import FreshNoise
 from hushfade.errors import InvalidType, Refused
 from hushfade.frames.events import EventsArguments, released_events
+from hushfade.frames.familiar import ewm_arguments, mean_arguments
 from hushfade.frames.object_columns import text_column
 from hushfade.frames.request import (
     Column,
@@ -29,22 +30,21 @@ from hushfade.records.faults import Codes
 _NUMBERS = frozenset(
     f"{kind}{bits}" for kind in ("Int", "UInt", "Float") for bits in (8, 16, 32, 64)
 )
-_SCHEMA: dict[str, Any] = {"value": pl.Float64, "stddev": pl.Float64}
 
 
 def owns(data: object) -> bool:
-    """Is it a Polars Series?"""
+    """Whether the data is a Polars Series."""
     return isinstance(data, pl.Series)
 
 
 def column(series: pl.Series) -> Column:
-    """The Series, read.  A null is a null; NaN is a number gone wrong."""
+    """The column of a Series.  NaN is not a null, but an error."""
     check_kind("f" if str(series.dtype) in _NUMBERS else "O", series.dtype.base_type())
     return Column(series.fill_null(0).to_numpy(), series.is_null().to_numpy())
 
 
 def of_arrow(data: Any) -> pl.Series:
-    """The Series of an object with Arrow's C interface.  Tables become structs, refused later."""
+    """The Series of an object with Arrow's C interface.  Tables become structs, an error later."""
     if isinstance(data, pl.DataFrame):
         raise InvalidType("data must be one column", got="a DataFrame")
     return pl.Series(data)
@@ -53,13 +53,13 @@ def of_arrow(data: Any) -> pl.Series:
 class ExprReleases(ColumnReleases[pl.Expr]):
     """`expr.hushfade`: a struct of value and stddev at every row, under the expression's name.
 
-    In `over` and in `group_by(...).agg` each group is a stream of its own, from step 1 on.  Every
-    row must be in one group only: the windows of `rolling` and `group_by_dynamic` may share rows,
-    and a record in two windows is released twice.  So is each use of the expression in a query: use
-    it once, then take the struct apart.
+    In `over` and in `group_by(...).agg` each group is a separate stream that starts at step 1.
+    Every row must be in one group only: the windows of `rolling` and `group_by_dynamic` may share
+    rows, and a record in two windows is released twice.  Each use of the expression in a query is a
+    release too: use it once, then unnest the struct.
 
-    Noise that can be drawn again must not serve two groups, and an expression cannot see which
-    group it is in: with any noise but FreshNoise it runs once and then refuses.  Use
+    Reproducible noise must not serve two groups, and an expression cannot see its group.  With any
+    noise but FreshNoise it runs once and then raises an error.  Use
     `frame.hushfade.release(value=..., key=..., keys=..., noise=...)`, lazy or not, instead.
     """
 
@@ -67,28 +67,30 @@ class ExprReleases(ColumnReleases[pl.Expr]):
         self._expr = expr
 
     def _released(self, request: Request) -> pl.Expr:
+        request.check_rows()
         fresh = request.noise is None or isinstance(request.noise, FreshNoise)
         once = None if fresh else Lock()  # Polars runs groups in several threads
 
         def struct(series: pl.Series) -> pl.Series:
             if once is not None and len(series) and not once.acquire(blocking=False):
                 raise Refused(
-                    "an expression whose noise can be drawn again runs once: a second group, or "
-                    "other data, would get the same noise; use FreshNoise or frame.hushfade"
+                    "an expression with reproducible noise runs only once: a second group, or "
+                    "other data, would get the same noise. Use FreshNoise or frame.hushfade"
                 )
-            return _framed(request.run(column(series))).to_struct(series.name)
+            return _framed(request, request.run(column(series))).to_struct(series.name)
 
-        return self._expr.map_batches(struct, return_dtype=pl.Struct(_SCHEMA))
+        return self._expr.map_batches(struct, return_dtype=pl.Struct(_schema(request, None)))
 
 
 class SeriesReleases(ColumnReleases[pl.DataFrame]):
-    """`series.hushfade`: a private decayed sum of the Series, at every row."""
+    """`series.hushfade`: the private decayed sum of a Series, at every row."""
 
     def __init__(self, series: pl.Series) -> None:
         self._series = series
 
     def _released(self, request: Request) -> pl.DataFrame:
-        return _framed(request.run(column(self._series)))
+        request.check_rows()
+        return _framed(request, request.run(column(self._series)))
 
 
 class FrameReleases(KeyedReleases[pl.DataFrame]):
@@ -98,33 +100,45 @@ class FrameReleases(KeyedReleases[pl.DataFrame]):
         self._frame = frame
 
     def _released(self, request: Request, value: str, key: str | None) -> pl.DataFrame:
+        request.check_rows()
         return _of_frame(self._frame, request, value, key)
 
     def release_events(self, *, time: str, **arguments: Unpack[EventsArguments]) -> pl.DataFrame:
-        """Columns step, time, key, value, stddev, lower, upper, for rows that are events; see
-        hushfade.frames.events."""
+        """Columns step, time, key, value, stddev, lower, upper, for rows that are events.
+
+        See hushfade.frames.events.
+        """
         named = ((series.name, series) for series in self._frame.iter_columns())
         return pl.DataFrame(released_events(named, _to_arrow, time, arguments))
 
+    def ewm_mean_by(self, *, time: str, **arguments: Any) -> pl.DataFrame:
+        """The exponentially weighted mean of records with irregular times; see release_events."""
+        return self.release_events(time=time, **mean_arguments(ewm_arguments(arguments)))
+
+    def ewm_sum_by(self, *, time: str, **arguments: Any) -> pl.DataFrame:
+        """The exponentially weighted sum of records with irregular times; see release_events."""
+        return self.release_events(time=time, **ewm_arguments(arguments))
+
 
 class LazyReleases(KeyedReleases[pl.LazyFrame]):
-    """`lazy.hushfade`: what a DataFrame's namespace gives, whenever the query runs.
+    """`lazy.hushfade`: the methods of a DataFrame's namespace, computed when the query runs.
 
-    The frame comes whole, so noise that can be drawn again is right here: with KeyedNoise each run
-    of the query on the same data gives the same bytes.  With other data the key's stream or epoch
-    must change.
+    The query passes the complete frame, so reproducible noise works here: with KeyedNoise each run
+    of the query on the same data gives the same bytes.  For other data, change the stream or the
+    epoch of the key.
     """
 
     def __init__(self, frame: pl.LazyFrame) -> None:
         self._frame = frame
 
     def _released(self, request: Request, value: str, key: str | None) -> pl.LazyFrame:
+        request.check_rows()
         return self._frame.map_batches(
             lambda frame: _of_frame(frame, request, value, key),
-            predicate_pushdown=False,  # what comes after the release must not choose its rows
+            predicate_pushdown=False,  # a later filter must not choose the rows of the release
             projection_pushdown=False,
             slice_pushdown=False,
-            schema=_schema(key),
+            schema=_schema(request, key),
         )
 
 
@@ -138,16 +152,17 @@ def _to_arrow(series: pl.Series, role: str, unit: str | None) -> tuple[Values, C
 
 def _of_frame(frame: pl.DataFrame, request: Request, value: str, key: str | None) -> pl.DataFrame:
     if key is None:
-        return _framed(request.run(column(frame[value])))
-    return _framed(request.run_by_key(column(frame[value]), frame[key].to_list()), key)
+        return _framed(request, request.run(column(frame[value])))
+    return _framed(request, request.run_by_key(column(frame[value]), frame[key].to_list()), key)
 
 
-def _framed(found: Published, key: str | None = None) -> pl.DataFrame:
-    return pl.DataFrame(found.columns(key), schema=_schema(key))
+def _framed(request: Request, found: Published, key: str | None = None) -> pl.DataFrame:
+    return pl.DataFrame(found.columns(key), schema=_schema(request, key))
 
 
-def _schema(key: str | None) -> dict[str, Any]:
-    return _SCHEMA if key is None else {"step": pl.Int64, key: pl.String, **_SCHEMA}
+def _schema(request: Request, key: str | None) -> dict[str, Any]:
+    numbers: dict[str, Any] = dict.fromkeys(request.numbers, pl.Float64)
+    return numbers if key is None else {"step": pl.Int64, key: pl.String, **numbers}
 
 
 pl.api.register_expr_namespace("hushfade")(ExprReleases)

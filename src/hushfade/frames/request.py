@@ -1,4 +1,4 @@
-"""A request: what is to be released from a column, fixed before the column is seen.
+"""A request: how to release a column, fixed before the column is read.
 
     rows        x_1, ..., x_n: one step each                     private
     units       integers on the plan's grid; 0 for an empty step private
@@ -21,20 +21,23 @@ from hushfade import check
 from hushfade.check import Matrix, Signed
 from hushfade.crossing import key_file
 from hushfade.crossing.key_file import Noise
-from hushfade.duration import ROWS, step_length
+from hushfade.duration import Length
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.frames.familiar import FamiliarNames
 from hushfade.frames.settings import Arguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
 from hushfade.private import declared_totals, real_numbers
 
 Made = TypeVar("Made")
 
-_BESIDE = ("step", "value", "stddev")  # the columns beside the key's
+CONFIDENCE = 0.95  # of lower and upper
+_STATISTIC = ("lower", "upper", "count")
+_BESIDE = ("step", "value", "stddev")  # the columns next to the key
 
 
 @dataclass(frozen=True, repr=False)
 class Column:
-    """A column as numbers, and which of its rows are null.  Its repr shows no record."""
+    """A column as numbers, and its null rows.  Its repr shows no record."""
 
     values: NDArray[Any]
     nulls: NDArray[np.bool_]
@@ -42,14 +45,20 @@ class Column:
 
 @dataclass(frozen=True)
 class Published:
-    """What may leave: the values, (n,) or (n, keys), and the standard deviations of n steps."""
+    """The public result: values, (n,) or (n, keys), and standard deviations of n steps."""
 
     value: Matrix
     stddev: check.Column
     keys: tuple[str, ...] | None
+    statistic: dict[str, Matrix] | None = None  # lower, upper and count of a statistic
 
     def columns(self, key: str | None = None) -> dict[str, NDArray[Any]]:
-        """value and stddev; by key one row for each step and key, in that order."""
+        """Columns value and stddev; with keys, one row per step and key, in that order.
+
+        A statistic has the columns lower, upper and count in place of stddev.
+        """
+        if self.statistic is not None:
+            return self._of_statistic(self.statistic, key)
         if self.keys is None or key is None:
             return {"value": self.value, "stddev": self.stddev}
         n, lanes = self.value.shape
@@ -60,18 +69,31 @@ class Published:
             "stddev": np.repeat(self.stddev, lanes),
         }
 
+    def _of_statistic(self, parts: dict[str, Matrix], key: str | None) -> dict[str, NDArray[Any]]:
+        found = {"value": self.value.ravel(), **{n: part.ravel() for n, part in parts.items()}}
+        if self.keys is None or key is None:
+            return found
+        n, lanes = self.value.shape
+        steps = np.repeat(np.arange(1, n + 1), lanes)
+        return {"step": steps, key: np.tile(np.array(self.keys, dtype=object), n), **found}
+
 
 @dataclass(frozen=True)
 class Request:
-    """A plan, the noise, and how rows become units on the plan's grid."""
+    """A plan, the noise, and the conversion of rows to units on the plan's grid."""
 
     plan: Plan
     noise: Noise | None
     units: Callable[[Column], Signed]
-    every: int | None = None  # the length of a step in nanoseconds, if it is declared
+    every: Length = None  # the length of a step, if it is declared
+    declared: object = None  # the length of a step as the caller declared it
+
+    def check_rows(self) -> None:
+        """Raise unless each row may be a step of the plan: rows without times need `every`."""
+        self.plan.check_rows(self.declared)
 
     def run(self, column: Column) -> Published:
-        """The release of a column: row t is step t.  Each call is a release of its own."""
+        """The release of a column: row t is step t.  Each call is a further release."""
         return self._published(self.units(column))
 
     def run_by_key(self, column: Column, labels: Iterable[object]) -> Published:
@@ -79,15 +101,28 @@ class Request:
         return self._published(_by_key(self.units(column), labels, self.plan))
 
     def _published(self, units: Signed) -> Published:
-        if len(units) == 0:  # no step is taken, no noise drawn
-            return Published(np.empty(units.shape), np.empty(0), self.plan.keys)
-        noise = key_file.for_totals(self.noise, self.plan.digest, units)
-        value = self.plan.start(noise).run_units(units)
-        return Published(value, self.plan.stddevs(len(units)), self.plan.keys)
+        plan = self.plan
+        statistic = None if plan.statistic is None else dict.fromkeys(_STATISTIC, np.empty((0, 1)))
+        if len(units) == 0:  # no steps and no noise
+            return Published(np.empty(units.shape[:2]), np.empty(0), plan.keys, statistic)
+        noise = key_file.for_totals(self.noise, plan.digest, units)
+        value = plan.start(noise).run_units(units)
+        stddevs = plan.stddevs(len(units))
+        if statistic is None:
+            return Published(value, stddevs, plan.keys)
+        readings = plan.readings(value)
+        ends = (*readings.interval(CONFIDENCE), readings.count)
+        named = dict(zip(_STATISTIC, ends, strict=True))
+        return Published(readings.value, stddevs, plan.keys, named)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of numbers that are released."""
+        return ("value", "stddev") if self.plan.statistic is None else ("value", *_STATISTIC)
 
 
-class ColumnReleases(ABC, Generic[Made]):
-    """The methods of a column's namespace `hushfade`; a library states how a request is run."""
+class ColumnReleases(FamiliarNames[Made], ABC, Generic[Made]):
+    """The methods of a column's namespace `hushfade`.  Each library implements `_run`."""
 
     def release(self, **arguments: Unpack[Arguments]) -> Made:
         """value and stddev for every row, which is a step with one record.
@@ -144,16 +179,17 @@ class KeyedReleases(ABC, Generic[Made]):
 
 
 def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Request:
-    """The request for rows that hold one record each."""
+    """The request for rows with one record each."""
     plan, noise = planned(arguments, keys), arguments.get("noise")
+    _check_statistic(plan)
     empty_steps = arguments.get("empty_steps", False)
     if not isinstance(empty_steps, bool):
         raise InvalidType("empty_steps must be a bool", got=type(empty_steps).__name__)
-    replaced = empty_steps and plan.guarantee.neighbours == "replace"
+    replaced = empty_steps and plan.guarantee.neighbours == "replace" and not plan.statistic
     if replaced and not plan.grid.low <= 0.0 <= plan.grid.high:
         raise InvalidValue(
-            "empty_steps needs 0 between low and high where records are replaced: a record that "
-            "becomes null counts as 0"
+            "empty_steps needs 0 between low and high if neighbours is replace: a null record "
+            "counts as 0"
         )
 
     def units(column: Column) -> Signed:
@@ -162,18 +198,22 @@ def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Req
             _none(nulls, "records must not be null (with empty_steps=True a null is no record)")
         _none(~np.isfinite(column.values) & ~nulls, "records must be finite")
         totals = np.zeros(len(nulls), dtype=np.int64)
+        if plan.statistic is not None:
+            return _lanes(plan, column.values, ~nulls)
         totals[~nulls] = plan.grid.units(column.values[~nulls])
         return totals
 
-    return Request(plan, noise, units, plan.step_length(_every(arguments)))
+    given = arguments.get("every")
+    return Request(plan, noise, units, plan.step_length(given), given)
 
 
 def of_totals(arguments: TotalsArguments, keys: tuple[str, ...] | None = None) -> Request:
-    """The request for rows that hold a step's total each."""
+    """The request for rows with the total of one step each."""
 
     if "empty_steps" in arguments:
         raise InvalidType("empty_steps is for records: the total of an empty step is 0")
     plan = planned(arguments, keys)
+    plan.require_sums("release_totals")
 
     def units(column: Column) -> Signed:
         _none(column.nulls, "totals must not be null (the total of a step without records is 0)")
@@ -182,17 +222,37 @@ def of_totals(arguments: TotalsArguments, keys: tuple[str, ...] | None = None) -
         totals = declared_totals.block(column.values, 1, grid.resolution, grid.largest_total)
         return np.asarray(totals[:, 0])
 
-    every = plan.step_length(_every(arguments))
-    return Request(plan, arguments.get("noise"), units, every)
+    given = arguments.get("every")
+    return Request(plan, arguments.get("noise"), units, plan.step_length(given), given)
+
+
+def _check_statistic(plan: Plan) -> None:
+    """Raise if the statistic is not one number per row."""
+    if plan.statistic is None:
+        return
+    if plan.statistic.outputs is not None or plan.statistic.kind == "texts":
+        raise InvalidValue(
+            f"release has one number per row, and cannot release the statistic "
+            f"{plan.statistic.name!r}",
+            remedy="use release_events, which has a row per step and output",
+        )
+
+
+def _lanes(plan: Plan, values: NDArray[Any], present: NDArray[np.bool_]) -> Signed:
+    """The lanes of one record per row, (n, parts); 0 for rows without a record."""
+    lanes = np.zeros(len(values) * plan.grid.parts, dtype=np.int64)
+    cells, units = plan.grid.spread(np.flatnonzero(present), plan.grid.units(values[present]))
+    np.add.at(lanes, cells, units)
+    return lanes.reshape(len(values), plan.grid.parts)
 
 
 def declared(
     key: str | None, keys: Iterable[str] | None, plan: Plan | None = None
 ) -> tuple[str, ...] | None:
-    """The keys of a frame's release, by default those of the plan; None where it has no key."""
+    """The keys of a release, by default the plan's keys; None without a key column."""
     if key is None:
         if keys is not None:
-            raise InvalidType("keys need a key: the name of the column that holds them")
+            raise InvalidType("keys need key, the name of the column with the keys")
         return None
     if key in _BESIDE:
         raise InvalidValue(f"key must not be named {', '.join(_BESIDE)}", got=repr(key))
@@ -200,14 +260,9 @@ def declared(
         return plan.keys
     if keys is None or isinstance(keys, str):
         raise InvalidType(
-            "keys must be declared, as a list: which keys occur in the data may itself be secret"
+            "keys must be declared as a list: the keys that occur in the data may be secret"
         )
     return tuple(keys)
-
-
-def _every(arguments: TotalsArguments) -> int | None:
-    given = arguments.get("every")
-    return None if given in (None, ROWS) else step_length(given)
 
 
 def record_column(data: object) -> Column:
@@ -233,17 +288,17 @@ def _column(values: NDArray[Any]) -> Column:
 
 
 def check_kind(kind: str, shown: object) -> None:
-    """Raise unless the column's numpy kind is one of integers or floats."""
+    """Raise unless the column has integers or floats."""
     if kind not in ("i", "u", "f"):
         raise InvalidType(
             "a column must have integers or floats of at most 64 bits",
             got=shown,
-            remedy="cast it, so that it is clear what a record counts",
+            remedy="cast it, so that the value of a record is clear",
         )
 
 
 def _by_key(units: Signed, labels: Iterable[object], plan: Plan) -> Signed:
-    """The units as (steps, keys): as many steps as the key with most rows has; 0 elsewhere."""
+    """The units as (steps, keys), with the steps of the key with most rows; 0 elsewhere."""
     assert plan.keys is not None
     lane_of: dict[Any, int] = plan.grid.lane_of
     places: Signed = np.array([lane_of.get(label, -1) for label in labels], dtype=np.int64)
@@ -252,14 +307,12 @@ def _by_key(units: Signed, labels: Iterable[object], plan: Plan) -> Signed:
     step = np.empty(len(places), dtype=np.int64)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     step[np.argsort(places, kind="stable")] = np.arange(len(places)) - first
-    by_key = np.zeros((int(counts.max()), len(plan.keys)), dtype=np.int64)
+    by_key = np.zeros((int(counts.max()), len(plan.keys), *units.shape[1:]), dtype=np.int64)
     by_key[step, places] = units
-    return by_key
+    return by_key.reshape(len(by_key), len(plan.keys) * plan.grid.parts)
 
 
 def _none(bad: NDArray[np.bool_], rule: str) -> None:
     rows = np.flatnonzero(bad)
     if len(rows):
-        raise InvalidValue(
-            f"{rule}", got=f"{len(rows)} that break this, the first in row {rows[0]}"
-        )
+        raise InvalidValue(f"{rule}", got=f"{len(rows)} invalid, the first in row {rows[0]}")

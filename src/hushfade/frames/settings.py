@@ -1,18 +1,19 @@
-"""The arguments of a release from a frame, and the plan that they make.
+"""The arguments of a release from a frame, and the plan that follows from them.
 
 Either `plan`, or:
 
     decay, or one of    half_life (pandas writes halflife), alpha, power, window, weights
     epsilon, delta      and neighbours, participations, separation, records_per_step
-    statistic           hf.Count() for records that are 0 or 1; then without low, high, resolution
+    statistic           hf.Count() for records that are 0 or 1, hf.Mean(low=0, high=9), hf.Share()
+                        or hf.Variance(low=0, high=9); then without low, high
     low, high           the bounds of a record
-    resolution          the grid to which records are rounded; 1 for whole numbers
-    method, law         the mechanism; without them the one with the smallest error
+    resolution          records are rounded to its multiples; 1 for whole numbers
+    method, law         the mechanism; by default the mechanism with the smallest error
     horizon, expect
 
-half_life, window, separation, horizon and expect may be durations such as "24h" if `every` says how
-long a step is, as text or as a timedelta.  alpha is the decay's, f_k = alpha^-k: what pandas calls
-alpha = a is 1 / (1 - a) here.
+half_life, window, separation, horizon and expect may be durations such as "24h" if `every` is the
+length of a step, as a string or a timedelta.  alpha is the base of the decay, f_k = alpha^-k: alpha
+= a in pandas is 1 / (1 - a) here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any, Literal, TypedDict
 from hushfade import duration
 from hushfade.crossing.key_file import Noise
 from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow, checked_decay
-from hushfade.duration import ROWS, step_length
+from hushfade.duration import Length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.planning.exact_factors import Method
@@ -32,7 +33,7 @@ from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours
-from hushfade.public.statistics import Count
+from hushfade.public.statistics import Statistic
 
 _DECAYS = ("decay", "half_life", "halflife", "alpha", "power", "window", "weights")
 _GUARANTEE = (
@@ -42,7 +43,7 @@ _REST = ("statistic", "low", "high", "horizon", "method", "law", "expect", "reso
 
 
 class TotalsArguments(TypedDict, total=False):
-    """What `release_totals` takes, by keyword."""
+    """The keyword arguments of `release_totals`."""
 
     plan: Plan | None
     decay: Decay | None
@@ -59,7 +60,7 @@ class TotalsArguments(TypedDict, total=False):
     participations: int
     separation: int | str
     records_per_step: int
-    statistic: Count | None
+    statistic: Statistic | None
     low: float | None
     high: float | None
     horizon: int | str | None
@@ -71,29 +72,29 @@ class TotalsArguments(TypedDict, total=False):
 
 
 class Arguments(TotalsArguments, total=False):
-    """What `release` takes, by keyword: `empty_steps` says that a null is a step without record."""
+    """The keyword arguments of `release`.  With `empty_steps` a null is a step without a record."""
 
     empty_steps: bool
 
 
 def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Plan:
-    """The plan that the arguments give or describe.
+    """The plan in the arguments, or the plan that they describe.
 
-    Every argument is public: nothing is ever taken from the data.
+    Every argument is public.  Nothing is derived from the data.
 
     >>> planned({"half_life": "36h", "every": "1d", "epsilon": 1, "delta": 1e-6,
     ...          "low": 0, "high": 1}).decay
     Exponential(half_life=1.5)
     """
     given: dict[str, Any] = {name: said for name, said in arguments.items() if said is not None}
-    for name in ("noise", "empty_steps"):  # of the release, not of its plan
+    for name in ("noise", "empty_steps"):  # arguments of the release, not of its plan
         given.pop(name, None)
     unknown = sorted(set(given) - {"plan", "every", *_DECAYS, *_GUARANTEE, *_REST})
     if unknown:
-        raise InvalidType(f"a release takes no argument named {unknown[0]!r}")
+        raise InvalidType(f"a release has no argument named {unknown[0]!r}")
     if "plan" in given:
         return _checked(given, keys)
-    every = step_length(given["every"]) if given.get("every", ROWS) != ROWS else None
+    every = duration.length(given.get("every"))
     decay = _decay(given, every)
     guarantee = _guarantee(given, every)
     if "statistic" not in given and not {"low", "high"} <= given.keys():
@@ -109,22 +110,22 @@ def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Pl
 
 
 def _checked(given: dict[str, Any], keys: Iterable[str] | None) -> Plan:
-    """The plan that was given, if it fits and nothing else contradicts it."""
+    """The given plan.  Raise if it does not fit, or another argument is given too."""
     found = given["plan"]
     if not isinstance(found, Plan):
         raise InvalidType("plan must be a Plan", got=type(found).__name__)
     others = sorted(set(given) - {"plan", "every"})
     if others:
-        raise InvalidType(f"plan and {others[0]} exclude each other: the plan says it")
-    found.check_declared(given.get("every"))
-    if keys is None and not found.grid.scalar:
-        raise InvalidValue("plan must release one number a step", got="one with keys or a width")
+        raise InvalidType(f"plan and {others[0]} cannot be combined: the plan already contains it")
+    found.step_length(given.get("every"))
+    if keys is None and not (found.keys is None and found.grid.norm is None):
+        raise InvalidValue("plan must release one number per step", got="one with keys or a width")
     if keys is not None and found.keys != tuple(keys):
-        raise InvalidValue("plan must have the keys that are given, in their order")
+        raise InvalidValue("plan must have the given keys, in the same order")
     return found
 
 
-def _decay(given: dict[str, Any], every: int | None) -> Decay:
+def _decay(given: dict[str, Any], every: Length) -> Decay:
     named = [name for name in _DECAYS if name in given]
     if len(named) != 1:
         got = " and ".join(named) or "none"
@@ -145,7 +146,7 @@ def _decay(given: dict[str, Any], every: int | None) -> Decay:
     return checked_decay(value)
 
 
-def _guarantee(given: dict[str, Any], every: int | None) -> Guarantee:
+def _guarantee(given: dict[str, Any], every: Length) -> Guarantee:
     if "epsilon" not in given or "delta" not in given:
         raise InvalidType("epsilon and delta must be given, or a plan")
     said = {name: given[name] for name in _GUARANTEE if name in given}
@@ -154,9 +155,9 @@ def _guarantee(given: dict[str, Any], every: int | None) -> Guarantee:
     return Guarantee(**said)
 
 
-def _steps(value: float | str, every: int | None, name: str) -> float:
+def _steps(value: float | str, every: Length, name: str) -> float:
     return float(duration.steps(value, every, name=name)) if isinstance(value, str) else value
 
 
-def _whole(value: int | str, every: int | None, name: str) -> int:
+def _whole(value: int | str, every: Length, name: str) -> int:
     return duration.whole_steps(value, every, name=name) if isinstance(value, str) else value

@@ -1,10 +1,10 @@
-"""Noise laws: symmetric log-concave distributions on the integers, as values.
+"""Noise laws: symmetric log-concave distributions on the integers.
 
 gaussian    the normal law, rounded to the integers
 laplace     the two-sided geometric law
-huber       between both: normal in the core, geometric in the tails; rounded to the integers
+huber       between the two: normal in the core, geometric in the tails; rounded to the integers
 
-A law describes noise; it draws none.  `crossing` draws, and nothing else does.
+A law describes noise but does not draw it.  Only `crossing` draws noise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A law as plain data, with its parameters as integers."""
+"""A noise law as JSON data, with its parameters as integers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hushfade.laws.law import Law
 
 
 def law_document(law: Law) -> dict[str, Any]:
-    """The law with its parameters as integers; Gaussian noise needs no name."""
+    """The law as JSON data, with its parameters as integers; Gaussian noise has no name field."""
     match law:
         case Gaussian():
             return _binary(law.sigma)
@@ -23,11 +23,11 @@ def law_document(law: Law) -> dict[str, Any]:
         case Huber():
             return {"law": law.name, "slope": _binary(law.slope), "core": law.core}
         case _:
-            raise InvalidType("only built-in laws can be written", got=type(law).__name__)
+            raise InvalidType("only built-in laws can be saved", got=type(law).__name__)
 
 
 def law_from(document: dict[str, Any]) -> Law:
-    """The law of plain data."""
+    """The law that the JSON data describe."""
     match document:
         case {"bits": _, "scale": _}:
             return Gaussian(_number(document))
@@ -36,11 +36,11 @@ def law_from(document: dict[str, Any]) -> Law:
         case {"law": "huber", "slope": dict(slope), "core": int(core)}:
             return Huber(_number(slope), core)
         case _:
-            raise InvalidValue("noise must be one of hushfade's laws, with its parameters")
+            raise InvalidValue("noise must be a law of hushfade, with its parameters")
 
 
 def _binary(value: float) -> dict[str, int]:
-    """The number as an integer over a power of two."""
+    """The number as an integer divided by a power of two."""
     scale, denominator = value.as_integer_ratio()
     return {"bits": denominator.bit_length() - 1, "scale": scale}
 

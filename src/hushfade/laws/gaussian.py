@@ -17,7 +17,7 @@ from hushfade.laws.law import ComplexColumn, rounded_variance, rounding_transfor
 class Gaussian:
     """P[z] = Φ((z + ½)/σ) - Φ((z - ½)/σ).
 
-    Rounding is post-processing of the exact Gaussian mechanism, so its tight accounting applies.
+    Rounding is post-processing, so the tight accounting of the Gaussian mechanism applies.
 
     >>> round(Gaussian(sigma=10.0).variance, 6)  # 100 + 1/12
     100.083333
@@ -41,7 +41,7 @@ class Gaussian:
         from scipy.special import log_ndtr
 
         size = np.abs(np.asarray(z, dtype=np.float64))
-        if self.sigma > 1e5:  # the density at the middle, with its first correction
+        if self.sigma > 1e5:  # the density at z, with its first correction
             x = size / self.sigma
             density = -x * x / 2 - math.log(self.sigma * math.sqrt(2 * math.pi))
             return np.asarray(density + (x * x - 1.0) / (24.0 * self.sigma**2))

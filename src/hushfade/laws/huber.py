@@ -1,11 +1,12 @@
 """Huber's law, rounded to the integers: normal in the core, geometric in the tails.
 
     ln p(x) = -slope x² / (2 core)          |x| ≤ core
-            = -slope (|x| - core/2)         beyond        (Huber 1964)
+            = -slope (|x| - core/2)         |x| > core    (Huber 1964)
 
-The score is linear up to the core and then constant.  A bounded score bounds the loss of the one
-large tap; the linear part has little Fisher information for the many small taps.  κ = core · slope
-places the law: Laplace's law for κ = 0, the normal law for κ → ∞.
+The score is linear within the core and constant beyond it.  The bounded score limits the privacy
+loss of the one large tap.  The linear part has little Fisher information, which keeps the loss of
+the many small taps small.  κ = core · slope sets the shape: Laplace's law for κ = 0, the normal law
+for κ → ∞.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from hushfade.check import Column
 from hushfade.laws.law import ComplexColumn, rounded_variance, rounding_transform
 
 _ROOT = math.sqrt(2.0 * math.pi)
-_SMALL_CORE = 64  # grid units: up to it the transform is added up outcome by outcome
-_FINE = 64.0  # grid units: above this deviation the period of the transform is out of reach
+_SMALL_CORE = 64  # grid units: up to this core the transform is summed outcome by outcome
+_FINE = 64.0  # grid units: above this standard deviation one term of Poisson's sum suffices
 
 
 @dataclass(frozen=True)
 class Huber:
     """z = round(X) for X with Huber's density.
 
-    `slope` is the score in the tails, per unit; `core` is where they begin, in units.
-    Rounding is post-processing, so the accounting of X applies to z.
+    `slope` is the score in the tails, per grid unit.  `core` is where the tails begin, in grid
+    units.  Rounding is post-processing, so the privacy accounting of X applies to z.
 
     >>> law = Huber(slope=0.01, core=100)
     >>> round(law.stddev, 3), round(law.kappa, 3)
@@ -47,7 +48,7 @@ class Huber:
 
     @property
     def kappa(self) -> float:
-        """core · slope: which law between Laplace's (0) and the normal law (∞)."""
+        """core · slope, the shape between Laplace's law (0) and the normal law (∞)."""
         return self.core * self.slope
 
     @property
@@ -57,12 +58,12 @@ class Huber:
 
     @cached_property
     def _tail(self) -> float:
-        """The mass beyond the core on one side, before it is normalised."""
+        """The mass beyond the core on one side, not normalised."""
         return math.exp(-self.kappa / 2.0) / self.slope
 
     @cached_property
     def _whole(self) -> float:
-        """∫ exp(ln p) over all x, before it is normalised."""
+        """The total mass ∫ p(x) dx, not normalised."""
         return _ROOT * self._width * math.erf(math.sqrt(self.kappa / 2.0)) + 2.0 * self._tail
 
     @cached_property
@@ -79,11 +80,11 @@ class Huber:
 
     @property
     def fisher_information(self) -> float:
-        """E (d ln p / dx)² of X: the probability of the core, times slope / core."""
+        """E (d ln p / dx)² of X: slope / core times the probability of the core."""
         return self.slope / self.core * (1.0 - 2.0 * self._tail / self._whole)
 
     def log_probability(self, z: Column) -> Column:
-        """By the density at the middle with its first correction where the core is wide."""
+        """ln P[z]; for a wide core, the density at z with its first correction."""
         size = np.abs(np.asarray(z, dtype=np.float64))
         slope, width = self.slope, self._width
         tail = -slope * (size - self.core / 2.0) + math.log(2.0 * math.sinh(slope / 2.0) / slope)
@@ -106,7 +107,8 @@ class Huber:
         """Poisson's sum Σ_j f(s + 2πij), where f(s) = E e^(sX) · 2 sinh(s/2)/s.
 
         f falls like |s|^-4, because p' is continuous.  A few terms suffice for a core of many
-        units, and the first alone for a fine grid.  A small core is added up outcome by outcome.
+        units, and the first term alone suffices for a fine grid.  For a small core the sum runs
+        over the outcomes instead.
         """
         s = np.asarray(s, dtype=np.complex128)
         if self.core <= _SMALL_CORE:
@@ -118,7 +120,7 @@ class Huber:
         return np.asarray(sum(terms))
 
     def _summed(self, s: ComplexColumn) -> ComplexColumn:
-        """Σ_{|z| ≤ core} P[z] e^(sz), and beyond the core a geometric series on each side."""
+        """Σ_z P[z] e^(sz): term by term in the core, and one geometric series for each tail."""
         p = np.exp(self.log_probability(np.arange(self.core + 2.0)))
         step = 2.0 * np.cosh(s)  # 2 cosh((z+1)s) = 2 cosh(s) · 2 cosh(zs) - 2 cosh((z-1)s)
         before, now = np.full(s.shape, 2.0 + 0j), step
@@ -134,9 +136,9 @@ class Huber:
     def _middle_term(self, s: ComplexColumn) -> ComplexColumn:
         """E e^(sX) · 2 sinh(s/2)/s, even in s.
 
-        With w = width, a = core/w and v = s w: the core holds
-        w √(2π)/2 · e^(v²/2) (erf((a + v)/√2) + erf((a - v)/√2)), by the scaled function
-        wofz(ix) = e^(x²) erfc(x) where the erfs cancel.
+        With w = width, a = core/w and v = s w, the core contributes
+        w √(2π)/2 · e^(v²/2) (erf((a + v)/√2) + erf((a - v)/√2)).  The two erfs may cancel, so the
+        code uses the scaled function wofz(ix) = e^(x²) erfc(x).
         """
         from scipy.special import wofz
 
@@ -168,10 +170,12 @@ class Huber:
         return self.below(-np.asarray(z))
 
     def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
-        """With a = d/2 + y and b = y - d/2 at z = d/2 - y the loss is h(a) - h(b), h = -ln p.
+        """The largest outcome z whose loss is at least `loss`.
 
-        It is odd in y.  Both in the core: slope y d / core.  In opposite tails: 2 slope y.  One in
-        the core, the other beyond: b = core - √(2 core (d - loss/slope)).
+        Let d = shift, h = -ln p, a = d/2 + y and b = y - d/2.  The loss at z = d/2 - y is
+        h(a) - h(b), which is odd in y.  It is slope y d / core if a and b are both in the core, and
+        2 slope y if they are in opposite tails.  If one is in the core and the other beyond it,
+        b = core - √(2 core (d - loss/slope)).
         """
         d, core, slope = np.asarray(shift, dtype=np.float64), float(self.core), self.slope
         size = np.abs(np.asarray(loss, dtype=np.float64))

@@ -17,9 +17,9 @@ class Laplace:
     """P[z] = (1 - q)/(1 + q) q^|z| with q = e^-slope.
 
     Guarantee: a shift by d changes the probability of any outcome by at most a factor e^(slope d).
-    Among all mechanisms with that guarantee for an integer count, this noise has the smallest
-    expected loss, for every loss function that is symmetric and does not fall with the size of the
-    error (Ghosh, Roughgarden, Sundararajan 2009).
+    Among all mechanisms with this guarantee for an integer count, this noise minimises the expected
+    value of every cost function that is symmetric and does not decrease with the size of the error
+    (Ghosh, Roughgarden, Sundararajan 2009).
 
     >>> round(Laplace(slope=1.0).variance, 6)  # 2 e^-1 / (1 - e^-1)²
     1.841347

@@ -1,4 +1,4 @@
-"""What a noise law can state about itself, in units of the grid that the noise is added on."""
+"""The interface of a noise law.  All quantities are in units of the grid of the noise."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from hushfade.check import Column
 
 ComplexColumn: TypeAlias = NDArray[np.complex128]
 
-_SUMMED = 1 << 10  # up to this scale the variance of a rounded law is added up term by term
+_SUMMED = 1 << 10  # up to this scale the variance of a rounded law is summed term by term
 
 
 class Law(Protocol):
     """A symmetric log-concave distribution of integer noise z; equal laws have equal hashes."""
 
     def __hash__(self) -> int:
-        """Of its parameters: a law is a value."""
+        """A hash of the parameters: a law is a value."""
 
     @property
     def name(self) -> str:
-        """gaussian, laplace or huber."""
+        """The name: gaussian, laplace or huber."""
 
     @property
     def variance(self) -> float:
@@ -37,7 +37,7 @@ class Law(Protocol):
         """ln P[z] for integers z."""
 
     def characteristic(self, u: Column) -> Column:
-        """E cos(u z), for |u| far below 1 / (grid unit) where the law is rounded."""
+        """E cos(u z); for a rounded law |u| must be far below 1 / (grid unit)."""
 
     @property
     def tail_rate(self) -> float:
@@ -47,19 +47,20 @@ class Law(Protocol):
         """E e^(s z) for complex s with |Re s| < tail_rate."""
 
     def below(self, z: Column) -> Column:
-        """P[Z ≤ z] for the variable Z whose loss is accounted, with relative accuracy for z < 0.
+        """P[Z ≤ z], with a small relative error for z < 0.
 
-        Z is the noise itself, or the real-valued noise that is rounded afterwards: rounding is
-        post-processing, so what holds for Z holds for the noise.
+        Z is the variable for which the privacy loss is computed: the noise itself, or the
+        real-valued noise before rounding.  Rounding is post-processing, so a guarantee for Z also
+        holds for the noise.
         """
 
     def above(self, z: Column) -> Column:
-        """P[Z > z], with relative accuracy for z > 0."""
+        """P[Z > z], with a small relative error for z > 0."""
 
     def outcome_of_loss(self, shift: Column, loss: Column) -> Column:
         """The largest outcome z whose loss ln p(z)/p(z - shift) is at least `loss`.
 
-        The loss falls as z rises.  For |loss| up to `largest_loss(shift)`.
+        The loss decreases as z increases.  |loss| must be at most `largest_loss(shift)`.
         """
 
     def largest_loss(self, shift: int) -> float:
@@ -67,7 +68,7 @@ class Law(Protocol):
 
 
 def between(law: Law, low: Column, high: Column) -> Column:
-    """P[low < Z ≤ high] for low ≤ high, with relative accuracy in both tails."""
+    """P[low < Z ≤ high] for low ≤ high, with a small relative error in both tails."""
     left = law.below(high) - law.below(low)
     right = law.above(low) - law.above(high)
     across = 1.0 - law.below(low) - law.above(high)
@@ -77,8 +78,8 @@ def between(law: Law, low: Column, high: Column) -> Column:
 def rounded_variance(law: Law, continuous: float, scale: float) -> float:
     """The variance of round(Z), where Z has the variance `continuous`.
 
-    E round(Z)² = Σ_{m≥1} (2m - 1) · 2 P[Z ≤ ½ - m].  For large scales rounding adds 1/12, up to
-    terms of order 1/scale².
+    E round(Z)² = Σ_{m≥1} (2m - 1) · 2 P[Z ≤ ½ - m].  For a large scale rounding adds 1/12 to the
+    variance, up to terms of order 1/scale².
     """
     if scale > _SUMMED:
         return continuous + 1.0 / 12.0

@@ -1,4 +1,4 @@
-"""Numerics that know nothing of privacy: power series, FFT products, fast division, zeros.
+"""Numerics without any notion of privacy: power series, FFT products, fast division, zeros.
 
 power_series        multiply, inverse, power, square_root, accurate in every coefficient
 fft_products        products of columns by FFT, in one float64 word or two
@@ -6,7 +6,7 @@ geometric_scaling   columns scaled to one magnitude
 fast_division       quotients of series, in one word
 unit_disk           zeros inside the unit disk
 polylogarithm       the polylogarithm on the unit circle
-blocks              how steps are grouped
+blocks              the sizes of groups of steps
 ring_buffers        compiled loops on ring buffers
 block_levels        compiled loops over the levels of nested blocks of steps
 """

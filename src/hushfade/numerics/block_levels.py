@@ -1,7 +1,7 @@
-"""Compiled loops over the levels of nested blocks of steps: `factors.block_schedule` explains them.
+"""Compiled loops over the levels of nested blocks of steps (see `factors.block_schedule`).
 
 A phase is a number of steps within a period.  Its digits d_0, ..., d_{depth-1} ≥ 0 add up to at
-most `total`, and phases count through all such digits in lexicographic order, d_0 fastest.
+most `total`.  Phases enumerate all these digits in lexicographic order, d_0 fastest.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from hushfade.compiled import compiled, inlined
 
 @compiled
 def seek(phase: int, total: int, digits: Signed) -> int:
-    """The digits of a phase, and how much of the total they leave.
+    """The rest of the total after the digits of a phase, which are written to `digits`.
 
-    C(i + room, i) phases have all digits from d_i on fixed, where `room` is left for the lower
-    ones.  Quotients below are exact: each is a binomial coefficient.
+    C(i + room, i) phases share the digits from d_i on, where `room` is left for the lower digits.
+    The quotients below are exact, because each is a binomial coefficient.
     """
     room, count = total, 1
     depth = len(digits)
     for i in range(1, depth):
-        count = count * (total + i) // i  # C(total + depth - 1, depth - 1) in the end
+        count = count * (total + i) // i  # finally C(total + depth - 1, depth - 1)
     for i in range(depth - 1, -1, -1):
         digit = 0
         while phase >= count:
@@ -51,7 +51,7 @@ def next_level(step: int, period: int, digits: Signed, room: int) -> int:
 
 @inlined
 def moved(level: int, digits: Signed, room: int) -> int:
-    """What the digits leave after a step of this level; the digits become the next phase's."""
+    """The rest of the total after a step of this level; updates the digits to the next phase."""
     for i in range(level):
         room += digits[i]
         digits[i] = 0
@@ -70,7 +70,7 @@ def level_of(step: int, period: int, depth: int, total: int) -> int:
 
 @compiled
 def levels_from(step: int, period: int, depth: int, total: int, out: Signed) -> None:
-    """The levels of the steps after `step` steps, into `out`."""
+    """Write the levels of the steps after `step` steps to `out`."""
     digits = np.empty(depth, np.int64)
     room = seek(step % period, total, digits)
     for i in range(len(out)):
@@ -80,7 +80,7 @@ def levels_from(step: int, period: int, depth: int, total: int, out: Signed) -> 
 
 @compiled
 def open_blocks_from(step: int, period: int, depth: int, total: int, out: Signed) -> None:
-    """The number of blocks whose sum is the prefix after each step, into `out`."""
+    """Write the number of open blocks after each step to `out`; their sum is the prefix sum."""
     digits = np.empty(depth, np.int64)
     room = seek(step % period, total, digits)
     for i in range(len(out)):
@@ -90,7 +90,7 @@ def open_blocks_from(step: int, period: int, depth: int, total: int, out: Signed
 
 @compiled
 def parents_of(levels: Signed, depth: int) -> Signed:
-    """For each step of a period, from 0 on, the first later one of a higher level; -1 for none."""
+    """For each step of a period, from 0, the first later step of a higher level, or -1."""
     parents = np.empty(len(levels), np.int64)
     above = np.full(depth + 1, -1, np.int64)  # the next step above each level
     for step in range(len(levels) - 1, -1, -1):
@@ -102,7 +102,7 @@ def parents_of(levels: Signed, depth: int) -> Signed:
 
 @compiled
 def noise_weights(f: Column, levels: Signed, depth: int) -> Column:
-    """The weights w of the noise of all steps at the last step, in the order of the steps."""
+    """The weights w, in the release of the last step, of the noise of each step."""
     last = len(levels) - 1
     weights = np.empty(last + 1)
     above = np.full(depth + 1, -1, np.int64)  # the next step above each level
@@ -121,8 +121,8 @@ def node_powers(
 ) -> None:
     """Σ w² and Σ w⁴ over the noise of the first period, at the steps after `step` steps.
 
-    w = f_{t-τ} - f_{t-parent(τ)}, the second term from the parent's step on.  f begins with the
-    weight of lag `first`.
+    w = f_{t-τ} - f_{t-parent(τ)}, where the second term begins at the parent's step.  f begins with
+    the weight of lag `first`.
     """
     for i in range(len(squares)):
         t = step + i
@@ -149,8 +149,8 @@ def faded_powers(
 ) -> None:
     """Σ w² and Σ w⁴ at the steps after `step` steps, for weights f_k = faded^k.
 
-    Row i of the state has Σ f^j over the blocks of level i that are open, j = 0, ..., 4.  The last
-    row has Σ w² and Σ w⁴ of all other noise.  A block that is closed has the weight f - 1.
+    Row i of the state has Σ f^j over the open blocks of level i, j = 0, ..., 4.  The last row has
+    Σ w² and Σ w⁴ of all other noise.  A closed block has the weight f - 1.
     """
     depth = len(state) - 1
     digits = np.empty(depth, np.int64)
@@ -180,16 +180,27 @@ def faded_powers(
 
 @compiled
 def largest_variance(f: Column, parents: Signed, stride: int) -> float:
-    """The largest Σ w² of the last period of len(f) steps, looked at every `stride` steps."""
+    """The largest Σ w² in the last period of len(f) steps, evaluated every `stride` steps.
+
+    Periods that lie more than 64 periods back are sampled: one period represents a group of
+    neighbours, and the groups grow by one period with every 64 periods.
+    """
     n, period = len(f), len(parents)
     largest = 0.0
     for t in range(n - 1, max(-1, n - 1 - period), -stride):
         total = 0.0
-        for start in range(0, t + 1, period):
-            for tau in range(min(t + 1 - start, period)):
-                w = f[t - start - tau]
-                if 0 <= parents[tau] <= t - start:
-                    w -= f[t - start - parents[tau]]
-                total += w * w
+        periods = t // period + 1
+        age = 0  # in periods
+        while age < periods:
+            together = min(1 + age // 64, periods - age)
+            back = t - (periods - 1 - age - together // 2) * period
+            here = 0.0
+            for tau in range(min(back + 1, period)):
+                w = f[back - tau]
+                if 0 <= parents[tau] <= back:
+                    w -= f[back - parents[tau]]
+                here += w * w
+            total += together * here
+            age += together
         largest = max(largest, total)
     return largest

@@ -1,7 +1,7 @@
-"""f / r as power series in one float64 word: quick, where 1e-13 of the largest term is enough.
+"""Fast division f / r of power series in float64, with an error of 1e-13 of the largest term.
 
-`power_series` keeps every coefficient accurate and costs ten times as much; here the sum of squares
-matters, or whether the quotient grows.
+This is enough for the sum of squares, or to decide whether the quotient grows.  `power_series`
+keeps every coefficient accurate, but costs ten times as much.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import numpy as np
 from hushfade.check import Column
 
 _BLOCK = 1 << 13
-_FEW = 512  # jumps up to which blocks are quicker than Newton's iteration
+_FEW = 512  # up to this many jumps, blocks are faster than Newton's iteration
 
 
 def quotient(f: Column, r: Column) -> Column:
-    """The first len(f) coefficients of f / r, r_0 ≠ 0; r is followed by zeros.
+    """The first len(f) coefficients of f / r, for r_0 ≠ 0; zeros follow r.
 
-    Cost: about 13 real FFTs of length n; where r has few jumps one multiply-add for each jump and
-    coefficient, which is less for long columns.  What overflows comes back as inf or nan.
+    Cost: about 13 real FFTs of length n, or one multiply-add per jump and coefficient if r has few
+    jumps, which is less for long columns.  Overflows give inf or nan.
 
     >>> quotient(np.array([1.0, 1.0, 1.0, 1.0]), np.array([1.0, -0.5]))
     array([1.   , 1.5  , 1.75 , 1.875])
@@ -32,9 +32,10 @@ def quotient(f: Column, r: Column) -> Column:
 
 
 def _newton(f: Column, r: Column) -> Column:
-    """y ← y - y (r y - 1) doubles y = 1/r, and at last q ← q + y (f - r q) the quotient itself.
+    """f / r by Newton's iteration: y ← y - y (r y - 1) doubles the known part of y = 1/r.
 
-    Products are cyclic: what wraps around falls on what is known already.
+    The last iteration, q ← q + y (f - r q), doubles the quotient itself.  Products are cyclic:
+    terms that wrap around fall on coefficients that are already known.
     """
     from scipy import fft
 
@@ -56,9 +57,10 @@ def _newton(f: Column, r: Column) -> Column:
 
 
 def _by_blocks(f: Column, p: Column) -> Column:
-    """f / p for p of few terms: q_t = (f_t - Σ_{lag>0} p_lag q_{t-lag}) / p_0, a block at a time.
+    """f / p for p with few terms, block by block: q_t = (f_t - Σ_{lag>0} p_lag q_{t-lag}) / p_0.
 
-    What earlier blocks add is summed term by term; within the block 1/p is applied by FFT.
+    The contributions of earlier blocks are summed term by term.  Within a block, an FFT product
+    applies 1/p.
     """
     from scipy import fft
 
@@ -71,7 +73,7 @@ def _by_blocks(f: Column, p: Column) -> Column:
     q = np.zeros(len(f))
     with np.errstate(all="ignore"):
         for start in range(0, n, _BLOCK):
-            block = f[start : start + _BLOCK]  # a view: f is our own copy
+            block = f[start : start + _BLOCK]  # a view; f is a private copy
             for lag, weight in terms:
                 low, high = max(start - lag, 0), min(start, start - lag + _BLOCK)
                 if low < high:

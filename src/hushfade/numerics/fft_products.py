@@ -1,12 +1,12 @@
 """Products of coefficient columns by FFT, in one float64 word or in two.
 
-An FFT product errs by about 2^-53 of its *largest* terms, everywhere.  Two remedies, used
-together by `power_series`, make every coefficient accurate, the smallest ones too:
+Every entry of an FFT product has an error of about 2^-53 of the *largest* terms.  `power_series`
+combines two remedies, which make even the smallest coefficients accurate:
 
-* the caller multiplies blocks whose entries are of one magnitude, so 'the largest' is 'this';
-* `product` splits each factor into heads on a grid and a remainder.  Products of heads are
-  columns of integers, recovered exactly by rounding; what is left is tiny, and so is its error.
-  Result: an unevaluated sum high + low.
+* the caller multiplies blocks whose entries have similar magnitudes;
+* `product` splits each factor into heads on a grid and a remainder.  Products of heads are columns
+  of integers, which rounding recovers exactly.  The rest is tiny, and so is its error.  The result
+  is an unevaluated sum high + low.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hushfade.check import Column
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A column as the unevaluated sum high + low, |low| much below |high|."""
+    """A column as the unevaluated sum high + low, where |low| is much smaller than |high|."""
 
     high: Column
     low: Column
@@ -40,11 +40,11 @@ class Words:
         return Words(s, (a - (s - t)) + (b - t) + self.low + other.low)
 
     def rounded(self) -> Column:
-        """The column in one word."""
+        """The column, rounded to one word."""
         return self.high + self.low
 
     def renewed(self) -> Words:
-        """The same value with high = high + low rounded."""
+        """The same value, where high is the rounded sum high + low."""
         return Words(self.high, np.zeros_like(self.high)).plus(
             Words(self.low, np.zeros_like(self.low))
         )
@@ -60,7 +60,7 @@ def single(column: Column) -> Words:
 
 
 def plain_product(u: Column, v: Column, rows: slice) -> Column:
-    """(u * v)[rows], error about 2^-53 of the largest terms.  Cost: 3 FFTs."""
+    """(u * v)[rows], with an error of about 2^-53 of the largest terms.  Cost: 3 FFTs."""
     from scipy import fft
 
     size = _size(u, v, rows)
@@ -68,13 +68,13 @@ def plain_product(u: Column, v: Column, rows: slice) -> Column:
 
 
 def product(u: Words, v: Words, rows: slice) -> Words:
-    """(u * v)[rows] in two words, error about 2^(-53-2p) of the largest terms.  Cost: 9 FFTs.
+    """(u * v)[rows] in two words, with an error of about 2^(-53-2p) of the largest terms.
 
-    With entries scaled below 2^p, u = u_1 + 2^-p (u_2 + u_3): u_1 and u_2 are integers, u_3 the
-    rest.  u_1 v_1 and u_1 v_2 + u_2 v_1 are integers too and are recovered exactly by rounding,
-    because p is the largest with 2^2p ‖u‖‖v‖ (log2 size + 1) 2^-53 ≤ 2^-5, far below the 1/2
-    at which rounding would fail; p is 16 to 22 for columns that decay.  Only what is left,
-    2^-2p of the whole, carries the error of its FFT.
+    With entries scaled below 2^p, u = u_1 + 2^-p (u_2 + u_3), where u_1 and u_2 are integers, and
+    u_3 is the rest.  u_1 v_1 and u_1 v_2 + u_2 v_1 are integers, too.  Rounding recovers them
+    exactly, because p is the largest with 2^2p ‖u‖‖v‖ (log2 size + 1) 2^-53 ≤ 2^-5, far below the
+    1/2 at which rounding would fail.  p is 16 to 22 for columns that decay.  Only the rest, 2^-2p
+    of the whole, has the error of its FFT.  Cost: 9 FFTs.
     """
     from scipy import fft
 
@@ -97,7 +97,7 @@ def product(u: Words, v: Words, rows: slice) -> Words:
 
 
 def _size(u: Column, v: Column, rows: slice) -> int:
-    """A fast cyclic length at which what wraps around stays below `rows`."""
+    """A length with a fast FFT for which terms that wrap around stay below `rows`."""
     from scipy import fft
 
     full = len(u) + len(v) - 1
@@ -105,7 +105,7 @@ def _size(u: Column, v: Column, rows: slice) -> int:
 
 
 def _exponent(column: Column) -> int | None:
-    """e with all |entries| < 2^e, or None for a column of zeros."""
+    """An e with all |entries| < 2^e; None for a column of zeros."""
     largest = float(np.max(np.abs(column), initial=0.0))
     return None if largest == 0.0 else math.frexp(largest)[1]
 
@@ -116,7 +116,7 @@ def _norm(column: Column, exponent: int) -> float:
 
 
 def _split(column: Words, p: int, exponent: int) -> tuple[Column, Column, Column]:
-    """column · 2^(p - exponent) as c_1 + 2^-p (c_2 + c_3), c_1 and c_2 integers."""
+    """column · 2^(p - exponent) as c_1 + 2^-p (c_2 + c_3), where c_1 and c_2 are integers."""
     scaled = np.ldexp(column.high, p - exponent)
     first = np.rint(scaled)
     finer = np.ldexp(scaled - first, p)

@@ -1,7 +1,8 @@
-"""Geometric scaling: a column times 2^(θk), so that a geometric decay has blocks of one magnitude.
+"""Geometric scaling of a column by 2^(θk), so that the blocks of a geometric decay have similar
+magnitudes.
 
-θ is read off what is known: `slope` of the columns, `held` back where a part still to come would be
-lifted above the rest.  `power_series` multiplies tilted columns and tilts the product back.
+`slope` estimates θ from the known part of the columns.  `held` reduces θ if scaling would lift the
+unknown part above the rest.  `power_series` multiplies tilted columns and tilts the product back.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from hushfade.numerics.fft_products import Words
 
 
 def slope(*columns: Column) -> float:
-    """θ by which to tilt: that of the slowest column, whose products decay like it.
+    """The θ by which to tilt: the θ of the slowest column, which dominates all products.
 
-    A column's own θ comes from the envelope |c_k| ≈ C k^-p 2^(-θk) of its last octaves; it is
-    capped so that tilting makes none of the columns grow by more than a few bits an octave.
+    The θ of a column comes from the envelope |c_k| ≈ C k^-p 2^(-θk) of its last octaves.  It is
+    capped so that tilting lets no column grow by more than a few bits per octave.
     """
     measured = [_octave_bits(column) for column in columns]
     slopes = [own for bits, m in measured if (own := _envelope_slope(bits, m)) is not None]
@@ -32,7 +33,7 @@ def slope(*columns: Column) -> float:
 
 
 def held(theta: float, *columns: Column) -> float:
-    """θ, halved until tilting lifts no column's new half by more than 8 bits above its old one."""
+    """θ, halved until tilting lifts no column's new half more than 8 bits above its old half."""
     for column in columns:
         m = len(column) // 2
         with np.errstate(divide="ignore"):
@@ -48,16 +49,16 @@ def held(theta: float, *columns: Column) -> float:
 
 
 def _octave_bits(column: Column) -> tuple[list[float], int]:
-    """log2 of the largest entry of the last four octaves, last first; -inf for zeros."""
+    """log2 of the largest entry in each of the last four octaves, last first; -inf for zeros."""
     m = len(column)
     largest = [float(np.max(np.abs(column[m >> j : m >> (j - 1)]))) for j in (1, 2, 3, 4)]
     return [math.log2(value) if value > 0.0 else -math.inf for value in largest], m
 
 
 def _envelope_slope(bits: list[float], m: int) -> float | None:
-    """θ estimated twice; None where the octaves follow no envelope of that form.
+    """θ, estimated twice; None if the octaves do not follow an envelope of this form.
 
-    A θ that moves less than four bits across the column counts as 0.
+    A θ that changes the column by less than four bits counts as 0.
     """
     if not math.isfinite(sum(bits)):
         return None
@@ -71,12 +72,15 @@ def _envelope_slope(bits: list[float], m: int) -> float | None:
 
 
 def _apart(drop: float, m: float) -> float:
-    """Between the largest entries of two octaves up to m: at their starts if falling, else ends."""
+    """The distance between the largest entries of two octaves up to m.
+
+    The largest entry is at the start of a falling octave, and at the end of a rising one.
+    """
     return m / 4 if drop > 0.0 else m / 2
 
 
 def tilted(column: Words, theta: float, start: int = 0) -> Words:
-    """column_k · 2^(θ(start + k)), without overflow of the factor itself."""
+    """column_k · 2^(θ(start + k)), computed so that the factor does not overflow."""
     if theta == 0.0:
         return column
     exponent = theta * np.arange(start, start + len(column.high))

@@ -13,10 +13,10 @@ from hushfade.check import Column
 def over_x(c: float, theta: Column) -> NDArray[np.complex128]:
     """Li_c(x)/x = Σ (k+1)^-c x^k at x = e^iθ, for c > 0 and angles in (0, π].
 
-    Li_c(x)/x = Γ(c)⁻¹ ∫ s^{c-1} e^-s / (1 - x e^-s) ds, by the trapezoid rule in u = log s.  The
-    nearest poles are at Im u = ±π/2, so a step h errs by about |Γ(c + 2πi/h)| / Γ(c), below 1e-16
-    for the steps taken; powers from 8 on are summed term by term.  Below s_0 = 1e-20 θ the
-    integrand is a pure exponential of u and summed in closed form.
+    The trapezoidal rule in u = log s gives Li_c(x)/x = Γ(c)⁻¹ ∫ s^{c-1} e^-s / (1 - x e^-s) ds.
+    The nearest poles are at Im u = ±π/2, so a step h has an error of about |Γ(c + 2πi/h)| / Γ(c),
+    which is below 1e-16 for the steps used here.  For c ≥ 8 the series is summed term by term.
+    Below s_0 = 1e-20 θ the integrand is an exponential of u, and has a closed sum.
 
     >>> at_minus_one = over_x(1.0, np.array([np.pi]))  # 1 - 1/2 + 1/3 - ... = ln 2
     >>> print(f"{at_minus_one[0].real:.12f}")

@@ -1,7 +1,7 @@
 """Powers of two with the same bits on every machine.
 
-numpy's exp2 has one variant for each kind of processor, and their last bits differ.  This one is
-made of additions and multiplications of whole columns, which IEEE 754 fixes.
+numpy has variants of exp2 for different processors, and their last bits differ.  This function uses
+only additions and multiplications of whole columns, whose results IEEE 754 defines.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 
 from hushfade.check import Column
 
-_PARTS = 32  # of an octave
+_PARTS = 32  # parts of an octave
 _LN2 = 0.6931471805599453
-_SERIES = (1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1.0)  # of (e^t - 1) / t, the last term first
+_SERIES = (1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1.0)  # series of (e^t - 1) / t, last term first
 
 
 def exp2(x: Column) -> Column:
     """2^x for -1 ≤ x ≤ 0, with an error below 0.6 units in the last place.
 
-    2^x = 2^(i/32) e^t with the nearest i and |t| ≤ ln 2 / 64, by six terms of the series.
+    2^x = 2^(i/32) e^t with the nearest i and |t| ≤ ln 2 / 64; six terms of the series give e^t.
 
     >>> exp2(np.array([-1.0, -0.5])).tolist()
     [0.5, 0.7071067811865476]

@@ -1,18 +1,19 @@
 """Power series as float64 columns: multiply, inverse, power, square_root in O(n log n).
 
-Every coefficient is accurate, the small ones too.  Newton's iteration doubles the known part
-[0, m) to [0, 2m) at each level; three habits keep the errors relative to each coefficient:
+Every coefficient is accurate, including small ones.  Newton's iteration doubles the known part
+[0, m) to [0, 2m) at each level.  Three techniques keep the errors relative to each coefficient:
 
-* *Blocks of one magnitude.*  (h·h)[m:2m) never needs low half times low half, so each product
-  has one factor taken from [m/2, 2m) only, and its FFT error is relative to that block.
-* *Two words.*  Residuals are formed in two float64 words (`fft_products`) and the step is refined
-  once, so coefficients are right to about 1e-15 even where large terms cancel (windows).
-* *Tilting.*  For geometric decay no block is of one magnitude; u_k and v_k are multiplied by
-  2^(θk) first and the product by 2^(-θk), with θ read off the part already known.  What was
-  computed under a smaller θ is right relative to its block only, so θ grows slowly.
+* *Blocks of similar magnitude.*  (h·h)[m:2m) never needs the product of the low halves, so each
+  product has one factor from [m/2, 2m) only, and its FFT error is relative to this block.
+* *Two words.*  Residuals are computed in two float64 words (`fft_products`) and the step is refined
+  once, so coefficients have errors of about 1e-15 even if large terms cancel, as for windows.
+* *Tilting.*  With geometric decay, the entries of a block have different magnitudes.  So u_k and
+  v_k are first multiplied by 2^(θk), and the product by 2^(-θk), with θ estimated from the known
+  part.  Coefficients computed with a smaller θ are accurate relative to their block only, so θ
+  grows slowly.
 
-Coefficients below 2.3e-308, the smallest normal float64, come back as 0.
-`docs/decisions/0002-accurate-series.md` explains why, with measurements.
+Coefficients below 2.3e-308, the smallest normal float64, are returned as 0.
+`docs/decisions/0002-accurate-series.md` gives the reasons and measurements.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ __all__ = ["inverse", "multiply", "power", "square_root"]
 
 P = ParamSpec("P")
 
-_BASE = 64  # coefficients computed directly, in 50-digit decimals
-_STEEPER = 24.0  # bits by which a level may tilt its column more than the level before
+_BASE = 64  # the number of coefficients computed directly, in 50-digit decimals
+_STEEPER = 24.0  # bits by which a level may tilt its column more than the previous level
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 def _quietly(work: Callable[P, Column]) -> Callable[P, Column]:
-    """The work, without numpy's overflow warnings: `_finished` raises in their place."""
+    """The function, without numpy's overflow warnings; `_finished` raises an error instead."""
 
     @wraps(work)
     def quiet(*arguments: P.args, **options: P.kwargs) -> Column:
@@ -53,17 +54,17 @@ def _quietly(work: Callable[P, Column]) -> Callable[P, Column]:
 
 @_quietly
 def multiply(a: Column, b: Column) -> Column:
-    """The first n coefficients of a·b, for columns of one length n.
+    """The first n coefficients of a·b, for two columns of length n.
 
-    (ab)_n = Σ_k a_k b_{n-k}.  Error about 1e-15 of Σ_k |a_k b_{n-k}|; cost: about 8 plain FFT
-    products.
+    (ab)_n = Σ_k a_k b_{n-k}.  The error is about 1e-15 of Σ_k |a_k b_{n-k}|.  Cost: about 8 plain
+    FFT products.
 
     >>> multiply([1, 1, 0], [1, 2, 3])
     array([1., 3., 5.])
     """
     a, b = check.coefficients(a=a), check.coefficients(b=b)
     if len(a) != len(b):
-        raise InvalidValue("a and b must have one length", got=f"{len(a)} and {len(b)}")
+        raise InvalidValue("a and b must have the same length", got=f"{len(a)} and {len(b)}")
     n = len(a)
     width = _width(n)
     u, v = _padded(a, width), _padded(b, width)
@@ -111,10 +112,10 @@ def square_root(f: Column) -> Column:
     """The first n coefficients of h = √f, with h_0 > 0.
 
     a_0 = √f_0,  a_n = (f_n - Σ_{0<k<n} a_k a_{n-k}) / 2a_0.  Requires f_0 > 0.  Cost: about 8
-    plain FFT products; relative error of every coefficient ≤ 1e-11 at n = 2^20 for counting,
-    exponentials, power laws, windows and their mixtures (most are right to 1e-15).  Weights that
-    jump by orders of magnitude from one index to the next, as 1 + 10^6 x^200, have coefficients
-    of all sizes in one block, and the small ones of a block are then lost.
+    plain FFT products.  The relative error of every coefficient is ≤ 1e-11 at n = 2^20 for
+    counting, exponentials, power laws, windows and their mixtures (for most, 1e-15).  If weights
+    jump by orders of magnitude from one index to the next, as in 1 + 10^6 x^200, a block contains
+    coefficients of all sizes, and the small ones lose their accuracy.
 
     >>> square_root([1, 2, 3, 4])
     array([1., 1., 1., 1.])
@@ -184,7 +185,7 @@ def power(f: Column, p: float) -> Column:
 
 
 def _middle(u: Words, v: Words, m: int) -> Words:
-    """(u * v)[m:2m) with one factor always from [m/2, 2m); the low halves never meet."""
+    """(u * v)[m:2m), where one factor is always from [m/2, 2m), without the low halves' product."""
     c = m // 2
     low_high = product(u[:c], v[c : 2 * m], slice(c, c + m))
     high_all = product(u[c:], v[: 2 * m - c], slice(c, c + m))
@@ -192,7 +193,7 @@ def _middle(u: Words, v: Words, m: int) -> Words:
 
 
 def _square(h: Words, m: int) -> Words:
-    """(h * h)[m:2m) for h of length m: high half times (twice low half + high half)."""
+    """(h * h)[m:2m) for h of length m: high half times (2 · low half + high half)."""
     c = m // 2
     twice = np.ones(m)
     twice[:c] = 2.0
@@ -200,7 +201,7 @@ def _square(h: Words, m: int) -> Words:
 
 
 def _solved(residual: Words, slope: Words, inverse_slope: Column) -> Words:
-    """d with slope * d = residual, up to the residual's length, refined once in two words."""
+    """The d with slope * d = residual, up to the length of the residual, refined in two words."""
     rows = slice(0, len(residual.high))
     step = plain_product(inverse_slope, residual.rounded(), rows)
     left = residual.plus(-product(single(step), slope, rows))
@@ -209,7 +210,7 @@ def _solved(residual: Words, slope: Words, inverse_slope: Column) -> Words:
 
 
 def _inverse_step(y: Column, h: Column) -> Column:
-    """(1/h)[m:2m) from y = (1/h)[:m) in one word: good enough to steer the next level."""
+    """(1/h)[m:2m) from y = (1/h)[:m) in one word, which is accurate enough for the next level."""
     m = len(y)
     c = m // 2
     rows = slice(c, c + m)
@@ -217,11 +218,11 @@ def _inverse_step(y: Column, h: Column) -> Column:
     return -plain_product(y, residual, slice(0, m))
 
 
-# The first coefficients, and the frame -------------------------------------------------------
+# The first coefficients, and helpers ---------------------------------------------------------
 
 
 def _base(f: Column, law: Callable[[list[Decimal]], list[Decimal]]) -> Words:
-    """The first coefficients by their recurrence, in 50-digit decimals."""
+    """The first coefficients, by their recurrence in 50-digit decimals."""
     with localcontext() as context:
         context.prec = 50
         exact = law([Decimal(float(c)) for c in _padded(f[:_BASE], _BASE)])
@@ -273,6 +274,6 @@ def _padded(column: Column, width: int) -> Column:
 def _finished(column: Column, what: str) -> Column:
     bad = np.flatnonzero(~np.isfinite(column))
     if bad.size:
-        raise InvalidValue(f"{what} must fit float64, but overflows at coefficient {bad[0]}")
+        raise InvalidValue(f"{what} must fit into float64, but overflows at coefficient {bad[0]}")
     column[np.abs(column) < _TINY] = 0.0
     return column

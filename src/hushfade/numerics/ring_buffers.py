@@ -1,4 +1,4 @@
-"""Compiled loops on ring buffers: blocks of steps are written to them and added from them."""
+"""Compiled loops that write blocks of steps to ring buffers and add rows from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hushfade.compiled import compiled, inlined
 
 @inlined
 def add_past(out: Any, factor: Any, ring: Any, row: int, n: int) -> None:
-    """out += factor · ring, over n rows from `row` on; a negative `row` counts from the end."""
+    """Add factor · ring to `out`, for n rows from `row`; a negative `row` counts from the end."""
     if row < 0:
         row += len(ring)
     k = min(n, len(ring) - row)
@@ -22,12 +22,12 @@ def add_past(out: Any, factor: Any, ring: Any, row: int, n: int) -> None:
 
 @compiled
 def write(ring: Any, here: int, block: Any) -> None:
-    """The block into the ring, from row `here` on; of a longer block, what its end leaves there."""
+    """Write the block to the ring from row `here`; a longer block overwrites its own start."""
     if len(block) > len(ring):
         here = (here + len(block)) % len(ring)
         block = block[len(block) - len(ring) :]
     k = min(len(block), len(ring) - here)
-    rows, rest = ring[here : here + k], block[k:]  # their indices are never negative
+    rows, rest = ring[here : here + k], block[k:]  # no index is negative
     for i in range(k):
         rows[i] = block[i]
     for i in range(len(rest)):

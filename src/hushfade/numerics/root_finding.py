@@ -1,7 +1,7 @@
 """The root of a function of one variable between two ends, by Brent's method.
 
-The steps are those of `scipy.optimize.brentq`, operation by operation, so that roots agree to the
-last bit.  Importing scipy.optimize takes longer than everything else in a short command.
+The code follows `scipy.optimize.brentq`, operation by operation, so that roots agree to the last
+bit.  Importing scipy.optimize would take longer than everything else in a short command.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from hushfade.errors import InvalidValue
 
 _RELATIVE = 4.0 * sys.float_info.epsilon
-_MOST = 100  # steps, as in scipy
+_MOST = 100  # the most steps, as in scipy
 
 
 def root_of(
@@ -64,4 +64,4 @@ def root_of(
         before, f_before = now, f_now
         now += step if abs(step) > least else math.copysign(least, half)
         f_now = function(now)
-    raise InvalidValue("the function must be continuous: its root was not found")
+    raise InvalidValue("no root was found: the function must be continuous")

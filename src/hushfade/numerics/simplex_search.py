@@ -1,6 +1,6 @@
-"""The highest point of a function that a downhill simplex finds (Nelder and Mead 1965).
+"""Maximisation of a function by the downhill simplex method (Nelder and Mead 1965).
 
-The steps are those of `scipy.optimize.fmin`.  Importing scipy.optimize takes a third of a second,
+The code follows `scipy.optimize.fmin`.  Importing scipy.optimize would take a third of a second,
 which is longer than the search.
 """
 
@@ -16,11 +16,11 @@ _FLAT, _SMALL = 1e-7, 1e-3  # the search ends when values and points differ by a
 
 
 class _Spent(Exception):
-    """No evaluation is left."""
+    """The search has used all its evaluations."""
 
 
 def highest(value: Callable[[Column], float], simplex: Matrix, *, evaluations: int) -> Column:
-    """The best point after at most `evaluations` values; `simplex` holds n + 1 points as rows.
+    """The best point after at most `evaluations` calls; the rows of `simplex` are n + 1 points.
 
     >>> start = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> found = highest(lambda p: -((p[0] - 0.5) ** 2) - p[1] ** 2, start, evaluations=200)
@@ -54,7 +54,7 @@ def highest(value: Callable[[Column], float], simplex: Matrix, *, evaluations: i
 
 
 def _replace_worst(loss: Callable[[Column], float], points: Matrix, losses: Column) -> None:
-    """One step: the worst corner is reflected, stretched or pulled in, or all are."""
+    """Take one step: reflect, expand or contract the worst corner, or shrink the simplex."""
     middle = np.sum(points[:-1], axis=0) / (len(points) - 1)
 
     def at(distance: float) -> tuple[Column, float]:

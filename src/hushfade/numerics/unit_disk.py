@@ -1,6 +1,6 @@
 """Zeros of a real polynomial inside the unit disk, counted by the argument principle.
 
-They decide stability: 1/r has bounded coefficients only if r has no zero with |x| < 1.
+They determine stability: 1/r has bounded coefficients only if r has no zero with |x| < 1.
 """
 
 from __future__ import annotations
@@ -15,31 +15,32 @@ from hushfade.check import Column, Signed
 Values: TypeAlias = NDArray[np.complex128]
 Indices: TypeAlias = NDArray[np.intp]
 
-_NARROWEST = 1e-7  # half-width of an arc: a zero that near the circle is not told from one on it
-_AT_ONCE, _MOST = 1 << 20, 1 << 28  # sines computed at once, and in all, for arcs that are halved
+_NARROWEST = 1e-7  # least half-width of an arc: a zero this close to the circle may be on it
+_AT_ONCE, _MOST = 1 << 20, 1 << 28  # sines computed at a time, and in all, to halve arcs
 
 
 def falls(column: Column | Signed) -> bool:
-    """Is the column non-negative and non-increasing?
+    """Whether the column is non-negative and non-increasing.
 
     Then it has no zero with |x| < 1 (Eneström 1893, Kakeya 1912): (1 - x) p(x) equals
-    p_0 - Σ (p_{k-1} - p_k) x^k, and the sum stays below p_0 there.
+    p_0 - Σ (p_{k-1} - p_k) x^k, and the sum is smaller than p_0 there.
 
     >>> falls(np.array([1.0, 0.5, 0.5, 0.0])), falls(np.array([1.0, 0.5, 0.6]))
     (True, False)
     """
-    return bool(column[-1] >= 0.0 and np.all(column[1:] <= column[:-1]))  # no difference can wrap
+    return bool(column[-1] >= 0.0 and np.all(column[1:] <= column[:-1]))  # differences could wrap
 
 
 def zeros_inside(column: Column) -> int | None:
-    """The number of zeros with |x| < 1, None where a zero lies too near the circle to tell.
+    """The number of zeros with |x| < 1; None if a zero is too close to the circle to decide.
 
-    The winding number of p(e^iθ) about 0.  The half circle is cut into arcs θ ± h.  On each p stays
-    within B h²/2 of the segment p + p' [-h, h], with derivatives by θ and B = Σ n² |p_n| ≥ |p''|.
-    If that is less than the segment's own distance from 0, no zero is on the arc, and the argument
-    turns by less than a half to either end.  The same is tried for (1 - x) p(x), whose B is far
-    smaller where p is piecewise constant.  Arcs on which neither holds are halved.  So the count is
-    certain; for rounding 1e-13 Σ |p_n| is set aside, and more where 1 - x divides.
+    It is the winding number of p(e^iθ) about 0.  The half circle is divided into arcs θ ± h.  On
+    each arc p stays within B h²/2 of the segment p + p' [-h, h], with derivatives by θ and
+    B = Σ n² |p_n| ≥ |p''|.  If this is less than the distance of the segment from 0, the arc has no
+    zero, and the argument changes by less than half a turn to either end.  The same test is tried
+    for (1 - x) p(x), whose B is far smaller if p is piecewise constant.  Arcs that pass neither
+    test are halved.  So the count is certain.  1e-13 Σ |p_n| is reserved for rounding, and more
+    after a division by 1 - x.
 
     Requires p_0 ≠ 0.  Cost: two FFTs of 4 to 8 times the degree, more if a zero is near the circle.
 
@@ -71,9 +72,9 @@ def zeros_inside(column: Column) -> int | None:
 
 
 class _Arcs(NamedTuple):
-    """p at the start, the middle and the end of arcs, and its slope in the middle; x = e^-iθ."""
+    """p at the start, the centre and the end of arcs, and its slope at the centre; x = e^-iθ."""
 
-    angle: Column  # of the middle
+    angle: Column  # the angle of the centre
     start: Values
     middle: Values
     end: Values
@@ -81,19 +82,19 @@ class _Arcs(NamedTuple):
 
 
 def _sampled(p: Column, size: int) -> _Arcs:
-    """Arcs that cover the half circle, which is enough: p(conj x) = conj p(x)."""
+    """Arcs that cover the half circle, which suffices because p(conj x) = conj p(x)."""
     from scipy import fft
 
     values = fft.rfft(p, size)
     middle, odd = values[::2], values[1::2]
     slope = -1j * fft.rfft(p * np.arange(len(p)), size)[::2]
     angle = np.linspace(0.0, np.pi, len(middle))
-    # the first and the last arc have one half each
+    # only half of the first arc and half of the last arc belong to the half circle
     return _Arcs(angle, np.append(middle[:1], odd), middle, np.append(odd, middle[-1:]), slope)
 
 
 def _halved(arcs: _Arcs, which: Indices, h: float, lags: Column, jumps: Column) -> _Arcs:
-    """The halves of some arcs, from new middles, term by term."""
+    """The halves of some arcs; p at the new centres is summed term by term."""
     angle = np.append(arcs.angle[which] - h, arcs.angle[which] + h)
     start = np.append(arcs.start[which], arcs.middle[which])
     end = np.append(arcs.middle[which], arcs.end[which])
@@ -113,7 +114,7 @@ def _halved(arcs: _Arcs, which: Indices, h: float, lags: Column, jumps: Column) 
 def _certain(
     arcs: _Arcs, h: float, bends: tuple[float, float], rounding: Column
 ) -> NDArray[np.bool_]:
-    """Does p, or (1 - x) p, stay away from 0 on the arc?"""
+    """Whether p, or (1 - x) p, provably has no zero on the arc."""
     x, rest = np.exp(-1j * arcs.angle), 0.5 * h**2
     own = _nearest(arcs.middle, arcs.slope, h)
     other = _nearest((1.0 - x) * arcs.middle, (1.0 - x) * arcs.slope + 1j * x * arcs.middle, h)
@@ -121,7 +122,7 @@ def _certain(
 
 
 def _nearest(value: Values, slope: Values, h: float) -> Column:
-    """How near to 0 the segment value + slope · [-h, h] comes."""
+    """The distance of the segment value + slope · [-h, h] from 0."""
     square = np.maximum(slope.real**2 + slope.imag**2, 1e-300)
     at = -(value.real * slope.real + value.imag * slope.imag) / square
     return np.abs(value + np.clip(at, -h, h) * slope)

@@ -1,4 +1,4 @@
-"""Beyond the paper: a known horizon's gains, none at all, class F, constant memory, less noise."""
+"""Beyond the paper: known and unknown horizons, class F, constant memory, less noise."""
 
 from __future__ import annotations
 
@@ -48,21 +48,22 @@ def _normalized(extent: Extent) -> Blocks:
         gains.append(root / normalized)
         rest.append(normalized / least)
     yield Prose(
-        "What else can be had, now that √g is known to be optimal in the limit? Where the horizon "
-        "is known, early noise may be raised and late noise lowered: R = D⁻¹ H, L = H D with H the "
-        "matrix of √g and one gain a step (`factors.normalized`). It costs one product a step."
+        "The square root √g is optimal in the limit. What can still be improved? If the horizon is "
+        "known, a mechanism can add more noise early and less noise late: R = D⁻¹ H and L = H D, "
+        "where H is the matrix of √g and D has one gain per step (`factors.normalized`). This "
+        "costs one product per step."
     )
     yield Table(
         "beyond-normalized",
-        f"Error factors at T = {n}: the least possible, √g, the normalized √g.",
+        f"Error factors at T = {n}: the smallest possible, √g, the normalized √g.",
         ("decay", "γ2 ≥", "√g", "normalized", "√g/γ2", "normalized/γ2"),
         tuple(rows),
         digits=5,
     )
     yield Claim.new(
         "the normalized √g is never worse than √g",
-        "√g over normalized ≥ 1",
-        f"{min(gains):.6f} to {max(gains):.4f}; at most {max(rest):.4f} of γ2",
+        "ratio of √g to normalized ≥ 1",
+        f"{min(gains):.6f} to {max(gains):.4f}; normalized is at most {max(rest):.4f} times γ2",
         holds(min(gains) >= 1.0),
     )
 
@@ -86,14 +87,15 @@ def _since(extent: Extent) -> Blocks:
                 largest = made.error_factor / root.error_factor
                 rows.append((name, T, rival, largest, mean_square(made) / mean_square(root)))
     yield Prose(
-        "Others have been found since (`baselines`): √g with columns of norm 1, at O(T² log T), "
-        f"here to T = {DENSE}, and the circulant one, whose mean square is larger. All three come "
-        "to what √g has in the limit: where weights fade they gain while T is short against the "
-        "memory, and for counting at every T here."
+        "Other factorizations have been found since (`baselines`): √g with columns of norm 1, in "
+        f"O(T² log T), here up to T = {DENSE}, and the circulant one, whose mean squared error is "
+        "larger. All three have the same limit as √g. If the weights tend to zero they gain while "
+        "T is short compared with the memory; for counting they gain at every T shown here."
     )
     yield Table(
         "beyond-since",
-        "Three factorizations for a known horizon: largest deviation and mean square over √g's.",
+        "Three factorizations for a known horizon: largest standard deviation and mean squared "
+        "error relative to √g.",
         ("decay", "T", "mechanism", "largest, over √g", "mean square, over √g"),
         tuple(rows),
         digits=5,
@@ -111,7 +113,7 @@ def _since(extent: Extent) -> Blocks:
     yield Claim.new(
         f"for α = 1.01 and power 1 they gain less than 0.1 % at T = {steps[-1]}",
         "ratios > 0.999",
-        f"{min(last):.7f} at least",
+        f"at least {min(last):.7f}",
         holds(min(last) > 0.999),
     )
 
@@ -134,18 +136,19 @@ def _endless(extent: Extent) -> Blocks:
         rows.append((n, certificates.lower(np.ones(n)).value, known, *ours, *ratios[-1]))
     endless, ended = zip(*ratios, strict=True)
     yield Prose(
-        "Of the paper's named decays counting alone has an infinite Σ a_n²: √g needs a horizon "
-        "there. r = (1-x)^-½ ℓ^-β and l = (1-x)^-½ ℓ^β with ℓ = 1 + c ln(1/(1-x)) and β > ½ need "
-        f"none (`factors.unbounded_counting`). Σ r_n² is finite, {noise[0] ** 2:.4g} at most for "
-        f"c = {c:g} and β = {beta:g}, and the error grows like (ln t)^(½+β). A mechanism keeps "
-        "finitely many taps. Those for an expected length end after twice that length, and c and "
-        "β follow from it. The stream may run on, but after some 16 times the expected length the "
-        "error grows like √t."
+        "Of the paper's named decays only counting has an infinite Σ a_n², so √g needs a horizon "
+        "for it. The factors r = (1-x)^-½ ℓ^-β and l = (1-x)^-½ ℓ^β with ℓ = 1 + c ln(1/(1-x)) and "
+        "β > ½ need none (`factors.unbounded_counting`). Σ r_n² is finite, at most "
+        f"{noise[0] ** 2:.4g} for c = {c:g} and β = {beta:g}, and the error grows like "
+        "(ln t)^(½+β). A mechanism keeps finitely many taps. With an expected length the taps end "
+        "after twice that length, which also determines c and β. The stream may continue, but "
+        "after about 16 times the expected length the error grows like √t."
     )
     yield Table(
         "beyond-endless",
-        "Counting: the error at step T over the noise multiplier, by √g for that T, by taps that "
-        f"never end, and by taps for an expected length of {horizon}; both over √g.",
+        "Counting: the error at step T divided by the noise multiplier, for √g with this T, for "
+        f"infinitely many taps, and for taps with an expected length of {horizon}; the last two "
+        "also relative to √g.",
         ("T", "γ2 ≥", "√g, T known", "endless", "expected", "endless/√g", "expected/√g"),
         tuple(rows),
         digits=5,
@@ -176,22 +179,23 @@ def _class_f() -> Blocks:
     listed = [row for row in rows if row[1]]
     refuted = [row[0] for row in rows if row[4] == "refuted"]
     yield Prose(
-        "Theorem 3 needs a_n ≥ 0. Every log-convex f has that: 1/g = 1 - Σ b_n x^n with b_n ≥ 0 "
-        "(Kaluza 1928), and √g = (1 - b)^-½ has positive powers of b only. So n^-c belongs to F "
-        f"for every real c > 0, not for whole c only. Windows do not: {', '.join(refuted)}."
+        "Theorem 3 needs a_n ≥ 0. Every log-convex f satisfies this: 1/g = 1 - Σ b_n x^n with "
+        "b_n ≥ 0 (Kaluza 1928), and all coefficients of √g = (1 - b)^-½ as a series in b are "
+        "positive. So n^-c belongs to F for every real c > 0, not only for integer c. Windows do "
+        f"not: {', '.join(refuted)}."
     )
     yield Table(
         "beyond-class",
         f"Signs of the first {SIGNS} coefficients of 1/g (after the first) and of √g.",
-        ("decay", "log-convex", "largest of 1/g", "least a_n", "in F"),
+        ("decay", "log-convex", "largest of 1/g", "smallest a_n", "in F"),
         tuple(rows),
         digits=4,
     )
     yield Claim.new(
-        "every log-convex f is in F: 1/g has no positive coefficient but the first, √g no "
-        "negative one",
-        f"{len(listed)} decays, among them powers that are not whole",
-        f"largest of 1/g {max(row[2] for row in listed):.1g}, least a_n "
+        "every log-convex f is in F: 1/g has no positive coefficient except the first, and √g has "
+        "no negative one",
+        f"{len(listed)} decays, including powers that are not integers",
+        f"largest of 1/g {max(row[2] for row in listed):.1g}, smallest a_n "
         f"{min(row[3] for row in listed):.1g}",
         holds(sure and len(refuted) > 0),
     )
@@ -212,23 +216,23 @@ def _compact(extent: Extent) -> Blocks:
             lost = max(lost, loss if order == 8 else 0.0)
         rows.append((name, *cells))
     yield Prose(
-        "√g has T coefficients, but of a completely monotone f it is a mixture of exponentials, "
-        "and a few come near (`compact`): the mechanism then keeps as many numbers, whatever T. "
-        "What is fitted costs accuracy only: left is g/right exactly, and the sensitivity is that "
-        "of the taps in use."
+        "√g has T coefficients. For a completely monotone f it is a mixture of exponentials, and a "
+        "sum of a few exponentials approximates it (`compact`). The mechanism then keeps one "
+        "number per exponential, for any T. The approximation costs only accuracy: the left factor "
+        "is exactly g/right, and the sensitivity is computed from the taps in use."
     )
     yield Table(
         "beyond-compact",
-        f"Numbers kept, and the error factor over √g's less 1, at T = {n}: fits of up to 4, 8 and "
-        "12 exponentials.",
+        f"Numbers kept, and the error factor relative to √g, minus 1, at T = {n}: fits with up to "
+        "4, 8 and 12 exponentials.",
         ("decay", "kept", "loss", "kept ", "loss ", "kept  ", "loss  "),
         tuple(rows),
         digits=2,
     )
     yield Claim.new(
-        f"eight numbers hold the mechanism to 0.1 % of √g's error at T = {n}",
+        f"with eight numbers the error is within 0.1 % of the error of √g at T = {n}",
         "loss ≤ 0.001",
-        f"{lost:.2g} at most",
+        f"at most {lost:.2g}",
         holds(lost <= 1e-3),
     )
 
@@ -240,19 +244,19 @@ def _gaussian() -> Blocks:
         rows.append((delta, *(classical / epsilon * mu_of(epsilon, delta) for epsilon in epsilons)))
     ratios = [ratio for row in rows for ratio in row[1:]]
     yield Prose(
-        "The paper's noise multiplier √(2 ln(1.25/δ))/ε is proven for ε < 1 only. The least one, "
-        "1/μ with δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ) (Balle and Wang 2018), serves every ε "
-        "and is smaller: all errors shrink by the ratio below, at the same privacy."
+        "The paper's noise multiplier √(2 ln(1.25/δ))/ε is proven only for ε < 1. The smallest "
+        "multiplier, 1/μ with δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ) (Balle and Wang 2018), is "
+        "valid for every ε. It reduces all errors by the following ratio, with the same privacy."
     )
     yield Table(
         "beyond-gaussian",
-        "The classical noise multiplier over the least one.",
+        "The ratio of the classical noise multiplier to the smallest one.",
         ("δ", *(f"ε = {epsilon:g}" for epsilon in epsilons)),
         tuple(rows),
         digits=4,
     )
     yield Claim.new(
-        "the classical multiplier is never the least one",
+        "the classical multiplier is never the smallest one",
         "ratio > 1",
         f"{min(ratios):.3f} to {max(ratios):.3f}",
         holds(min(ratios) > 1.0),

@@ -17,14 +17,14 @@ from hushfade.theory.bounds import root, two_steps
 from hushfade.theory.optimum import matrix
 
 DRAWN = "counting", "exponential, α = 1.01", "power 0.25", "power 0.5", "power 1", "window 256"
-GAP = 1e-5  # of the brackets, relatively
-SLOW = "power 0.1", "power 0.25"  # their γ2 still rises at a million steps
-ROUNDING = 1e-12  # of Σ a_n², relatively
+GAP = 1e-5  # relative gap of the brackets
+SLOW = "power 0.1", "power 0.25"  # their γ2 still increases at a million steps
+ROUNDING = 1e-12  # relative rounding error of Σ a_n²
 
 
 @dataclass(frozen=True)
 class Point:
-    """All bounds of one decay at T steps; γ_F where it is bracketed by a primal and a dual."""
+    """All bounds of one decay at T steps; γ_F only where a primal and a dual bracket it."""
 
     name: str
     steps: int
@@ -39,12 +39,13 @@ def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     points = [_point(name, T, extent) for T in _steps(extent) for name in DECAYS]
     yield Prose(
-        "Theorem 2 says 1 < 2/√(4 - f(2)²) ≤ γ2 ≤ Σ a_n² (n < T, a_n the coefficients of √g) and "
-        "γ_F ≤ √T γ2.  An upper bound is false where a proven lower bound exceeds it, a lower one "
-        "where a proven upper bound is below it.  Those come from `theory.gamma2` and "
-        f"`theory.gamma_f`, a primal and a dual that meet to {GAP:g}, up to T = {extent.exact}, "
-        "and from `theory.certificates`, explicit and safe under rounding, beyond.  The steps are "
-        f"T = {', '.join(map(str, _steps(extent)))}, the decays the {len(DECAYS)} of the tables."
+        "Theorem 2 states that 1 < 2/√(4 - f(2)²) ≤ γ2 ≤ Σ a_n², where the a_n are the "
+        "coefficients of √g and n < T, and that γ_F ≤ √T γ2.  An upper bound is false if a proven "
+        "lower bound exceeds it, and a lower bound is false if a proven upper bound is below it.  "
+        f"Up to T = {extent.exact} the proven bounds come from `theory.gamma2` and "
+        f"`theory.gamma_f`, whose primal and dual values agree to {GAP:g}.  Beyond, they come from "
+        "`theory.certificates`, which are explicit and account for rounding.  We check T = "
+        f"{', '.join(map(str, _steps(extent)))} and the {len(DECAYS)} decays of the tables."
     )
     yield from _operator_norm()
     yield from _tables(points, extent)
@@ -79,15 +80,15 @@ def _operator_norm() -> Blocks:
     true = gamma2(NoDecay(), 2, gap=1e-9)
     yield Claim(
         "Section 1.1",
-        "The norm ‖A‖_{p→q} is the least ‖Ax‖_q over ‖x‖_p = 1; γ2 is made of it",
-        f"γ2 ≥ {true.lower:.6g} for the count at T = 2",
-        f"with L = I, R = M and two such x the product is {least:.6g}",
+        "The norm ‖A‖_{p→q}, from which γ2 is defined, is the smallest ‖Ax‖_q over ‖x‖_p = 1",
+        f"γ2 ≥ {true.lower:.6g} for counting at T = 2",
+        f"with L = I, R = M and a suitable x for each the product is {least:.6g}",
         holds(least >= true.lower),
-        "the largest ‖Ax‖_q",
+        "the largest ‖Ax‖_q over ‖x‖_p = 1",
     )
     yield Claim(
         "Section 1.1, corrected",
-        "With the largest stretch no factorization is below γ2: the count at T = 2, L = I, R = M",
+        "With the largest ‖Ax‖_q no factorization is below γ2: counting at T = 2, L = I, R = M",
         f"≥ {true.lower:.6g}",
         f"{most:.6g}",
         holds(most >= true.lower),
@@ -99,14 +100,14 @@ def _tables(points: list[Point], extent: Extent) -> Blocks:
     columns = "decay", "2/√(4-f(2)²)", "γ2 ≥", "γ2 ≤", "Σ a_n²"
     yield Table(
         "bounds-exact",
-        f"T = {extent.exact}: the paper's bounds around the bracketed norms",
+        f"T = {extent.exact}: the paper's bounds and the brackets of the norms",
         (*columns, "γ_F/√T ≥", "γ_F/√T ≤"),
         tuple((x.name, x.printed, x.lower, x.upper, x.root, *_per_step(x)) for x in exact),
     )
     last = [x for x in points if x.steps == _steps(extent)[-1]]
     yield Table(
         "bounds-horizon",
-        f"T = {last[0].steps}: the paper's bounds around explicit certificates",
+        f"T = {last[0].steps}: the paper's bounds and our explicit certificates",
         (*columns, "Σ a_n² / printed lower", "Σ a_n² / our lower"),
         tuple(
             (x.name, x.printed, x.lower, x.upper, x.root, x.root / x.printed, x.root / x.lower)
@@ -120,9 +121,9 @@ def _tables(points: list[Point], extent: Extent) -> Blocks:
         panels.append(Panel(f"Σ a_n² over the {title} lower bound", "T", "ratio", lines, True))
     yield Figure(
         "bounds-ratio",
-        "How far apart are upper and lower bound?  Left with the paper's lower bound, which stays "
-        f"where it is at T = 2; right with ours, γ2 itself up to T = {extent.exact} and from there "
-        "on a certificate that is a little below it, hence the kink.",
+        "How far apart are the upper and the lower bound?  Left: with the paper's lower bound, "
+        "which does not change after T = 2.  Right: with our lower bound, which is γ2 itself up to "
+        f"T = {extent.exact} and a slightly smaller certificate beyond, hence the kink.",
         tuple(panels),
     )
 
@@ -145,7 +146,7 @@ def _lower(points: list[Point], extent: Extent) -> Blocks:
     narrow = [(gamma2(x, 2, gap=1e-9), two_steps(x, 2).value) for x in DECAYS.values()]
     ends = [abs(end - value) for x, value in narrow for end in (x.lower, x.upper)]
     yield Claim.new(
-        "2/√(4 - f(2)²) is γ2 at T = 2, exactly: it says nothing of later steps",
+        "2/√(4 - f(2)²) is exactly γ2 at T = 2, so it does not depend on later steps",
         "equal within the bracket",
         f"both ends of the bracket are within {max(ends):.1g} for all {len(narrow)} decays",
         holds(max(ends) < 1e-6),
@@ -154,7 +155,7 @@ def _lower(points: list[Point], extent: Extent) -> Blocks:
     yield Claim(
         "Theorem 2",
         "The lower bound is stated for every T",
-        f"γ2 ≥ {claimed:.6g} at T = 1, for the count",
+        f"γ2 ≥ {claimed:.6g} at T = 1, for counting",
         f"γ2 ≤ {alone:.6g}",
         holds(alone >= claimed),
         "T ≥ 2",
@@ -162,9 +163,9 @@ def _lower(points: list[Point], extent: Extent) -> Blocks:
     least = min(points, key=lambda x: x.lower)
     yield Claim(
         "Theorem 2, corrected",
-        "γ2 > 1 where T ≥ 2",
+        "γ2 > 1 for T ≥ 2",
         "> 1",
-        f"γ2 ≥ {least.lower:.6g} at the least ({least.name}, T = {least.steps})",
+        f"the smallest lower bound is {least.lower:.6g} ({least.name}, T = {least.steps})",
         holds(least.lower > 1),
     )
     last = [x for x in points if x.steps == _steps(extent)[-1]]
@@ -173,7 +174,7 @@ def _lower(points: list[Point], extent: Extent) -> Blocks:
     yield Claim(
         "Abstract",
         "The lower bound on γ2 is almost tight",
-        "near Σ a_n²",
+        "close to Σ a_n²",
         f"Σ a_n² is {near.root / near.printed:.4g} ({near.name}) to {far.root / far.printed:.4g} "
         f"({far.name}) times as large at T = {far.steps}",
         "weak" if far.root > 1.5 * far.printed else "holds",
@@ -196,11 +197,11 @@ def _trace_norm() -> Claim:
     new = [two_steps(PowerLaw(c), T).value for c in powers]
     return Claim(
         "Section 1.1",
-        "The first non-trivial lower bound on γ2 where the weights are not all the same",
+        "The lower bound on γ2 is the first non-trivial one for weights that are not constant",
         ", ".join(f"γ2 ≥ {x:.4f}" for x in new) + f" for n^-1, n^-2 at T = {T}",
         ", ".join(f"{x:.4f}" for x in old) + " by ‖M‖_*/T ≤ γ2, Lemma 26 with all entries 1/T",
         "weak" if all(x > y for x, y in zip(old, new, strict=True)) else "holds",
-        "the trace norm over T is above it, and Bennett (1977) has the limit exactly",
+        "the trace norm over T is larger, and Bennett (1977) gives the limit exactly",
     )
 
 
@@ -219,12 +220,12 @@ def _upper(points: list[Point], extent: Extent) -> Blocks:
     widest = max(exact, key=lambda x: x.root / x.upper)
     yield Claim(
         "Section 3.4",
-        "The proof of Theorem 5 has γ2 = Σ r(i)²",
+        "The proof of Theorem 5 states γ2 = Σ r(i)²",
         f"{widest.root:.6g} ({widest.name}, T = {widest.steps})",
         f"γ2 ≤ {widest.upper:.6g}; γ2 < Σ r² is proven at {len(apart)} of {len(exact)} points",
         holds(not apart),
-        "γ2 ≤ Σ r(i)²; where Σ r² stays finite they have one limit, and for the count the ratio "
-        "tends to 1, not the difference to 0",
+        "γ2 ≤ Σ r(i)².  If Σ r² stays finite, both have the same limit.  For counting the ratio "
+        "tends to 1, but the difference does not tend to 0",
     )
     limits = {x: gamma2_limit(DECAYS[x]).value for x in DECAYS if DECAYS[x].horizon_free}
     last = [x for x in points if x.steps == _steps(extent)[-1] and x.name in limits]
@@ -233,11 +234,11 @@ def _upper(points: list[Point], extent: Extent) -> Blocks:
     near = min(share for name, share in shares.items() if name not in slow)
     most = max(x.root / limits[x.name] for x in last)
     yield Claim.new(
-        "γ2 and Σ a_n² rise to one limit, the mean of |g| over the circle (Bennett 1977)",
-        "both at most the limit, and near it",
-        f"at T = {last[0].steps} the certified lower bound is {near:.6f} of it at least, but for "
-        f"{', '.join(f'{x} ({shares[x]:.4f})' for x in slow if x in shares)}; Σ a_n² at most "
-        f"{most:.10f}",
+        "γ2 and Σ a_n² increase to the same limit, the mean of |g| over the circle (Bennett 1977)",
+        "both at most the limit, and close to it",
+        f"at T = {last[0].steps} the certified lower bound is at least {near:.6f} of it, except "
+        f"for {', '.join(f'{x} ({shares[x]:.4f})' for x in slow if x in shares)}; Σ a_n² is at "
+        f"most {most:.10f} of it",
         holds(max(most - 1e-9, *shares.values()) <= 1 and near > (0.999 if extent.full else 0.99)),
     )
     ratio = {id(x): sum(_per_step(x)) / (x.lower + x.upper) for x in exact}
@@ -258,9 +259,9 @@ def _claims_of_the_proof(extent: Extent) -> Blocks:
     ones = sum(decay.weights(2)[1] >= 1 for decay in DECAYS.values())
     yield Claim(
         "Claim 22",
-        "It is asked for |a| < 1 and used with a = f(2)",
+        "The claim assumes |a| < 1 and is applied with a = f(2)",
         "f(2) < 1",
-        f"f(2) = 1 for {ones} of {len(DECAYS)} decays, the count and windows",
+        f"f(2) = 1 for {ones} of {len(DECAYS)} decays: counting and windows",
         "weak" if ones else "holds",
         "|a| ≤ √2, where sin θ is real",
     )
@@ -271,9 +272,10 @@ def _claims_of_the_proof(extent: Extent) -> Blocks:
     strict = sum(before.upper < after.lower for before, after in rises)
     yield Claim(
         "Claim 23",
-        "γ2 does not fall as T grows",
-        "never falls",
-        f"from T to T + 1, T < {most}: no fall in {len(rises)} brackets, a rise proven in {strict}",
+        "γ2 does not decrease as T grows",
+        "never decreases",
+        f"from T to T + 1, T < {most}: no decrease in {len(rises)} pairs, an increase proven in "
+        f"{strict}",
         holds(all(before.lower <= after.upper for before, after in rises)),
     )
 

@@ -1,4 +1,4 @@
-"""The noise of Algorithm 1: how much of it privacy asks for, and the law of what is added."""
+"""The noise of Algorithm 1: how much privacy requires, and the distribution of what is added."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose,
 from hushfade.paper.samples import GUARANTEE, HEAD, Sample
 from hushfade.privacy.guarantee import delta_of, mu_of
 
-ALARM = 1e-7  # chance that a check below fails by bad luck, for all its steps and decays at once
+ALARM = 1e-7  # probability that a check fails by chance, over all its steps and decays
 
 
 def blocks(extent: Extent) -> Blocks:
@@ -27,20 +27,21 @@ def _multipliers() -> Blocks:
         tight = 2.0 / mu_of(epsilon, delta)
         main = 2.0 * math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
         appendix = main / math.sqrt(2.0)
-        # a record in [-Δ, Δ] moves by 2Δ, so that μ = 2/σ
+        # a record in [-Δ, Δ] changes by up to 2Δ, so μ = 2/σ
         rows.append((epsilon, tight, main, main / tight, delta_of(2.0 / main, epsilon), appendix,
                      delta_of(2.0 / appendix, epsilon)))  # fmt: skip
     yield Prose(
         "Algorithm 1 adds noise of standard deviation σ Δ ‖R‖. Section 1.2 prints "
-        "σ = (2/ε) √(2 ln(1.25/δ)), Definition 17 prints (2/ε) √(ln(1.25/δ)). Records lie in "
-        "[-Δ, Δ] and one is replaced, so that it moves by 2Δ, and the true δ of any σ is "
-        "`delta_of(2/σ, ε)` (Balle and Wang 2018). The least σ is 2/`mu_of(ε, δ)`."
+        "σ = (2/ε) √(2 ln(1.25/δ)), and Definition 17 prints (2/ε) √(ln(1.25/δ)). Records lie in "
+        "[-Δ, Δ] and one of them is replaced, so it changes by up to 2Δ. The true δ of any σ is "
+        "then `delta_of(2/σ, ε)` (Balle and Wang 2018), and the smallest possible σ is "
+        "2/`mu_of(ε, δ)`."
     )
     yield Table(
         "calibration-multipliers",
-        f"σ for δ = {delta:g}: the least one, and both of the paper with the δ that they truly "
-        "give.",
-        ("ε", "least σ", "Section 1.2", "over the least", "its δ", "Definition 17", "its δ "),
+        f"σ for δ = {delta:g}: the smallest possible one, and the two in the paper with their true "
+        "δ.",
+        ("ε", "smallest σ", "Section 1.2", "ratio to smallest", "its δ", "Definition 17", "its δ "),
         tuple(rows),
         digits=4,
     )
@@ -49,37 +50,39 @@ def _multipliers() -> Blocks:
         "Section 1.2",
         "σ = (2/ε) √(2 ln(1.25/δ)) gives (ε, δ)-privacy for x in [-Δ, Δ]",
         f"δ ≤ {delta:g}",
-        f"δ = {max(row[4] for row in rows):.2g} at most",
+        f"δ is at most {max(row[4] for row in rows):.2g}",
         holds(all(row[4] <= delta for row in rows)),
     )
     epsilon, main, appendix = rows[1][0], rows[1][2], rows[1][5]
     own = max(delta_of(1.0 / row[5], row[0]) for row in rows if row[0] < 1)
     yield Claim(
         "Definition 17",
-        "σ_(ε,δ) = (2/ε) √(ln(1.25/δ)), on the sensitivity (15); Section 1.2 has that letter too",
+        "σ_(ε,δ) = (2/ε) √(ln(1.25/δ)), times the sensitivity (15); Section 1.2 uses the same "
+        "symbol",
         f"{main:.4f} at ε = {epsilon:g} in Section 1.2",
-        f"{appendix:.4f}, private with its own sensitivity: δ = {own:.2g} at most",
+        f"{appendix:.4f}, private with its own sensitivity: δ is at most {own:.2g}",
         "false" if own > delta else "weak" if appendix < 0.99 * main else "holds",
-        "one letter for two values, apart by √2; each is private with its own sensitivity",
+        "one symbol for two values that differ by a factor of √2; each is private with its own "
+        "sensitivity",
     )
     yield Claim(
         "Section 3.5",
-        "the sensitivity is Δ √(Σ r²): with it Definition 17's σ gives (ε, δ)-privacy for x in "
-        "[-Δ, Δ]",
+        "the sensitivity is Δ √(Σ r²), and with it the σ of Definition 17 gives (ε, δ)-privacy for "
+        "x in [-Δ, Δ]",
         f"δ ≤ {delta:g}",
         f"δ = {worst:.3g} at ε = {rows[1][0]:g}",
         holds(worst <= delta),
-        "the sensitivity is 2Δ √(Σ r²): Section 1.2's σ, or the least one",
+        "the sensitivity is 2Δ √(Σ r²): use the σ of Section 1.2, or the smallest one",
     )
     wide = 10.0
     beyond = delta_of(wide / math.sqrt(2.0 * math.log(1.25 / delta)), wide)
     yield Claim(
         "Theorem 5",
-        "Section 1.2's σ gives (ε, δ)-privacy, with no condition on ε",
+        "the σ of Section 1.2 gives (ε, δ)-privacy, with no condition on ε",
         f"δ ≤ {delta:g} at ε = {wide:g}",
         f"δ = {beyond:.3g}",
         holds(beyond <= delta),
-        "for ε < 1; the least σ serves every ε",
+        "only for ε < 1; the smallest σ is valid for every ε",
     )
     root = delta_of(2.0 / math.sqrt(rows[1][2]), rows[1][0])
     yield Claim(
@@ -88,11 +91,12 @@ def _multipliers() -> Blocks:
         f"δ ≤ {delta:g} at ε = {rows[1][0]:g}",
         f"δ = {root:.3g}",
         holds(root <= delta),
-        "σ² Δ² Σ r², as Algorithm 1 has it",
+        "σ² Δ² Σ r², as in Algorithm 1",
     )
     safe = delta_of(2.0 / rows[1][1], rows[1][0])
     yield Claim.new(
-        f"the least σ gives exactly δ, and is {rows[1][3]:.2f} times smaller at ε = {rows[1][0]}",
+        f"the smallest σ gives exactly δ; the σ of Section 1.2 is {rows[1][3]:.2f} times as large "
+        f"at ε = {rows[1][0]}",
         f"{delta:g}",
         f"{safe:.6g}",
         holds(delta * (1.0 - 1e-6) <= safe <= delta),
@@ -114,58 +118,59 @@ def _law(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Blocks:
               for p in (1 - ALARM / (2 * len(both)), ALARM / (2 * len(both)))]  # fmt: skip
     count = f"{len(both)} plans, {steps} steps, {n} streams"
     yield Prose(
-        "And is that noise in the releases? For each of "
-        f"{len(both)} plans, {len(known)} with the horizon and {len(endless)} without, {n} streams "
-        f"of {steps} steps were run with independent noise and the least σ. Below, their errors "
-        "are held against the law that Algorithm 1 gives them, within limits that luck exceeds "
-        f"with probability about {ALARM:g}."
+        "Do the releases contain this noise? For each of "
+        f"{len(both)} plans, {len(known)} with the horizon and {len(endless)} without, we ran {n} "
+        f"streams of {steps} steps with independent noise and the smallest σ. The following checks "
+        "compare their errors with the distribution that Algorithm 1 prescribes. A correct "
+        f"implementation exceeds the limits of a check with probability about {ALARM:g}."
     )
     yield Claim(
         "Algorithm 1",
         "the error at step t has standard deviation σ Δ ‖R‖ ‖L_t‖",
-        f"measured over promised within {low:.4f} and {high:.4f} ({count})",
+        f"ratio of measured to stated between {low:.4f} and {high:.4f} ({count})",
         f"{np.min(ratios):.4f} to {np.max(ratios):.4f}",
         holds(bool(low <= np.min(ratios) and np.max(ratios) <= high)),
     )
     yield Claim.new(
-        "z = L⁻¹ error has the plan's standard deviation at every step, all steps together",
-        f"measured over promised within {pooled[0]:.5f} and {pooled[1]:.5f}",
+        "z = L⁻¹ error has the plan's standard deviation, over all steps together",
+        f"ratio of measured to stated between {pooled[0]:.5f} and {pooled[1]:.5f}",
         f"{np.min(noises):.5f} to {np.max(noises):.5f}",
         holds(bool(pooled[0] <= np.min(noises) and np.max(noises) <= pooled[1])),
     )
     yield Claim(
         "Algorithm 1",
         "the output has no bias and no multiplicative error",
-        f"mean errors within {allowed:.2f} of their standard errors ({count})",
-        f"{np.max(np.abs(bias)):.2f} at most",
+        f"mean errors within {allowed:.2f} standard errors of 0 ({count})",
+        f"at most {np.max(np.abs(bias)):.2f}",
         holds(bool(np.max(np.abs(bias)) <= allowed)),
     )
     scores, factors = zip(*(_covariance(x) for x in known.values()), strict=True)
     entries = HEAD * (HEAD + 1) // 2 * len(known)
-    # a mean of products of normals has longer tails than a normal: a third more is allowed
+    # a mean of products of normals has longer tails than a normal, so the limit is a third larger
     allowed = 4.0 / 3.0 * float(-ndtri(ALARM / (2 * entries)))
     yield Claim(
         "Algorithm 1",
-        "z ~ N(0, σ² L Lᵀ) on the output is the law of L z' with independent z'",
+        "z ~ N(0, σ² L Lᵀ) on the output has the distribution of L z' with independent z'",
         f"covariances of the first {HEAD} steps within {allowed:.2f} standard errors of σ² L Lᵀ; "
         "L is the Cholesky factor of L Lᵀ",
-        f"{max(scores):.2f} at most; {max(factors):.1g} apart",
+        f"at most {max(scores):.2f}; difference at most {max(factors):.1g}",
         holds(max(scores) <= allowed and max(factors) <= 1e-12),
     )
     t = tuple(float(k) for k in range(1, steps + 1))
     least, most = np.min(ratios, axis=0), np.max(ratios, axis=0)
     yield Figure(
         "calibration-deviations",
-        f"Measured over promised standard deviation at each step: all {len(both)} plans, one of "
-        f"them, and what luck exceeds with probability {ALARM:g} anywhere.",
+        "Ratio of the measured to the stated standard deviation at each step: all "
+        f"{len(both)} plans, one of them, and the limits that a correct implementation exceeds "
+        f"anywhere with probability {ALARM:g}.",
         (
             Panel(
-                f"{n} streams of each plan", "step", "measured / promised",
+                f"{n} streams per plan", "step", "measured / stated",
                 (
                     line("counting", t, ratios[0]),
                     line("limit", t, high),
                     line("limit", t, low),
-                    line("all plans, least to largest", t, least, "band", most),
+                    line("all plans, smallest to largest", t, least, "band", most),
                 ),
             ),
         ),
@@ -173,7 +178,7 @@ def _law(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Blocks:
 
 
 def _covariance(x: Sample) -> tuple[float, float]:
-    """The farthest entry of the first steps' covariance, in standard errors; ‖chol(LLᵀ) - L‖."""
+    """The largest deviation of a covariance, in standard errors, and ‖chol(LLᵀ) - L‖."""
     L, _ = x.plan.pair.matrices(HEAD)
     expected = x.plan.noise_stddev**2 * (L @ L.T)
     sizes = np.outer(np.diag(expected), np.diag(expected))

@@ -1,4 +1,4 @@
-"""The class F: which decays are in it, and Theorem 3's bound for all that are."""
+"""The class F: which decays belong to it, and the bound of Theorem 3 for all members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OTHERS: dict[str, Decay] = {
     "(1, 1/2, 1/16, 0, ...)": CustomDecay((1.0, 0.5, 0.0625)),
     "(1, 1/2, 1/8, 0, ...)": CustomDecay((1.0, 0.5, 0.125)),
 }
-LAST = 2.0**-48  # rounding of a sum of squares, relatively
+LAST = 2.0**-48  # relative rounding error of a sum of squares
 
 
 def blocks(extent: Extent) -> Blocks:
@@ -37,19 +37,19 @@ def blocks(extent: Extent) -> Blocks:
 
 
 def _members(extent: Extent) -> Blocks:
-    n = 4097  # one more than the longest window
+    n = 4097  # the length of the longest window, plus one
     found = {name: membership(decay, n) for name, decay in (DECAYS | OTHERS).items()}
     yield Prose(
-        "A weight function is in the class F if √g has no negative coefficient.  "
-        "`theory.class_f` proves it for log-convex weights at every n, by Kaluza's theorem "
-        f"(1928), and decides the others up to n = {n}: in integers for the first coefficients, "
-        "with a bound on the rounding for the later ones.  The weights (1, 1/2, 1/16, 0, ...) are "
-        "those of (1 + x/4)²: in F, and not log-convex."
+        "A decay is in the class F if √g has no negative coefficient.  For log-convex weights "
+        "`theory.class_f` proves this at every n by Kaluza's theorem (1928).  It decides the "
+        f"other decays up to n = {n}: in integers for the first coefficients, and with a bound on "
+        "the rounding errors for the later ones.  The weights (1, 1/2, 1/16, 0, ...) are the "
+        "coefficients of (1 + x/4)²: they are in F, but not log-convex."
     )
     yield Table(
         "membership-members",
         "Is the decay in the class F?",
-        ("decay", "in F", "why"),
+        ("decay", "in F", "reason"),
         tuple((name, _word(x.verdict), x.reason) for name, x in found.items()),
     )
     ours = [x for x in found if x.startswith(("power", "exponential", "counting"))]
@@ -57,8 +57,8 @@ def _members(extent: Extent) -> Blocks:
         "Section 1.1",
         "α^-(n-1) with α ≥ 1, and n^-c with c = 1, 2, ..., are in F",
         "in F",
-        f"proven for all n for {sum(found[x].verdict == 'proven' for x in ours)} of {len(ours)}, "
-        "fractional powers among them",
+        f"proven for all n for {sum(found[x].verdict == 'proven' for x in ours)} of {len(ours)} "
+        "decays, including fractional powers",
         holds(all(found[x].verdict == "proven" for x in ours)),
     )
     grid, n = np.arange(0.1, 5.05, 0.35), 2048 if extent.full else 512
@@ -73,7 +73,7 @@ def _members(extent: Extent) -> Blocks:
     windows = {x: y for x, y in found.items() if x.startswith(("window", "(1, 1, 0"))}
     refuted = sum(x.verdict == "refuted" for x in windows.values())
     yield Claim.new(
-        "A window of two steps or more is not in F, so Theorem 3 says nothing of windows",
+        "A window of two or more steps is not in F, so Theorem 3 does not apply to windows",
         "some a_n < 0",
         f"{refuted} of {len(windows)} windows; of length 2: {found['(1, 1, 0, 0, ...)'].reason}",
         holds(refuted == len(windows)),
@@ -81,7 +81,7 @@ def _members(extent: Extent) -> Blocks:
 
 
 def _word(verdict: str) -> str:
-    return {"proven": "yes", "refuted": "no", "up to n": "as far as looked"}[verdict]
+    return {"proven": "yes", "refuted": "no", "up to n": "as far as checked"}[verdict]
 
 
 def _half_weights(extent: Extent) -> Blocks:
@@ -97,7 +97,7 @@ def _half_weights(extent: Extent) -> Blocks:
         rows.append((name, squares, half, half / squares, float(np.max(share[2:]))))
     yield Table(
         "membership-half-weights",
-        f"Theorem 3 at T = {T}: 1 + Σ f(n+1)²/4 for Σ a_n²",
+        f"Theorem 3 at T = {T}: 1 + Σ f(n+1)²/4 in place of Σ a_n²",
         ("decay", "Σ a_n²", "Theorem 3", "ratio", "largest 2a_n/f(n+1), n ≥ 2"),
         tuple(rows),
     )
@@ -121,10 +121,10 @@ def _half_weights(extent: Extent) -> Blocks:
     yield Claim(
         "Section 1.1",
         "Theorem 3 relies on a tight upper bound on a_n",
-        "1 + Σ f(n+1)²/4 near Σ a_n²",
+        "1 + Σ f(n+1)²/4 is close to Σ a_n²",
         f"more than twice as large for {sum(row[3] > 2 for row in rows)} of {len(rows)} members",
         "weak" if far[3] > 2 else "holds",
-        "for slow decays Σ a_n² itself, by power_series.square_root",
+        "for slow decays use Σ a_n² itself, by power_series.square_root",
     )
 
 

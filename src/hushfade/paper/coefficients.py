@@ -1,6 +1,6 @@
-"""Figures 1 and 2: how near the estimate f(n+1)/2 comes to the coefficient a_n of √g.
+"""Figures 1 and 2: how close the estimate f(n+1)/2 is to the coefficient a_n of √g.
 
-f(n+1) is the weight of age n: `weights(N)[n]`, in the letters of the code f_n.
+f(n+1) is the weight at age n: `weights(N)[n]`, which the code calls f_n.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Found:
     def asymptotic(self, n: Column) -> Column:
         """a_n for large n, by the singularity of √g at x = 1.
 
-        c = 1: √g = (ln(1/(1-x))/x)^½ gives 1/(2n √(ln n + γ)), as Flajolet and Odlyzko 1990 have it
-        to two terms.  c = 2: g is finite at 1, and f_n/(2√g(1)) with g(1) = ζ(2) remains.
+        c = 1: √g = (ln(1/(1-x))/x)^½ gives 1/(2n √(ln n + γ)), with two terms of Flajolet and
+        Odlyzko 1990.  c = 2: g is finite at 1, which gives f_n/(2√g(1)) with g(1) = ζ(2).
         """
         if self.power == 1:
             return np.asarray(0.5 / (n * np.sqrt(np.log(n) + np.euler_gamma)))
@@ -47,7 +47,7 @@ class Found:
 
 
 def blocks(extent: Extent) -> Blocks:
-    """The numbers printed beside Figures 1 and 2, and what the figures would show."""
+    """The chapter: the numbers quoted with Figures 1 and 2, and what the figures would show."""
     found = [_found(power, max(extent.horizon, LAST)) for power in PRINTED]
     yield Prose(_OPENING)
     for one in found:
@@ -67,21 +67,21 @@ def _found(power: int, horizon: int) -> Found:
 
 
 _OPENING = f"""\
-Theorem 3 rests on 0 ≤ a_n ≤ f(n+1)/2. Section 1.1 and Appendix F say how near the estimate
-comes to the coefficient for f(n) = n^-c with c = 1 and c = 2. By their captions Figures 1 and 2
-plot the gap against n up to {LAST}, the second magnified from n = {MAGNIFIED} on; the pictures
-themselves are not in the source that we have, and what follows judges the numbers quoted beside
-them. Here a_n comes from `power_series.square_root`, and the gap is f(n+1)/2 - a_n."""
+Theorem 3 rests on 0 ≤ a_n ≤ f(n+1)/2. Section 1.1 and Appendix F state how close the estimate is
+to the coefficient for f(n) = n^-c with c = 1 and c = 2. According to their captions, Figures 1 and
+2 plot the gap against n up to {LAST}; the second shows only n ≥ {MAGNIFIED}. Our source of the
+paper does not include the figures, so this chapter judges the numbers quoted with them. We compute
+a_n by `power_series.square_root`; the gap is f(n+1)/2 - a_n."""
 
 
 def _what_is_plotted(found: list[Found]) -> str:
     one, two = (f"2^{math.log2(PRINTED[one.power]):g}" for one in found)
     return f"""\
-The two printed numbers are powers of two, {one} and {two}: f({LAST})²/4 to the last digit. That is
-the square of the estimate of one coefficient, its term in the bound of Theorem 3, and nothing is
-subtracted from it. Whether the pictures plot it too we cannot see: the first and third figure below
-draw what they would show then, f(n)²/4, which ends at the printed numbers. The second and fourth
-draw the gap."""
+The two printed numbers are powers of two, {one} and {two}: they equal f({LAST})²/4 to the last
+digit. This is the square of the estimate of one coefficient, its term in the bound of Theorem 3. It
+is not a difference. We cannot see whether the figures plot this quantity too. If so, they look like
+the first and third figure below, which show f(n)²/4 and end at the printed numbers. The second and
+fourth figure show the gap."""
 
 
 def _claims(one: Found) -> Blocks:
@@ -90,12 +90,12 @@ def _claims(one: Found) -> Blocks:
     squared = float(one.estimate[n - 1] ** 2)
     yield Claim(
         "Appendix F",
-        f"c = {c}: the gap between f(n+1)/2 and a_n falls to this at n = {n} (Section 1.1: "
-        f"{ROUNDED[c]})",
+        f"c = {c}: the gap between f(n+1)/2 and a_n decreases to this value at n = {n} "
+        f"(Section 1.1: {ROUNDED[c]})",
         repr(printed),
-        f"{gap:.4g}, {gap / printed:.3g} times as much",
+        f"{gap:.4g}, larger by a factor of {gap / printed:.3g}",
         holds(math.isclose(gap, printed, rel_tol=0.05)),
-        f"the gap is {gap:.4g}; what is printed is f({n})²/4 = {squared!r}",
+        f"the gap is {gap:.4g}; the printed number is f({n})²/4 = {squared!r}",
     )
     yield Claim.new(
         f"c = {c}: the printed number is f({n})²/4, the estimate of a_n² at n = {n - 1}, "
@@ -108,10 +108,10 @@ def _claims(one: Found) -> Blocks:
     again = float(one.estimate[n] - slow[n])
     yield Claim(
         "Appendix F, corrected",
-        f"c = {c}: the recurrence of Remark 12, term by term, has the same gap at n = {n}",
+        f"c = {c}: the recurrence of Remark 12, term by term, gives the same gap at n = {n}",
         f"{gap:.10g}",
         f"{again:.10g}",
-        holds(math.isclose(gap, again, rel_tol=1e-9)),  # either a_n is good to 1e-11
+        holds(math.isclose(gap, again, rel_tol=1e-9)),  # either a_n is accurate to 1e-11
     )
     share = one.gap[1:] / one.estimate[1:]
     least, where = float(np.min(share)), 1 + int(np.argmin(share))
@@ -119,8 +119,8 @@ def _claims(one: Found) -> Blocks:
         "Theorem 3",
         f"c = {c}: 0 ≤ a_n ≤ f(n+1)/2 for 1 ≤ n ≤ {len(one.a) - 1}",
         "a_n ≤ f(n+1)/2",
-        f"least gap {least:.2g} of the estimate, at n = {where}",
-        # the coefficients are good to 1e-11
+        f"the smallest gap is {least:.2g} of the estimate, at n = {where}",
+        # the coefficients are accurate to 1e-11
         holds(least >= -1e-11 and float(np.min(one.a)) >= 0.0),
     )
 
@@ -143,8 +143,8 @@ def _table(found: list[Found]) -> Table:
     )
     return Table(
         "coefficients-gaps",
-        "The coefficient, its estimate and the gap; the last column is what the paper prints at "
-        f"n = {LAST}.",
+        "The coefficient, its estimate and the gap.  The last column is the quantity that the "
+        f"paper prints at n = {LAST}.",
         ("c", "n", "a_n", "f(n+1)/2", "gap", "estimate / a_n", "f(n)²/4"),
         rows,
         digits=4,
@@ -158,21 +158,21 @@ def _pictures(found: list[Found]) -> Blocks:
         view = f"n from {first} to {LAST}"
         yield Figure(
             f"coefficients-figure-{number}-printed",
-            f"What Figure {number} would show if it plots what the printed numbers are, {view}: "
-            "f(n)²/4. It is no gap.",
+            f"What Figure {number} would show if it plots the same quantity as the printed "
+            f"numbers, f(n)²/4, which is not a gap; {view}.",
             tuple(
                 Panel(
                     f"c = {one.power}",
                     "n",
                     "“gap”",
-                    (line("f(n)²/4, as the printed numbers", x, one.estimate[n - 1] ** 2),),
+                    (line("f(n)²/4, like the printed numbers", x, one.estimate[n - 1] ** 2),),
                 )
                 for one in found
             ),
         )
         yield Figure(
             f"coefficients-figure-{number}-corrected",
-            f"What Figure {number} should show by its caption, {view}: the gap itself.",
+            f"What Figure {number} should show according to its caption: the gap, {view}.",
             tuple(
                 Panel(f"c = {one.power}", "n", "gap", (line("f(n+1)/2 - a_n", x, one.gap[n]),))
                 for one in found
@@ -186,12 +186,12 @@ def _far_off(found: list[Found]) -> str:
     far = [(n, float(one.estimate[n] / one.a[n])) for n in dict.fromkeys((LAST, last))]
     words = " and ".join(f"{ratio:.3f} at n = {n}" for n, ratio in far)
     return f"""\
-A small gap between small numbers says little; the ratio does. For c = 1 the symbol
-g = ln(1/(1-x))/x grows beyond all bounds at x = 1, and a_n behaves like 1/(2n √(ln n + γ)) with
-Euler's γ: the estimate is too large by √(ln n + γ), which has no limit. The ratio is {words}. For
-c = 2, g(1) = ζ(2) is finite and the ratio tends to √ζ(2) = {math.pi / math.sqrt(6.0):.4f}; at
-n = {LAST} it is {float(two.estimate[LAST] / two.a[LAST]):.4f}. In Σ a_n² this matters little:
-a_1 and a_2 alone are {_early(one):.0f} % of what is added to 1 for c = 1, and {_early(two):.0f} %
+A small gap between small numbers means little. The ratio is more informative. For c = 1 the symbol
+g = ln(1/(1-x))/x is unbounded near x = 1, and a_n behaves like 1/(2n √(ln n + γ)) with Euler's γ.
+So the estimate is too large by a factor of √(ln n + γ), which is unbounded. The ratio is {words}.
+For c = 2, g(1) = ζ(2) is finite, and the ratio tends to √ζ(2) = {math.pi / math.sqrt(6.0):.4f}; at
+n = {LAST} it is {float(two.estimate[LAST] / two.a[LAST]):.4f}. This has little effect on Σ a_n²:
+a_1 and a_2 alone contribute {_early(one):.0f} % of Σ a_n² - 1 for c = 1, and {_early(two):.0f} %
 for c = 2."""
 
 
@@ -208,10 +208,11 @@ def _tightness(one: Found) -> Claim:
     return Claim(
         "Section 1.1",
         f"c = {one.power}: the upper bound on a_n is tight",
-        f"a_n is near f(n+1)/2 at n = {n}",
+        f"a_n is close to f(n+1)/2 at n = {n}",
         f"f(n+1)/2 is {ratio:.3f} a_n",
         "holds" if ratio <= 1.05 else "weak",
-        f"the bound on the sum is near: 1 + Σ f(n+1)²/4 = {bound:.5f} against Σ a_n² = {exact:.5f}",
+        f"the bound on the sum is close: 1 + Σ f(n+1)²/4 = {bound:.5f} against Σ a_n² = "
+        f"{exact:.5f}",
     )
 
 
@@ -220,7 +221,8 @@ def _law(one: Found) -> Claim:
     off = np.abs(one.asymptotic(n) / one.a[n] - 1.0)
     law = {1: "1/(2n √(ln n + γ))", 2: "f(n+1)/(2√ζ(2))"}[one.power]
     return Claim.new(
-        f"c = {one.power}: a_n is within 2 % of {law} from n = {MAGNIFIED} on, nearer as n grows",
+        f"c = {one.power}: a_n is within 2 % of {law} from n = {MAGNIFIED} on, and closer as n "
+        "grows",
         law,
         ", ".join(f"{100 * x:.2g} % off at n = {i}" for i, x in zip(n, off, strict=True)),
         holds(bool(np.all(off < 0.02) and np.all(np.diff(off) < 0))),
@@ -240,7 +242,7 @@ def _logarithmic(found: list[Found]) -> Figure:
                 line("estimate f(n+1)/2", x, one.estimate[n]),
                 line("coefficient a_n", x, one.a[n]),
                 line("gap f(n+1)/2 - a_n", x, one.gap[n]),
-                line("f(n)²/4, as the printed numbers", x, one.estimate[n - 1] ** 2),
+                line("f(n)²/4, like the printed numbers", x, one.estimate[n - 1] ** 2),
             ),
             x_log=True,
             y_log=True,
@@ -249,7 +251,8 @@ def _logarithmic(found: list[Found]) -> Figure:
     )
     return Figure(
         "coefficients-logarithmic",
-        "Coefficient, estimate, gap and f(n)²/4, the printed “gap”, on logarithmic axes: the gap "
-        "is a steady share of the coefficient, or grows beyond it.",
+        "Coefficient, estimate, gap and f(n)²/4, the printed “gap”, on logarithmic axes.  For "
+        "c = 2 the gap tends to a fixed share of the coefficient; for c = 1 it grows beyond the "
+        "coefficient.",
         panels,
     )

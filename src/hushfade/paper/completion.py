@@ -1,4 +1,4 @@
-"""Schur products and completion: what the paper draws from γ2 in Appendix E.2."""
+"""Schur products and completion: what the paper derives from γ2 in Appendix E.2."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose,
 from hushfade.theory import certificates, completion, families, norms, optimum
 from hushfade.theory.completion import Completion, Witness
 
-RANDOM = 200  # matrices with entries from N(0, 1) against which a maximum is held
+RANDOM = 200  # random matrices with N(0, 1) entries, to test a maximum
 
 
 def blocks(extent: Extent) -> Blocks:
@@ -42,31 +42,31 @@ def _dual(steps: int) -> Blocks:
         P = np.sqrt(np.outer(best.row_weights, best.column_weights))
         trace_reached = min(trace_reached, _largest((M * P)[None], "nuc", P[None]) / best.upper)
     yield Prose(
-        "Appendix E.2 asks whether a matrix made of M_f and gaps has a positive completion, and "
-        "whether X ↦ M_f • X is a contraction. It rests on three facts about Schur products, tried "
-        f"here on {RANDOM} random Q for each of {len(SMALL)} decays at T = {steps}, and with the "
-        "Q and P that the dual of `theory.optimum` provides: P = √p √qᵀ has rank one, Q is the "
+        "Appendix E.2 asks whether a partial matrix that contains M_f has a positive completion, "
+        "and whether X ↦ M_f • X is a contraction. It rests on three facts about Schur products. "
+        f"We test them on {RANDOM} random Q for each of {len(SMALL)} decays at T = {steps}, and on "
+        "the Q and P from the dual of `theory.optimum`: P = √p √qᵀ has rank one, and Q is the "
         "polar factor of M • P."
     )
     yield Claim(
         "Theorem 21",
         "γ2(A) = max ‖A • Q‖/‖Q‖ (Haagerup)",
         "1 after division by γ2",
-        f"random Q: at most {norm_excess:.4f}; the dual's Q: at least {reached:.6f}",
+        f"random Q: at most {norm_excess:.4f}; Q of the dual: at least {reached:.6f}",
         holds(norm_excess <= 1.0 and 1.0 - 2e-4 <= reached <= 1.0),
     )
     yield Claim(
         "Lemma 26",
         "γ2(C) = max ‖C • P‖₁/‖P‖₁, trace norms",
         "1 after division by γ2",
-        f"random P: at most {trace_excess:.4f}; the dual's P: at least {trace_reached:.6f}",
+        f"random P: at most {trace_excess:.4f}; P of the dual: at least {trace_reached:.6f}",
         holds(trace_excess <= 1.0 and 1.0 - 2e-4 <= trace_reached <= 1.0 + 1e-12),
     )
     yield Claim(
         "Theorem 27",
         "‖A • B‖ ≤ ‖A‖ ‖B‖ (Schur)",
         "at most 1 after division",
-        f"{schur_excess:.4f} at most, A = M_f, B random",
+        f"at most {schur_excess:.4f} for A = M_f and random B",
         holds(schur_excess <= 1.0),
     )
 
@@ -80,7 +80,7 @@ def _largest(products: Matrix, order: Literal[2, "nuc"], factors: Matrix) -> flo
 
 
 class _Case(NamedTuple):
-    """P(M_f): can it be completed, and can it after division by γ2?"""
+    """Whether P(M_f) can be completed, and whether P(M_f/γ2) can."""
 
     floor: float  # of the known blocks
     norm: float
@@ -109,19 +109,19 @@ def _case(decay: Decay, steps: int) -> _Case:
 def _completion(steps: int) -> Blocks:
     found = [_case(decay, steps) for decay in SMALL.values()]
     yield Prose(
-        "P(M) is the symmetric matrix with M beside two blocks Q of which only the ones on the "
-        "diagonal are known. Appendix E.2 asks whether the rest of Q can be chosen so that P is "
-        "positive. `theory.completion.complete` answers with a proof: a completion whose least "
-        "eigenvalue is bounded from below, or a W ⪰ 0 that is zero wherever P is unknown and has "
-        "⟨W, P⟩ < 0. Both are checked with all rounding charged. The answer is yes if and only if "
-        "γ2(M) ≤ 1."
+        "P(M) is the symmetric matrix with the off-diagonal block M and two diagonal blocks Q, of "
+        "which only the ones on the diagonal are known. Appendix E.2 asks whether the rest of Q "
+        "can be chosen so that P is positive semidefinite. `theory.completion.complete` answers "
+        "with a proof: either a completion with a lower bound on its smallest eigenvalue, or a "
+        "W ⪰ 0 that is zero wherever P is unknown and has ⟨W, P⟩ < 0. Both checks account for "
+        "rounding. A completion exists if and only if γ2(M) ≤ 1."
     )
     yield Table(
         "completion-positive",
-        f"P(M_f) at T = {steps}: the least eigenvalue of its known blocks, norms, the witness that "
-        "nothing completes it, whether M_f/γ2 can be completed, and how much the Schur map "
-        "X ↦ M_f • X stretches an X of norm 1.",
-        ("decay", "least known", "‖M_f‖", "γ2 ≥", "⟨W, P⟩ ≤", "M_f/γ2 completed", "its ‖·‖",
+        f"P(M_f) at T = {steps}: the smallest eigenvalue of its known blocks, norms, the witness "
+        "that it has no completion, whether M_f/γ2 has one, the norm of M_f/γ2, and the largest "
+        "‖M_f • X‖ found for an X of norm 1.",
+        ("decay", "smallest known", "‖M_f‖", "γ2 ≥", "⟨W, P⟩ ≤", "M_f/γ2 completed", "‖M_f/γ2‖",
          "stretch ≥"),
         tuple((name, *x) for name, x in zip(SMALL, found, strict=True)),
         digits=5,
@@ -130,7 +130,8 @@ def _completion(steps: int) -> Blocks:
         "Appendix E.2",
         "P(M_f) is partially positive definite",
         "all known blocks have eigenvalues > 0",
-        f"least eigenvalue {max(x.floor for x in found):g}: [[1, 1], [1, 1]] for M_f[i,i] = 1",
+        f"smallest eigenvalue {max(x.floor for x in found):g}: the block [[1, 1], [1, 1]], because "
+        "M_f[i,i] = 1",
         holds(min(x.floor for x in found) > 0),
         "it is partially positive semidefinite",
     )
@@ -145,13 +146,13 @@ def _completion(steps: int) -> Blocks:
         "Appendix E.2",
         "no choice of Q makes P(M_f) positive",
         f"for every decay, T = {steps}",
-        f"{sum(x.product < 0 for x in found)} of {len(found)} refused by a witness; "
+        f"{sum(x.product < 0 for x in found)} of {len(found)} refuted by a witness; "
         f"⟨W, P⟩ ≤ {max(x.product for x in found):.6f}",
         holds(all(x.product < 0 for x in found)),
     )
     yield Claim(
         "Appendix E.2",
-        "γ2(X) ≤ ‖X‖, so that ‖M_f‖ ≥ γ2(M_f) > 1",
+        "γ2(X) ≤ ‖X‖, so ‖M_f‖ ≥ γ2(M_f) > 1",
         "1 < γ2 ≤ ‖M_f‖",
         f"γ2 ≥ {min(x.gamma2 for x in found):.5f}; "
         f"‖M_f‖/γ2 from {min(x.norm / x.gamma2 for x in found):.4f} "
@@ -160,7 +161,7 @@ def _completion(steps: int) -> Blocks:
     )
     longer = [x for x in found if x.divided_norm > 1.0]
     yield Claim.new(
-        "γ2 decides, not ‖M‖: M_f/γ2 has a completion, though its norm is above 1",
+        "γ2 decides, not ‖M‖: M_f/γ2 has a completion, although its norm is above 1",
         f"{len(found)} completions, all norms > 1",
         f"{sum(x.completed for x in found)} completions, {len(longer)} norms > 1, "
         f"at most {max(x.divided_norm for x in found):.4f}",
@@ -179,9 +180,9 @@ def _completion(steps: int) -> Blocks:
     )
     yield Claim(
         "Appendix E.2, last paragraph",
-        "X ↦ M_f • X is no contraction",
+        "X ↦ M_f • X is not a contraction",
         "some ‖X‖ ≤ 1 with ‖M_f • X‖ > 1",
-        f"stretched by {min(x.stretch for x in found):.5f} at least",
+        f"‖M_f • X‖ ≥ {min(x.stretch for x in found):.5f} for all decays",
         holds(all(x.stretch > 1.0 for x in found)),
     )
 
@@ -205,8 +206,8 @@ def _mathias(extent: Extent) -> Blocks:
     T, old_low, old_high, new_low, low, high, new_high = np.array(rows).T
     yield Table(
         "completion-mathias",
-        f"γ2 of counting: the footnote on Mathias as printed, corrected, and bracketed (exactly up "
-        f"to T = {extent.exact}, by certificates beyond).",
+        "γ2 of counting: the footnote on Mathias as printed and corrected, and our bracket (a "
+        f"primal and a dual up to T = {extent.exact}, certificates beyond).",
         ("T", "printed lower", "printed upper", "corrected lower", "γ2 ≥", "γ2 ≤",
          "corrected upper"),
         tuple((int(row[0]), *row[1:]) for row in rows),
@@ -218,7 +219,7 @@ def _mathias(extent: Extent) -> Blocks:
         "Appendix E.2, footnote",
         "γ2 ≤ 1/2 + ln(T)/π for counting",
         f"{at_two[2]:.4f} at T = 2",
-        f"γ2 ≥ {at_two[4]:.4f} at T = 2; above the bound at {wrong} of {len(rows)} T",
+        f"γ2 ≥ {at_two[4]:.4f} at T = 2; γ2 exceeds the bound at {wrong} of {len(rows)} T",
         holds(wrong == 0),
         "γ2 ≤ 1/2 + γ̂/2 with γ̂ = T⁻¹ Σ csc((2j-1)π/2T)",
     )
@@ -226,8 +227,8 @@ def _mathias(extent: Extent) -> Blocks:
         "Appendix E.2, footnote",
         "γ2 ≥ 1/(2T) + ln(T)/π for counting",
         f"{at_two[1]:.4f} at T = 2",
-        f"γ2 ≤ {at_two[5]:.4f} at T = 2; the bound is {np.min(high - old_low):.3f} to "
-        f"{np.max(high - old_low):.3f} too low",
+        f"γ2 ≤ {at_two[5]:.4f} at T = 2; the bound is too low by {np.min(high - old_low):.3f} to "
+        f"{np.max(high - old_low):.3f}",
         "false" if np.any(old_low > high) else "weak" if np.min(low - old_low) > 0.4 else "holds",
         "γ2 ≥ (1/2 + 1/2T) γ̂",
     )
@@ -241,7 +242,7 @@ def _mathias(extent: Extent) -> Blocks:
     log, near, beyond = np.log(T) / math.pi, slice(len(exact)), slice(len(exact), None)
     yield Figure(
         "completion-mathias-difference",
-        "γ2 of counting minus ln(T)/π: what is printed lies below.",
+        "γ2 of counting minus ln(T)/π.  Both printed bounds are below it.",
         (
             Panel(
                 "counting", "T", "bound - ln(T)/π",

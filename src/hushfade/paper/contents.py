@@ -40,10 +40,10 @@ CHAPTERS = (
     Chapter("window-stream", "The sliding window on a simulated stream", window_stream.blocks),
     Chapter(
         "coefficients",
-        "The numbers beside Figures 1 and 2, printed and corrected",
+        "The numbers quoted with Figures 1 and 2, printed and corrected",
         coefficients.blocks,
     ),
-    Chapter("discrepancy", "Hereditary discrepancy, and what γ2 says of it", discrepancy.blocks),
+    Chapter("discrepancy", "Hereditary discrepancy and its bounds by γ2", discrepancy.blocks),
     Chapter("completion", "Schur products, completion, Mathias' footnote", completion.blocks),
     Chapter("calibration", "The noise: how much, and its law", calibration.blocks),
     Chapter("releases", "Algorithm 1 at work", releases.blocks),

@@ -1,4 +1,4 @@
-"""The decays of the report: those of the paper, and their neighbours."""
+"""The decays of the report: the ones in the paper, and similar ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hereditary discrepancy: what γ2 says of it, and what it is for a decay (Appendix E.1)."""
+"""Hereditary discrepancy: its bounds by γ2, and its value for a decay (Appendix E.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hushfade.paper.decays import DECAYS
 from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from hushfade.theory import discrepancy, families, norms, optimum
 
-# at the few steps of a search the report's windows are counts
+# for the few steps of a search, the report's windows are equal to counting
 SMALL: dict[str, Decay] = {
     **{name: decay for name, decay in DECAYS.items() if not name.startswith("window")},
     "window 4": SlidingWindow(4),
@@ -28,7 +28,7 @@ def blocks(extent: Extent) -> Blocks:
 
 
 def over_rows(A: Matrix) -> float:
-    """max over sets of rows of disc, as printed.
+    """The maximum of disc over all sets of rows, as printed.
 
     >>> over_rows(np.array([[1.0, 1.0]]))
     0.0
@@ -45,16 +45,16 @@ def _definition() -> Blocks:
     gamma2 = float(np.max(np.abs(A)))
     longest = float(np.max(np.linalg.norm(A, axis=0)))
     yield Prose(
-        "Appendix E.1 says that the hereditary discrepancy of M_f is between γ2/log m and "
-        "γ2 √log m, up to constants. It prints the definition as a maximum over sets of rows. "
-        "Fewer rows never raise ‖A x‖∞, so that this is disc(A) itself, and two equal columns "
-        f"make it 0. For two {len(A)} × {len(A)} identities side by side, whose γ2 is "
-        f"{gamma2:g}, the search (`theory.discrepancy`) finds {by_rows:g} over rows and "
-        f"{by_columns.value:g} over columns."
+        "Appendix E.1 states that the hereditary discrepancy of M_f is between γ2/log m and "
+        "γ2 √log m, up to constants. It defines hereditary discrepancy as a maximum over sets of "
+        "rows. Removing rows never increases ‖A x‖∞, so this maximum is just disc(A). It is 0 if "
+        f"the columns come in equal pairs. For two {len(A)} × {len(A)} identity matrices side by "
+        f"side, with γ2 = {gamma2:g}, the search (`theory.discrepancy`) finds {by_rows:g} over "
+        f"rows and {by_columns.value:g} over columns."
     )
     yield Claim(
         "Appendix E.1",
-        "the maximum over sets of rows of disc is at least γ2/log m, up to a constant",
+        "the maximum of disc over sets of rows is at least γ2/log m, up to a constant",
         f"> 0 for a matrix with γ2 = {gamma2:g}",
         f"{by_rows:g}",
         holds(by_rows > 0 or gamma2 != longest),
@@ -84,8 +84,8 @@ def _searched(steps: int) -> Blocks:
     spread = float(np.max(gammas) / np.min(gammas))
     yield Table(
         "discrepancy-searched",
-        f"Hereditary discrepancy of M_f at T = {steps} by search over all sets of columns and all "
-        "signs, between what γ2 alone says of it.",
+        f"Hereditary discrepancy of M_f at T = {steps}, by search over all sets of columns and all "
+        "signs, and its bounds by γ2.",
         ("decay", "γ2 ≥", "γ2/(2h)", "herdisc", "γ2 √(2 ln 2T)"),
         tuple(rows),
         digits=5,
@@ -93,7 +93,7 @@ def _searched(steps: int) -> Blocks:
     yield Claim(
         "Appendix E.1, corrected",
         "γ2/(2h) ≤ herdisc(M_f) ≤ γ2 √(2 ln 2T)",
-        f"{np.max(lows):.3f} at most, {np.min(highs):.3f} at least",
+        f"lower bounds up to {np.max(lows):.3f}, upper bounds from {np.min(highs):.3f}",
         f"herdisc from {np.min(values):.6g} to {np.max(values):.6g}",
         holds(bool(np.all(lows <= values) and np.all(values <= highs))),
     )
@@ -101,23 +101,23 @@ def _searched(steps: int) -> Blocks:
         "Appendix E.1",
         "the bounds on γ2 give a general bound for the discrepancy of all M_f",
         f"of the order of γ2, which varies by a factor {spread:.3f} here",
-        f"herdisc is 1 for all, to {away:.1g}",
+        f"herdisc is 1 for all decays, to {away:.1g}",
         "weak" if away < 1e-12 and spread > 1.1 else "holds",
         "herdisc(M_f) = f(1) exactly for every non-increasing f, whatever γ2 is",
     )
     most, sets = _alternating(1024)
     yield Claim.new(
-        "signs that alternate along any set of columns leave |(M_f x)_t| ≤ f_0, since the newest "
-        "weight is the largest; and one column alone leaves f_0: so herdisc(M_f) = f_0 for every "
-        "monotone decay",
+        "alternating signs along any set of columns give |(M_f x)_t| ≤ f_0, since the newest "
+        "weight is the largest, and one column alone gives f_0.  So herdisc(M_f) = f_0 for every "
+        "non-increasing decay",
         "at most 1, up to rounding",
-        f"1 + {max(most - 1.0, 0.0):.1g} at most, over {sets} random sets at T = 1024",
+        f"at most 1 + {max(most - 1.0, 0.0):.1g}, over {sets} random sets at T = 1024",
         holds(most <= 1.0 + 1e-12),
     )
 
 
 def _alternating(steps: int) -> tuple[float, int]:
-    """The largest ‖M x‖∞, x alternating along random sets of columns; how many sets."""
+    """The largest ‖M x‖∞ for x that alternates along random column sets, and their number."""
     rng = np.random.default_rng(21)
     largest, count = 0.0, 0
     for decay in SMALL.values():
@@ -141,17 +141,18 @@ def _where_it_speaks(extent: Extent) -> Blocks:
     first = next((size for size, least, _ in signs if least > 1.0), 0)
     determinant = discrepancy.determinant_bound(_signs(8)).value / 2
     yield Prose(
-        "Where does γ2 say something? A matrix whose largest entry is 1 has herdisc ≥ 1, by one "
-        "column. For counting γ2/(2h) stays below that at every T: it is at most "
-        f"{np.max(lower):.4f} for T up to {sizes[-1]}, since γ2 and h both grow like ln T. "
-        "Sylvester's matrices of signs, n × n with γ2 = √n (columns of length √n, all singular "
-        f"values √n), are another matter: there γ2/(2h) is above 1 from n = {first} on, far beyond "
-        "any search, and grows with n. At n = 8 determinants give "
+        "When are the bounds by γ2 informative? A single column shows that a matrix whose largest "
+        "entry is 1 has herdisc ≥ 1. For counting, γ2/(2h) is smaller than that at every T: it is "
+        f"at most {np.max(lower):.4f} for T up to {sizes[-1]}, since γ2 and h both grow like ln T. "
+        "Sylvester's n × n sign matrices are different. They have γ2 = √n (columns of length √n, "
+        f"all singular values √n), and γ2/(2h) exceeds 1 from n = {first} on, far beyond any "
+        "search, and grows with n. At n = 8 determinants give "
         f"herdisc ≥ {determinant:.3f}, and the search finds {searched[-1]:g}."
     )
     yield Figure(
         "discrepancy-bounds",
-        "What γ2 says of the hereditary discrepancy: nothing for counting, much for signs.",
+        "The bounds of the hereditary discrepancy by γ2: uninformative for counting, informative "
+        "for sign matrices.",
         (
             Panel(
                 "counting, M_f of T steps", "T", "hereditary discrepancy",
@@ -163,7 +164,7 @@ def _where_it_speaks(extent: Extent) -> Blocks:
                 x_log=True, y_log=True,
             ),
             Panel(
-                "Sylvester's n × n matrices of signs", "n", "hereditary discrepancy",
+                "Sylvester's n × n sign matrices", "n", "hereditary discrepancy",
                 (
                     line("γ2 √(2 ln 2T), upper", n, high),
                     line("γ2/(2h), lower", n, low),
@@ -177,7 +178,8 @@ def _where_it_speaks(extent: Extent) -> Blocks:
         least <= value <= most for value, (_, least, most) in zip(searched, signs, strict=False)
     )
     yield Claim.new(
-        "of matrices of signs γ2 tells that their hereditary discrepancy grows; of M_f it does not",
+        "γ2 proves that the hereditary discrepancy of sign matrices grows; for M_f its lower bound "
+        "stays below 1",
         f"above 1 for n ≥ {first}; below 1 for counting",
         f"{low[-1]:.4g} at n = {sizes[-1]}; at most {np.max(lower):.4f} for counting",
         holds(bool(inside and first > 0 and low[-1] > 1.0 and np.max(lower) < 1.0)),
@@ -185,7 +187,7 @@ def _where_it_speaks(extent: Extent) -> Blocks:
 
 
 def _said(lower: float, upper: float, n: int) -> tuple[float, float]:
-    """What γ2 between `lower` and `upper` says of an n × n matrix's hereditary discrepancy."""
+    """Bounds on an n × n matrix's hereditary discrepancy from bounds on its γ2."""
     return (
         discrepancy.lower_from_gamma2(lower, rows=n, columns=n).value,
         discrepancy.upper_from_gamma2(upper, rows=n).value,
@@ -193,7 +195,7 @@ def _said(lower: float, upper: float, n: int) -> tuple[float, float]:
 
 
 def _signs(n: int) -> Matrix:
-    """Sylvester's matrix of signs, n a power of two."""
+    """Sylvester's n × n sign matrix, for n a power of two."""
     from scipy.linalg import hadamard
 
     return np.asarray(hadamard(n), dtype=np.float64)

@@ -1,7 +1,7 @@
-"""What a report is made of: prose, tables, figures, and claims with a verdict.
+"""The parts of a report: prose, tables, figures, and claims with a verdict.
 
-Everything here is plain data that goes to JSON and back unchanged, so that an interrupted report
-goes on where it stopped, and so that a figure's numbers are always at hand.
+All of them are plain data that can be converted to JSON and back unchanged.  So an interrupted
+report can continue, and the numbers of a figure are always available.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns and their rows; floats are shown with `digits` digits and kept in full."""
+    """Named columns and their rows; pages show floats with `digits` digits, CSV files all."""
 
     name: str
     caption: str
@@ -48,7 +48,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """Points (x, y) under a label: joined, apart, or the band from y to `high`."""
+    """Labelled points (x, y), drawn as a line, as points, or as the band from y to `high`."""
 
     label: str
     x: tuple[float, ...]
@@ -67,7 +67,7 @@ class Line:
 def line(
     label: str, x: Numbers, y: Numbers | float, style: Style = "line", high: Numbers = ()
 ) -> Line:
-    """The line through x and y; where y is one number, the horizontal line over the range of x.
+    """The line through x and y; if y is one number, the horizontal line over the range of x.
 
     >>> line("squares", range(3), [0, 1, 4]).y, line("two", range(3), 2).x
     ((0.0, 1.0, 4.0), (0.0, 2.0))
@@ -104,11 +104,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the paper, or of ours, held against what was computed.
+    """A statement of the paper, or one of ours, compared with the computed result.
 
-    `printed` is what is claimed, `found` what was computed.  Weak is what is true but is not what
-    is meant, or far from it.  `instead` says for a false or weak claim what holds, and each
-    correction that has a number of its own is a claim too.
+    `printed` is the claimed value, and `found` is the computed one.  A weak claim is true, but it
+    is not what the authors mean or far from tight.  For a false or weak claim, `instead` gives
+    the correct statement.  A correction with a number of its own is a separate claim.
     """
 
     where: str  # 'Theorem 3', 'Theorem 3, corrected', or 'ours'
@@ -125,7 +125,7 @@ class Claim:
 
     @property
     def ours(self) -> bool:
-        """Is it a correction, or a claim that the paper does not make?"""
+        """Whether the claim is a correction, or a claim that the paper does not make."""
         return self.where == "ours" or self.where.endswith((", corrected", ", ours"))
 
 
@@ -144,16 +144,16 @@ Blocks: TypeAlias = Iterator[Block]
 
 @dataclass(frozen=True)
 class Extent:
-    """How far a report goes: the whole one, or a quick one that shows the same with less."""
+    """The size of a report: the full one, or a quick one with fewer steps and releases."""
 
     name: str
-    horizon: int  # the most steps of bounds and certificates
-    exact: int  # the most steps at which gamma2 is bracketed by a primal and a dual
-    releases: int  # simulated streams of each decay
+    horizon: int  # the largest number of steps for bounds and certificates
+    exact: int  # the largest number of steps at which gamma2 has a primal-dual bracket
+    releases: int  # simulated streams per decay
 
     @property
     def full(self) -> bool:
-        """Is it the whole report?"""
+        """Whether this is the full report."""
         return self.name == "full"
 
     def powers(self, base: int) -> list[int]:
@@ -171,7 +171,7 @@ QUICK = Extent("quick", horizon=1 << 12, exact=64, releases=400)
 
 @dataclass(frozen=True)
 class Chapter:
-    """A part of the report: its name in files, its title, and what computes its blocks."""
+    """A part of the report: its name in files, its title, and the function for its blocks."""
 
     name: str
     title: str
@@ -180,7 +180,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Written:
-    """A chapter that has been computed."""
+    """A computed chapter."""
 
     name: str
     title: str
@@ -188,14 +188,14 @@ class Written:
 
 
 def to_json(chapter: Written) -> str:
-    """The chapter as text; NaN and infinities are refused."""
+    """The chapter as JSON text; NaN and infinities raise an error."""
     blocks = [{"kind": type(block).__name__, **asdict(block)} for block in chapter.blocks]
     found = {"name": chapter.name, "title": chapter.title, "blocks": blocks}
     return json.dumps(found, ensure_ascii=False, allow_nan=False)
 
 
 def from_json(text: str) -> Written:
-    """The chapter that `to_json` wrote, unchanged."""
+    """The chapter that `to_json` wrote."""
     found: dict[str, Any] = json.loads(text)
     return Written(found["name"], found["title"], tuple(map(_block, found["blocks"])))
 
@@ -212,7 +212,7 @@ def _block(found: dict[str, Any]) -> Block:
             return Table(columns=tuple(found.pop("columns")), rows=rows, **found)
         case "Figure":
             return Figure(panels=tuple(map(_panel, found.pop("panels"))), **found)
-    raise InvalidValue("kind must be of a block", got=repr(kind))
+    raise InvalidValue("kind must be Prose, Claim, Table or Figure", got=repr(kind))
 
 
 def _panel(found: dict[str, Any]) -> Panel:

@@ -1,4 +1,4 @@
-"""A figure of the report, drawn."""
+"""Draw a figure of the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 5.4, 4.0  # inches of a panel
 
 
 def draw(figure: Figure) -> Drawing:
-    """The panels, two in a row, with one legend below; each label has one colour and dash."""
+    """The drawing: panels, two per row, and one legend below with a colour and dash per label."""
     panels = figure.panels
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)

@@ -1,4 +1,4 @@
-"""Section 4.1: the bounds known before the paper, and Lemma 16 and its proof."""
+"""Section 4.1: the bounds known before the paper, and Lemma 16 with its proof."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hushfade.theory import bounds, families, gamma2
 
 
 def blocks(extent: Extent) -> Blocks:
-    """The prior bounds as printed and corrected, Lemma 16, and its proof."""
+    """The chapter."""
     yield Prose(_BOUNDS)
     yield from _printed_bounds(extent)
     yield from _lemma(extent)
@@ -23,15 +23,17 @@ def blocks(extent: Extent) -> Blocks:
 
 
 _BOUNDS = """\
-Before the paper γ2 was bounded by noise on the output, √(Σ f(n)²) (`theory.bounds.output_noise`).
-Equation (13) prints this bound with another power and without a root. Lemma 16 says that
-1 + Σ f(n+1)²/4 for power laws and 1 + S/π for exponentials are smaller. It is checked at every T
+Before the paper, the known bound on γ2 was the factor of noise on the output, √(Σ f(n)²)
+(`theory.bounds.output_noise`). Equation (13) prints this bound with a wrong power for power laws,
+and without the square root for exponentials. Lemma 16 states that 1 + Σ f(n+1)²/4 for power laws
+and 1 + S/π for exponentials are smaller. We check it at every T
 from 2 on, by running sums."""
 
 _PROOF = """\
-The lemma is true; its proof for exponentials is not. With q = α^-2 it expands (1 + Σ q^n/(πn))².
-A proof that holds: let D(q) = Σ_{n<T} q^n - (1 + Σ_{0<n<T} q^n/(πn))². Its coefficients are > 0 for
-0 < n < T and ≤ 0 from T on, so D(q)/q^(T-1) falls on (0, 1], and D(1) > 0 is enough."""
+The lemma is true, but its proof for exponentials is wrong. With q = α^-2 the proof expands
+(1 + Σ q^n/(πn))². Here is a correct proof. Let D(q) = Σ_{n<T} q^n - (1 + Σ_{0<n<T} q^n/(πn))².
+Its coefficients are > 0 for 0 < n < T and ≤ 0 from T on. So D(q)/q^(T-1) decreases on (0, 1], and
+it suffices that D(1) > 0."""
 
 
 def _printed_bounds(extent: Extent) -> Blocks:
@@ -55,9 +57,9 @@ def _printed_bounds(extent: Extent) -> Blocks:
         printed_sum = float(np.sum(decay.weights(T) ** 2))
         yield Claim(
             "Section 4.1, eq. (13)",
-            f"γ2 ≤ Σ α^-2n over n < T, α = {alpha:g}, is the bound before the paper",
+            f"the bound known before the paper is γ2 ≤ Σ α^-2n over n < T (α = {alpha:g})",
             f"{printed_sum:.4f} at T = {T}",
-            f"{right:.4f}, which was known",
+            f"{right:.4f} was known",
             "holds" if printed_sum <= 1.01 * right else "weak",
             "its square root",
         )
@@ -86,9 +88,9 @@ def _lemma(extent: Extent) -> Blocks:
         least = min(float(np.min(r)) for r in room)
         yield Claim(
             "Lemma 16",
-            f"for f(n) = {name} the new bound is below the prior one (corrected), 2 ≤ T ≤ {last}",
-            "new < prior",
-            f"prior - new is {least:.3g} at least; both are 1 at T = 1",
+            f"for f(n) = {name} the new bound is below the earlier one (corrected), 2 ≤ T ≤ {last}",
+            "new < earlier",
+            f"earlier - new is at least {least:.3g}; both are 1 at T = 1",
             holds(least > 0.0),
         )
     slow = PowerLaw(0.25)
@@ -102,12 +104,12 @@ def _lemma(extent: Extent) -> Blocks:
     new, old = bounds.half_weights(slow, first).value, bounds.output_noise(slow, first).value
     yield Claim(
         "Section 1.1",
-        "the improvement holds for n^-c for all values of c and T ≥ 2, if read for real c "
-        "(here c = 1/4)",
+        "the bound for n^-c improves on the earlier one for all c and T ≥ 2, with real c (here "
+        "c = 1/4)",
         f"1 + Σ f²/4 < {old:.4f} at T = {first}",
         f"{new:.4f}; {later} from T = {first} to {last}",
-        "holds" if np.all(better) else "weak",  # Theorem 3, just before, has whole c
-        f"true where Σ n^-2c stays below 9: for whole c, and for every c > {edge:.4f}, ζ(2c) < 9",
+        "holds" if np.all(better) else "weak",  # Theorem 3, just before, has integer c
+        f"true if Σ n^-2c stays below 9: for integer c, and for every c > {edge:.4f} (ζ(2c) < 9)",
     )
     ranges = [0.05, 0.1, 0.25, 0.5, 0.6, 1.0, 1.5]
     worst = max(
@@ -116,7 +118,7 @@ def _lemma(extent: Extent) -> Blocks:
         for T in (2, 10, 100, 1000, 4096)
     )
     yield Claim.new(
-        "Theorem 2's Σ a_n² is below the prior bound for c = "
+        "Σ a_n² of Theorem 2 is below the earlier bound for c = "
         + ", ".join(f"{c:g}" for c in ranges)
         + " and T from 2 to 4096",
         "ratio < 1",
@@ -126,15 +128,16 @@ def _lemma(extent: Extent) -> Blocks:
     above = [c for c in (edge + 1e-3, 1.0, 2.0, 5.0) if np.any(_room(PowerLaw(c), last) <= 0.0)]
     yield Claim(
         "Section 1.1, corrected",
-        f"it holds for every c > {edge:.4f} (c = {edge + 1e-3:.4f}, 1, 2, 5 and T ≤ {last})",
-        "new < prior",
-        "none fails" if not above else f"c = {above} fails",
+        f"the improvement holds for every c > {edge:.4f} (c = {edge + 1e-3:.4f}, 1, 2, 5 and "
+        f"T ≤ {last})",
+        "new < earlier",
+        "true in all cases" if not above else f"false for c = {above}",
         holds(not above),
     )
 
 
 def _room(decay: Decay, last: int) -> Column:
-    """Prior bound - new bound for T = 2, ..., last, by running sums."""
+    """Earlier bound minus new bound for T = 2, ..., last, by running sums."""
     f = decay.weights(last)
     square = np.cumsum(f * f)
     n = np.arange(1.0, last)
@@ -154,7 +157,7 @@ def _proof(extent: Extent) -> Blocks:
     yield _step(
         "the coefficient of q^n is 1/π + Σ_k 1/(π² k (n-k))",
         f"{1 / math.pi + rest[3]:.4f} at n = 3",
-        f"{exact[3]:.4f}; wrong at {len(wrong)} of 63 n",
+        f"{exact[3]:.4f}; wrong for {len(wrong)} of 63 n",
         not wrong,
         "2/(πn) in place of 1/π",
     )
@@ -170,7 +173,7 @@ def _proof(extent: Extent) -> Blocks:
     yield _step(
         "Σ_(k<n) 1/k ≤ ln n",
         f"{math.log(2):.4f} at n = 2",
-        f"{H[0]:.4f}; false at {int(np.sum(np.log(n) < H))} of {len(n)} n",
+        f"{H[0]:.4f}; false for {int(np.sum(np.log(n) < H))} of {len(n)} n",
         bool(np.all(np.log(n) >= H)),
         "1 + ln(n - 1)",
     )
@@ -192,18 +195,18 @@ def _proof(extent: Extent) -> Blocks:
         f"≤ {above:.6f}",
         f"{left:.6f}",
         left <= above,
-        f"what is to be shown holds: {left:.6f} < 1 + q = {1 + q:.6f}",
+        f"the final inequality is true: {left:.6f} < 1 + q = {1 + q:.6f}",
     )
     q = 0.99
     yield _step(
-        "third line: the terms from T on are no more than those before (T = 2, q = 0.99)",
+        "third line: the terms from T on sum to at most the terms before (T = 2, q = 0.99)",
         f"≤ {term(1, q):.4f}",
         f"{term(2, q):.4f}",
         term(2, q) <= term(1, q),
-        f"what is to be shown holds: {(1 + q / math.pi) ** 2:.4f} < 1 + q = {1 + q:.4f}",
+        f"the final inequality is true: {(1 + q / math.pi) ** 2:.4f} < 1 + q = {1 + q:.4f}",
     )
     most = max(2 / math.pi + 4 * math.log(k) / (math.pi**2 * k) for k in range(1, 1000))
-    yield _step("last line: 2/π + 4 ln(n)/(π² n) < 1", "< 1", f"{most:.4f} at most", most < 1, "")
+    yield _step("last line: 2/π + 4 ln(n)/(π² n) < 1", "< 1", f"at most {most:.4f}", most < 1, "")
     decay = Exponential(alpha=2)
     new, old = families.exponential_sum(decay, 5).value, bounds.output_noise(decay, 5).value
     yield _step(
@@ -211,15 +214,15 @@ def _proof(extent: Extent) -> Blocks:
         "> 0",
         f"{new**2 - old**2:.4f}",
         new**2 > old**2,
-        "the sign is reversed: it must be < 0, as (14) says",
+        "the direction is wrong: it must be < 0, as (14) states",
     )
     signs, ends = zip(*(_difference(T) for T in (2, 3, 10, 100, 2048)), strict=True)
     yield Claim(
         "Lemma 16's proof, ours",
-        "D's coefficients are > 0 below T and ≤ 0 from T on, and D(1) > 0: T = 2, 3, 10, 100, "
-        f"2048 in full, D(1) for 2 ≤ T ≤ {extent.horizon}",
+        "the coefficients of D are > 0 below T and ≤ 0 from T on, and D(1) > 0; all coefficients "
+        f"for T = 2, 3, 10, 100, 2048, and D(1) for 2 ≤ T ≤ {extent.horizon}",
         "D(1) > 0",
-        f"D(1) = {ends[0]:.4f} at T = 2, and grows",
+        f"D(1) = {ends[0]:.4f} at T = 2, and D(1) grows with T",
         holds(all(signs) and bool(np.all(np.diff(n - (1 + H / math.pi) ** 2, prepend=0) > 0))),
     )
 

@@ -28,9 +28,9 @@ _STEADY: list[Decay] = [EXPONENTIALS[alpha] for alpha in (1.01, 1.1, 2.0)]
 def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield Prose(
-        "For f(n) = α^-(n-1) Theorem 4 bounds γ2 by 1 + S/π, S = Σ_{n<T} α^-2n/n, and that by a "
-        "closed form.  The sum over all n is ln(1/(1 - α^-2)); Σ a_n² over all n is (2/π) K, the "
-        "complete elliptic integral of modulus 1/α."
+        "For f(n) = α^-(n-1), Theorem 4 bounds γ2 by 1 + S/π with S = Σ_{n<T} α^-2n/n, and S by a "
+        "closed form.  The sum S over all n is ln(1/(1 - α^-2)).  Σ a_n² over all n is (2/π) K, "
+        "where K is the complete elliptic integral with modulus 1/α."
     )
     yield from _weights()
     yield from _bounds(extent)
@@ -69,7 +69,7 @@ def _bounds(extent: Extent) -> Blocks:
     T = extent.horizon
     yield Table(
         "exponentials-values",
-        f"T = {T}: Theorem 4's two bounds, their limit, and Σ a_n²",
+        f"T = {T}: the two bounds of Theorem 4, their limit, and Σ a_n²",
         ("α", "2/√(4-f(2)²)", "Σ a_n²", "(2/π) K", "1 + S/π", "1 + ln(1/(1-α^-2))/π", "closed"),
         tuple(
             (alpha, two_steps(x, T).value, root(x, T).value, exponential_elliptic(x).value,
@@ -133,13 +133,13 @@ def _recovered() -> Claim:
     apart = [x - y for x, y in zip(ours, quoted, strict=True)]
     return Claim(
         "Theorem 4",
-        "At α = 1 the bound for counting known before is recovered exactly",
+        "At α = 1 the theorem recovers the known bound for counting exactly",
         f"1 + ln(T)/π + 2/T, as Section 3.6 quotes it: {quoted[0]:.4f}, {quoted[1]:.4f} at "
         f"T = {steps[0]}, {steps[1]}",
         f"1 + H_(T-1)/π = {ours[0]:.4f}, {ours[1]:.4f}, larger by {apart[0]:.3f}, {apart[1]:.3f}",
         "weak" if min(apart) > 0.01 else "holds",
-        "the mechanism is the same, √g of the count, and so is its error; the formula is another, "
-        "and the quoted one is false (Theorem 7's chapter)",
+        "the mechanism, √g of counting, and its error are the same; the formula differs, and the "
+        "quoted one is false (see the chapter on Theorem 7)",
     )
 
 
@@ -191,10 +191,10 @@ def _drawn() -> Figure:
         "Theorem 4, 1 + S/π": np.array([exponential_logarithm(x).value for x in decays]),
     }
     curves = [line(label, excess, row / elliptic) for label, row in rows.items()]
-    lines = line("exact", excess, 1.0), *curves  # first, so that it hides none
+    lines = line("exact", excess, 1.0), *curves  # first, so that it covers no other line
     return Figure(
         "exponentials-bounds",
-        "How far are the bounds from Σ a_n² over all n, the limit of γ2?  The closed form is "
-        "Theorem 4's for T → ∞.",
+        "How far are the bounds from Σ a_n² over all n, the limit of γ2?  The closed form is the "
+        "one of Theorem 4 for T → ∞.",
         (Panel("exponentials", "α - 1", "bound over Σ a_n²", lines, x_log=True, y_log=True),),
     )

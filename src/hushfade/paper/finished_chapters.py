@@ -1,4 +1,4 @@
-"""Chapters that are already computed, so that an interrupted report goes on where it stopped."""
+"""Finished chapters are stored, so that an interrupted report can continue."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PLACE = ".unfinished"  # in the report's directory, until the report is complete
 
 
 class Journal:
-    """One file for each finished chapter, with the fingerprint of what computed it.
+    """One file per finished chapter, with the fingerprint of the code that computed it.
 
-    The fingerprint is of every module of this package, of the extent and of the libraries.  A
-    chapter that was computed by anything else is computed anew.
+    The fingerprint covers every module of this package, the extent and the library versions.  A
+    chapter with a different fingerprint is computed again.
     """
 
     def __init__(self, directory: Path, extent: Extent) -> None:
@@ -30,7 +30,7 @@ class Journal:
         self._fingerprint = fingerprint(extent)
 
     def find(self, chapter: Chapter) -> Written | None:
-        """The chapter, if this code has computed it before; what cannot be read is not there."""
+        """The chapter if this code has computed it before, else None (also if unreadable)."""
         try:
             kept = json.loads(self._file(chapter.name).read_text(encoding="utf-8"))
             if kept["fingerprint"] != self._fingerprint:
@@ -40,7 +40,7 @@ class Journal:
             return None
 
     def keep(self, chapter: Written) -> None:
-        """Write the chapter down, whole or not at all."""
+        """Store the chapter atomically."""
         kept = {"fingerprint": self._fingerprint, "chapter": to_json(chapter)}
         with whole(self._file(chapter.name)) as file:
             file.write_text(json.dumps(kept), encoding="utf-8")
@@ -54,7 +54,7 @@ class Journal:
 
 
 def fingerprint(extent: Extent) -> str:
-    """A digest of all that decides what a report says."""
+    """A digest of everything that determines the content of a report."""
     import scipy
 
     digest = hashlib.sha256(repr((astuple(extent), np.__version__, scipy.__version__)).encode())

@@ -1,4 +1,4 @@
-"""The paper's way to the coefficients of √g: Bell polynomials, equation (3) and Remark 12."""
+"""The paper's formula for the coefficients of √g: Bell polynomials, equation (3), Remark 12."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def _formula(extent: Extent) -> Blocks:
     }
     equal = sum(bell.root_coefficients(f) == _recurred(f) for f in columns.values())
     yield Prose(
-        "Theorem 2 bounds γ2 by Σ a_n², a_n the coefficients of √g.  The formula for a_n by Bell "
-        "polynomials, equation (3), is `theory.bell_polynomials.root_coefficients`.  In fractions "
-        "it is held against Remark 12's recurrence, in float64 against "
-        "`power_series.square_root`.  Its terms alternate and cancel: 2^-53 t_n / |a_n| predicts "
-        "what is lost, with t_n, the sum of their sizes, from "
-        "`theory.bell_polynomials.cancellation`.  What the formula rests on, Definition 1 and "
-        "Theorems 8, 9 and 13, is tried last, in fractions."
+        "Theorem 2 bounds γ2 by Σ a_n², where the a_n are the coefficients of √g.  The formula for "
+        "a_n by Bell polynomials, equation (3), is `theory.bell_polynomials.root_coefficients`.  "
+        "We compare it with the recurrence of Remark 12 in fractions, and with "
+        "`power_series.square_root` in float64.  Its terms alternate in sign and cancel.  The "
+        "predicted relative error is 2^-53 t_n / |a_n|, where t_n is the sum of the absolute "
+        "values of the terms, from `theory.bell_polynomials.cancellation`.  Finally we check the "
+        "basis of the formula, Definition 1 and Theorems 8, 9 and 13, in fractions."
     )
     yield Claim(
         "Theorem 2, (3)",
@@ -61,7 +61,8 @@ def _formula(extent: Extent) -> Blocks:
     )  # fmt: skip
     yield Table(
         "formula-digits",
-        "Relative error of formula (3) in float64, and the first n at which digits are gone",
+        "Relative error of formula (3) in float64, and the first n with at most 8 or no correct "
+        "digits",
         ("decay", "n = 16", "n = 64", "n = 256", "8 left", "none left", "none left, predicted"),
         rows,
         3,
@@ -76,18 +77,19 @@ def _formula(extent: Extent) -> Blocks:
         panels.append(Panel(title, "n", "relative error", tuple(curves), y_log=True))
     yield Figure(
         "formula-errors",
-        "Where does formula (3) lose its digits in float64?  A curve ends where none is left.",
+        "Where does formula (3) lose its digits in float64?  A curve ends where no correct digit "
+        "is left.",
         tuple(panels),
     )
     lost = [(int(row[5]), row[0]) for row in rows if isinstance(row[5], int)]
     yield Claim.new(
-        "In float64 the formula, evaluated by the recurrence of the Bell polynomials, cancels: "
-        "exact fractions, Remark 12 or `power_series.square_root` do not",
-        "no digit left by n = 256 for slow decays",
-        f"none left at n = {min(lost)[0]} ({min(lost)[1]}) first, for {len(lost)} of {len(rows)} "
-        "decays"
+        "In float64 the formula, evaluated by the recurrence of the Bell polynomials, suffers from "
+        "cancellation; exact fractions, Remark 12 and `power_series.square_root` do not",
+        "no correct digit left by n = 256 for slow decays",
+        f"none left for {len(lost)} of {len(rows)} decays, first at n = {min(lost)[0]} "
+        f"({min(lost)[1]})"
         if lost
-        else "some left for all",
+        else "some left for all decays",
         holds(bool(lost)),
     )
 
@@ -118,15 +120,16 @@ def _remark(n: int) -> Blocks:
         a, bound = enclosed_root(decay.weights(n))
         fast = factorization.square_root(decay).right(n)
         within.append(np.all(np.abs(a - fast) <= bound + 1e-11 * np.abs(a)))
-        if np.all(a >= 0):  # of coefficients that change sign some are nearly 0
+        if np.all(a >= 0):  # where the sign changes, some coefficients are nearly 0
             apart[name] = float(np.max(np.abs(a - fast) / np.maximum(a, 1e-290)))
     worst = max(apart, key=lambda name: apart[name])
     yield Claim(
         "Remark 12",
         "Comparing coefficients gives a_1, ..., a_T in order, in T² time",
         "the coefficients of √g",
-        f"as `factors.square_root` has them in O(n log n), n < {n}: relative difference at most "
-        f"{apart[worst]:.1g} ({worst}), and for all decays within its own rounding bound",
+        f"compared with `factors.square_root`, which takes O(n log n), for n < {n}: the relative "
+        f"difference is at most {apart[worst]:.1g} ({worst}), and for all decays it is within the "
+        "rounding bound of the recurrence",
         holds(all(within) and apart[worst] < 1e-10),
     )
 
@@ -143,28 +146,28 @@ def _inversion() -> Blocks:
     yield _exact("Theorem 8", "Faà di Bruno's formula for (F∘G)^(n)", len(composed), wrong)
     back = bell.composition(bell.inverse(F), bell.composition(F, s))
     wrong = sum(x != y for x, y in zip(back, s, strict=True))
-    yield _exact("Theorem 9", "s and y are each the other's transform, if F' ≠ 0", len(s), wrong)
+    yield _exact("Theorem 9", "the transforms of s and y are inverse if F' ≠ 0", len(s), wrong)
     logarithm = [(-1) ** (k - 1) * math.factorial(k - 1) for k in range(1, 10)]  # at 1
     cosine = [0, -1, 0, 1]  # at 0
     yield Claim(
         "Theorem 9",
-        "It asks F(a) ≠ 0",
-        "enough, and needed",
+        "The theorem requires F(a) ≠ 0",
+        "sufficient and necessary",
         f"ln at 1, F = 0: {_inverted(logarithm)}; cos at 0, F = 1: {_inverted(cosine)}",
         holds(_inverted(cosine) == "inverted" and _inverted(logarithm) != "inverted"),
         "F'(a) ≠ 0",
     )
     wrong = sum(x != y for x, y in zip(bell.squared(bell.rooted(s)), s, strict=True))
-    yield _exact("Theorem 13", "s_n = 2y_n + Σ C(n,l) y_l y_{n-l} undoes y = √", len(s), wrong)
+    yield _exact("Theorem 13", "s_n = 2y_n + Σ C(n,l) y_l y_{n-l} inverts the root", len(s), wrong)
 
 
 def _exact(where: str, says: str, tried: int, wrong: int) -> Claim:
-    found = f"{tried - wrong} of {tried} equal, in fractions drawn at random"
+    found = f"{tried - wrong} of {tried} equal, for random fractions"
     return Claim(where, says, "equal", found, holds(wrong == 0))
 
 
 def _defined(n: int, k: int, s: list[Fraction]) -> Fraction:
-    """B_{n,k} by Definition 1: one term for each way to write n as a sum of k parts."""
+    """B_{n,k} by Definition 1: one term per way to write n as a sum of k parts."""
     total = Fraction(0)
     for parts in itertools.combinations_with_replacement(range(1, n + 1), k):
         if sum(parts) == n:

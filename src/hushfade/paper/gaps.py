@@ -15,7 +15,7 @@ from hushfade.theory.bounds import for_ever, two_steps
 from hushfade.theory.families import power_sum, power_zeta
 
 CLAIMED = {1: 0.13, 2: 0.0125, 3: 0.003, 4: 5e-4, 5: 1.25e-4}  # Section 1.1
-GAP = 1e-8  # of the brackets, relatively
+GAP = 1e-8  # relative gap of the brackets
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Gap:
 
     @property
     def claimed(self) -> float:
-        """What the paper says that it is at most."""
+        """The paper's bound on the gap."""
         return CLAIMED[self.power]
 
     def first(self, gap: Column) -> int | None:
-        """The first T at which the gap is above what is claimed."""
+        """The first T at which the gap exceeds the claimed bound."""
         above = np.flatnonzero(gap > self.claimed)
         return int(above[0]) + 2 if above.size else None
 
@@ -43,18 +43,17 @@ def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     gaps = [_gap(c, extent.horizon) for c in CLAIMED]
     yield Prose(
-        "The paper says that for f(n) = n^-c its upper and lower bound differ by no more than a "
-        "small number, for all T.  Its upper bound is Theorem 3's 1 + Σ f(n+1)²/4, summed over "
-        "n < T (as printed, one term is missing, and the bound is then false: see the chapter "
-        "on power laws), its lower bound 2/√(4 - f(2)²).  The gap grows with T.  It is computed at "
-        f"every T up to {extent.horizon}; its limit is `families.power_zeta` minus "
-        "`bounds.two_steps`.  "
-        "With Σ a_n² of Theorem 2 in place of Theorem 3 the limit is `bounds.for_ever` minus the "
-        "same."
+        "The paper states that for f(n) = n^-c its upper and lower bounds differ by at most a "
+        "small number, for all T.  The upper bound is 1 + Σ f(n+1)²/4 of Theorem 3, summed over "
+        "n < T.  (As printed, one term is missing and the bound is false: see the chapter on "
+        "power laws.)  The lower bound is 2/√(4 - f(2)²).  The gap grows with T.  We compute it at "
+        f"every T up to {extent.horizon}.  Its limit is `families.power_zeta` minus "
+        "`bounds.two_steps`.  With Σ a_n² of Theorem 2 as the upper bound the limit is "
+        "`bounds.for_ever` minus `bounds.two_steps`."
     )
     yield Table(
         "gaps-largest",
-        "The largest gap over all T, and the first T at which it is above what is claimed; also "
+        "The largest gap over all T, and the first T at which it exceeds the claimed bound; also "
         "for the sum to T - 1, as printed",
         ("c", "claimed", "Theorem 3", "first T", "to T - 1", "Theorem 2", "first T, Theorem 2"),
         tuple(
@@ -72,12 +71,12 @@ def blocks(extent: Extent) -> Blocks:
     broken = [x.power for x in gaps if x.root_limit > x.claimed]
     yield Claim(
         "Section 1.1",
-        "The same levels, with Theorem 2's Σ a_n² for the upper bound",
+        "The same bounds on the gap, with Σ a_n² of Theorem 2 as the upper bound",
         "at most " + ", ".join(f"{x.claimed:g}" for x in gaps),
         ", ".join(f"{x.root_limit:.4g}" for x in gaps)
-        + f": c = {_listed(saved)} hold, {_listed(broken)} do not",
+        + f": true for c = {_listed(saved)}, false for c = {_listed(broken)}",
         holds(not broken),
-        "the corrected levels, which hold for it too, as Σ a_n² is below Theorem 3's bound",
+        "the corrected bounds, which also hold here, since Σ a_n² is below the bound of Theorem 3",
     )
     yield _drawn(gaps, extent)
     yield from _true(gaps, extent)
@@ -99,7 +98,7 @@ def _gap(c: int, horizon: int) -> Gap:
 
 def _claim(x: Gap) -> Claim:
     first, decay = x.first(x.half), PowerLaw(x.power)
-    found = f"rises to {x.half_limit:.4g}"
+    found = f"increases to {x.half_limit:.4g}"
     if first is not None:
         lower = two_steps(decay, 2).value
         before, at = (power_sum(decay, T).value - lower for T in (first - 1, first))
@@ -126,7 +125,7 @@ def _corrected(x: Gap) -> Claim:
 
 
 def _rounded_up(value: float) -> float:
-    """The value to three digits, upward."""
+    """The value, rounded up to three digits."""
     unit = 10.0 ** (np.floor(np.log10(value)) - 2)
     return float(f"{np.ceil(value / unit) * unit:.3g}")
 
@@ -150,19 +149,19 @@ def _drawn(gaps: list[Gap], extent: Extent) -> Figure:
         lines = [line(f"c = {x.power}", T, getattr(x, name)[: len(T)] / x.claimed) for x in gaps]
         lines.append(line("as claimed", T, 1.0))
         panels.append(Panel(title, "T", "gap over the claimed level", tuple(lines), x_log=True))
-    caption = "For which c, and from which T on, is the gap above what is claimed?"
+    caption = "For which c, and from which T on, does the gap exceed the claimed bound?"
     return Figure("gaps-claimed", caption, tuple(panels))
 
 
 def _true(gaps: list[Gap], extent: Extent) -> Blocks:
-    """Σ a_n² minus the certified lower bound: how far γ2 can be from the upper bound at all."""
+    """Σ a_n² minus the certified lower bound: the largest possible gap between Σ a_n² and γ2."""
     steps = sorted({2, 32, *extent.powers(4)})
     exact = 128 if extent.full else 32
     found = {x.power: [_left(x.power, T, exact) for T in steps] for x in gaps}
     yield Prose(
-        "The lower bound does not move after T = 2, so most of the gap is not the upper bound's "
-        f"fault.  With a lower bound at every T (`theory.gamma2` with a gap of {GAP:g} up to "
-        f"T = {exact}, `certificates.lower` beyond) what is left between it and Σ a_n² falls."
+        "The lower bound does not change after T = 2, so most of the gap is not due to the upper "
+        f"bound.  With a lower bound for each T (`theory.gamma2` with a gap of {GAP:g} up to "
+        f"T = {exact}, `certificates.lower` beyond) the remaining gap to Σ a_n² decreases."
     )
     rows = tuple((x.power, float(x.root[32 - 2]), *(
         found[x.power][steps.index(T)] for T in (2, 32, steps[-1]))) for x in gaps)  # fmt: skip
@@ -184,17 +183,17 @@ def _true(gaps: list[Gap], extent: Extent) -> Blocks:
     )  # fmt: skip
     yield Figure(
         "gaps-left",
-        "What is left of the gap with a lower bound that grows with T?  Near 1e-10 it is the "
-        "rounding that the certificate is charged for.",
+        "How large is the gap with a lower bound that grows with T?  Near 1e-10 it consists of the "
+        "allowance for rounding in the certificate.",
         panels,
     )
     last = {c: left[-1] for c, left in found.items()}
     worst = max(last, key=lambda c: last[c])
     yield Claim.new(
-        f"With the certified lower bound the gap at T = {steps[-1]} is below a hundredth of the "
-        "paper's",
+        f"With the certified lower bound the gap at T = {steps[-1]} is below 1 % of the gap in the "
+        "paper",
         "c = 1, ..., 5",
-        f"at most {last[worst]:.2g} (c = {worst}) for {gaps[worst - 1].root_limit:.4g}",
+        f"at most {last[worst]:.2g} (c = {worst}) instead of {gaps[worst - 1].root_limit:.4g}",
         holds(all(0 <= last[x.power] < 0.01 * x.root_limit for x in gaps)),
     )
 
@@ -219,21 +218,22 @@ def _excess(gaps: list[Gap]) -> Blocks:
         upper.append((power_zeta(decay).value - 1) / true)
         lower.append((two_steps(decay, 2).value - 1) / true)
     yield Prose(
-        "All these numbers tend to 1 as c grows, for M tends to I: small gaps are no merit.  What "
-        "tells is the part above 1: each bound minus 1, over the limit of γ2 - 1, Σ a_n² - 1."
+        "All these bounds tend to 1 as c grows, because M tends to I, so a small gap means little. "
+        " The informative number is the excess over 1: each bound minus 1, divided by Σ a_n² - 1, "
+        "the limit of γ2 - 1."
     )
     yield Claim(
         "Section 1.1",
         "The upper bound converges to the exact value as c increases",
-        "the gap to the limit of γ2 falls",
-        "Theorem 3's bound minus it: " + ", ".join(f"{x:.2g}" for x in above),
+        "the gap to the limit of γ2 decreases",
+        "bound of Theorem 3 minus the limit: " + ", ".join(f"{x:.2g}" for x in above),
         holds(all(np.diff(above) < 0)),
     )
     yield Claim.new(
-        "By what exceeds 1 the upper bound is exact in the limit of large c, the lower bound half "
-        "of it: 4^-c/8 against 4^-c/4",
+        "As c grows, the excess of the upper bound over 1 becomes exact, and the excess of the "
+        "lower bound becomes half of the exact one: 4^-c/8 against 4^-c/4",
         "1 and 0.5",
-        f"{upper[-1]:.4f} and {lower[-1]:.4f} at c = {gaps[-1].power}; the lower one's: "
+        f"{upper[-1]:.4f} and {lower[-1]:.4f} at c = {gaps[-1].power}; for the lower bound: "
         + ", ".join(f"{ratio:.4f}" for ratio in lower),
         holds(abs(upper[-1] - 1) < 0.01 and abs(lower[-1] - 0.5) < 0.01),
     )

@@ -1,4 +1,4 @@
-"""The limit of γ2, and certificates: what no factorization can beat, at any number of steps."""
+"""The limit of γ2, and certificates: lower bounds for all factorizations at any number of steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose,
 from hushfade.theory import certificates, families, norms
 from hushfade.theory.bound_values import Bracket
 
-SLOW = "counting", "power 0.1", "power 0.25"  # their γ2 still rises at a million steps
+SLOW = "counting", "power 0.1", "power 0.25"  # their γ2 still increases at a million steps
 SHOWN = "exponential, α = 1.01", "power 0.25", "power 1", "window 256"
 QUICK = (*SHOWN, "counting", "exponential, α = 2", "window 16")  # the decays of a quick report
 
@@ -34,20 +34,20 @@ def blocks(extent: Extent) -> Blocks:
 
 
 def _steps(extent: Extent) -> list[int]:
-    most = 12 if extent.full else 0  # up to there every power of two, then every other
+    most = 12 if extent.full else 0  # every power of two up to 2^most, then every second one
     return [1 << k for k in range(1, extent.horizon.bit_length()) if k <= most or k % 2 == 0]
 
 
-@cache  # the chapter that comes next asks for some of them again
+@cache  # the next chapter uses some of them again
 def bracket(decay: Decay, n: int, exact: int) -> Bracket:
-    """γ2 at n steps: by the optimum up to `exact` steps, by explicit bounds beyond."""
+    """A bracket of γ2 at n steps: by optimisation up to `exact` steps, else by explicit bounds."""
     if n <= exact:
         return norms.gamma2(decay, n, gap=2e-5)
     f = decay.weights(n)
     error = certificates.rounding(decay, f)
     lower = certificates.lower(f, weight_error=error).value
     upper = min(certificates.upper(f, weight_error=error).value, _root(decay, n))
-    if upper > 1.0001 * lower:  # where there is something to win
+    if upper > 1.0001 * lower:  # only where the bracket can become narrower
         upper = min(upper, factorization.normalized(decay, n).error_factor(n))
     return Bracket(lower, upper)
 
@@ -77,49 +77,51 @@ def _limit(extent: Extent, steps: list[int], brackets: dict[str, list[Bracket]])
             elliptic = families.exponential_elliptic(decay).value
             closed = max(closed, abs(elliptic / found.value - 1.0))
     yield Prose(
-        "By Bennett's theorem on Toeplitz Schur multipliers (1977) γ2(M_f) rises to "
-        "(1/2π) ∫ |g(e^iθ)| dθ, and by Parseval this is Σ a_n², the error factor of √g that runs "
-        "for ever. So the square root is optimal in the limit, for weights that never rise with a "
-        "finite mean of |g|. Of the paper's named decays only the count fails this: its γ2 grows "
-        "for ever, the ratio of √g to it tends to 1, and the difference does not vanish. Others "
-        f"fail too: f_k = (1 + 2^-k)/2 has Σ a_n² = {_listed(_flat)} and f_k = 1/ln(k+e) has "
-        f"{_listed(_logarithmic)} over n < {', '.join(map(str, _ENDS))}. The limit is computed "
-        "twice: as the integral, by quadrature of |g| (`limits.energy`), and as the sum of squares "
-        "of the coefficients "
-        f"(`factors.square_root`) up to n = {extent.horizon}, with what follows taken to fall by "
-        "the same ratio from one doubling of n to the next."
+        "By Bennett's theorem on Toeplitz Schur multipliers (1977), γ2(M_f) increases to "
+        "(1/2π) ∫ |g(e^iθ)| dθ. By Parseval's theorem this is Σ a_n², the error factor of √g on an "
+        "unbounded stream. So the square root is optimal in the limit for non-increasing weights "
+        "with a finite mean of |g|. Of the paper's named decays only counting does not satisfy "
+        "this condition: its γ2 grows without bound, the ratio of √g to it tends to 1, and the "
+        "difference does not vanish. Other decays do not satisfy it either: Σ a_n² over n < "
+        f"{', '.join(map(str, _ENDS))} is {_listed(_flat)} for f_k = (1 + 2^-k)/2 and "
+        f"{_listed(_logarithmic)} for f_k = 1/ln(k+e). We compute the limit twice: as the "
+        "integral, by quadrature of |g| (`limit_norms.energy`), and as the sum of the squared "
+        f"coefficients (`factors.square_root`) up to n = {extent.horizon}. For the rest of the sum "
+        "we assume that the contributions of successive doublings of n decrease by a constant "
+        "ratio."
     )
     yield Table(
         "limit-sums",
         f"The limit of γ2: the integral, the sum up to n = {extent.horizon}, its extrapolation, "
-        f"their difference, and a certified lower bound of γ2 at T = {steps[-1]}.",
-        ("decay", "∫ |g|/2π", "Σ a_n², partial", "Σ a_n²", "apart", f"γ2({steps[-1]}) ≥"),
+        "the relative difference of integral and extrapolation, and a certified lower bound of γ2 "
+        f"at T = {steps[-1]}.",
+        ("decay", "∫ |g|/2π", "Σ a_n², partial", "Σ a_n²", "difference", f"γ2({steps[-1]}) ≥"),
         tuple(rows),
         digits=7,
     )
     yield Claim.new(
         "Σ a_n² = (1/2π) ∫ |g|",
-        "apart by 0",
-        f"{apart:.1g} at most, relatively",
+        "equal",
+        f"relative difference at most {apart:.1g}",
         holds(apart < (1e-5 if extent.full else 3e-4)),
     )
     yield Claim.new(
-        "for α^-k it is (2/π) K(1/α), the complete elliptic integral",
-        "apart by 0",
-        f"{closed:.1g} at most, relatively",
+        "for α^-k the limit is (2/π) K(1/α) with the complete elliptic integral K",
+        "equal",
+        f"relative difference at most {closed:.1g}",
         holds(closed < 1e-13),
     )
     yield Claim.new(
-        "γ2(M_f) stays below the limit and comes near it",
-        "certified lower bounds at most 1 after division, and near it",
-        f"at most 1 - {1.0 - above:.1g}; at T = {steps[-1]} within {left:.2g} for all but "
-        f"{', '.join(SLOW[1:])}",
+        "γ2(M_f) stays below the limit and approaches it",
+        "certified lower bounds divided by the limit: at most 1, and close to 1",
+        f"at most 1 - {1.0 - above:.1g}; at T = {steps[-1]} within {left:.2g} of 1 for all decays "
+        f"except {', '.join(SLOW[1:])}",
         holds(above <= 1.0 and left < (1e-3 if extent.full else 0.06)),
     )
     yield Figure(
         "limit-by-steps",
-        f"γ2 and its limit: bracketed by a primal and a dual up to T = {extent.exact}, by explicit "
-        "certificates beyond.",
+        f"γ2 and its limit.  The brackets come from a primal and a dual up to T = {extent.exact}, "
+        "and from explicit certificates beyond.",
         tuple(
             Panel(
                 name, "T", "γ2",
@@ -147,13 +149,13 @@ def _logarithmic(k: Column) -> Column:
 
 
 def _listed(weights: Callable[[Column], Column]) -> str:
-    """Σ a_n² of the weights' square root, over the first so many n."""
+    """Σ a_n² of the weights' square root, over n < each of _ENDS."""
     sums = np.cumsum(power_series.square_root(weights(np.arange(float(_ENDS[-1])))) ** 2)
     return ", ".join(f"{sums[end - 1]:.3f}" for end in _ENDS)
 
 
 def _summed(decay: Decay, n: int) -> tuple[float, float]:
-    """Σ_{k<n} a_k², and with the rest by Aitken's rule on n/4, n/2 and n terms."""
+    """Σ_{k<n} a_k², and its limit by Aitken's extrapolation from n/4, n/2 and n terms."""
     square = factorization.square_root(decay).right(n) ** 2
     before, last = float(np.sum(square[n // 4 : n // 2])), float(np.sum(square[n // 2 :]))
     total = float(np.sum(square))
@@ -181,32 +183,33 @@ def _certificates(extent: Extent, steps: list[int], brackets: dict[str, list[Bra
     heads = [head for n in chosen for head in (f"γ2 ≥, T = {n}", f"upper/lower - 1, T = {n}")]
     yield Prose(
         "The paper's lower bound for every decay is the exact γ2 of two steps. "
-        "`theory.certificates` gives one for any T in O(T log T): the trace norm of D_u M D_v, "
-        "seen through a circulant unitary, with weights u, v from a family of two parameters; all "
-        "rounding is charged. Above, the best of the circulant bound, √g and the normalized √g "
-        "(`factors.normalized`). "
-        "So every mechanism comes with a proof of how far it can be from the best one."
+        "`theory.certificates` gives a lower bound for any T in O(T log T): a bound on the trace "
+        "norm of D_u M D_v by a circulant unitary matrix, with weights u, v from a family with two "
+        "parameters. It accounts for all rounding. The upper bound is the best of the circulant "
+        "bound, √g and the normalized √g (`factors.normalized`). So there is a proof for every "
+        "mechanism of how far it can be from the best one."
     )
     yield Table(
         "limit-certificates",
-        "Certified lower bounds of γ2, the best of the three over them less 1, and √g's own error "
-        f"factor over the last less 1, T = {chosen[-1]}.",
+        "Certified lower bounds of γ2; the ratio of the best of the three upper bounds to it, "
+        "minus 1; and the ratio of the error factor of √g to the last lower bound, minus 1, at "
+        f"T = {chosen[-1]}.",
         ("decay", *heads, "√g/lower - 1"),
         tuple(rows),
         digits=5,
     )
     yield Claim.new(
-        f"at T = {chosen[-1]} no factorization has an error factor below the best of these three "
-        f"by more than 6 %, for the {len(brackets)} decays here",
+        f"at T = {chosen[-1]} the best of these three is within 6 % of the best factorization, for "
+        f"the {len(brackets)} decays here",
         "upper/lower ≤ 1.06",
-        f"{1.0 + worst:.4f} at most; of √g itself {roots:.4f}",
+        f"at most {1.0 + worst:.4f}; {roots:.4f} for √g itself",
         holds(worst <= 0.06),
     )
     far = [k for k, n in enumerate(steps) if n > extent.exact]
     yield Figure(
         "limit-gaps",
-        "How far the best of three constructions (circulant, √g, normalized √g) can be from the "
-        "best of all: upper over certified lower bound, less 1 (1e-9 where it is less).",
+        "How far can the best of three constructions (circulant, √g, normalized √g) be from the "
+        "optimum?  The ratio of the upper to the certified lower bound, minus 1 (at least 1e-9).",
         (
             Panel(
                 "explicit certificates", "T", "upper / lower - 1",

@@ -1,4 +1,4 @@
-"""Section 1.2's constants, roughly 4 and 10, and the mechanisms known before the paper."""
+"""The constants of Section 1.2, roughly 4 and 10, and the mechanisms known before the paper."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from hushfade.theory import certificates, gamma2, gamma_f
 Maker = Callable[[Decay, int], Mechanism]
 Row = tuple[str, int, str, float, float, float, float, float, float]  # under _COLUMNS
 
-LEAST = "no factorization is below"
-BETA = 0.1  # of Bolot et al.'s power law in the figures
-TREE = math.pi / math.log(2.0)  # the limit of binary tree over square root, largest error
+LEAST = "lower bound for factorizations"
+BETA = 0.1  # the β of Bolot et al.'s power law in the figures
+TREE = math.pi / math.log(2.0)  # limit of the ratio of binary tree to square root, largest error
 
 _COMMON: dict[str, Maker] = {
     ROOT: square_root,
@@ -58,7 +58,7 @@ FAMILIES: dict[str, tuple[Decay, dict[str, Maker]]] = {
 
 
 def blocks(extent: Extent) -> Blocks:
-    """The tree's error over the paper's with its limits, then the older rivals at growing T."""
+    """The chapter: ratios of the tree to the paper's algorithm, then all mechanisms against T."""
     yield Prose(_ratios_said())
     yield from _ratios(extent)
     yield Prose(_ALL)
@@ -67,9 +67,10 @@ def blocks(extent: Extent) -> Blocks:
 
 
 _ALL = """\
-The mechanisms known before the paper, and Honaker's refinement of the tree, in largest deviation
-and in mean square, against T. The lower line is `theory.certificates`: no factorization mechanism
-with Gaussian noise is below it. Bolot et al.'s power law has a relative error of β besides."""
+We compare the mechanisms known before the paper, including Honaker's refinement of the tree, by
+their largest standard deviation and their mean squared error as functions of T. The lowest line is
+the bound of `theory.certificates`: no factorization mechanism with Gaussian noise is below it. The
+power law of Bolot et al. has a relative error of β in addition."""
 
 
 # Constants ----------------------------------------------------------------------------------
@@ -77,14 +78,16 @@ with Gaussian noise is below it. Bolot et al.'s power law has a relative error o
 
 def _ratios_said() -> str:
     return f"""\
-Section 1.2 says that for windows, as for counting, the paper's algorithm improves the tree's
-constant by roughly 4 in the ℓ∞ error and by roughly 10 in the mean square. Taken as ratios of the
-largest deviations and of the mean squares, the limits are known. For counting the tree has log₂ T
-and (log₂ T)²/2, the square root ln(T)/π and its square: π/ln 2 = {TREE:.2f} and {TREE**2 / 2:.2f}.
-A window's tree adds a suffix and a prefix, log₂ w nodes in all. Against Theorem 7's bounds as
-printed the limits are {TREE / math.sqrt(2):.2f} and {TREE**2 / 2:.2f}, which may be what is meant;
-but the blocks, mended, have √3 ln(w)/π, and the plain square root of the window has (4/π²) ln w.
-Limits in a logarithm are far away, so both are shown. Roughly is taken as within a quarter."""
+Section 1.2 states that for windows, as for counting, the paper's algorithm improves the constant of
+the tree by roughly 4 in the ℓ∞ error and by roughly 10 in the mean squared error. We take these
+as ratios of the largest standard deviations and of the mean squared errors, whose limits are known.
+For counting, the tree has log₂ T and (log₂ T)²/2, and the square root has ln(T)/π and its square,
+so the limits are π/ln 2 = {TREE:.2f} and {TREE**2 / 2:.2f}. The tree of a window adds a suffix and
+a prefix, log₂ w nodes in all. With the bounds of Theorem 7 as printed the limits are
+{TREE / math.sqrt(2):.2f} and {TREE**2 / 2:.2f}, which the authors may have in mind. But the
+corrected blocks have √3 ln(w)/π, and the plain square root of the window has (4/π²) ln w. The
+ratios approach their limits only logarithmically, so we show both the ratio and the limit.
+We read 'roughly' as within 25 %."""
 
 
 def _ratios(extent: Extent) -> Blocks:
@@ -110,26 +113,28 @@ def _ratios(extent: Extent) -> Blocks:
     rows.sort(key=lambda row: (row[0], row[1]))
     yield Table(
         "mechanisms-constants",
-        "The tree's error over the paper's, in largest deviation and in mean square, and the "
-        "limits. Size is T for counting, w for windows with T = 16w.",
+        "The error of the tree divided by the error of the paper's algorithm, largest standard "
+        "deviation and mean squared error, and the limits of both ratios. Size is T for counting, "
+        "and w for windows with T = 16w.",
         ("against", "size", "ℓ∞ ratio", "mean square ratio", "ℓ∞ limit", "mean square limit"),
         tuple(rows),
         digits=4,
     )
-    for name in ("counting, square root", "window, blocks"):  # what the paper speaks of
+    for name in ("counting, square root", "window, blocks"):  # the cases in the paper
         _, size, *_ = last = [row for row in rows if row[0] == name][-1]
         for what, claimed, found, limit in (
             ("ℓ∞", 4.0, last[2], last[4]), ("mean square", 10.0, last[3], last[5])
         ):  # fmt: skip
             here, there = _roughly(found, claimed), _roughly(limit, claimed)
-            read = name.startswith("window")  # the rival is our reading of a text not at hand
+            read = name.startswith("window")  # the tree is our reconstruction of Bolot et al.
             yield Claim(
                 "Section 1.2",
-                f"{name}: the tree's {what} error is larger by a factor of roughly {claimed:g}",
+                f"{name}: the {what} error of the tree is larger by a factor of roughly "
+                f"{claimed:g}",
                 f"roughly {claimed:g}",
                 f"{found:.2f} at {size}; the limit is {limit:.2f}",
                 "holds" if here else "weak" if there or read else "false",
-                "" if here else f"{found:.2f} at {size}, rising to {limit:.2f}" + _READ * read,
+                "" if here else f"{found:.2f} at {size}, increasing to {limit:.2f}" + _READ * read,
             )
     off = [
         (row[2] < row[4] and row[3] < row[5])
@@ -137,7 +142,7 @@ def _ratios(extent: Extent) -> Blocks:
         for row in rows
     ]
     yield Claim.new(
-        "every ratio rises with the size and stays below its limit",
+        "every ratio increases with the size and stays below its limit",
         "limits π/ln 2 and half its square for counting",
         f"{sum(off)} of {len(off)} rows",
         holds(all(off)),
@@ -145,13 +150,13 @@ def _ratios(extent: Extent) -> Blocks:
 
 
 _READ = (
-    "; weak and not false, for it says roughly, and the rival is our reading of Bolot et al., "
-    "whose text was not at hand"
+    "; weak and not false, because the paper says 'roughly' and we reconstructed the tree of "
+    "Bolot et al. without access to their paper"
 )
 
 
 def _roughly(found: float, claimed: float) -> bool:
-    """Within a quarter."""
+    """Whether the value is within 25 % of the claimed one."""
     return abs(found - claimed) <= claimed / 4
 
 
@@ -179,19 +184,24 @@ def _everything(extent: Extent) -> Blocks:
                     name, T, rival, big, big / largest[ROOT][-1], big / largest[LEAST][-1],
                     square, square / mean[ROOT][-1], square / mean[LEAST][-1],
                 ))  # fmt: skip
-        panels["largest"].append(_panel(name, "largest deviation", steps, largest))
-        panels["mean"].append(_panel(name, "mean square error", steps, mean))
+        panels["largest"].append(_panel(name, "largest standard deviation", steps, largest))
+        panels["mean"].append(_panel(name, "mean squared error", steps, mean))
     yield Table(
         "mechanisms-rivals",
-        "Largest deviation and mean square for unit noise multiplier and change: as they are, over "
-        f"the square root's, over what is certified as least. Here for T = {steps[-1]}.",
+        "Largest standard deviation and mean squared error for unit noise multiplier and change, "
+        "each also relative to the square root and to the certified lower bound, for "
+        f"T = {steps[-1]}.",
         _COLUMNS,
         tuple(row for row in rows if row[1] == steps[-1]),
         digits=4,
     )
     for what, caption in (
-        ("largest", "Largest deviation against T; noise on the input is as noise on the output."),
-        ("mean", "Mean square error against T."),
+        (
+            "largest",
+            "Largest standard deviation against T.  Noise on the inputs and noise on the "
+            "output have the same one.",
+        ),
+        ("mean", "Mean squared error against T."),
     ):
         yield Figure(f"mechanisms-{what}", caption, tuple(panels[what]))
     yield from _verdicts(rows, steps)
@@ -204,9 +214,10 @@ _COLUMNS = (
 
 
 def _least(decay: Decay, T: int) -> tuple[float, float]:
-    """Lower bounds of the largest deviation and the mean square of any factorization.
+    """Lower bounds of the largest deviation and the mean squared error of any factorization.
 
-    The optimum's own, to 1e-4, up to 256 steps; beyond that the explicit certificates.
+    Up to 256 steps the bounds are within 1e-4 of the optimum; beyond, they are explicit
+    certificates.
     """
     if T <= 256:
         return gamma2(decay, T).lower, gamma_f(decay, T).lower ** 2 / T
@@ -224,13 +235,13 @@ def _panel(title: str, y: str, steps: list[int], found: dict[str, list[float]]) 
 
 def _verdicts(rows: list[Row], steps: Sequence[int]) -> Blocks:
     others = [row for row in rows if row[2] != ROOT]
-    # within the first w steps a window is a count, and the blocks are its square root
+    # within the first w steps a window equals counting, and the blocks are its square root
     same = [row for row in others if row[2] == "window blocks" and row[1] <= 256]
     beaten = [row for row in others if row not in same]
     yield Claim.new(
-        "the square root has a smaller largest and mean square error than every rival of these "
-        f"figures, at T = {', '.join(map(str, steps))}, for all four decays (within the first w "
-        "steps the blocks are equal)",
+        "the square root has a smaller largest error and a smaller mean squared error than every "
+        f"other mechanism in these figures, at T = {', '.join(map(str, steps))}, for all four "
+        "decays (within the first w steps the blocks are equal to it)",
         "ratios > 1",
         f"largest {spread([row[4] for row in beaten])}, mean square "
         f"{spread([row[7] for row in beaten])}",
@@ -242,10 +253,10 @@ def _verdicts(rows: list[Row], steps: Sequence[int]) -> Blocks:
     own = [row for row in rows if row[2] == ROOT]
     for fades, most in ((True, 0.01), (False, 0.13)):
         last = [r for r in own if r[1] == rows[-1][1] and (r[0] == "counting") != fades]
-        which = "for the three decays that fade" if fades else "for counting"
+        which = "for the three decays that tend to zero" if fades else "for counting"
         yield Claim.new(
-            f"{which} the square root's largest error is within {100 * most:g} % of the least "
-            f"possible at T = {rows[-1][1]}",
+            f"{which} the largest error of the square root is within {100 * most:g} % of the "
+            f"smallest possible at T = {rows[-1][1]}",
             f"≤ {1 + most:g}",
             f"{spread([r[5] for r in last])}; mean square {spread([r[8] for r in last])}",
             holds(max(r[5] for r in last) <= 1 + most),
@@ -256,9 +267,9 @@ def _since(T: int) -> Claim:
     root, makers = square_root, (normalized_root, column_normalized_root, circulant)
     over = [make(NoDecay(), T).error_factor / root(NoDecay(), T).error_factor for make in makers]
     return Claim.new(
-        f"not so for factorizations found since: for counting at T = {T} the normalized, the "
-        "column-normalized and the circulant one are below the square root (more in the last "
-        "chapter)",
+        f"some newer factorizations are better: for counting at T = {T} the normalized, the "
+        "column-normalized and the circulant one have a smaller error than the square root (see "
+        "the last chapter)",
         "ratios of the largest errors < 1",
         ", ".join(f"{ratio:.4f}" for ratio in over),
         holds(max(over) < 1.0),

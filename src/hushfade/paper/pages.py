@@ -1,4 +1,4 @@
-"""The report as files: one page in Markdown and in HTML, pictures, and every number as CSV."""
+"""The files of the report: one page in Markdown and HTML, figures, and every number as CSV."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGES = ("report.md", "report.html")
 
 
 def prepare(directory: Path) -> None:
-    """Make the places of all files; OSError if one cannot be made or written to."""
+    """Create the directories of all files; OSError if one cannot be created or written to."""
     for place in (directory, directory / "figures", directory / "data"):
         place.mkdir(parents=True, exist_ok=True)
     for page in (directory / name for name in PAGES):
@@ -39,12 +39,12 @@ def write(
     *,
     watch: Callable[[str], None] = lambda doing: None,
 ) -> None:
-    """All files of the report; the pages come last, when all that they point to is there."""
+    """Write all files of the report; the pages come last, after the files that they link to."""
     from hushfade.plots import write as write_picture
 
     blocks = [block for chapter in chapters for block in chapter.blocks]
     figures = [block for block in blocks if isinstance(block, Figure)]
-    for name in PAGES:  # so that no old page points to new figures, if this is interrupted
+    for name in PAGES:  # so that no old page links to new figures after an interruption
         (directory / name).unlink(missing_ok=True)
     for block in blocks:
         if isinstance(block, Table):
@@ -78,7 +78,7 @@ def claims(chapters: Iterable[Written]) -> list[Claim]:
 
 
 def summary(found: Iterable[Claim]) -> str:
-    """How many claims hold, in two sentences: the paper's, and ours.
+    """The numbers of claims that hold, are weak, or are false: the paper's, then ours.
 
     >>> wrong = Claim("Theorem 3", "γ2 ≤ 1", "1", "1.0328", "false", "the sum runs to T")
     >>> right = Claim("Theorem 3, corrected", "γ2 ≤ 1.0625", "1.0625", "1.0328", "holds")
@@ -102,13 +102,13 @@ def _counted(whose: str, verdicts: list[Verdict]) -> str:
 
 
 def markdown(extent: Extent, chapters: Sequence[Written]) -> str:
-    """The whole page."""
+    """The page as Markdown."""
     found = claims(chapters)
     wrong = [claim for claim in found if claim.verdict != "holds"]
     parts = [_head(extent, found)]
     if wrong:
-        parts += ["These are not as printed:", _table(CLAIMS, map(cells, wrong))]
-    parts.append("Every claim, also those that hold: [CSV](data/claims.csv)")
+        parts += ["These statements are false or weak:", _table(CLAIMS, map(cells, wrong))]
+    parts.append("All claims, including the ones that hold: [CSV](data/claims.csv)")
     for number, chapter in enumerate(chapters, start=1):
         parts.append(f"## {number}. {chapter.title}")
         parts.extend(_body(chapter))
@@ -122,21 +122,22 @@ def _head(extent: Extent, found: Sequence[Claim]) -> str:
 
     import hushfade
 
-    kind = "the whole report" if extent.full else "a quick report, with fewer steps and releases"
+    kind = "the full report" if extent.full else "a quick report, with fewer steps and releases"
     return f"""\
 # {TITLE}
 
-M. Henzinger, J. Upadhyay and S. Upadhyay, *A Unifying Framework for Differentially Private Sums
-under Continual Observation*, held against the code of hushfade {hushfade.__version__}. Written by
-`hushfade paper`: {kind}. Every number below was computed by that run; those of tables, figures and
-claims are in full in the CSV files under `data`. Python {platform.python_version()}, numpy
-{np.__version__}, scipy {scipy.__version__}, {platform.machine()}.
+This report checks M. Henzinger, J. Upadhyay and S. Upadhyay, *A Unifying Framework for
+Differentially Private Sums under Continual Observation*, with hushfade {hushfade.__version__}.
+`hushfade paper` wrote it: {kind}. That run computed every number below. The CSV files under `data`
+have the numbers of all tables, figures and claims in full precision. Versions: Python
+{platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__},
+{platform.machine()}.
 
-Statements are counted as the paper counts them: definitions, theorems, lemmas, claims and remarks
-together. Its first theorem is Theorem 2. *Weak* is what is true, but is not what is meant or far
-from it.
+Statements are numbered as in the paper: definitions, theorems, lemmas, claims and remarks share one
+counter, so the first theorem is Theorem 2. A *weak* statement is true, but it is not what the
+authors mean, or it is far from tight.
 
-## What was found
+## Summary
 
 {summary(found)}"""
 
@@ -161,7 +162,7 @@ def _body(chapter: Written) -> Iterator[str]:
 
 
 def shown(cell: Cell, digits: int) -> str:
-    """A cell as it is read; whole numbers in full.
+    """The text of a cell; integers are shown in full.
 
     >>> shown(1.0327955589886444, 5), shown(1048576, 3), shown(True, 3)
     ('1.0328', '1048576', 'yes')
@@ -175,7 +176,7 @@ def shown(cell: Cell, digits: int) -> str:
 
 
 def cells(claim: Claim) -> tuple[str, ...]:
-    """What stands under CLAIMS."""
+    """The cells of a claim in the columns CLAIMS."""
     return claim.where, claim.verdict, claim.says, claim.printed, claim.found, claim.instead
 
 

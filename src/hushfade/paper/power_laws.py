@@ -1,4 +1,4 @@
-"""Power laws n^-c: Theorem 3's sums, and Theorems 19 and 20."""
+"""Power laws n^-c: the sums of Theorem 3, and Theorems 19 and 20."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ POWERS = 1, 2, 3, 4, 5
 def blocks(extent: Extent) -> Blocks:
     """The chapter."""
     yield Prose(
-        "For f(n) = n^-c Theorem 3 bounds γ2 by 1 + (H - 1)/4 with a harmonic sum H, and that by "
-        "ζ(2c).  Theorem 19 (c = 1) and Theorem 20 have closed forms.  The sums and forms are "
-        "`theory.families.power_sum`, `power_zeta` and `power_closed`, held against "
+        "For f(n) = n^-c, Theorem 3 bounds γ2 by 1 + (H - 1)/4 with a harmonic sum H, which is at "
+        "most ζ(2c).  Theorem 19 (c = 1) and Theorem 20 have closed forms.  We compare these sums "
+        "and closed forms, `theory.families.power_sum`, `power_zeta` and `power_closed`, with "
         "`theory.gamma2` and `theory.gamma_f`."
     )
     yield _shifted()
@@ -37,7 +37,7 @@ def _shifted() -> Claim:
     return Claim(
         "Section 3.5",
         "f(n) = (n+1)^-c, in the proof of Theorem 6",
-        "f(1) = 1, and so γ2 > 1",
+        "f(1) = 1, and therefore γ2 > 1",
         f"f(1) = {PowerLaw(1).weights(2)[1]:g} for c = 1, and γ2 ≤ {shifted.upper:.6g} at T = 2",
         holds(shifted.upper > 1),
         "f(n) = n^-c",
@@ -47,7 +47,7 @@ def _shifted() -> Claim:
 def _harmonic(extent: Extent) -> Blocks:
     T = range(2, 17)
     low = {(c, t): gamma2(PowerLaw(c), t, gap=1e-8) for c in POWERS for t in T}
-    # the sum to T - 1 is the right one a step earlier
+    # the sum to T - 1 is the correct sum for one step less
     broken = [(c, t) for (c, t), x in low.items() if power_sum(PowerLaw(c), t - 1).value < x.lower]
     first = low[1, 2]
     yield Claim(
@@ -55,7 +55,7 @@ def _harmonic(extent: Extent) -> Blocks:
         "γ2 ≤ 1 + (H - 1)/4 with H = Σ n^-2c over n ≤ T - 1",
         f"γ2 ≤ {power_sum(PowerLaw(1), 1).value:g} at T = 2, c = 1",
         f"γ2 ≥ {first.lower:.6g}; false at {len(broken)} of {len(low)} pairs of c = 1, ..., 5 and "
-        f"T = 2, ..., {T[-1]}, those of T = "
+        f"T = 2, ..., {T[-1]}, all with T = "
         f"{', '.join(str(t) for t in sorted({t for _, t in broken}))}",
         holds(not broken),
         "n ≤ T",
@@ -88,7 +88,7 @@ def _nineteen(extent: Extent) -> Blocks:
     yield Claim(
         "Theorem 19",
         "γ2 ≤ Σ_{n=1}^{T} a_n² for f(n) = 1/n",
-        "above γ2 > 1",
+        "at least γ2, which exceeds 1",
         f"{late:.6g} at T = {extent.horizon}",
         holds(late >= 1),
         "n from 0 to T - 1: Σ a_n² of Theorem 2",
@@ -99,7 +99,7 @@ def _nineteen(extent: Extent) -> Blocks:
         "Theorem 19",
         "1 + Σ_{n≤T} 1/(4(n+1)²) ≤ 9/8 - 1/(4(T+1))",
         f"at most {sums[3] - over[3]:.6g} at T = 3",
-        f"{sums[3]:.6g}; above by {min(over.values()):.3g} to {max(over.values()):.3g} at all "
+        f"{sums[3]:.6g}; too large by {min(over.values()):.3g} to {max(over.values()):.3g} at all "
         f"{len(over)} T up to {steps[-1]}",
         holds(max(over.values()) <= 0),
         "5/4 - 1/(4(T+1))",
@@ -116,7 +116,7 @@ def _nineteen(extent: Extent) -> Blocks:
         gamma2(decay, t, gap=1e-8).upper - (9 / 8 - 1 / (4 * (t + 1))) for t in (2, 3, 4, 8, 16)
     ))  # fmt: skip
     yield Claim.new(
-        "γ2 itself is below 9/8 - 1/(4(T+1)) for f(n) = 1/n, though the sum is not",
+        "γ2 itself is below 9/8 - 1/(4(T+1)) for f(n) = 1/n, although the sum is not",
         "T = 2, 3, 4, 8, 16, and the limit",
         f"largest γ2 - bound: {below:.3g}",
         holds(below < 0),
@@ -127,7 +127,7 @@ def _nineteen(extent: Extent) -> Blocks:
         "Appendix B",
         "Li_1(x)/x = -ln(1-x)/x = ₂F₁(1, 1; 2; -x)",
         f"{wanted:.6g} at x = {x}",
-        f"{minus:.6g}; with +x {plus:.6g}",
+        f"{minus:.6g}; {plus:.6g} with +x",
         holds(math.isclose(wanted, minus, rel_tol=1e-12)),
         "₂F₁(1, 1; 2; x)",
     )
@@ -178,11 +178,11 @@ def _twenty(extent: Extent) -> Blocks:
     found, printed = gamma_f(PowerLaw(c), T, gap=1e-6), math.sqrt(T) * (1 + T * _closed(c, T))
     yield Claim(
         "Theorem 20",
-        "γ_F ≤ √T (1 + Σ_{n=1}^{T} b), b the closed form",
+        "γ_F ≤ √T (1 + Σ_{n=1}^{T} b), where b is the closed form",
         f"{printed:.6g} at c = {c}, T = {T}",
-        f"γ_F ≤ {found.upper:.6g}, {printed / found.upper:.1f} times less",
+        f"γ_F ≤ {found.upper:.6g}, smaller by a factor of {printed / found.upper:.1f}",
         "false" if printed < found.lower else "weak" if printed > 2 * found.upper else "holds",
-        "γ_F ≤ √T b: the sum over n is in b already",
+        "γ_F ≤ √T b: b already includes the sum over n",
     )
     ratio = math.sqrt(T) * power_closed(PowerLaw(c), T).value / found.upper
     yield Claim(
@@ -210,7 +210,7 @@ def _drawn() -> Figure:
     )
     return Figure(
         "power-laws-bounds",
-        "How far are the bounds from Σ a_n² over all n, the limit of γ2?  The closed form is "
-        "Theorem 20's for T → ∞.",
+        "How far are the bounds from Σ a_n² over all n, the limit of γ2?  The closed form is the "
+        "one of Theorem 20 for T → ∞.",
         (Panel("power laws n^-c", "c", "bound over Σ a_n²", lines),),
     )

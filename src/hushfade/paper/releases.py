@@ -1,4 +1,4 @@
-"""Algorithm 1 at work: thousands of real streams, held against what the paper promises of them."""
+"""Algorithm 1 at work: thousands of simulated streams, compared with the paper's bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hushfade.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose,
 from hushfade.paper.samples import CHANGE, GUARANTEE, PICTURED, Sample
 from hushfade.theory import accuracy, families
 
-SHOWN = 192  # steps of a picture
+SHOWN = 192  # steps in a figure
 
 
 def blocks(extent: Extent) -> Blocks:
@@ -33,17 +33,18 @@ def _streams(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Bloc
     loss = max(x.plan.loss for x in known.values())
     dearest = max(prices, key=lambda name: prices[name])
     yield Prose(
-        f"For each decay a plan was made (ε = {GUARANTEE.epsilon:g}, δ = {GUARANTEE.delta:g}, "
-        f"records in [-1, 1], one is replaced: 2Δ = {CHANGE:g}) and {one.releases} streams of "
-        f"{len(one.truth)} steps were run through `plan`, `Stream` and `run`, with independent "
-        "noise. They are Algorithm 1 but for this: records are put on a grid, and everything "
-        "before the noise is whole numbers; the noise is a Gaussian rounded to that grid, and is "
-        "added to R x, not to L R x; the taps are rounded, which costs up to "
-        f"{100 * loss:.2f} % of the largest error and no privacy; σ is the least one. Each plan "
-        f"was run with the horizon T, as Algorithm 1 has it, and {len(endless)} once more without. "
-        "Algorithm 1 asks for T in every case; of these decays only counting needs it. No horizon "
-        f"costs {100 * (prices[dearest] - 1):.1f} % more noise at most ({dearest}), and "
-        f"{100 * (prices['power 1'] - 1):.3f} % for power 1."
+        f"For each decay we made a plan (ε = {GUARANTEE.epsilon:g}, δ = {GUARANTEE.delta:g}, "
+        f"records in [-1, 1], one record replaced, so 2Δ = {CHANGE:g}) and ran {one.releases} "
+        f"streams of {len(one.truth)} steps through `plan`, `Stream` and `run`, with independent "
+        "noise. These streams differ from Algorithm 1 as follows. Records are rounded to a grid, "
+        "and everything before the noise is computed in integers. The noise is a Gaussian rounded "
+        "to that grid, and it is added to R x, not to L R x. The taps are rounded, which costs up "
+        f"to {100 * loss:.2f} % of the largest error and no privacy. σ is the smallest possible. "
+        f"Every plan has the horizon T, as in Algorithm 1; {len(endless)} decays also have a plan "
+        "without a horizon. Algorithm 1 requires T in every case, but of these decays only "
+        "counting needs it. A plan without a horizon has at most "
+        f"{100 * (prices[dearest] - 1):.1f} % more noise ({dearest}), and "
+        f"{100 * (prices['power 1'] - 1):.3f} % more for power 1."
     )
     panels = []
     for name in PICTURED:
@@ -63,8 +64,8 @@ def _streams(known: Mapping[str, Sample], endless: Mapping[str, Sample]) -> Bloc
         )
     yield Figure(
         "releases-streams",
-        f"One stream each, {SHOWN} steps: the true decayed sum, what is released, and the band "
-        "that holds the truth with 95 % at each step.",
+        f"One stream per decay, {SHOWN} steps: the true decayed sum, the release, and the band "
+        "that contains the true sum with probability 95 % at each step.",
         tuple(panels),
     )
 
@@ -100,14 +101,15 @@ def _largest(known: Mapping[str, Sample]) -> Blocks:
     steps, ends, n = len(some.truth), some.ends, some.releases
     yield Prose(
         "Equation (8) and Theorems 5 and 6 bound E max|error| by σ Δ γ2 √(log T), where σ Δ γ2 "
-        "stands for the largest standard deviation of a step. Below, everything is divided by "
-        "that deviation, Σ_{n<T} a_n² up to the unit; Theorem 5's own sum has one term more. Six "
-        "standard errors are taken off what was measured before a bound is called broken."
+        "is the largest standard deviation of a step. We divide everything by this standard "
+        "deviation, which is σ Δ Σ_{n<T} a_n² for the square root; the sum in Theorem 5 has one "
+        "more term. We call a bound violated only if the measured value minus six standard errors "
+        "exceeds it."
     )
     yield Table(
         "releases-largest",
-        f"E max|error| over the first T steps, over the largest standard deviation among them; {n} "
-        "streams of each decay.",
+        "E max|error| over the first T steps, divided by the largest standard deviation among "
+        f"them; {n} streams per decay.",
         ("decay", f"measured, T = {steps}", "standard error", "Theorem 5", "independent",
          "√(2 ln 2T)", "measured, T = 2", "Theorem 5, T = 2"),
         tuple(rows),
@@ -119,13 +121,14 @@ def _largest(known: Mapping[str, Sample]) -> Blocks:
         "E max|error| ≤ σ Δ (1 + Σ a_n²) √(log T)",
         "at most 1 after division",
         f"up to {below:.3f}, and {below * math.sqrt(math.log(2)):.3f} if log has base 2; at "
-        f"T = {steps} broken by {broken} of {len(rows)} decays",
+        f"T = {steps} violated by {broken} of {len(rows)} decays",
         holds(below <= 1.0),
         "√(2 ln 2T) in place of √(log T)",
     )
     yield Claim(
         "Theorem 5, corrected",
-        "E max|error| ≤ σ Δ ‖L‖ ‖R‖ √(2 ln 2T), and ≤ that of independent errors (Šidák)",
+        "E max|error| ≤ σ Δ ‖L‖ ‖R‖ √(2 ln 2T), and at most the value for independent errors "
+        "(Šidák)",
         "at most 1 after division",
         f"{above:.3f} and {kept:.3f}",
         holds(above <= 1.0 and kept <= 1.0),
@@ -135,7 +138,7 @@ def _largest(known: Mapping[str, Sample]) -> Blocks:
     # a frequency of n streams is within 6/(2√n) of its probability
     yield Claim(
         "Theorem 15",
-        "with probability ≥ 2/3 all |error| ≤ σ ‖L‖ ‖R‖ √(log T); Section 3.5 takes it for all f",
+        "with probability ≥ 2/3 all |error| ≤ σ ‖L‖ ‖R‖ √(log T); Section 3.5 uses it for all f",
         "≥ 0.667",
         f"{counted[0]:.3f} for counting at T = {counted[2]}, {least:.3f} for {name} at T = {end}",
         holds(counted[0] + 3.0 / math.sqrt(n) >= 2.0 / 3.0),
@@ -145,17 +148,17 @@ def _largest(known: Mapping[str, Sample]) -> Blocks:
         "Theorem 15, corrected",
         "with probability ≥ 2/3 all |error| ≤ σ ‖L‖ ‖R‖ √(2 ln 3T)",
         "≥ 0.667",
-        f"{min(chance[3] for chance in chances):.3f} at least, all decays and T",
+        f"at least {min(chance[3] for chance in chances):.3f}, for all decays and T",
         holds(min(chance[3] for chance in chances) >= 2.0 / 3.0),
     )
     shown = "exponential, α = 2", "power 1", "window 16", "counting"
     yield Figure(
         "releases-largest-by-steps",
-        "The mean largest error of the first T steps, over the largest standard deviation: "
+        "The mean largest error over the first T steps, divided by the largest standard deviation: "
         "measured, printed, corrected.",
         (
             Panel(
-                f"{n} streams of each decay", "T", "E max|error| / largest deviation",
+                f"{n} streams per decay", "T", "E max|error| / largest standard deviation",
                 (
                     line("√ln T, printed", ends, np.sqrt(np.log(ends))),
                     line("√(2 ln 2T), corrected", ends, np.sqrt(2 * np.log(2 * ends))),
@@ -169,7 +172,7 @@ def _largest(known: Mapping[str, Sample]) -> Blocks:
 
 
 def _independent(ends: Column) -> Column:
-    """E max of T independent |N(0, 1)|."""
+    """The expected maximum of T independent |N(0, 1)|."""
     one = accuracy.sharper_expected_maximum
     return np.array([one(1.0, int(n), noise_multiplier=1.0, change=1.0).value for n in ends])
 
@@ -197,19 +200,20 @@ def _mean_square(known: Mapping[str, Sample]) -> Blocks:
             sixth[name] = unit * special**2 / exact
     yield Table(
         "releases-mean-square",
-        f"Mean squared error over T = {len(known['counting'].truth)} steps: measured, promised by "
-        "the plan, of the exact square root, and as bounded in the paper, all with the same noise.",
+        f"Mean squared error over T = {len(known['counting'].truth)} steps: measured, stated by "
+        "the plan, of the exact square root, and the paper's bounds, all with the same noise.",
         ("decay", "measured", "plan", "√g exactly", "Theorem 5", "Theorem 6"),
         tuple(rows),
         digits=5,
     )
     away = max(abs(x - 1.0) for x in over)
-    # errors of neighbouring steps go together: charge the square as if all steps were one
+    # errors of neighbouring steps are correlated: allow for it as if all steps were one
     allowed = 6.0 * math.sqrt(2.0 / known["counting"].releases)
     yield Claim.new(
-        "the mean squared error is the plan's, and within 0.5 % of the exact square root's",
-        f"measured over plan within {allowed:.3f} of 1",
-        f"within {away:.4f}; plan over exact at most {max(losses):.5f}",
+        "the mean squared error agrees with the plan, and is within 0.5 % of the mean squared "
+        "error of the exact square root",
+        f"ratio of measured to plan within {allowed:.3f} of 1",
+        f"within {away:.4f}; ratio of plan to exact at most {max(losses):.5f}",
         holds(away <= allowed and max(losses) <= 1.005),
     )
     yield Claim(
@@ -223,7 +227,7 @@ def _mean_square(known: Mapping[str, Sample]) -> Blocks:
 
 
 def _closed_forms(over: Mapping[str, float]) -> Blocks:
-    """Theorem 6, from its bounds over the exact mean squares."""
+    """The claims of Theorem 6, from the ratios of its bounds to the exact mean squared errors."""
     steep = [x for name, x in over.items() if name.startswith("exponential")]
     others = {name: x for name, x in over.items() if not name.startswith("exponential")}
     divided = "at least 1 after division by the exact one"
@@ -259,7 +263,7 @@ def _closed_forms(over: Mapping[str, float]) -> Blocks:
 
 
 def _exact(decay: Decay, steps: int) -> float:
-    """√g's mean squared error for unit noise multiplier and unit change."""
+    """The mean squared error of √g for unit noise multiplier and unit change."""
     pair = square_root(decay)
     return accuracy.exact_mean_squared_error(pair, steps, noise_multiplier=1.0, change=1.0)
 
@@ -269,7 +273,7 @@ def _range(values: list[float]) -> str:
 
 
 def _theorem_6(decay: Decay, steps: int) -> float | None:
-    """Theorem 6's bound on γ2, with the sum to T; None for windows, which are not in F."""
+    """The bound of Theorem 6 on γ2, with the sum to T; None for windows, which are not in F."""
     match decay:
         case NoDecay():
             return 1.0 + steps / 4.0

@@ -1,4 +1,4 @@
-"""Many streams of every decay's plan, and how far their releases are from the truth."""
+"""Many streams per decay, and the errors of their releases."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hushfade.privacy.guarantee import Guarantee
 
 GUARANTEE = Guarantee(epsilon=0.5, delta=1e-6, neighbours="replace")  # and x_t in [-1, 1]: Δ = 1
 CHANGE = GUARANTEE.change(-1.0, 1.0)  # 2Δ
-LANES = 250  # streams that run side by side: what an endless plan remembers is kept for each
-HEAD = 8  # steps whose covariances are held against L Lᵀ
+LANES = 250  # streams that run together; limited by the memory of plans without a horizon
+HEAD = 8  # steps whose covariances are compared with L Lᵀ
 PICTURED = "counting", "exponential, α = 1.1", "power 1", "window 16"
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What many streams of one plan released, less the exact sums."""
+    """Statistics of the errors of many streams of one plan."""
 
     plan: Plan
     truth: Column
@@ -44,11 +44,11 @@ class Sample:
 
     @property
     def stddevs(self) -> Column:
-        """What the plan promises."""
+        """The standard deviations that the plan states."""
         return self.plan.stddevs(len(self.truth))
 
 
-@cache  # two chapters look at the same streams
+@cache  # two chapters use the same streams
 def known(extent: Extent) -> Mapping[str, Sample]:
     """Streams of every decay whose plan has the horizon T."""
     steps = _steps(extent)
@@ -58,7 +58,7 @@ def known(extent: Extent) -> Mapping[str, Sample]:
 
 @cache
 def endless(extent: Extent) -> Mapping[str, Sample]:
-    """Streams as long of the decays that need no horizon, with plans that have none."""
+    """Streams of the same length of decays that need no horizon, with plans without one."""
     return {
         name: sampled(50 + k, decay, None, _steps(extent), extent.releases)
         for k, (name, decay) in enumerate(DECAYS.items())
@@ -71,14 +71,14 @@ def _steps(extent: Extent) -> int:
 
 
 def totals(steps: int) -> Column:
-    """The stream: a wave, and twenty people who each come up with -1 or 1."""
+    """The stream of totals: a sine wave plus twenty people who each contribute -1 or 1."""
     rng = np.random.default_rng(5)
     people = rng.choice([-1.0, 1.0], size=(steps, 20))
     return np.asarray(np.rint(12.0 * np.sin(np.arange(steps) / 30.0)) + np.sum(people, axis=1))
 
 
 def sampled(seed: int, decay: Decay, horizon: int | None, steps: int, releases: int) -> Sample:
-    """So many streams of the plan with independent noise, and their errors."""
+    """Error statistics of `releases` streams of the plan with independent noise."""
     from scipy.linalg import solve_triangular
 
     names = [f"stream {k}" for k in range(LANES)]

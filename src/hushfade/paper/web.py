@@ -1,4 +1,4 @@
-"""A Markdown page as one HTML file that needs no other."""
+"""Convert a Markdown page to one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def web(title: str, text: str, directory: Path) -> str:
-    """The Markdown page as one HTML file: pictures are in it, and nothing is fetched.
+    """The Markdown page as one HTML file that embeds its figures and fetches nothing.
 
-    Pictures are those of the directory; headings of the second rank are the contents.
+    The figures come from the directory.  The second-level headings form the table of contents.
     """
     from markdown_it import MarkdownIt
 

@@ -1,4 +1,4 @@
-"""Section 3.6 on a simulated stream: the printed, mended and plain releases, and their errors."""
+"""Section 3.6 on a simulated stream: printed, corrected and plain releases, and their errors."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ PRINTED = "blocks, as printed"
 
 
 def blocks(extent: Extent) -> Blocks:
-    """The errors measured over simulated streams, held against the stated ones."""
+    """The chapter: errors measured over simulated streams, compared with the stated ones."""
     yield Prose(_STREAM)
     yield from _simulated(extent)
 
 
 _STREAM = f"""\
-The window's three outputs, as printed, mended and of the plain square root, on one stream of
-{WINDOW * BLOCKS} records, each 0 or 1, w = {WINDOW}, ε = 1, δ = 10^-6 (add or remove a record),
-with noise from a fixed seed. The printed output errs by more than its noise: it estimates another
-number."""
+We run the three outputs for the window, as printed, corrected and of the plain square root, on one
+stream of {WINDOW * BLOCKS} records, each 0 or 1, with w = {WINDOW}, ε = 1, δ = 10^-6 (add or remove
+a record) and noise from a fixed seed. The error of the printed output exceeds its noise, because
+the output estimates a different number."""
 
 
 def _simulated(extent: Extent) -> Blocks:
@@ -56,17 +56,18 @@ def _simulated(extent: Extent) -> Blocks:
         rows.append((name, float(np.sqrt(np.mean(error**2))), theory, bias))
     yield Table(
         "window-stream-simulated",
-        f"Root mean square error after the first block over {runs} simulated streams, what the "
-        "mechanism states, and the error of the mean over the streams.",
+        f"Root mean squared error after the first block over {runs} simulated streams, the error "
+        "that the mechanism states, and the error of the mean over the streams.",
         ("output", "measured", "stated", "of the mean"),
         tuple(rows),
         digits=4,
     )
     yield from _measured(rows, runs)
-    few = slice(3, None, 4)  # every step would be a smear
+    few = slice(3, None, 4)  # with every step the lines would overlap
     yield Figure(
         "window-stream-releases",
-        f"One stream, w = {w}: the truth, and the three releases; every fourth step is drawn.",
+        f"One stream, w = {w}: the true sum and the three releases.  The figure shows every fourth "
+        "step.",
         tuple(
             Panel(
                 name.capitalize(),
@@ -80,7 +81,7 @@ def _simulated(extent: Extent) -> Blocks:
     squares = {name: np.mean((y - truth[:, None]) ** 2, axis=1) for name, y in found.items()}
     yield Figure(
         "window-stream-errors",
-        f"Error along time, w = {w}: stated, and measured over {runs} simulated streams.",
+        f"Error over time, w = {w}: stated, and measured over {runs} simulated streams.",
         (
             Panel(
                 "Stated",
@@ -91,7 +92,7 @@ def _simulated(extent: Extent) -> Blocks:
             Panel(
                 "Measured, every fourth step",
                 "step",
-                "root mean square error",
+                "root mean squared error",
                 tuple(line(x, t[few], np.sqrt(squares[x][few])) for x in (MENDED, ROOT, PRINTED)),
                 y_log=True,
             ),
@@ -112,9 +113,9 @@ def _measured(rows: list[tuple[str, float, float | str, float]], runs: int) -> B
         else:
             yield Claim(
                 "Section 3.6",
-                f"the printed algorithm's output is unbiased (simulated, w = {WINDOW})",
+                f"the output of the printed algorithm is unbiased (simulated, w = {WINDOW})",
                 f"{noise[MENDED]:.2f} for the mean of {runs} streams",
                 f"{bias:.2f}",
                 holds(bias < 1.5 * noise[MENDED]),
-                "the mended output, or the plain square root, below",
+                "the corrected output, or the plain square root (next rows)",
             )

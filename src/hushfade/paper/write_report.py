@@ -1,4 +1,4 @@
-"""A report: chapters computed, one after the other, and written."""
+"""Compute the chapters of a report one after the other, and write the report."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def report(
     *,
     watch: Callable[[int, str], None] = lambda done, doing: None,
 ) -> list[Written]:
-    """The chapters, computed and written to the directory.
+    """The chapters, after computing them and writing the report to the directory.
 
         report.md  report.html  figures/NAME.svg and .png  data/NAME.csv
 
-    A chapter that an interrupted run of the same code has finished is taken from the directory;
-    `watch` is told how many chapters are done, and what is being done.  The same code gives the
-    same bytes on the same machine.  OSError, before anything is computed, if the directory cannot
-    take the report.
+    Chapters that an interrupted run of the same code has finished are read from the directory.
+    `watch` receives the number of finished chapters and a description of the current work.  The
+    same code gives the same bytes on the same machine.  Raises OSError, before it computes
+    anything, if the report cannot be written to the directory.
     """
     pages.prepare(directory)
     journal = Journal(directory, extent)
@@ -49,7 +49,7 @@ def report(
 
 
 def _told_apart(chapters: Iterable[Written]) -> None:
-    """Each table and each figure is a file of its own."""
+    """Check that names are unique, because each table and each figure is a separate file."""
     blocks = [block for chapter in chapters for block in chapter.blocks]
     names = Counter(block.name for block in blocks if isinstance(block, Table | Figure))
     twice = [name for name, count in names.items() if count > 1]

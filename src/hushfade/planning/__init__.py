@@ -1,4 +1,4 @@
-"""Planning: what a stream will release, how private and how accurate, before any record arrives."""
+"""Planning: a stream's mechanism, privacy and accuracy, fixed before any record arrives."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""The search between noise on the inputs and the paper's factor, with Huber's law.
+"""The search for the best blend of noise on the inputs and the paper's factor, with Huber's law.
 
     r = 1 + c (√g - 1),  0 < c ≤ 1        c = 0: noise on the inputs; c = 1: the square root
     κ = core · slope                      κ → 0: Laplace's law; κ → ∞: the normal law
 
-For each (c, κ) the guarantee fixes the slope, and the error is (noise's deviation) · ‖g/r‖.  The
-search compares errors that a coarse bound on the loss gives.  The plan's own noise comes from the
-fine bound for the plan's own integer taps (`noise_scale`).
+For each (c, κ) the guarantee determines the slope, and the error is (standard deviation of the
+noise) · ‖g/r‖.  The search computes errors from a coarse bound on the privacy loss.  The noise of
+the plan comes from the fine bound for its integer taps (`noise_scale`).
 
-(c, κ) are taken from a fixed grid, and errors are rounded before they are compared.  So the result
-is the same on every machine.
+(c, κ) lie on a fixed grid, and the search rounds errors before it compares them.  So the result is
+the same on every machine.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from hushfade.laws import Huber
 from hushfade.numerics.fast_division import quotient
 from hushfade.privacy.rounded_losses import Shift, block
 
-_SERIES = 1 << 13  # terms of g/r that are computed; beyond, g/r is like √g
+_SERIES = 1 << 13  # terms of g/r that are computed; later terms are proportional to √g
 _LARGE = 6  # taps whose losses are composed one by one; the others together count as Gaussian
-_FINENESS = 0.05  # of the grid for them
+_FINENESS = 0.05  # fineness of the grid for these losses
 _PARTS = 24  # c is a multiple of 1/24
 _STEPS = 3  # κ is a power of 2^(1/3)
-_KAPPAS = range(-9, 13)  # of these exponents: 1/8 to 16
-_UNITS = 2.0**24  # of a record, in which the search rounds shifts
-_SETTLED = 2.0**-20  # relatively: errors that near are the same
-_ROUNDS = 30  # of the search for a slope
+_KAPPAS = range(-9, 13)  # exponents of κ: from 1/8 to 16
+_UNITS = 2.0**24  # units per record, to which the search rounds shifts
+_SETTLED = 2.0**-20  # relative grid to which errors are rounded
+_ROUNDS = 30  # rounds of the search for a slope
 
 
 class Blend(NamedTuple):
-    """A right factor r = 1 + c (√g - 1), the shape of its noise, and the error they have."""
+    """A right factor r = 1 + c (√g - 1), the shape of its noise, and their error."""
 
     c: float
     kappa: float
     error: float  # the largest standard deviation, for records that change by 1
-    slope: float  # of the noise in its tails, for records that change by 1
+    slope: float  # the slope of the noise in its tails, for records that change by 1
 
 
 def best_blend(decay: Decay, steps: int, epsilon: float, delta: float, lanes: int = 1) -> Blend:
     """The blend with the smallest error over `steps` steps.
 
-    `lanes` is the number of lanes that one record moves by 1.  Cost: about 0.15 s.
+    `lanes` is the number of lanes that one record changes by 1.  Cost: about 0.15 s.
     """
     curve = _Curve(decay, steps, lanes, epsilon, delta)
 
@@ -91,7 +91,7 @@ class _Curve:
         self._lefts: dict[int, float] = {}
 
     def blend(self, place: tuple[int, int]) -> Blend:
-        """The blend at a place of the grid, with its error."""
+        """The blend at a point of the grid, with its error."""
         if place not in self._blends:
             part, exponent = place
             c, kappa = part / _PARTS, 2.0 ** (exponent / _STEPS)
@@ -103,7 +103,7 @@ class _Curve:
         return self._blends[place]
 
     def _left(self, part: int) -> float:
-        """‖g/r‖ over the steps; beyond the series g/r is about proportional to √g."""
+        """‖g/r‖ over the steps; beyond the computed terms g/r is about proportional to √g."""
         if part not in self._lefts:
             n = len(self._weights)
             right = blended(self._root[:n], part / _PARTS)
@@ -117,7 +117,7 @@ class _Curve:
         return self._lefts[part]
 
     def _bound(self, c: float, law: Huber) -> float:
-        """ln δ(ε), roughly: large taps as they are, and all others as one Gaussian shift.
+        """An estimate of ln δ(ε): large taps one by one, and all others as one Gaussian shift.
 
         A small shift d has the loss of Gaussian noise with μ² = d² · (Fisher information).
         """
@@ -145,7 +145,7 @@ def _law(slope: float, kappa: float) -> Huber:
 
 
 def _gaussian(epsilon: Column, mu: float) -> Column:
-    """δ(ε) of Gaussian privacy mu, for any real ε."""
+    """δ(ε) of mu-Gaussian differential privacy, for any real ε."""
     from scipy.special import log_ndtr
 
     a, b = mu / 2.0 - epsilon / mu, -mu / 2.0 - epsilon / mu
@@ -153,7 +153,7 @@ def _gaussian(epsilon: Column, mu: float) -> Column:
 
 
 def solve_slope(log_delta: Callable[[float], float], wanted: float, guess: float) -> float:
-    """The slope with log_delta(slope) = wanted, to about 1e-4: secant steps within a bracket."""
+    """The slope with log_delta(slope) = wanted, to about 1e-4, by secant steps within a bracket."""
     x, rate = math.log(guess), 30.0
     low, high = -math.inf, math.inf
     y = log_delta(guess) - wanted

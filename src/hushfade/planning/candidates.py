@@ -1,16 +1,16 @@
-"""The mechanisms that a plan can choose from, each with the error it would have.
+"""The mechanisms that a plan can use, each with its expected error.
 
     Gaussian noise on the square root     no Gaussian factorization is better in the long run
     the same with a gain per step         for a known horizon
-    Gaussian noise, counting for ever     for counting without a horizon
+    Gaussian noise, unbounded counting    for counting without a horizon
     Laplace noise on the inputs           R = 1: for short memories, and for delta = 0
     Laplace noise on block sums           for long memories and a small delta, or 0
     Huber noise on the inputs             R = 1: for several records per person
     Huber noise on a blend                R between the inputs and the square root
 
-Errors are those of exact factors; integer taps add about 0.1 % at most.  Errors are rounded before
-they are compared, and the order above decides between equal ones, so the choice is the same on
-every machine.
+The errors belong to the exact factors; integer taps add about 0.1 % at most.  The search rounds
+errors before it compares them, and the order above decides between equal errors.  So the choice is
+the same on every machine.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from hushfade.planning.mechanism_search import Candidate, LawName, Search, settl
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import Grid
 
-_SIMPLE = 1.01  # noise on the inputs is taken if its error is within this factor of the smallest
-_HOPELESS = 0.45  # of the Gaussian error: where noise on the inputs has it, no blend has less
+_SIMPLE = 1.01  # noise on the inputs is preferred within this factor of the smallest error
+_HOPELESS = 0.45  # if noise on the inputs has this share of the Gaussian error, no blend is better
 
 
 def candidates(
@@ -39,9 +39,9 @@ def candidates(
     law: LawName | None,
     expect: int | None = None,
 ) -> list[Candidate]:
-    """The mechanisms that can give the guarantee, by the law or by any, the chosen one first.
+    """The mechanisms that can give the guarantee with this law, or with any law; the best first.
 
-    Noise on the inputs comes first if it is within 1 % of the best: it is the simplest.
+    Noise on the inputs comes first if it is within 1 % of the best, because it is the simplest.
     """
     refusals.check_law(guarantee, grid, law)
     search = Search(decay, guarantee, grid, horizon, expect)
@@ -74,10 +74,10 @@ def given(
     law: LawName | None,
     expect: int | None = None,
 ) -> Candidate:
-    """The candidate of a method that the caller has chosen.
+    """The candidate for a method that the caller has chosen.
 
-    Without a law: Laplace for noise on the inputs and on block sums, Huber for a blend, Gaussian
-    for all others.
+    The default law is Laplace for noise on the inputs and on block sums, Huber for a blend, and
+    Gaussian for all other methods.
     """
     if isinstance(method, BlockSums) and method.horizon is not None:
         horizon = check.count(horizon=horizon or method.horizon, most=method.horizon)
@@ -96,12 +96,12 @@ def given(
         law = "laplace" if name == "input" and search.allowed else "gaussian"
     if law == "gaussian":
         refusals.check_gaussian(guarantee, name)
-        return Candidate(name, law, math.nan, factors, steps=search.steps)  # nothing is compared
+        return Candidate(name, law, math.nan, factors, steps=search.steps)  # no comparison
     return search.with_law(factors, name, law)
 
 
 def _hopeless(several: list[Candidate]) -> bool:
-    """Is noise on the inputs so good that no blend is better?"""
+    """Whether noise on the inputs is so good that no blend can be better."""
     inputs = [one.error for one in several if one.method == "input"]
     others = [one.error for one in several if one.method != "input"]
     return bool(inputs and others and min(inputs) <= _HOPELESS * min(others))

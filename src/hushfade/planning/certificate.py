@@ -1,11 +1,12 @@
-"""The certificate of a plan: how near its error is to the least that any mechanism can have.
+"""The certificate of a plan: a comparison of its error with a lower bound for any mechanism.
 
-`certificate` compares with Gaussian factorizations, over all steps.  `single_step_bound` holds for
-every mechanism with delta = 0, at a single step.
+`certificate` compares with Gaussian factorizations over all steps.  `single_step_bound` holds for
+every mechanism with delta = 0 at a single step.
 
-Repeated participation.  If a person has up to k records, b steps apart, R must also hide
-R (e_s + e_{s+b} + ...), a column of R C with C the Toeplitz matrix of the comb 1 + x^b + ... +
-x^{(k-1)b}.  M C = L (R C), so γ2(M C) is a lower bound, and M C is again a column of weights.
+Repeated participation: if a person has up to k records, b steps apart, the noise must also hide
+R (e_s + e_{s+b} + ...).  This is a column of R C, where C is the Toeplitz matrix of the comb
+1 + x^b + ... + x^{(k-1)b}.  M C = L (R C), so γ2(M C) is a lower bound, and M C is again given by
+a column of weights.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from hushfade.theory.optimum import UNIT
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
 
-_DENSE = 256  # up to that many steps the optimum itself takes a fraction of a second
+_DENSE = 256  # up to this many steps, computing the optimum takes a fraction of a second
 
 
 @dataclass(frozen=True)
 class Certificate(Bracketed):
-    """A mechanism's error beside the smallest error of any Gaussian factorization.
+    """A mechanism's error compared with the smallest error of any Gaussian factorization.
 
-    `bracket` holds the least error factor of any factorization for the first `steps` steps;
-    `error_factor` is what the mechanism has: its worst standard deviation there, for unit noise
-    multiplier and unit change of a record.  A mechanism with another law of noise may have less
-    than the least of all Gaussian ones.
+    `bracket` contains the smallest error factor of any factorization for the first `steps` steps.
+    `error_factor` is the mechanism's own: its worst standard deviation in these steps, for a noise
+    multiplier of 1 and records that change by 1.  A mechanism with another law of noise may have a
+    smaller error factor than every Gaussian mechanism.
     """
 
     steps: int
@@ -46,11 +47,11 @@ class Certificate(Bracketed):
 
     @property
     def ratio(self) -> float:
-        """The mechanism's error over the least of any Gaussian factorization: at most this."""
+        """An upper bound on the mechanism's error over the least of any Gaussian factorization."""
         return self.error_factor / self.lower
 
     def sentence(self) -> str:
-        """The claim in words, rounded to the safe side."""
+        """The claim in words, with conservative rounding."""
         over = "At step 1" if self.steps == 1 else f"Over the first {self.steps} steps"
         if self.ratio < 1.0:
             most = f"{math.ceil(1e4 * self.ratio) / 100:.2f} %"
@@ -74,12 +75,13 @@ def certificate(
     separation: int = 1,
     gaussian: bool = True,
 ) -> Certificate:
-    """The certificate of a mechanism with that error factor over its first n steps.
+    """The certificate of a mechanism with this error factor over its first n steps.
 
     `gaussian` states that the mechanism is itself a Gaussian factorization.
 
-    Up to 256 steps the lower bound is the optimum's own, to 1e-4; beyond, the explicit one, up to
-    2 % lower for counting.  Cost: about a second at 2^17 steps, seconds at 2^20.
+    Up to 256 steps the lower bound is the optimum, to 1e-4.  For more steps it is the explicit
+    bound, which is up to 2 % lower for counting.  Cost: about a second at 2^17 steps, some seconds
+    at 2^20.
 
     >>> from hushfade.decay import SlidingWindow
     >>> found = certificate(SlidingWindow(7), 100, 1.80)
@@ -92,7 +94,7 @@ def certificate(
     k = min(k, 1 + (n - 1) // b)
     least, summing = _repeated(f, k, b)
     error = certificates.rounding(decay, f)
-    # some factorization has the mechanism's own factor; for k = 1 γ2 is attained as well
+    # a Gaussian mechanism's own factor bounds the optimum from above; for k = 1 so does γ2
     most = [error_factor if gaussian else math.inf]
     if n <= _DENSE:
         found, slack = optimum.solve(least), math.sqrt(n) * (k * error + summing)
@@ -105,7 +107,7 @@ def certificate(
 
 
 def _repeated(f: Column, k: int, b: int) -> tuple[Column, float]:
-    """Σ_{i<k} f shifted by i b, and a bound on its rounding error."""
+    """The sum of f shifted by 0, b, ..., (k-1) b, and a bound on its rounding error."""
     n = len(f)
     largest = float(np.max(np.abs(f)))
     if k <= 64:
@@ -113,7 +115,7 @@ def _repeated(f: Column, k: int, b: int) -> tuple[Column, float]:
         for i in range(1, k):
             total[i * b :] += f[: n - i * b]
         return total, k * (k - 1) * UNIT * largest
-    # a running sum and itself, k shifts ago, with 64 bits of mantissa
+    # the running sum minus itself k shifts earlier, with 64 bits of mantissa
     rows = -(-n // b)
     padded = np.zeros(rows * b, dtype=np.longdouble)
     padded[:n] = f
@@ -128,8 +130,8 @@ def _repeated(f: Column, k: int, b: int) -> tuple[Column, float]:
 class SingleStepBound(NamedTuple):
     """A lower bound on the standard deviation of one released value, for any mechanism."""
 
-    stddev: float  # in the records' unit
-    records: str  # the records for which it holds
+    stddev: float  # in the unit of the records
+    records: str  # the kind of records for which the bound holds
     source: str
 
     def sentence(self) -> str:
@@ -143,7 +145,8 @@ class SingleStepBound(NamedTuple):
 def single_step_bound(plan: Plan) -> SingleStepBound | None:
     """The least standard deviation of any mechanism with the plan's guarantee at a single step.
 
-    Known for delta = 0 only, else None.  With b = e^-ε and a change Δ of the step's total:
+    The bound is known for delta = 0 only; otherwise the result is None.  With b = e^-ε and a
+    change Δ of the step's total:
 
         whole records    Δ √(2b) / (1 - b)      the geometric law; Ghosh, Roughgarden,
                                                 Sundararajan 2009
@@ -151,7 +154,7 @@ def single_step_bound(plan: Plan) -> SingleStepBound | None:
                                                 Geng, Viswanath 2014, Theorem 7
 
     Records are whole if the plan's grid has a resolution of 1 or more.  For whole records and
-    Δ > 1 the bound looks only at totals that are Δ apart, so it is not tight there.
+    Δ > 1 the bound considers only totals that are Δ apart, so it is not tight there.
 
     >>> from hushfade import Guarantee, SlidingWindow, plan
     >>> counts = plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0), resolution=1)
@@ -162,18 +165,18 @@ def single_step_bound(plan: Plan) -> SingleStepBound | None:
     if not guarantee.pure or grid.norm is not None:
         return None
     weight = abs(float(plan.decay.weights(1)[0]))
-    on_grid = guarantee.change(grid.low_unit, grid.high_unit) * grid.resolution
+    on_grid = guarantee.change(*grid.lane_units) * grid.resolution
     if grid.resolution >= 1.0:
         least = _geometric_stddev(guarantee.epsilon)
         source = "Ghosh, Roughgarden, Sundararajan 2009"
         return SingleStepBound(weight * on_grid * least, "whole records", source)
-    change = min(guarantee.change(grid.low, grid.high), on_grid)
+    change = min(guarantee.change(*grid.lane_bounds), on_grid)
     least = math.sqrt(staircase_variance(guarantee.epsilon))
     return SingleStepBound(weight * change * least, "real-valued records", "Geng, Viswanath 2014")
 
 
 def staircase_variance(epsilon: float) -> float:
-    """The variance of the staircase law for a change of 1: the least of any ε-private noise.
+    """The variance of the staircase law for a change of 1, the least of any ε-DP noise.
 
     >>> round(staircase_variance(1.0), 4)  # Laplace's law has 2
     1.9181

@@ -1,4 +1,4 @@
-"""What a stream of a plan costs its dataset: declared numbers, never a bound that was computed."""
+"""The privacy charge of a plan's stream: declared numbers, never a computed bound."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def charge_of(plan: Plan) -> Charge:
-    """The loss of the plan's guarantee, and its mu if its noise is Gaussian.
+    """The charge of a plan: the loss of its guarantee, and its mu if its noise is Gaussian.
 
-    Laplace noise whose whole loss is at most epsilon needs no delta.  That is decided by integers
-    and fractions: slope · Σ shifts ≤ epsilon.
+    Laplace noise whose total loss is at most epsilon is charged with delta = 0.  The test
+    slope · Σ shifts ≤ epsilon uses integers and fractions only.
 
     >>> from hushfade import Guarantee, SlidingWindow, plan
     >>> charge_of(plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6))).loss

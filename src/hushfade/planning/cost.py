@@ -1,7 +1,8 @@
-"""What a stream will cost, before it runs: memory, and work a step.
+"""The cost of a stream, known before it runs: memory, and work per step.
 
-Both halves look back as far as the taps reach, the public one also as far as the decay's windows
-and lists.  All memory is laid out at the start; the operating system gives it as it is written to.
+Both halves look back as far as the taps reach.  The public half also looks back as far as the
+windows and lists of the decay.  A stream allocates all its memory at the start; the operating
+system provides each page when it is first written.
 """
 
 from __future__ import annotations
@@ -15,29 +16,29 @@ from hushfade.numerics.blocks import AHEAD, BLOCK, CHUNK
 from hushfade.public.loop_constants import levels
 from hushfade.public.recursion import recursion
 
-_TABLE = 1 << 20  # bytes of the noise's table, at most
-_DRAW = 96  # bytes for each draw that is made in one go: random words, places, the draw itself
-# Nanoseconds near those of docs/results/benchmarks.md: a guide, right within a factor of two there
+_TABLE = 1 << 20  # bytes of the noise table, at most
+_DRAW = 96  # bytes per draw in one call: random words, places, the draw itself
+# Nanoseconds close to docs/results/benchmarks.md: a guide, within a factor of two on that machine
 _CALL, _NOISE, _EACH = 1900.0, 11.0, 0.55
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a stream with so many lanes costs at most."""
+    """The largest cost of a stream with this many lanes."""
 
     lanes: int
     totals: int  # raw totals that each lane keeps
-    memory: int  # bytes, besides the arrays handed in and out
-    work: int  # multiply-adds a step and lane, noise apart
+    memory: int  # bytes, without the arrays of the caller
+    work: int  # multiply-adds per step and lane, without the noise
 
     @property
     def live_seconds(self) -> float:
-        """Of one live step, roughly."""
+        """The approximate time of one live step."""
         return 1e-9 * (_CALL + self.lanes * (_NOISE + _EACH * self.work))
 
     @property
     def block_seconds(self) -> float:
-        """Of one step among many given at once, roughly."""
+        """The approximate time per step if one call closes many steps."""
         return 1e-9 * self.lanes * (_NOISE + _EACH * self.work)
 
 
@@ -54,9 +55,9 @@ def cost(pair: IntegerFactorization, lanes: int) -> Cost:
     private = 1 + past + blocks.depth
     numbers = 2 * fixed + lanes * (private + public + seen) + public + seen + BLOCK
     if blocks.depth and not isinstance(pair.decay, NoDecay | Exponential):
-        numbers += 8 * blocks.period  # of the errors: a sum for each step of a period
+        numbers += 8 * blocks.period  # the errors need one sum for each step of a period
     working = max(lanes * (AHEAD // lanes or 1), CHUNK)
-    if pair.gain is not None:  # the errors of all its steps, by a product of transforms
+    if pair.gain is not None:  # FFT products compute the errors of all steps
         numbers += 16 * (pair.horizon or 0)
     return Cost(
         lanes,

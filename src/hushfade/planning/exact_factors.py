@@ -1,4 +1,4 @@
-"""The factors that a plan's integer taps approximate, by the name of a method or as given."""
+"""The exact factors that a plan's integer taps approximate, for each method."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import ListedTaps
 
 Method = Literal["square_root", "normalized", "unbounded", "blend", "input", "blocks", "given"]
-"""How a plan's right factor was made: the paper's square root, the same with a gain per step,
-counting without a horizon, 1 + c (√g - 1), noise on the inputs (R = 1), sums over blocks of steps,
-or a given pair."""
+"""The origin of a plan's right factor: the paper's square root, the square root with a gain per
+step, unbounded counting, the blend 1 + c (√g - 1), noise on the inputs (R = 1), sums over blocks of
+steps, or a pair from the caller."""
 
 
 def exact_factors(
@@ -28,7 +28,7 @@ def exact_factors(
     method: Method | Factorization,
     expect: int | None = None,
 ) -> tuple[Factorization, Method]:
-    """The factors of a method, or the pair that is given, checked; and the method's name."""
+    """The factors of a method, or the caller's pair after checks; and the name of the method."""
     if expect is not None and method != "unbounded":
         raise InvalidValue(
             "must only be given with the method 'unbounded'",
@@ -38,15 +38,15 @@ def exact_factors(
         )
     if method == "blocks" or isinstance(method, BlockSums):
         raise InvalidValue(
-            "must not be 'blocks' here: block sums have no taps",
+            "must not be 'blocks' here, because block sums have no taps",
             argument="method",
-            remedy="take a method with taps, such as square_root",
+            remedy="use a method with taps, such as square_root",
         )
     if isinstance(method, Factorization):
         return _given(decay, horizon, method), "given"
     check_method(method)
     if method == "given":
-        raise InvalidValue("method='given' is the name for a pair of your own: give the pair")
+        raise InvalidValue("method must be your pair itself, not its name 'given'")
     if method == "input":
         checked = factorization.square_root(decay, horizon)  # checks decay and horizon
         return factorization.from_right(decay, np.ones(1), checked.horizon), method
@@ -54,7 +54,7 @@ def exact_factors(
 
 
 def check_method(method: object) -> None:
-    """Raise unless it is the name of a method."""
+    """Raise InvalidValue unless it is the name of a method."""
     if method not in get_args(Method):
         raise InvalidValue(
             "must be best, input, blocks, blend, square_root, normalized, unbounded or a "
@@ -77,8 +77,8 @@ def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorizat
             )
         pair = replace(pair, horizon=horizon)
     if pair.horizon is None:
-        pair.taps.energy()  # raises where the noise would grow for ever
-    # a pair's scale is free; with r_0 = 1 the grid of what crosses is as fine as it can be
+        pair.taps.energy()  # raises if the noise would grow without bound
+    # the scale of a pair is arbitrary; r_0 = 1 gives the finest grid of noisy values
     match pair.taps:
         case ListedTaps() as taps:
             return replace(pair, taps=ListedTaps(taps.values / taps.values[0]))
@@ -97,7 +97,7 @@ def _named(decay: Decay, horizon: int | None, method: Method, expect: int | None
     if method == "unbounded":
         if not isinstance(decay, NoDecay):
             raise InvalidValue(
-                "must not be 'unbounded': that is for NoDecay(), other decays need no horizon",
+                "must not be 'unbounded' except for NoDecay(): other decays need no horizon",
                 argument="method",
             )
         if horizon is not None:
@@ -108,7 +108,7 @@ def _named(decay: Decay, horizon: int | None, method: Method, expect: int | None
 
 
 def check_lasting(decay: Decay, horizon: int | None) -> None:
-    """Raise unless a horizon is given, or the decay needs none."""
+    """Raise Diverges unless there is a horizon or the decay needs none."""
     if horizon is None and not decay.horizon_free:
         raise Diverges(
             f"must be given: {decay!r} is not known to be horizon-free"

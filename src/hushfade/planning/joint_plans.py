@@ -1,20 +1,20 @@
 """plan_together(...): several series about the same people under one guarantee.
 
-The plans are fixed together, before any of them releases a number.  So their losses compose: the
-distribution of the sum decides, and not the sum of the epsilons.  Two kinds of plans are compared:
+All plans are fixed before any of them releases a number.  So their privacy losses compose: the
+distribution of the summed loss matters, not the sum of the epsilons.  The search compares two kinds
+of plans:
 
     Gaussian noise        Σ mu_i² = mu², exactly; best for many series
-    the best law of each  every plan for its own (epsilon_i, delta'), with all epsilons scaled until
+    the best law of each  every plan has its own (epsilon_i, delta'), with all epsilons scaled until
                           the composed loss is (epsilon, delta); best for one or two short memories
 
-delta' is not a part of the joint guarantee.  It only sets the shape of the noise: the larger it is,
-the nearer is the noise to Gaussian noise, which composes better.
+delta' is not part of the joint guarantee.  It only sets the shape of the noise.  With a larger
+delta', the noise is closer to Gaussian noise, which composes better.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +23,7 @@ from fractions import Fraction
 from hushfade import check, duration
 from hushfade.decay import Decay
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
+from hushfade.planning.joint_loss import MOST, MOST_CASES, composed_epsilon, worst_cases
 from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
@@ -31,36 +32,42 @@ from hushfade.privacy.guarantee import Guarantee, epsilon_of
 from hushfade.privacy.loss import PrivacyLoss, composed
 from hushfade.privacy.rounding import root_down, rounded_up
 
-_SHAPES = (1.0, 0.5, 0.45, 0.6)  # delta' = delta^shape; of equal plans the first states the least
-_POWERS = (1 / 3, 1 / 2)  # epsilon_i is like weight_i^power; 1/2 where losses add up
-_ROUNDS = 12  # of the search for a scale
-_NEAR = 0.002  # relative: how near to the guarantee the composed epsilon comes
-_ROUNDING = Fraction(1, 1 << 40)  # of mu², left for the rounding of sums
-_MOST = 100  # series
-_RATIO = 1e6  # of the largest weight to the smallest
-_MOST_CASES = 64  # combinations of worst cases whose losses are computed
+_SHAPES = (1.0, 0.5, 0.45, 0.6)  # delta' = delta^shape; of equally good plans the first wins
+_POWERS = (1 / 3, 1 / 2)  # epsilon_i grows like weight_i^power; 1/2 if losses add up
+_ROUNDS = 12  # rounds of the search for a scale
+_NEAR = 0.002  # relative distance of the composed epsilon from the guarantee
+_ROUNDING = Fraction(1, 1 << 40)  # share of mu² reserved for the rounding of sums
+_RATIO = 1e6  # the largest weight divided by the smallest, at most
 
 
 @dataclass(frozen=True, eq=False)
 class JointPlan:
-    """Plans for several series about the same people, which have `guarantee` together.
+    """Plans for several series about the same people, under one joint `guarantee`.
 
-    The promise holds if every plan is used once.  Each plan also has a guarantee of its own.
+    The guarantee holds if every plan is used once.  Each plan also has a guarantee of its own.
     """
 
     guarantee: Guarantee
     series: tuple[Series, ...]
     plans: tuple[Plan, ...]
     errors: tuple[float, ...]  # the largest standard deviation of each
-    alone: tuple[float, ...]  # what it would be if the series had the guarantee for itself
+    alone: tuple[float, ...]  # the same for each series alone under the whole guarantee
 
     @property
     def privacy(self) -> PrivacyLoss:
-        """What one record or person can reveal in all series together."""
-        return composed(made.privacy for made in self.plans)
+        """The privacy loss of one record or person in all series together.
+
+        If the worst cases of many plans have too many combinations, each pure plan is represented
+        by its epsilon alone.  The result is an upper bound, and exact at delta = 0, where epsilons
+        add up.
+        """
+        losses = [made.privacy for made in self.plans]
+        if worst_cases(self.plans) > MOST_CASES:
+            losses = [loss.in_one_case() for loss in losses]
+        return composed(losses)
 
     def __str__(self) -> str:
-        lines = [self.guarantee.sentence(), "That holds for all series together.", ""]
+        lines = [self.guarantee.sentence(), "This guarantee covers all series together.", ""]
         for place, made in enumerate(self.plans):
             own, name = made.guarantee, self.series[place].name
             shown = ("" if name is None else f"{name}, ") + repr(made.decay)
@@ -81,16 +88,16 @@ def plan_together(
 ) -> JointPlan:
     """Plans for several series about the same people, with the smallest weighted error.
 
-    The series are `Series`, or decays of records in [0, 1].  The error that is minimised is the sum
-    of weight · (error / error of the series alone); all weights are 1 unless given.  Equal series
-    are planned once.
+    Each series is a `Series`, or a decay for records in [0, 1].  The plans minimise the sum of
+    weight · (error / error of the series alone); by default all weights are 1.  Equal series are
+    planned once.
 
     Series may have different step lengths, such as an hour and a day, if the guarantee is for one
     record.  Limits per person count in steps, so they require one step length for all series.
 
-    Guarantee: all series together have `guarantee`, if every plan is used once, and a record's
-    change in all series is fixed when it arrives.  The plans must be
-    fixed together: a plan that is chosen after a release of another one is a charge of its own.
+    Guarantee: all series together have `guarantee`, if every plan is used once and the change of a
+    record in all series is fixed when it arrives.  All plans must be fixed in advance.  A plan that
+    is chosen after a release of another plan is a separate charge.
 
     >>> from hushfade import Exponential, Guarantee, SlidingWindow
     >>> both = plan_together(
@@ -104,16 +111,16 @@ def plan_together(
     if not isinstance(series, Iterable) or not isinstance(weights, Sequence | None):
         raise InvalidType("series and weights must be lists")
     several = [one if isinstance(one, Series) else Series(decay=_decay(one)) for one in series]
-    if not 1 <= len(several) <= _MOST:
-        raise InvalidValue(f"must be 1 to {_MOST}", argument="series", got=len(several))
+    if not 1 <= len(several) <= MOST:
+        raise InvalidValue(f"must be 1 to {MOST}", argument="series", got=len(several))
     if weights is not None and len(weights) != len(several):
         raise InvalidValue(
-            f"must be as many as the series, {len(several)}", argument="weights", got=len(weights)
+            f"must have one entry per series, {len(several)}", argument="weights", got=len(weights)
         )
     weights = [1.0] * len(several) if weights is None else weights
     checked = [check.positive(weights=weight) for weight in weights]
     if not max(checked) <= _RATIO * min(checked):
-        raise InvalidValue(f"must be within a factor of {_RATIO:g}", argument="weights")
+        raise InvalidValue(f"must differ by at most a factor of {_RATIO:g}", argument="weights")
     _check_steps(several, guarantee)
     return _Search(several, guarantee, checked).best()
 
@@ -125,7 +132,7 @@ def _decay(decay: object) -> Decay:
 
 
 def _check_steps(series: list[Series], guarantee: Guarantee) -> None:
-    """Raise if limits per person would mean different things in different series."""
+    """Raise InvalidValue if limits per person would mean different things in different series."""
     if guarantee.participations == guarantee.records_per_step == 1:
         return
     steps = [
@@ -142,7 +149,7 @@ def _check_steps(series: list[Series], guarantee: Guarantee) -> None:
 
 @contextmanager
 def _naming(series: Series, place: int) -> Iterator[None]:
-    """Errors about a series state its name, or its place."""
+    """A context in which errors about a series state its name, or its position."""
     try:
         yield
     except HushfadeError as error:
@@ -188,7 +195,7 @@ class _Search:
         return math.fsum(weight * error / alone for weight, error, alone in parts)
 
     def _gaussian(self) -> list[Plan]:
-        """Gaussian noise, with shares of mu² like (weight · error)^(2/3)."""
+        """Plans with Gaussian noise, whose shares of mu² grow like (weight · error)^(2/3)."""
         whole, parts = self.guarantee, []
         errors = self._errors(self._plans([whole] * len(self.series), "gaussian"))
         triples = zip(self.weights, errors, self.alone, strict=True)
@@ -202,11 +209,12 @@ class _Search:
         return self._plans(parts, "gaussian")
 
     def _scaled(self, power: float, shape: float, least: float) -> list[Plan] | None:
-        """The best law of each series, with all epsilons scaled to the joint guarantee.
+        """Plans with the best law for each series, with all epsilons scaled to the joint guarantee.
 
-        None where no scale keeps it, because noise of that shape reveals too much with delta.  Also
-        None where no such scale costs less than `least`: the cost falls with the scale, so a scale
-        that breaks the guarantee and still costs as much ends the search.
+        None if no scale keeps the guarantee, because noise of this shape reveals too much with
+        probability delta.  Also None if no scale that keeps it costs less than `least`.  The cost
+        falls with the scale, so a scale that breaks the guarantee and still costs `least` or more
+        ends the search.
         """
         whole = self.guarantee
         epsilon, delta = float(whole.epsilon), float(whole.delta)
@@ -214,7 +222,7 @@ class _Search:
         shares = [weight**power for weight in self.weights]
         shares = [share / math.fsum(shares) for share in shares]
         low, high = 0.5, 4.0 * math.sqrt(len(self.series))
-        scale, slope = 1.0, 1.0  # slope of ln(composed epsilon) against ln(scale), about
+        scale, slope = 1.0, 1.0  # slope: about d ln(composed epsilon) / d ln(scale)
         last: tuple[float, float] | None = None
         kept: list[Plan] | None = None
         for _ in range(_ROUNDS):
@@ -222,11 +230,11 @@ class _Search:
                 replace(whole, epsilon=scale * share * epsilon, delta=each) for share in shares
             ]
             plans = self._plans(parts)
-            if delta > 0.0 and _worst_cases(plans) > _MOST_CASES:
+            if delta > 0.0 and worst_cases(plans) > MOST_CASES:
                 return None
             if all(made.law.name == "gaussian" for made in plans):
-                return None  # `_gaussian` shares mu² better
-            over = _composed_epsilon(plans, delta) / epsilon - 1.0
+                return None  # `_gaussian` divides mu² better
+            over = composed_epsilon(plans, delta) / epsilon - 1.0
             if over <= 0.0:
                 low, kept = scale, plans
             else:
@@ -244,7 +252,7 @@ class _Search:
         return kept
 
     def _plans(self, guarantees: list[Guarantee], law: LawName | None = None) -> list[Plan]:
-        """The plans of all series, each with its guarantee."""
+        """The plans of all series, each under its own guarantee."""
         return [self._plan(place, part, law) for place, part in enumerate(guarantees)]
 
     def _plan(self, place: int, guarantee: Guarantee, law: LawName | None) -> Plan:
@@ -262,20 +270,3 @@ class _Search:
             if (one, made) not in self.measured:
                 self.measured[one, made] = one.error(made)
         return [self.measured[pair] for pair in pairs]
-
-
-def _composed_epsilon(plans: list[Plan], delta: float) -> float:
-    """An upper bound on the epsilon of all plans together."""
-    if delta > 0.0:
-        return composed(made.privacy for made in plans).epsilon(delta)
-    total = sum(Fraction(made.privacy.epsilon(0.0)) for made in plans)  # without delta they add up
-    nearest = float(total)
-    return nearest if Fraction(nearest) >= total else math.nextafter(nearest, math.inf)
-
-
-def _worst_cases(plans: list[Plan]) -> int:
-    """The number of combinations of the plans' worst cases; equal plans are interchangeable."""
-    several = Counter(made.privacy for made in plans)
-    return math.prod(
-        math.comb(times + len(loss.cases) - 1, times) for loss, times in several.items()
-    )

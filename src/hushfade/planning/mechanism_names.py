@@ -1,4 +1,4 @@
-"""The mechanism of a plan in plain words, and why the plan uses it."""
+"""A plan's mechanism in plain words, and the reason for its choice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLACES = {
 
 
 def mechanism_name(method: str, law: str) -> str:
-    """The law of the noise, and where it is added.
+    """The name of a mechanism: the law of the noise, and where the noise is added.
 
     >>> mechanism_name("input", "laplace"), mechanism_name("square_root", "gaussian")
     ('Laplace noise on the inputs', 'Gaussian noise on the square root (the paper)')
@@ -33,7 +33,7 @@ def mechanism_name(method: str, law: str) -> str:
 
 
 def law_name(law: Law, unit: float) -> str:
-    """The law and its parameters, in the records' unit; `unit` is the grid of the noise."""
+    """The law and its parameters in the unit of the records; `unit` is the grid of the noise."""
     match law:
         case Gaussian():
             return "Gaussian"
@@ -49,15 +49,15 @@ def law_name(law: Law, unit: float) -> str:
 
 
 def choice(plan: Plan) -> str:
-    """The mechanism, why the plan uses it, and how much worse the others are.
+    """Sentences that name the mechanism, justify its choice, and compare it with others.
 
-    The others are the runner-up and the paper's mechanism, where they were compared.
+    The others are the runner-up and the paper's mechanism, if the search compared them.
 
     >>> from hushfade import Guarantee, SlidingWindow, plan
     >>> choice(plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6), resolution=1))
-    'Mechanism: Laplace noise on the inputs, with the smallest error of the 3 compared. Huber noise
-    between the inputs and the square root has 9 % more error. Gaussian noise on the square root
-    (the paper) has 109 % more error.'
+    'Mechanism: Laplace noise on the inputs, which has the smallest error of the 3 mechanisms
+    compared. Huber noise between the inputs and the square root has 9 % more error. Gaussian noise
+    on the square root (the paper) has 109 % more error.'
     """
     name = mechanism_name(plan.method, plan.law.name)
     if len(plan.considered) < 2:
@@ -65,19 +65,22 @@ def choice(plan: Plan) -> str:
     chosen, *others = plan.considered
     others.sort(key=lambda one: one.error)
     smallest = others[0].error >= chosen.error
-    why = "with the smallest error" if smallest else "the simplest within 1 % of the smallest error"
+    why = "has the smallest error" if smallest else "is the simplest within 1 % of the least error"
     shown = others[:1] + [one for one in others[1:] if one.method == "square_root"]
     compared = [
         f"{mechanism_name(one.method, one.law)} has {excess(one.error / chosen.error)}."
         for one in shown
     ]
     return " ".join(
-        [f"Mechanism: {name}, {why} of the {len(plan.considered)} compared.", *compared]
+        [
+            f"Mechanism: {name}, which {why} of the {len(plan.considered)} mechanisms compared.",
+            *compared,
+        ]
     )
 
 
 def excess(ratio: float) -> str:
-    """How much larger an error is, rounded down; or that it is smaller.
+    """The relative excess of an error in words, rounded down.
 
     >>> excess(1.994), excess(1.0003), excess(0.995)
     ('99 % more error', 'less than 1 % more error', 'up to 1 % less error')

@@ -14,13 +14,14 @@ from hushfade.errors import InvalidValue
 from hushfade.factors import factorization
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization
+from hushfade.factors.taps import weights_of
 from hushfade.laws import Huber, Laplace, Law
 from hushfade.planning import blend
 from hushfade.planning.exact_factors import Method, check_lasting, exact_factors
 from hushfade.planning.noise_scale import STEEPEST
 from hushfade.planning.search_blocks import best_blocks
 from hushfade.planning.search_taps import compared_steps
-from hushfade.planning.shifts import changes, repetitions
+from hushfade.planning.shifts import changes, gaussian_alone, repetitions, squared_change
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss_distribution import COARSE, Losses
 from hushfade.privacy.rounded_losses import Shift
@@ -28,12 +29,12 @@ from hushfade.private.grid import Grid
 
 LawName = Literal["gaussian", "laplace", "huber"]
 
-_TINY = 5.0  # ε/μ, for which delta is so small that block sums may have less error
-_SHORT = 16.0  # Σ f_k² of a memory so short that block sums cannot have less error
-_GAINS = 1 << 14  # steps up to which a gain per step is looked for
-_UNITS = 1 << 24  # of the largest change, in which shifts are rounded here
+_TINY = 5.0  # from this ε/μ on, delta is so small that block sums may have less error
+_SHORT = 16.0  # up to this Σ f_k² the memory is so short that block sums cannot have less error
+_GAINS = 1 << 14  # the longest horizon for which the search tries a gain per step
+_UNITS = 1 << 24  # units per largest change, to which the search rounds shifts
 _KAPPAS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-_GROUPS = 20  # of taps of similar size
+_GROUPS = 20  # groups of taps of similar size
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +45,13 @@ class Candidate:
     law: LawName
     error: float  # the largest standard deviation over the compared steps, in the records' unit
     factors: Factorization
-    kappa: float = 0.0  # of Huber's law
-    slope: float = 0.0  # of the noise, per unit of the records' grid: a guess
-    steps: int = 1  # over which the error was computed
+    kappa: float = 0.0  # the shape of Huber's law
+    slope: float = 0.0  # a guess of the slope of the noise, per unit of the records' grid
+    steps: int = 1  # the number of steps over which the error was computed
 
 
 class Search:
-    """One decay under one guarantee."""
+    """The search for one decay under one guarantee."""
 
     def __init__(
         self,
@@ -67,13 +68,13 @@ class Search:
         self.times = repetitions(guarantee, horizon)
         self.changes = changes(guarantee, grid, self.times) if grid.norm is None else []
         lasting = horizon is not None or decay.horizon_free
-        scalar = grid.norm is None and (grid.keys is None or guarantee.records_per_step == 1)
-        self.allowed = scalar and not guarantee.gaussian_only  # other laws than Gaussian
+        proven = not gaussian_alone(guarantee, grid)
+        self.allowed = proven and not guarantee.gaussian_only  # laws other than Gaussian
         self.bounded = self.allowed and lasting
         self.blends = self.bounded and self.times == 1 and not guarantee.pure
 
     def gaussian(self) -> list[Candidate]:
-        """Gaussian mechanisms."""
+        """The Gaussian mechanisms."""
         names: list[Method] = ["square_root"]
         if self.horizon is None and isinstance(self.decay, NoDecay):
             names = ["unbounded"]
@@ -91,9 +92,11 @@ class Search:
         ]
 
     def deviation(self, factors: Factorization) -> float:
-        """The largest standard deviation with Gaussian noise."""
+        """The largest standard deviation of these factors with Gaussian noise."""
         guarantee, grid = self.guarantee, self.grid
-        if grid.norm is None:
+        if grid.statistic is not None:
+            change = math.sqrt(squared_change(guarantee, grid)) * grid.resolution
+        elif grid.norm is None:
             change = guarantee.change(grid.low, grid.high, keyed=grid.keys is not None)
         else:
             change = guarantee.vector_change(grid.norm)
@@ -106,12 +109,12 @@ class Search:
         return self._left(factors) * sensitivity.value * change / guarantee.mu
 
     def on_inputs(self, law: LawName) -> Candidate:
-        """Noise on the inputs, R = 1."""
+        """The mechanism with noise on the inputs, R = 1."""
         factors, name = exact_factors(self.decay, self.horizon, "input")
         return self.with_law(factors, name, law)
 
     def blocks(self) -> Candidate:
-        """Laplace noise on the best sums over blocks of steps."""
+        """The mechanism with Laplace noise on the best sums over blocks of steps."""
 
         largest = max(map(sum, self.changes))
 
@@ -122,22 +125,22 @@ class Search:
         return self.with_law(factors, "blocks", "laplace")
 
     def given_blocks(self, pair: BlockSums | None, law: LawName | None) -> Candidate:
-        """Laplace noise on the block sums that are given, or on the best."""
+        """The mechanism with Laplace noise on these block sums, or on the best ones."""
         if law not in (None, "laplace"):
             raise InvalidValue("must be laplace for block sums", argument="law", got=law)
         if self.guarantee.gaussian_only:
             raise InvalidValue(
-                "must not be 'blocks' where mu or rho is declared: block sums have Laplace noise",
+                "must not be 'blocks' if mu or rho is declared: block sums have Laplace noise",
                 argument="method",
             )
         if self.expect is not None:
-            exact_factors(self.decay, self.horizon, "input", self.expect)  # rejects it
+            exact_factors(self.decay, self.horizon, "input", self.expect)  # raises the error
         if self.times > 1:
             raise InvalidValue(
-                "must be 1 for block sums: two records of a person may be in one block",
+                "must be 1 for block sums: two records of one person may be in one block",
                 argument="participations",
                 got=self.guarantee.participations,
-                remedy="take the method 'input'",
+                remedy="use the method 'input'",
             )
         check_lasting(self.decay, self.horizon)
         self.check_bounded("laplace")
@@ -150,8 +153,8 @@ class Search:
         return self.with_law(pair.with_horizon(self.horizon), "blocks", "laplace")
 
     def blocks_may_win(self, law: LawName | None) -> bool:
-        """Is the memory long, and delta small?  For counting the search is quick at any delta."""
-        long = self.bounded and np.sum(self.decay.weights(self.steps) ** 2) > _SHORT
+        """Whether the memory is long and delta small.  For counting, the search is always quick."""
+        long = self.bounded and np.sum(weights_of(self.decay, self.steps) ** 2) > _SHORT
         if not (long and self.times == 1):
             return False
         if self.guarantee.pure or law == "laplace" or isinstance(self.decay, NoDecay):
@@ -159,10 +162,10 @@ class Search:
         return self.guarantee.epsilon > _TINY * self.guarantee.mu
 
     def with_law(self, factors: Factorization, name: Method, law: LawName) -> Candidate:
-        """Noise of a bounded loss on any factors."""
+        """The mechanism with noise of a bounded loss on any factors."""
         self.check_bounded(law)
         if isinstance(factors, BlockSums):
-            taps = [(1.0, factors.squared_sensitivity())]  # one sum per level
+            taps = [(1.0, factors.squared_sensitivity())]  # a record is in one sum per level
         else:
             support = min(self.steps, factors.taps.support or self.steps)
             taps = _grouped(np.abs(factors.taps.first(support)))
@@ -175,7 +178,7 @@ class Search:
         return min(several, key=lambda one: settled(one.error))
 
     def check_bounded(self, law: LawName) -> None:
-        """Raise unless the records allow another law than the Gaussian one."""
+        """Raise InvalidValue unless the records allow a law other than Gaussian."""
         if not self.allowed:
             raise InvalidValue(
                 "must be gaussian for vectors, and for several records per step with keys",
@@ -184,7 +187,7 @@ class Search:
             )
 
     def blend(self) -> Candidate:
-        """Huber noise on the best blend of the inputs and the square root."""
+        """The mechanism with Huber noise on the best blend of the inputs and the square root."""
         guarantee = self.guarantee
         lanes = max(self.changes, key=max)
         size = max(lanes)
@@ -194,21 +197,23 @@ class Search:
         factors = factorization.blend(self.decay, found.c, self.horizon)
         taps = _grouped(np.abs(factors.taps.first(self.steps)))
         slope = self._slope(taps, found.kappa, found.slope)
-        # the search took small taps together for one Gaussian shift
+        # the search treated all small taps together as one Gaussian shift
         error = found.error * size * self.grid.resolution * (found.slope / (slope * size))
         return Candidate("blend", "huber", error, factors, found.kappa, slope, self.steps)
 
     def _left(self, factors: Factorization) -> float:
         if isinstance(factors, BlockSums):
             return factors.largest_error(self.steps)
+        if factors.gain is None:  # the last error is the largest
+            return float(np.linalg.norm(factors.left(self.steps)))
         return float(np.max(factors.errors(self.steps)))
 
     def _slope(
         self, taps: list[tuple[float, int]], kappa: float, guess: float | None = None
     ) -> float:
-        """The slope of the noise per unit of the records' grid; Laplace's for κ = 0.
+        """The slope of the noise per unit of the records' grid; κ = 0 means Laplace's law.
 
-        `guess` is a slope near it, for records that change by 1.
+        `guess` is a nearby slope, for records that change by 1.
         """
         guarantee, largest = self.guarantee, max(map(max, self.changes))
         cases = [
@@ -237,8 +242,8 @@ def _law(slope: float, kappa: float) -> Law:
 
 
 def _grouped(size: Column) -> list[tuple[float, int]]:
-    """Numbers ≥ 0 in groups of similar ones: the root mean square of each group, and its count."""
-    size = np.sort(size[size > 0])[::-1]
+    """Groups of similar numbers ≥ 0: the root mean square of each group, and its count."""
+    size = np.sort(size[size > 0], kind="stable")[::-1]  # quick if it is nearly sorted
     edges = np.expm1(np.linspace(0.0, math.log1p(len(size)), _GROUPS + 1))
     places = np.unique(np.rint(edges).astype(np.int64))
     squares = np.append(0.0, np.cumsum(size * size))
@@ -248,5 +253,5 @@ def _grouped(size: Column) -> list[tuple[float, int]]:
 
 
 def settled(error: float) -> int:
-    """The logarithm of an error, rounded: what differs between machines is far smaller."""
+    """The logarithm of an error, rounded far more coarsely than machines differ."""
     return math.floor(math.log(error) * 2.0**24)

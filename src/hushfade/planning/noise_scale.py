@@ -1,13 +1,14 @@
-"""The noise that a plan's guarantee requires, in grid units, the same on every machine.
+"""The noise that a plan's guarantee requires, in grid units.  It is the same on every machine.
 
     Gaussian    σ² = change² ‖R̃‖² / μ²
-    Laplace     slope = ε / (change ‖R̃‖₁), or steeper where δ allows it
+    Laplace     slope = ε / (change ‖R̃‖₁), or steeper if δ allows it
     Huber       the steepest slope for which the bound on δ(ε) is at most δ
 
-change and the taps are integers in grid units, so σ² and Laplace's slope are fractions, rounded to
-48 bits on the safe side.  Other slopes have 13 bits.  The bound on δ(ε) differs between machines by
-about 1e-12, relatively; two slopes of 13 bits differ by far more than that.  A plan must stay below
-δ by a margin of 2^-20, which a loader does not ask for, so a loader accepts what any machine made.
+`change` and the taps are integers in grid units, so σ² and Laplace's slope are fractions.  They are
+rounded conservatively to 48 bits.  Other slopes have 13 bits.  The bound on δ(ε) differs between
+machines by a relative 1e-12; two slopes of 13 bits differ by far more.  The planner keeps the bound
+below δ by a relative margin of 2^-20.  A loader does not require this margin, so it accepts a plan
+from any machine.
 """
 
 from __future__ import annotations
@@ -27,31 +28,27 @@ from hushfade.privacy.rounded_losses import Shift
 from hushfade.private.grid import Grid
 
 _BITS = 48
-_LADDER = 12  # bits of a slope that a bound on the loss decides, after the first
+_LADDER = 12  # bits, after the first, of a slope that follows from a bound on the loss
 STEEPEST = 64.0  # slope of Laplace noise: a table of steeper noise would hold a single 0
-_MARGIN = 2.0**-20  # of δ, that a plan stays below it
-_RATE = 30.0  # of ln δ by ln slope, to begin with
-_ROUNDING = Fraction(1, 10**9)  # of sigma, by which 0.1.0 may have rounded it up
+_MARGIN = 2.0**-20  # relative margin by which a plan stays below δ
+_RATE = 30.0  # first guess of d ln δ / d ln slope
+_CERTAIN = 0.75  # share of the measured rate that shows that the next slope exceeds δ
+_ROUNDING = Fraction(1, 10**9)  # relative amount by which 0.1.0 may have rounded sigma up
 
 
 def required_variance(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Fraction:
     """The least σ² in grid units that gives the guarantee.
 
-    Guarantee: σ = ‖R̃ Δx‖ / μ for the largest change Δx of one person's records is μ-Gaussian
-    differential privacy for the series R̃x + z, also if later records depend on earlier releases
-    (Denisov et al. 2022).
+    Guarantee: with σ = ‖R̃ Δx‖ / μ for the largest change Δx of one person's records, the series
+    R̃x + z satisfies μ-Gaussian differential privacy, even if later records depend on earlier
+    releases (Denisov et al. 2022).
     """
     return Fraction(squared_sensitivity(guarantee, grid, pair)) / Fraction(guarantee.mu) ** 2
 
 
 def squared_sensitivity(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> int:
     """The largest ‖R̃ Δx‖² for a change Δx of one person's records, in grid units."""
-    if grid.norm is None:
-        low, high = grid.low_unit, grid.high_unit
-        change = guarantee.squared_change(low, high, keyed=grid.keys is not None)
-    else:
-        change = guarantee.squared_vector_change(grid.norm_unit)
-    return change * pair.squared_sensitivity(
+    return shifts.squared_change(guarantee, grid) * pair.squared_sensitivity(
         participations=guarantee.participations, separation=guarantee.separation
     )
 
@@ -80,7 +77,7 @@ def gaussian(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Ga
 def laplace(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Laplace:
     """The Laplace noise that the guarantee requires.
 
-    Guarantee: slope · (change ‖R̃‖₁) ≤ epsilon is pure ε-differential privacy.  Where δ > 0 and
+    Guarantee: slope · (change ‖R̃‖₁) ≤ epsilon implies pure ε-differential privacy.  If δ > 0 and
     the loss has several parts, the bound on δ(ε) allows a steeper slope.
     """
     cases = shifts.cases(guarantee, grid, pair)
@@ -95,13 +92,13 @@ def laplace(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Lap
 def huber(
     guarantee: Guarantee, grid: Grid, pair: IntegerFactorization, kappa: float, guess: float
 ) -> Huber:
-    """Huber's noise of the shape κ that the guarantee requires.  `guess` is a slope near it."""
+    """The Huber noise of shape κ that the guarantee requires.  `guess` is a nearby slope."""
     cases = shifts.cases(guarantee, grid, pair)
     return _huber(_steepest(lambda slope: _huber(slope, kappa), cases, guarantee, guess), kappa)
 
 
 def check_required(law: Law, guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> None:
-    """Raise unless the law is the noise that the guarantee requires: no less, and no more."""
+    """Raise InvalidValue unless the law is the noise that the guarantee requires, and no more."""
     match law:
         case Gaussian():
             same = law == gaussian(guarantee, grid, pair)
@@ -119,7 +116,7 @@ def check_required(law: Law, guarantee: Guarantee, grid: Grid, pair: IntegerFact
         case _:
             same = False
     if not same:
-        raise InvalidValue("noise must be what the plan's guarantee requires")
+        raise InvalidValue("noise must be the noise that the plan's guarantee requires")
 
 
 def below(value: Fraction) -> float:
@@ -143,7 +140,10 @@ def _huber(slope: float, kappa: float) -> Huber:
 def _steepest(
     law: Callable[[float], Law], cases: list[list[Shift]], guarantee: Guarantee, guess: float
 ) -> float:
-    """The steepest slope of 13 bits that stays below δ; secant steps, then neighbours."""
+    """The steepest slope of 13 bits that stays below δ, by secant steps and then neighbours.
+
+    The search does not try the next slope if the measured rate shows that it is too steep.
+    """
     wanted = math.log(guarantee.delta) + math.log1p(-_MARGIN)
     index, rate = _index(guess), _RATE / (1 << _LADDER)
     accepted: int | None = None
@@ -152,13 +152,16 @@ def _steepest(
     while accepted is None or rejected is None or rejected - accepted > 1:
         bound = _delta(law(_on_ladder(index)), cases, guarantee)
         excess = math.log(max(bound, 1e-320)) - wanted
-        if last is not None and index != last[0]:
+        measured = last is not None and index != last[0]
+        if last is not None and measured:
             rate = max((excess - last[1]) / (index - last[0]), rate / 8.0)
         last = index, excess
         if excess > 0.0:
             rejected = index
         else:
             accepted = index
+            if measured and excess + _CERTAIN * rate > 0.0:
+                break
         new = index - math.ceil(max(-4096.0, min(4096.0, excess / rate)))
         if accepted is not None and new <= accepted:
             new = accepted + 1
@@ -175,13 +178,13 @@ def _delta(law: Law, cases: list[list[Shift]], guarantee: Guarantee) -> float:
 
 
 def _on_ladder(index: int) -> float:
-    """The slope with that index: 13 bits, 4096 of them from one power of two to the next."""
+    """The slope with this index: it has 13 bits, and there are 4096 slopes per octave."""
     exponent, step = divmod(index, 1 << _LADDER)
     return math.ldexp((1 << _LADDER) + step, exponent - _LADDER)
 
 
 def _index(slope: float) -> int:
-    """The index of the slope on the ladder, or below it."""
+    """The index of the largest slope on the ladder that is at most `slope`."""
     mantissa, exponent = math.frexp(slope)
     step = math.floor(mantissa * (2 << _LADDER)) - (1 << _LADDER)
     return (exponent - 1 << _LADDER) + step
@@ -190,9 +193,9 @@ def _index(slope: float) -> int:
 def check_version_1(
     sigma: float, guarantee: Guarantee, grid: Grid, pair: IntegerFactorization
 ) -> None:
-    """Raise unless σ is what 0.1.0 computed: at least what is required, and 1e-9 more at most.
+    """Raise InvalidValue unless σ is what 0.1.0 computed: the required σ, or up to 1e-9 more.
 
-    0.1.0 rounded σ up by 1e-12.  For repeated participation within more than 2^24 steps it took the
+    0.1.0 rounded σ up by 1e-12.  For repeated participation within more than 2^24 steps it used the
     sensitivity of an endless stream.
     """
     required = required_variance(guarantee, grid, pair)

@@ -1,4 +1,4 @@
-"""Guarantees and decays as plain data: what was declared."""
+"""Guarantees and decays as JSON data, as the user declared them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hushfade.privacy.guarantee import Guarantee
 
 
 def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
-    """The guarantee as it was declared: by epsilon, mu or rho."""
+    """The guarantee as JSON data, declared by epsilon, mu or rho."""
     if guarantee.declared_rho is not None:
         declared = {"rho": float(guarantee.declared_rho)}
     elif guarantee.declared_mu is not None:
@@ -37,7 +37,7 @@ def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def guarantee_from(document: dict[str, Any]) -> Guarantee:
-    """The guarantee of plain data."""
+    """The guarantee in JSON data."""
     declared = dict(document)
     if "rho" in declared:
         return Guarantee.from_rho(declared.pop("rho"), **declared)
@@ -47,7 +47,7 @@ def guarantee_from(document: dict[str, Any]) -> Guarantee:
 
 
 def decay_document(decay: Decay) -> dict[str, Any]:
-    """A built-in decay as plain data."""
+    """A built-in decay as JSON data."""
     match decay:
         case NoDecay():
             return {"kind": "none"}
@@ -63,11 +63,11 @@ def decay_document(decay: Decay) -> dict[str, Any]:
             parts = [{"weight": w, "decay": decay_document(part)} for w, part in decay.parts]
             return {"kind": "mixture", "parts": parts}
         case _:
-            raise InvalidType("only built-in decays can be written", got=type(decay).__name__)
+            raise InvalidType("only built-in decays can be saved", got=type(decay).__name__)
 
 
 def decay_from(document: dict[str, Any]) -> Decay:
-    """The decay of plain data."""
+    """The decay in JSON data."""
     match document:
         case {"kind": "none"}:
             return NoDecay()
@@ -82,4 +82,4 @@ def decay_from(document: dict[str, Any]) -> Decay:
         case {"kind": "mixture", "parts": list(parts)} if parts:
             return Mixture(tuple((float(p["weight"]), decay_from(p["decay"])) for p in parts))
         case _:
-            raise InvalidValue("decay must be one of hushfade's, with its parameters")
+            raise InvalidValue("decay must be a decay of hushfade, with its parameters")

@@ -1,18 +1,19 @@
-"""Columns as few constant pieces as a distance allows.
+"""Approximation of a column by the fewest constant pieces within a distance.
 
-The private half costs two multiply-adds per jump and step, so few pieces are wanted.  They cost
-accuracy by their distance: with r = √g and r̃ = r + δ the error factor is
+The private half costs two multiply-adds per jump and step, so few pieces are better.  Their
+distance from the column costs accuracy: with r = √g and r̃ = r + δ the error factor is
 
     ‖r̃‖ · ‖g/r̃‖ = ‖r‖² (1 + 2 var(Re δ/r) + ...) ≈ ‖r‖² + ‖δ‖²,
 
 where the variance is over the circle under |g| dθ.  ∫ |g| |δ/r|² dθ is ‖δ‖², and the real part has
-half of it, as δ²/r² is analytic and turns many times.  So the fewest pieces within a loss are the
-fewest within that share of ‖r‖²: a shortest path (`docs/decisions/0012-fewest-pieces.md`).
+half of it, because δ²/r² is analytic and oscillates.  So the fewest pieces within a given loss are
+the fewest pieces within this share of ‖r‖².  A shortest path finds them
+(`docs/decisions/0012-fewest-pieces.md`).
 
 The result must be the same on every machine, although the last bits of r may differ.  So no choice
-depends on which of two equal numbers was rounded up: prices are whole multiples of a unit, sums of
-them are exact, and the first of equal choices is taken.  A difference of 2^-53 in r survives only
-where a price lies that near to the middle between two multiples and decides between two paths:
+depends on which of two equal numbers was rounded up: prices are whole multiples of a unit, their
+sums are exact, and the first of equal choices wins.  A difference of 2^-53 in r matters only if a
+price lies that close to the midpoint of two multiples and decides between two paths.  This happens
 for about one plan in ten million (`docs/decisions/0018-plan-identity.md`).
 """
 
@@ -26,18 +27,18 @@ import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
 
-_FINER = 4  # places where a piece may start, for each piece
-_MOST = 1024  # such places
-_TRIALS = 16  # tolls
-_NOTHING = 0.05  # of the squared distance: a tail that is left out from the start
-_UNIT = 36  # bits of the whole column's square that a price has
-_INVERSE_CUBE_ROOT = 0x553EF0FF289DD796  # the bits of 2^341.2: minus a third of x's, x^(-1/3)
-_CACHED = 1 << 14  # numbers that a processor keeps close by
-_TIE = 2.0**-40  # relatively: numbers that near are the same
+_FINER = 4  # possible starts of a piece, per piece
+_MOST = 1024  # possible starts, at most
+_TRIALS = 16  # tolls that the search tries
+_NOTHING = 0.05  # share of the squared distance that an omitted tail may cost
+_UNIT = 36  # a unit of prices is 2^-36 of the column's sum of squares
+_INVERSE_CUBE_ROOT = 0x553EF0FF289DD796  # bits of 2^341.2; minus a third of the bits of x: x^(-1/3)
+_CACHED = 1 << 14  # numbers that fit into the processor's cache
+_TIE = 2.0**-40  # numbers within this relative distance count as equal
 
 
 def merged(r: Column, starts: Signed, bits: int) -> Column:
-    """The means of the pieces, rounded to multiples of 2^-bits, in these units.
+    """The means of the pieces in units of 2^-bits, rounded to integers.
 
     >>> merged(np.array([1.0, 0.5, 0.25, 0.25]), np.array([0, 1]), bits=2)
     array([4., 1., 1., 1.])
@@ -49,22 +50,23 @@ def merged(r: Column, starts: Signed, bits: int) -> Column:
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """A column that is to be met by few pieces, summed up to the places where one may end."""
+    """A column to approximate by few pieces, with its sums up to each possible end of a piece."""
 
     column: Column
     ends: Signed
     sums: Column
     squares: Column
-    unit: float  # of prices, a power of two
-    left_out: Column  # the sum of squares after each place, all of it, rounded to units
-    toll: float  # to begin with, in units
+    unit: float  # the unit of prices, a power of two
+    left_out: Column  # the sum of squares after each place, rounded to units
+    toll: float  # the first toll to try, in units
 
     @classmethod
     def of(cls, r: Column, beyond: float, distance: float) -> Landscape:
-        """For pieces within about the squared `distance`; `beyond` is Σ r_n² after the last tap.
+        """The landscape for pieces within about this squared `distance`.
 
-        A piece of length l errs by r'² l³ / 12, so the best have equal shares of Σ |r'|^(2/3), and
-        J of them err by (Σ |r'|^(2/3))³ / 12 J².
+        `beyond` is Σ r_n² after the last tap.  A piece of length l has the squared distance
+        r'² l³ / 12.  So the best pieces have equal shares of Σ |r'|^(2/3), and J of them have the
+        squared distance (Σ |r'|^(2/3))³ / 12 J².
         """
         left_out = beyond + np.cumsum((r * r)[::-1])[::-1]
         kept = max(1, int(np.count_nonzero(left_out > _NOTHING * distance)))
@@ -83,9 +85,9 @@ class Landscape:
         return cls(r, ends, sums, squares, unit, rest, toll)
 
     def places(self, rounding: float) -> int:
-        """Bits with which rounding adds about `rounding` to the squared distance; at most 40.
+        """The bits with which rounding adds about `rounding` to the squared distance, at most 40.
 
-        Rounding errs by 4^-bits / 12 a tap, over the taps before the rest is less than that.
+        Rounding adds 4^-bits / 12 per tap, until the sum of squares of the remaining taps is less.
 
         >>> Landscape.of(np.ones(300), 0.0, 1e-3).places(1e-4)  # 300 / 12 · 4^-bits ≤ 1e-4
         9
@@ -97,10 +99,10 @@ class Landscape:
     def fewest(self, distance: float, bits: int) -> Column:
         """Few constant pieces with Σ (r̃_n - r_n)² ≤ distance, in units of 2^-bits, then zeros.
 
-        A shortest path over the places: each piece has the price of its own squared distance and a
-        toll, the largest toll that keeps the distance, or none if none does.  Of the paths with no
-        more pieces than that one, the path that ends first is taken: the shortest memory.
-        Cost: milliseconds.
+        The pieces are a shortest path over the places.  Each piece costs its own squared distance
+        plus a toll.  The toll is the largest one that keeps the distance, or 0 if no toll does.  Of
+        the paths with no more pieces than this one, the result is the path that ends first, which
+        has the shortest memory.  Cost: milliseconds.
 
         >>> r = np.array([1.0, 0.5, 0.25, 0.25, 0.125])
         >>> Landscape.of(r, 0.01, 0.03).fewest(0.03, bits=4)
@@ -119,7 +121,7 @@ class Landscape:
                 low, best = toll, paths
                 if found > 0.98 * distance:
                     break
-            # J pieces err like J^-2, so the toll is like the distance^(3/2); but within the bounds
+            # J pieces err like J^-2, so the toll grows like distance^(3/2); stay within the bounds
             ratio = min(max(0.99 * distance / max(found, 1e-300), 0.2), 5.0)
             toll *= ratio * math.sqrt(ratio)
             if not low < toll < high:
@@ -128,7 +130,7 @@ class Landscape:
                 break
         best = best or _paths(prices, self.left_out, 0.0)
         path = [best.cheapest]
-        if path[0] < len(self.ends) - 1:  # else there may be nothing after the last tap
+        if path[0] < len(self.ends) - 1:  # otherwise nothing may follow the last tap
             fits = (best.pieces <= best.pieces[path[0]]) & (best.distance <= distance)
             path = [int(np.argmax(fits)) or path[0]]
         while path[-1] > 0:
@@ -139,7 +141,7 @@ class Landscape:
     def _prices(self, bits: int) -> Matrix:
         """The squared distance of the rounded piece from place j to place i > j, rounded to units.
 
-        What is above the diagonal means nothing.
+        Entries above the diagonal have no meaning.
         """
         ends, grid = self.ends.astype(np.float64), 2.0**bits
         length, total = ends[:, None] - ends, self.sums[:, None] - self.sums
@@ -160,12 +162,12 @@ class Landscape:
 
 
 class _Paths(NamedTuple):
-    """The cheapest paths to every place, after which all is left out."""
+    """The cheapest path to every place; all taps after the place are omitted."""
 
-    before: Signed  # the place before
+    before: Signed  # the previous place on the path
     pieces: Signed
-    distance: Column  # infinite for the first place: there must be a piece
-    cheapest: int  # the place of the cheapest path, tolls included
+    distance: Column  # infinite for the first place: a path needs a piece
+    cheapest: int  # the end of the cheapest path, including tolls
 
 
 def _paths(prices: Matrix, left_out: Column, toll: float) -> _Paths:
@@ -182,20 +184,20 @@ def _paths(prices: Matrix, left_out: Column, toll: float) -> _Paths:
 
 
 def _nearest(x: Matrix) -> Matrix:
-    """The nearest integers.  What is within 2^-21 of a half, and so maybe is one, is rounded up."""
+    """The nearest integers.  Numbers within 2^-21 of a half count as a half, and are rounded up."""
     shifted = x + (0.5 + 2.0**-21)
     return np.floor(shifted, out=shifted)
 
 
 def _sums(column: Column, ends: Signed) -> Column:
-    """Σ column_n over n < end, for each end; the first is 0."""
+    """Σ column_n over n < end, for each end; the first sum is 0."""
     return np.append(0.0, np.cumsum(column)[ends[1:] - 1])
 
 
 def _two_thirds(x: Column) -> Column:
     """x^(2/3) for x ≥ 0, to 2e-5, and at least 1e-133, with the same bits on every machine.
 
-    y = x^(-1/3) from the number's own bits, within 4 %, then by Newton's method y ← y (4 - x y³)/3.
+    The bits of x give y = x^(-1/3) within 4 %.  Newton's method y ← y (4 - x y³)/3 refines it.
     """
     out = np.empty(len(x))
     for start in range(0, len(x), _CACHED):

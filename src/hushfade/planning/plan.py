@@ -1,4 +1,4 @@
-"""A plan: what will be released, how private and how accurate it will be, before any record.
+"""A plan: the mechanism of a stream, with its privacy and its accuracy, fixed before any record.
 
 R̃   integer taps over 2^bits, so R̃x is exact          sensitivity from R̃ itself
 z   integer noise on the grid resolution · 2^-bits       its law from the guarantee (noise_scale)
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hushfade import check, duration
-from hushfade.check import Column
+from hushfade.check import Column, Matrix, Signed
 from hushfade.decay import Decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.block_factors import BlockSums
@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     from hushfade.crossing.key_file import Noise
     from hushfade.planning.certificate import Certificate
     from hushfade.planning.cost import Cost
+    from hushfade.public.statistics import LaneStatistic
+    from hushfade.public.statistics.readings import Readings
     from hushfade.public.step_errors import StepErrors
     from hushfade.stream.stream import Stream
 
-_ROOM = 1 << 54  # |y| stays below it: far from int64's end, and float64 rounds it by 1 unit
+_ROOM = 1 << 54  # |y| stays below this: far from the end of int64, float64 rounds by 1 unit
 
 
 class NoiseOutOfRange(InvalidValue):
-    """The noise has fewer or more grid units than its tables serve."""
+    """The noise has too few or too many grid units for its tables."""
 
 
 class Considered(NamedTuple):
@@ -49,15 +51,15 @@ class Considered(NamedTuple):
 
     method: str
     law: str
-    error: float  # in the records' unit, over the steps that were compared
+    error: float  # in the unit of the records, over the compared steps
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A mechanism, fixed to the last bit.  `hushfade.plan` makes it; it depends on no data.
+    """A mechanism, fixed to the last bit.  `hushfade.plan` makes it without looking at any data.
 
-    `version_1` marks a plan that 0.1.0 wrote.  Such a plan keeps its noise and its digest, so that
-    its streams continue.
+    `version_1` marks a plan that version 0.1.0 wrote.  It keeps its noise and its digest, so that
+    its streams can continue.
     """
 
     decay: Decay
@@ -67,20 +69,20 @@ class Plan:
     method: Method
     pair: IntegerFactorization = field(repr=False)
     law: Law
-    loss: float  # of the integer taps, relative to the exact factors
+    loss: float  # relative error that the integer taps add to the exact factors
     considered: tuple[Considered, ...] = field(
         default=(), repr=False
-    )  # the chosen one first, if any
+    )  # the chosen mechanism first; empty if none were compared
     version_1: bool = field(default=False, repr=False)
-    every: str | None = field(default=None, repr=False)  # a step: "1h", "rows", or not declared
+    every: str | None = field(default=None, repr=False)  # step length: "1h", "rows", or undeclared
 
     # Privacy ---------------------------------------------------------------------------------
 
     @cached_property
     def privacy(self) -> PrivacyLoss:
-        """What one record or person can reveal: `privacy.epsilon(delta)`, `privacy.delta(epsilon)`.
+        """The privacy loss of one record or person, as `epsilon(delta)` and `delta(epsilon)`.
 
-        Upper bounds.  `a.privacy + b.privacy` is the loss of two plans on the same data.
+        Both are upper bounds.  `a.privacy + b.privacy` is the loss of two plans on the same data.
 
         >>> from hushfade import Guarantee, SlidingWindow, plan
         >>> week = plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0), method="best")
@@ -95,14 +97,14 @@ class Plan:
 
     @property
     def relation(self) -> Relation:
-        """The unit of privacy, with the length of a step if a person may have several records."""
+        """The unit of privacy, with the step length if a person may have several records."""
         unit = self.guarantee.relation
         return unit if unit.single else unit._replace(step=self.every)
 
     def privacy_at_age(self, steps: int) -> PrivacyLoss:
-        """What one record has revealed after `steps` releases; that of its own step is the first.
+        """The privacy loss of one record after `steps` releases, its own step included.
 
-        `privacy` is what it reveals in the end, and for several records per person of all of them.
+        `privacy` is the loss in the end, of all records of one person together.
 
         >>> from hushfade import Exponential, Guarantee, plan
         >>> paper = plan(Exponential(half_life=24), Guarantee(1, 1e-6), method="square_root")
@@ -114,11 +116,11 @@ class Plan:
         return loss_at_age(self, check.count(steps=steps))
 
     def privacy_after(self, steps: int) -> PrivacyLoss:
-        """What a stream has revealed of the most exposed record or person after its first steps.
+        """The privacy loss of the most exposed record or person after the first `steps` steps.
 
-        Guarantee: an upper bound for everything that one person contributed so far, for a number of
-        steps that was chosen without the released values.  A person with several participations has
-        had as many as fit into the steps.
+        Guarantee: an upper bound for all records that one person has contributed so far, if the
+        number of steps was chosen without looking at the released values.  A person with several
+        participations has had as many of them as fit into these steps.
 
         >>> from hushfade import Exponential, plan
         >>> twice = Guarantee(1, 1e-6, participations=2, separation=100)
@@ -132,8 +134,8 @@ class Plan:
 
     @cached_property
     def sensitivity(self) -> float:
-        """The largest ℓ2 change of the private half's output for one person's change, in the
-        records' unit."""
+        """The ℓ2 sensitivity of the private half to one person's records, in the unit of the
+        records."""
         squared = noise_scale.squared_sensitivity(self.guarantee, self.grid, self.pair)
         return math.sqrt(squared) * self.unit
 
@@ -141,22 +143,22 @@ class Plan:
     def sigma(self) -> float:
         """The standard deviation of Gaussian noise in grid units, before rounding."""
         if not isinstance(self.law, Gaussian):
-            raise InvalidType("sigma is a property of Gaussian noise", got=self.law.name)
+            raise InvalidType("sigma exists for Gaussian noise only", got=self.law.name)
         return self.law.sigma
 
     @cached_property
     def unit(self) -> float:
-        """The grid of what crosses, in the records' unit: resolution · 2^-bits."""
+        """The grid of the noise in the unit of the records: resolution · 2^-bits."""
         return self.grid.resolution * 2.0**-self.bits
 
     @property
     def noise_stddev(self) -> float:
-        """The standard deviation of z_t in the records' unit."""
+        """The standard deviation of the noise z_t in the unit of the records."""
         return self.law.stddev * self.unit
 
     @property
     def bits(self) -> int:
-        """Binary places of what crosses: those of the taps, and of the gain."""
+        """The binary places of the noisy values: places of the taps plus places of the gain."""
         return self.pair.places
 
     @property
@@ -167,11 +169,11 @@ class Plan:
     # Accuracy --------------------------------------------------------------------------------
 
     def stddevs(self, n: int) -> Column:
-        """The error's standard deviation at steps 1, ..., n, in the records' unit."""
+        """The standard deviations of the error at steps 1, ..., n, in the unit of the records."""
         return self.noise_stddev * self.pair.errors(self._steps(n))
 
     def stddev(self, step: int) -> float:
-        """The error's standard deviation at one step; the first is 1."""
+        """The standard deviation of the error at one step; the first step is 1."""
         return float(self.stddevs(check.count(step=step, most=self.horizon))[-1])
 
     def max_stddev(self, n: int) -> float:
@@ -181,14 +183,14 @@ class Plan:
     def margins(self, n: int, confidence: float = 0.95) -> Column:
         """The margins of steps 1, ..., n: |error| is at most the margin with this probability.
 
-        At each step by itself; `error_bound` is for all steps at once.
+        Each margin holds at its step alone; `error_bound` holds at all steps together.
         """
         return self.errors.margins(np.arange(1, n + 1), confidence, stddevs=self.stddevs(n))
 
     def interval(self, step: int, confidence: float = 0.95) -> tuple[float, float]:
-        """The two ends (-m, m) that hold the error at a step with this probability.
+        """The interval (-m, m) that contains the error at a step with this probability.
 
-        A release holds the true sum between value - m and value + m: see `Release.interval`.
+        The true sum lies between value - m and value + m of a release: see `Release.interval`.
 
         >>> from hushfade import Exponential, plan
         >>> p = plan(Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6))
@@ -210,28 +212,28 @@ class Plan:
         return StepErrors(self.law, self.pair, self.unit)
 
     def error_bound(self, n: int, failure: float = 0.05) -> float:
-        """A bound of |error| at all of the first n steps at once, with probability 1 - failure.
+        """A bound on |error| at all of the first n steps together, with probability 1 - failure.
 
-        The union bound with each step's own tail: the b with Σ_t P[|e_t| > b] = failure.  For
-        normal errors with equal deviations s about s √(2 ln(n/failure)); never the paper's
-        s √(ln n), which is too small.
+        This is the union bound over the tails of all steps: the b with Σ_t P[|e_t| > b] = failure.
+        For normal errors with equal standard deviations s it is about s √(2 ln(n/failure)).  The
+        paper's s √(ln n) is too small.
         """
         failure = check.probability(failure=failure)
         return max(0.0, self.errors.bound(failure, stddevs=self.stddevs(n)))
 
     def error_factor(self, n: int) -> float:
-        """‖L‖·‖R‖ over the first n steps, of the taps in use."""
+        """‖L‖·‖R‖ of the plan's integer taps over the first n steps."""
         return self.pair.error_factor(self._steps(n))
 
     def certificate(self, n: int | None = None) -> Certificate:
         """The error of the first n steps compared with the smallest of any Gaussian factorization.
 
-        Without n: the whole horizon, or 1000 steps if there is none.  `ratio` is below 1 where
-        another law of noise beats every Gaussian mechanism.  For repeated participation the lower
-        bound is loose.  There is none for delta = 0, which Gaussian noise cannot give.
+        By default n is the horizon, or 1000 steps without a horizon.  `ratio` is below 1 if another
+        law of noise beats every Gaussian mechanism.  For repeated participation the lower bound is
+        loose.  For delta = 0 there is no certificate, because Gaussian noise needs delta > 0.
 
-        The change is that of one record within its key, before or after rounding to the grid,
-        whichever is less: what every mechanism must hide.
+        The bound uses the smallest change that every mechanism must hide: the change of one record
+        within its key, before or after rounding to the grid, whichever is less.
 
         >>> from hushfade import Exponential, plan
         >>> day, guarantee = Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)
@@ -245,14 +247,14 @@ class Plan:
         """
         if self.guarantee.pure:
             raise InvalidValue(
-                "a certificate compares with Gaussian noise, which needs delta > 0",
+                "a certificate needs delta > 0, because it compares with Gaussian noise",
                 remedy="see planning.certificate.single_step_bound for delta = 0",
             )
         steps = self._steps((self.horizon or 1000) if n is None else n)
         grid, guarantee = self.grid, self.guarantee
         if grid.norm is None:
-            exact = guarantee.change(grid.low, grid.high)
-            on_grid = guarantee.change(grid.low_unit, grid.high_unit) * grid.resolution
+            exact = guarantee.change(*grid.lane_bounds)
+            on_grid = guarantee.change(*grid.lane_units) * grid.resolution
         else:
             exact = guarantee.vector_change(grid.norm)
             on_grid = guarantee.vector_change(float(grid.norm_unit)) * grid.resolution
@@ -270,49 +272,54 @@ class Plan:
     # Use -------------------------------------------------------------------------------------
 
     def start(self, noise: Noise | None = None) -> Stream:
-        """A stream at step 0.  `noise` is fresh unless given.
+        """A new stream at step 0, with fresh noise by default.
 
-        A `KeyFile` records the new stream under its name and refuses a second one there.
+        A `KeyFile` records the new stream under its name, and refuses a second stream of that name.
         """
         from hushfade.stream.stream import Stream
 
         return Stream.begin(self, noise)
 
-    def step_length(self, given: int | None = None, *, name: str = "every") -> int | None:
-        """The length of a step in nanoseconds; None if it has none.
+    def step_length(self, declared: object = None, *, name: str = "every") -> duration.Length:
+        """The length of a step: nanoseconds, a calendar step, or None if it has none.
 
-        `given` is what a caller says: it must agree with the plan, whose decay counts in steps.
+        `declared` is the caller's step, such as "1h", "rows" or a timedelta.  It must agree with
+        the plan, whose decay counts steps.
 
         >>> from hushfade import SlidingWindow, plan
         >>> week = plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0), every="1d")
-        >>> week.step_length(3600 * 10**9)
+        >>> week.step_length("1h")
         Traceback (most recent call last):
         hushfade.errors.InvalidValue: every must be 1d, the plan's step, got '1h'
         """
-        if self.every is None:
-            return given
-        if self.every == duration.ROWS:
-            if given is not None:
+        own = self.every
+        if declared is not None:
+            step = duration.declared_step(declared, name=name)
+            if own == duration.ROWS != step:
                 raise InvalidValue("must not be given: the plan's steps are rows", argument=name)
-            return None
-        own = duration.nanoseconds(self.every)
-        if given not in (None, own):
-            raise InvalidValue(
-                f"must be {self.every}, the plan's step",
-                argument=name,
-                got=repr(duration.shown(given)),
-            )
-        return own
+            if own not in (None, step):
+                raise InvalidValue(f"must be {own}, the plan's step", argument=name, got=repr(step))
+            own = step
+        return duration.length(own, name=name)
 
-    def check_declared(self, every: object, *, name: str = "every") -> None:
-        """Raise if somebody declares that steps are rows, and the plan declares a length."""
-        if isinstance(every, str) and every == duration.ROWS and self.every not in (None, every):
+    def check_rows(self, declared: object = None, *, name: str = "every") -> None:
+        """Raise if rows without times cannot be the plan's steps.
+
+        If the plan's step has a length, such as "1h", the caller must declare the same length.
+        This declares that each row is one step of that length.
+        """
+        self.step_length(declared, name=name)
+        if declared is None and self.every not in (None, duration.ROWS):
             raise InvalidValue(
-                f"must be {self.every}, the plan's step", argument=name, got=repr(every)
+                f"must be given: the plan's step is {self.every}, and rows without times do not "
+                "show how long a step is",
+                argument=name,
+                remedy=f"declare {self.every} if each row is one step of that length, or give "
+                "times",
             )
 
     def quantise(self, values: object) -> Column:
-        """Records clipped and put on the grid, for a caller who sums them: see step_total."""
+        """The records, clipped and rounded to the grid, for callers who use `Stream.step_total`."""
         return self.grid.quantise(values)
 
     @property
@@ -321,22 +328,64 @@ class Plan:
         return self.grid.keys
 
     @property
+    def statistic(self) -> LaneStatistic | None:
+        """The statistic that is computed from several lanes per key; None for sums and counts."""
+        from hushfade.public.statistics import LaneStatistic
+
+        found = self.grid.statistic
+        return found if isinstance(found, LaneStatistic) else None
+
+    def require_sums(self, where: str) -> None:
+        """Raise if the plan has a statistic of several lanes, which `where` cannot release yet."""
+        if self.statistic is not None:
+            raise InvalidValue(
+                f"{where} cannot release the statistic {self.statistic.name!r}: it releases sums",
+                remedy="use a stream, hushfade run or a data frame, or plan a sum or a count",
+            )
+
+    def readings(
+        self, values: Matrix, steps: Signed | None = None, stddevs: Column | None = None
+    ) -> Readings:
+        """The statistic of released lanes, (n, keys · lanes), as `stream.run` returns them.
+
+        They belong to the steps 1, ..., n unless `steps` has other ones.
+
+        >>> from hushfade import Mean, SlidingWindow, UnsafeSeededNoise, plan
+        >>> week, one = SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6)
+        >>> made = plan(week, one, statistic=Mean(low=0, high=1))
+        >>> lanes = made.start(UnsafeSeededNoise(1)).run([[750.0, 250.0], [750.0, 250.0]])
+        >>> made.readings(lanes).value.round(2).tolist()
+        [[0.75], [0.75]]
+        """
+        from hushfade.public.statistics.readings import Readings
+
+        statistic = self.statistic
+        if statistic is None:
+            raise InvalidType("readings needs a plan with a statistic of several lanes")
+        if steps is None:
+            steps = np.arange(1, len(values) + 1, dtype=np.int64)
+        if stddevs is None:
+            stddevs = self.stddevs(int(steps.max(initial=1)))[steps - 1]
+        scale = self.grid.lane_bounds[1]
+        return Readings.of(statistic, values, steps, stddevs, self.errors, scale)
+
+    @property
     def jumps(self) -> int:
         """The number of additions per step of the private half."""
         return len(self.taps.jumps)
 
     @cached_property
     def cost(self) -> Cost:
-        """What a stream of this plan costs at most: memory, and work per step."""
+        """The memory of a stream of this plan, and its work per step, at most."""
         from hushfade.planning.cost import cost
 
         return cost(self.pair, self.grid.lanes)
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of everything that matters to privacy or to the released values.
+        """SHA-256 of everything that affects privacy or the released values.
 
-        It covers integers and declared parameters, so it is the same on every machine.
+        It covers only integers and declared parameters, so it is the same on every machine.
         """
         from hushfade.planning import plan_file
 
@@ -350,7 +399,7 @@ class Plan:
 
     @staticmethod
     def from_json(text: str | bytes) -> Plan:
-        """The plan of a JSON document; refuses what was not written by `to_json`."""
+        """The plan in a JSON document; raises InvalidValue if `to_json` did not write it."""
         from hushfade.planning import plan_file
 
         return plan_file.read(text)
@@ -365,19 +414,20 @@ class Plan:
 
 
 def sized(plan: Plan) -> Plan:
-    """The plan with the largest total that int64 can carry, if the noise fits its tables."""
-    least = 0.0 if isinstance(plan.law, Laplace) else 8.0  # it is exact on any grid
+    """The plan with the largest total that int64 can hold; raises if the tables cannot hold the
+    noise."""
+    least = 0.0 if isinstance(plan.law, Laplace) else 8.0  # Laplace noise is exact on any grid
     if not least < plan.law.stddev <= 2.0**34:
         raise NoiseOutOfRange(
             f"must put the noise between {least:g} and 2^34 grid units",
             argument="resolution",
             got=f"{plan.law.stddev:.3g} units with a resolution of {plan.grid.resolution!r}",
-            remedy="give another resolution, to which each record is then rounded",
+            remedy="give another resolution; hushfade rounds each record to it",
         )
     reach = sum(abs(value) * length for value, length in zip(*plan.taps.pieces, strict=True))
     room, noises = _ROOM, 1
     if isinstance(plan.pair, BlockSums):
-        # differences of prefix sums, with the noise of all open blocks, stay exact in float64
+        # float64 represents differences of prefix sums, with the noise of all open blocks, exactly
         room, noises = 1 << 53, 2 + plan.pair.schedule.total
         reach *= plan.pair.longest
     if plan.pair.integer_gain is not None:
@@ -390,10 +440,10 @@ def sized(plan: Plan) -> Plan:
             got=plan.grid.resolution,
             remedy="give a larger resolution, or fewer steps",
         )
-    # also below 2^52, where float64 still distinguishes neighbouring totals
+    # also below 2^52, so that float64 distinguishes adjacent totals
     return replace(plan, grid=replace(plan.grid, largest_total=min(largest, 2**52)))
 
 
 def farthest(law: Law) -> float:
-    """Units that no draw exceeds: the tables end far below it."""
+    """A number of units that no draw exceeds; the tables end far below it."""
     return 64.0 * law.sigma if isinstance(law, Gaussian) else 128.0 * law.stddev + 256.0

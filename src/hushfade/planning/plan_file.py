@@ -1,12 +1,12 @@
 """A plan as a JSON document, and its digest.
 
-The document holds the integer taps and the noise as an integer, so that a plan read on another
-machine is the same mechanism, bit for bit.  The digest covers integers and declared parameters, and
-so everything that matters to privacy or to the released values.  It leaves out "reported": figures
+The document contains the taps and the noise as integers, so that a plan read on another machine is
+the same mechanism, bit for bit.  The digest covers integers and declared parameters, which is
+everything that affects privacy or the released values.  It excludes the field "reported": figures
 computed in floating point, whose last digits depend on the machine.
 
-The digest finds accidental changes; it is not a signature.  Every loader therefore computes the
-noise from the guarantee and rejects a document with any other: a forged document gains nothing.
+The digest detects accidental changes; it is not a signature.  Every loader therefore computes the
+noise from the guarantee and rejects a document with any other noise, so forging one is useless.
 """
 
 from __future__ import annotations
@@ -37,13 +37,17 @@ from hushfade.planning.parameter_documents import (
 from hushfade.planning.plan import Considered, Plan, sized
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import grid_of
+from hushfade.public.statistics import LaneStatistic
+from hushfade.public.statistics.documents import statistic_from
 
 FORMAT = "hushfade plan 2"
+STATISTIC_FORMAT = "hushfade plan 3"  # of a plan with a statistic: format 2 and that field
 _LIMIT = 1 << 26  # characters
-_DIFFERS = "the plan must be as it was written, but its digest or a field differs"
+_DIFFERS = "the plan was changed after it was saved: its digest or a field differs"
 _REAL = {
     "epsilon", "delta", "mu", "rho", "low", "high", "resolution", "norm", "loss", "half_life",
-    "power", "values", "weight", "sigma",
+    "power", "values", "weight", "sigma", "edges", "quantiles", "expect",
+    "numerator", "denominator", "most",
 }  # fmt: skip
 _MALFORMED = (
     KeyError, TypeError, ValueError, AttributeError, OverflowError, AssertionError, IndexError,
@@ -52,7 +56,7 @@ _MALFORMED = (
 
 
 def written(plan: Plan) -> str:
-    """The document, indented."""
+    """The plan as indented JSON."""
     document = {**_covered(plan), "digest": plan.digest.hex()}
     if not plan.version_1:
         document["reported"] = {
@@ -73,7 +77,7 @@ def _hashed(document: dict[str, Any]) -> bytes:
 
 
 def read(text: str | bytes) -> Plan:
-    """The plan of a document; every field is checked, and the digest."""
+    """The plan in a document; every field and the digest are checked."""
     if len(text) > _LIMIT:
         raise InvalidValue(f"the plan must have at most {_LIMIT} characters", got=len(text))
     try:
@@ -82,14 +86,14 @@ def read(text: str | bytes) -> Plan:
         if isinstance(error, HushfadeError):
             raise
         raise InvalidValue("the plan must be a JSON document") from None
-    formats = (FORMAT, plan_version_1.FORMAT)
+    formats = (FORMAT, STATISTIC_FORMAT, plan_version_1.FORMAT)
     if not isinstance(document, dict) or document.get("format") not in formats:
         raise InvalidValue(f"the plan must have format {FORMAT!r}")
     name = document["format"]
     try:
-        if not _intact(document):  # first: a damaged number may ask for hours and gigabytes
+        if not _intact(document):  # first: a damaged number could cost hours and gigabytes
             raise InvalidValue(_DIFFERS)
-        plan = _plan(document) if name == FORMAT else _version_1(document)
+        plan = _version_1(document) if name == plan_version_1.FORMAT else _plan(document)
         same = json.loads(written(plan)) == document
     except HushfadeError:
         raise
@@ -102,9 +106,9 @@ def read(text: str | bytes) -> Plan:
 
 
 def _intact(document: dict[str, Any]) -> bool:
-    """Does the digest belong to the fields that it covers?
+    """Whether the digest matches the fields that it covers.
 
-    Other programs write the number 1.0 as 1: both are the same.
+    Other programs write the number 1.0 as 1; both count as the same.
     """
     apart = {"digest"} if document["format"] == plan_version_1.FORMAT else {"digest", "reported"}
     covered = {name: _floats(name, of) for name, of in document.items() if name not in apart}
@@ -112,10 +116,10 @@ def _intact(document: dict[str, Any]) -> bool:
 
 
 def _floats(name: str, value: Any) -> Any:
-    """The value, with those numbers as floats whose name is that of a real parameter."""
+    """The value, in which every number that is a real-valued parameter is a float."""
     if isinstance(value, dict):
         return {inner: _floats(inner, of) for inner, of in value.items()}
-    if isinstance(value, list) and name in ("parts", "values"):
+    if isinstance(value, list) and name in ("parts", "values", "edges", "quantiles"):
         return [_floats(name, of) for of in value]
     return float(value) if type(value) is int and name in _REAL else value
 
@@ -140,8 +144,11 @@ def _covered(plan: Plan) -> dict[str, Any]:
         common["blocks"] = {"depth": schedule.depth, "period": schedule.period}
     if plan.every is not None:
         common["every"] = plan.every
+    statistic = plan.statistic
+    if statistic is not None:
+        common["statistic"] = statistic.document()
     return {
-        "format": FORMAT,
+        "format": FORMAT if statistic is None else STATISTIC_FORMAT,
         "guarantee": guarantee_document(plan.guarantee),
         **common,
         "gain": None if gain is None else {"bits": plan.taps.bits, "value": gain.tolist()},
@@ -171,7 +178,7 @@ def _taps(taps: IntegerTaps) -> dict[str, Any]:
 
 
 def _taps_from(document: dict[str, Any]) -> IntegerTaps:
-    """The taps of plain data; as many as a stream can hold, and none is made before it is used."""
+    """The taps in JSON data, at most as many as a stream can hold; computed on first use."""
     support = check.count(support=document["support"], most=MOST_TAPS)
     jumps = np.array([*document["from"], support], dtype=np.int64)
     values = np.array(document["value"], dtype=np.int64)
@@ -179,7 +186,8 @@ def _taps_from(document: dict[str, Any]) -> IntegerTaps:
 
 
 def _plan(document: dict[str, Any]) -> Plan:
-    optional = {"blocks", "every"} & set(document)  # written where a plan has them
+    optional = {"blocks", "every"} & set(document)  # written only if a plan has them
+    optional |= {"statistic"} if document["format"] == STATISTIC_FORMAT else set()
     _check_fields(document, plan_version_1.COMMON | {"gain", "noise", "reported"} | optional)
     guarantee = guarantee_from(document["guarantee"])
     gain = document["gain"]
@@ -228,6 +236,7 @@ def _made(
         width=None if records["norm"] is None else records["width"],
         norm=records["norm"],
         resolution=records["resolution"],
+        statistic=_statistic(document, records),
     )
     taps, horizon = _taps_from(document["taps"]), document["horizon"]
     if horizon is not None:
@@ -235,7 +244,7 @@ def _made(
     decay, method = decay_from(document["decay"]), document["method"]
     check_method(method)
     if (method == "blocks") != ("blocks" in document):
-        raise InvalidValue("the plan must have blocks if its method is 'blocks', and only then")
+        raise InvalidValue("the plan must have blocks if and only if its method is 'blocks'")
     if method == "blocks":
         pair = _blocks(document["blocks"], decay, horizon, law)
     else:
@@ -243,7 +252,7 @@ def _made(
         pair = IntegerFactorization(decay, taps, horizon, gains)
     every = document.get("every")
     if every is not None and duration.declared_step(every) != every:
-        raise InvalidValue("every must be a step as hushfade writes it", got=repr(every))
+        raise InvalidValue("every must be a step length as hushfade saves it", got=repr(every))
     return sized(
         Plan(
             pair.decay, guarantee, grid, horizon, method, pair, law, loss, considered, version_1,
@@ -252,12 +261,25 @@ def _made(
     )  # fmt: skip
 
 
+def _statistic(document: dict[str, Any], records: dict[str, Any]) -> LaneStatistic | None:
+    """The statistic of plain data, with the bounds of the records; None for sums and counts."""
+    if document["format"] != STATISTIC_FORMAT:
+        return None
+    found = statistic_from(document["statistic"], records["low"], records["high"])
+    low, high = found.bounds
+    if (low, high) != (records["low"], records["high"]) or (
+        found.resolution not in (None, records["resolution"])
+    ):
+        raise InvalidValue("records must have the bounds and the grid of the plan's statistic")
+    return found
+
+
 def _blocks(
     document: dict[str, Any], decay: Decay, horizon: int | None, law: Law
 ) -> IntegerFactorization:
-    """The block sums of plain data; the taps and the gain are compared with theirs later."""
+    """The block sums in JSON data; the caller compares their taps and gain with the document."""
     if not isinstance(law, Laplace):
-        raise InvalidValue("noise must have Laplace's law where the plan has blocks")
+        raise InvalidValue("noise must have Laplace's law if the plan has blocks")
     check_lasting(decay, horizon)
     schedule = BlockSchedule(check.count(depth=document["depth"]), document["period"])
     return BlockSums(decay, schedule, horizon)
@@ -271,7 +293,7 @@ def _check_fields(document: dict[str, Any], expected: set[str]) -> None:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) != len(pairs):
-        raise InvalidValue("the plan must have each field once")
+        raise InvalidValue("the plan must not repeat a field")
     return document
 
 

@@ -1,8 +1,8 @@
-"""Plan documents of format 1, which 0.1.0 wrote: they load, and are written again as they were.
+"""Plan documents of format 1, which version 0.1.0 wrote.  They can be loaded and saved unchanged.
 
-Format 1 states mu, sigma and the loss as float64, as 0.1.0 computed them, and its digest covers
-them.  A plan that was loaded keeps all three, so that saved streams, traces and keyed noise of
-0.1.0 continue with the same bits.  A new plan is never written in this format.
+Format 1 stores mu, sigma and the loss as the float64 numbers that 0.1.0 computed, and its digest
+covers them.  A loaded plan keeps all three, so that saved streams, traces and keyed noise of 0.1.0
+continue with the same bits.  New plans never use this format.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ FORMAT = "hushfade plan 1"
 COMMON = {
     "format", "decay", "guarantee", "records", "horizon", "method", "taps", "digest",
 }  # fmt: skip
-_ROUNDING = 1e-9  # of mu
-_DELTA = Decimal("1e-8")  # of delta: 0.1.0 kept 1e-9 of it for its own rounding
+_ROUNDING = 1e-9  # relative, for mu
+_DELTA = Decimal("1e-8")  # relative, for delta: 0.1.0 reserved 1e-9 of it for its own rounding
 
 
 def document(plan: Plan, common: dict[str, Any]) -> dict[str, Any]:
-    """The covered fields; `common` are those that format 2 has too."""
+    """The fields that the digest covers; `common` are the fields that format 2 has, too."""
     guarantee, gain = plan.guarantee, plan.pair.integer_gain
     fields = {
         "format": FORMAT,
@@ -56,15 +56,15 @@ def document(plan: Plan, common: dict[str, Any]) -> dict[str, Any]:
 def guarantee(fields: dict[str, Any]) -> Guarantee:
     """The guarantee with the mu of the document, which must belong to epsilon and delta.
 
-    0.1.0 computed one from the other in float64.  It took delta smaller by 1e-9 than declared,
-    which is more than its rounding, so its mu never exceeds what epsilon and delta allow.
+    0.1.0 computed mu in float64, from a delta smaller by 1e-9 than declared.  This difference is
+    larger than the rounding error, so its mu never exceeds what epsilon and delta allow.
     """
     declared = dict(fields)
     mu = check.positive(mu=declared.pop("mu"))
     plain = Guarantee(**declared)
     if plain.mu == mu:
         return plain
-    kept = Guarantee(**declared, declared_mu=mu)  # refuses a mu that is too large
+    kept = Guarantee(**declared, declared_mu=mu)  # raises if mu is too large
     least = Decimal(plain.delta) * (1 - _DELTA)
     if delta_above(plain.epsilon, mu * (1.0 + _ROUNDING)) < least:
         raise InvalidValue("mu must belong to the plan's epsilon and delta")

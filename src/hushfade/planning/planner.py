@@ -26,18 +26,18 @@ from hushfade.planning.plan import Considered, NoiseOutOfRange, Plan, sized
 from hushfade.planning.search_taps import integer_factors
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import Grid, grid_of
-from hushfade.public.statistics import Count
+from hushfade.public.statistics import LaneStatistic, Quantiles, Statistic, Variance
 
-_FINEST = 2.0**-6  # of a unit: slopes of Huber's law per unit of the crossing are at most this
-_CLOSE = 1.05  # errors that near are compared once more, with integer taps
-_EQUAL = 1.0101  # an error up to this factor of another one is taken for equal
+_FINEST = 2.0**-6  # the largest slope of Huber's law per unit of the noise grid
+_CLOSE = 1.05  # errors within this factor are compared once more, with integer taps
+_EQUAL = 1.0101  # errors within this factor count as equal
 
 
 def plan(
     decay: Decay,
     guarantee: Guarantee,
     *,
-    statistic: Count | None = None,
+    statistic: Statistic | None = None,
     low: float = 0.0,
     high: float = 1.0,
     horizon: int | None = None,
@@ -52,23 +52,25 @@ def plan(
 ) -> Plan:
     """The plan that releases the decayed sum at every step under the guarantee.
 
-    Each record is clipped to [low, high] and rounded to a grid of `resolution` (a power of two, by
-    default at most 1/1024 of the range).  Give statistic=hf.Count() for counts, which needs no
-    bounds, and resolution=1 for other whole numbers: the noise is then whole too, and smaller.
-    `keys` declares one stream per key; `width` and `norm` release sums of vectors clipped to that
-    ℓ2 norm.  Without a horizon the stream runs for ever.  `every` declares what a step is, "1h" or
-    "rows": whatever uses the plan with another step is refused.
+    hushfade clips each record to [low, high] and rounds it to a multiple of `resolution`, a power
+    of two that is at most 1/1024 of the range by default.  Use statistic=hf.Count() for counts,
+    which need no bounds, and resolution=1 for other whole numbers: the noise then consists of whole
+    numbers, too, and is smaller.  hf.Mean, hf.Share, hf.Variance, hf.Histogram and hf.Quantiles
+    also have the noise of a count.  `keys` declares one stream per key.  `width` and `norm` release
+    sums of vectors, which hushfade clips to this ℓ2 norm.  Without a horizon the stream has no end.
+    `every` declares the step length, "1h" or "rows"; using the plan with another step length is an
+    error.
 
-    method="best" takes the mechanism with the smallest error: `print(plan)` states which one, and
-    how it compares.  "input" adds noise to the inputs, "square_root" is the paper's mechanism,
-    "blend" lies between them, "normalized" uses a known horizon.  "blocks" adds Laplace noise to
-    sums over blocks of steps, for a small delta or 0.  "unbounded" counts for ever, with the
-    smallest error near `expect` steps, 2^20 by default (`factors.unbounded_counting`).  Any other
-    pair of the decay, a `Factorization`, may be given as the method.  `law` fixes the law of the
-    noise.
+    method="best" chooses the mechanism with the smallest error; `print(plan)` names it and compares
+    it with others.  "input" adds noise to the inputs.  "square_root" is the paper's mechanism.
+    "blend" lies between these two.  "normalized" uses a known horizon.  "blocks" adds Laplace noise
+    to sums over blocks of steps, for a small delta or delta = 0.  "unbounded" counts without a
+    horizon, with the smallest error near `expect` steps, 2^20 by default
+    (`factors.unbounded_counting`).  The method can also be a `Factorization` of the decay.  `law`
+    fixes the law of the noise.
 
-    Guarantee: the whole series, all steps and keys together, has `guarantee`, also when later
-    records depend on earlier releases (Denisov et al. 2022; docs/noise-laws.md).
+    Guarantee: the whole series, all steps and keys together, has `guarantee`, even if later records
+    depend on earlier releases (Denisov et al. 2022; docs/explanation/noise-law-theorem.md).
 
     >>> from hushfade.decay import Exponential
     >>> day = Exponential(half_life=24)
@@ -82,11 +84,18 @@ def plan(
             "must be gaussian, laplace or huber", argument="law", got=repr(str(law)[:60])
         )
     if statistic is not None:
-        if not isinstance(statistic, Count):
-            raise InvalidType("must be hf.Count()", argument="statistic", got=repr(statistic)[:60])
-        if (low, high, width, norm, resolution) != (0.0, 1.0, None, None, None):
-            raise InvalidValue("a count takes neither bounds nor a resolution: a record counts 1")
-        resolution = statistic.resolution
+        low, high, resolution = _of_statistic(statistic, low, high, resolution)
+    if isinstance(statistic, Quantiles) and statistic.bins is None:
+        from hushfade.planning.quantile_bins import chosen_bins
+
+        names = None if keys is None else tuple(keys)
+        return chosen_bins(
+            statistic,
+            lambda binned: plan(
+                decay, guarantee, statistic=binned, horizon=horizon, method=method, law=law,
+                expect=expect, keys=names, width=width, norm=norm, every=every,
+            ),
+        )  # fmt: skip
     grid = grid_of(
         guarantee,
         low=low,
@@ -95,13 +104,39 @@ def plan(
         width=width,
         norm=norm,
         resolution=resolution,
+        statistic=statistic if isinstance(statistic, LaneStatistic) else None,
     )
+    step = None if every is None else duration.declared_step(every)
+    if step is not None:
+        duration.check_zone(step)
     if isinstance(method, str) and method == "best":
         several = candidates(decay, guarantee, grid, horizon, law, expect)
     else:
         several = [given(decay, guarantee, grid, horizon, method, law, expect)]
     made = _made(decay, guarantee, grid, several)
-    return made if every is None else replace(made, every=duration.declared_step(every))
+    return made if step is None else replace(made, every=step)
+
+
+def _of_statistic(
+    statistic: Statistic, low: float, high: float, resolution: float | None
+) -> tuple[float, float, float | None]:
+    """The bounds and the resolution of the statistic; the caller must not give others."""
+    if not isinstance(statistic, Statistic) or isinstance(statistic, type):
+        raise InvalidType(
+            "must be a statistic, such as hf.Count() or hf.Mean(low=0, high=1)",
+            argument="statistic",
+            got=repr(statistic)[:60],
+        )
+    if (low, high) != (0.0, 1.0) or (resolution is not None and statistic.resolution is not None):
+        raise InvalidValue(
+            f"the statistic {statistic.name!r} takes neither bounds nor a resolution here: "
+            + ("it has its own" if statistic.resolution is None else "a record counts 1")
+        )
+    if statistic.resolution is not None:
+        resolution = statistic.resolution
+    elif resolution is None and isinstance(statistic, Variance):
+        resolution = statistic.default_resolution
+    return *statistic.bounds, resolution
 
 
 def compared_plans(
@@ -116,7 +151,7 @@ def compared_plans(
 ) -> Iterator[Plan]:
     """A plan for each mechanism that method="best" compares, the chosen one first.
 
-    Mechanisms whose noise does not fit the grid are left out.
+    Mechanisms whose noise does not fit the grid are omitted.
 
     >>> from hushfade.decay import SlidingWindow
     >>> week = compared_plans(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6))
@@ -136,10 +171,10 @@ def compared_plans(
 
 
 def _made(decay: Decay, guarantee: Guarantee, grid: Grid, several: list[Candidate]) -> Plan:
-    """The plan of the first candidate that integer taps and the noise tables can serve.
+    """The plan of the first candidate for which integer taps and noise tables exist.
 
-    Where the next candidate is nearly as good, the errors of both are compared once more: that of
-    the integer taps with what was expected of the other.
+    If the next candidate is nearly as good, the function compares again: the error of the first
+    with its integer taps, and the expected error of the next.
     """
     for place, chosen in enumerate(several):
         others = [one for one in several if one is not chosen]

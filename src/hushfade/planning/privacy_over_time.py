@@ -1,7 +1,8 @@
-"""What a record has revealed some steps after it arrived, and a stream after its first steps.
+"""The privacy loss of a record as it ages, and of a stream as it runs.
 
-A record shifts the noise of its own step and of later ones, as long as the taps reach.  Noise on
-the inputs reveals everything at once.  The square root reveals more with every step.
+A record shifts the noisy values of its own step and of later steps, as far as the taps reach.  With
+noise on the inputs, the first release reveals everything.  With the square root, every further
+release reveals more.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ if TYPE_CHECKING:
 
 
 class EpsilonAtAge(NamedTuple):
-    """Epsilon of one record after a number of releases, at the plan's delta."""
+    """The epsilon of one record after a number of releases, at the plan's delta."""
 
     releases: int
     epsilon: float
 
 
 def loss_at_age(plan: Plan, steps: int) -> PrivacyLoss:
-    """The loss of one record that `steps` releases include."""
+    """The privacy loss of one record after the first `steps` releases that include it."""
     single = replace(plan.guarantee, participations=1, separation=1)
     pair = plan.pair
-    if isinstance(pair, BlockSums):  # one sum per level, and one sum per step
+    if isinstance(pair, BlockSums):  # a record is in one sum per level; each step releases one sum
         levels = min(steps, pair.squared_sensitivity())
         cases = [
             shifts.merged(lanes, [(1, levels)], 1) for lanes in shifts.changes(single, plan.grid, 1)
@@ -52,10 +53,10 @@ def loss_at_age(plan: Plan, steps: int) -> PrivacyLoss:
 
 
 def loss_after(plan: Plan, steps: int) -> PrivacyLoss:
-    """The loss of everything that one person contributed to the first `steps` releases.
+    """The privacy loss of all records that one person contributed to the first `steps` releases.
 
-    It is the loss of the same noise for a stream that ends there.  A person with k participations
-    at least b steps apart has had at most min(k, ceil(steps / b)) of them.
+    It equals the loss of the same noise for a stream that ends after these steps.  A person with k
+    participations at least b steps apart has had at most min(k, ceil(steps / b)) of them.
     """
     if steps == 0:
         return PrivacyLoss((Case(),), plan.relation)
@@ -67,13 +68,13 @@ def loss_after(plan: Plan, steps: int) -> PrivacyLoss:
     else:
         begun = replace(pair, horizon=steps, gain=None if pair.gain is None else pair.gain[:steps])
     loss = replace(_loss(plan, plan.guarantee, begun), relation=plan.relation)
-    return plan.privacy if loss == plan.privacy else loss  # whose distribution may be known
+    return plan.privacy if loss == plan.privacy else loss  # its distribution may be cached
 
 
 def last_age(plan: Plan) -> int:
-    """The number of releases from which on the loss of a record no longer grows.
+    """The number of releases after which the loss of a record no longer grows.
 
-    A record of block sums is in one sum per level.  At worst these are the first ones.
+    With block sums, a record is in one sum per level.  In the worst case these are the first sums.
     """
     pair = plan.pair
     reach = pair.squared_sensitivity() if isinstance(pair, BlockSums) else pair.taps.support
@@ -81,10 +82,10 @@ def last_age(plan: Plan) -> int:
 
 
 def epsilons_at_ages(plan: Plan, ages: Iterable[int]) -> list[EpsilonAtAge]:
-    """Epsilon of one record at these ages, in rising order, at the plan's delta.
+    """The epsilon of one record at each of these ages, in rising order, at the plan's delta.
 
-    Upper bounds that never fall: each is at most 0.2 % above the smallest, and never above the
-    guarantee's epsilon.
+    The values are upper bounds that never decrease.  Each is at most 0.2 % above the smallest
+    possible epsilon, and never above the epsilon of the guarantee.
     """
     delta, most = plan.guarantee.delta, float(plan.guarantee.epsilon)
     found: list[EpsilonAtAge] = []
@@ -93,17 +94,17 @@ def epsilons_at_ages(plan: Plan, ages: Iterable[int]) -> list[EpsilonAtAge]:
         if isinstance(plan.law, Gaussian):
             epsilon = loss.epsilon(delta)
         else:
-            # beyond the largest loss delta is 0, and the search from there takes long
+            # above the largest loss delta is 0, and a search from there is slow
             guess = min(most, 0.99 * loss.epsilon(0.0))
             epsilon = epsilon_of_loss(loss, delta, guess)
-        most = min(most, epsilon)  # a younger record has revealed no more
+        most = min(most, epsilon)  # a younger record has not revealed more
         found.append(EpsilonAtAge(age, most))
     return found[::-1]
 
 
 @lru_cache(maxsize=8)
 def milestones(plan: Plan) -> tuple[EpsilonAtAge, ...]:
-    """Epsilon of one record after the release of its own step, on the way, and in the end.
+    """The epsilon of one record at three ages: its own step, one between, and the last.
 
     >>> from hushfade import Exponential, Guarantee, plan
     >>> day, one = Exponential(half_life=24), Guarantee(epsilon=1, delta=1e-6)
@@ -114,12 +115,12 @@ def milestones(plan: Plan) -> tuple[EpsilonAtAge, ...]:
     last = last_age(plan)
     if plan.guarantee.participations > 1:
         return tuple(epsilons_at_ages(plan, {1, math.isqrt(last), last}))
-    end = EpsilonAtAge(last, float(plan.guarantee.epsilon))  # what the plan promises
+    end = EpsilonAtAge(last, float(plan.guarantee.epsilon))  # the plan's promise
     return *epsilons_at_ages(plan, {1, math.isqrt(last)} - {last}), end
 
 
 def sentences(plan: Plan) -> list[str]:
-    """How the loss of a record grows, in plain words; every number is rounded up.
+    """Sentences that describe how the privacy loss of a record grows; numbers are rounded up.
 
     >>> from hushfade import Guarantee, SlidingWindow, plan
     >>> for sentence in sentences(plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0))):
@@ -154,7 +155,7 @@ def sentences(plan: Plan) -> list[str]:
 
 
 def _loss(plan: Plan, guarantee: Guarantee, pair: IntegerFactorization) -> PrivacyLoss:
-    """The loss of the plan's noise, if one person's records cross as this pair says."""
+    """The privacy loss of the plan's noise for this guarantee and this pair of factors."""
     if not isinstance(plan.law, Gaussian):
         return PrivacyLoss.shifted(plan.law, shifts.cases(guarantee, plan.grid, pair))
     squared = noise_scale.squared_sensitivity(guarantee, plan.grid, pair)
@@ -163,7 +164,7 @@ def _loss(plan: Plan, guarantee: Guarantee, pair: IntegerFactorization) -> Priva
 
 
 def _first(taps: IntegerTaps, steps: int) -> IntegerTaps:
-    """The taps of the first steps, without zeros at their end."""
+    """The first taps, without trailing zeros."""
     count = int(np.searchsorted(taps.jumps[:-1], steps))
     ends = np.append(taps.jumps[:count], min(steps, taps.jumps[count]))
     if taps.values[count - 1] == 0:

@@ -1,10 +1,10 @@
 """The search for the blocks whose sums have the smallest error.
 
-The error is the deviation of the noise times √(largest Σ w²).  More levels need more noise, and
-leave fewer blocks open.  For counting, the blocks with the most steps for a number of open blocks
-are known.  For all other decays the search looks at periods, one depth after another.
+The error is the standard deviation of the noise times √(largest Σ w²).  More levels need more
+noise, but leave fewer blocks open.  For counting, the blocks that cover the most steps with a given
+number of open blocks are known.  For other decays the search tries periods, depth by depth.
 
-Errors are rounded before they are compared, so the result is the same on every machine.
+The search rounds errors before it compares them, so the result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hushfade.errors import InvalidValue
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.block_schedule import DEEPEST, LONGEST_PERIOD, BlockSchedule, largest_variance
 
-_STEPS = 1 << 18  # over which the search measures errors
-_WORK = 1 << 21  # weights that one measurement looks at, roughly
-_LOOKS = (8, 64)  # at the steps of a period: at least, and at most
-_ALL = 256  # looks at the blocks that are compared with those of other depths
+_STEPS = 1 << 18  # steps over which the search measures errors
+_WORK = 1 << 21  # approximate number of weights in one measurement
+_LOOKS = (8, 64)  # steps of a period that are measured: at least, and at most
+_ALL = 256  # measured steps in comparisons between depths
 _PERIODS = 1 << 13  # the longest period that the search tries
-_NEAR = 16  # periods that it tries around the best one
-_WORSE = 2  # depths in a row that are worse than the best one before it stops
+_NEAR = 16  # periods that the search tries around the best one
+_WORSE = 2  # the search stops after this many consecutive depths that are worse than the best
 
 
 def best_blocks(
@@ -32,7 +32,7 @@ def best_blocks(
 ) -> BlockSums:
     """The block sums with the smallest error over `steps` steps.
 
-    `noise` is the deviation of the noise for a number of levels.  Cost: up to a second.
+    `noise` maps a number of levels to the standard deviation of the noise.  Cost: up to a second.
 
     >>> best_blocks(NoDecay(), 1024, 1024, lambda levels: levels).schedule
     BlockSchedule(depth=3, period=1025)
@@ -52,24 +52,25 @@ def best_blocks(
             worse += 1
         if worse == _WORSE:
             break
-    assert best is not None  # depth 1 has a period of 2
+    assert best is not None  # depth 1 with a period of 2 always exists
     return BlockSums(decay, BlockSchedule(*best[1:]), horizon)
 
 
 class _Search:
-    """One decay with one kind of noise."""
+    """The search for one decay with one kind of noise."""
 
     def __init__(
         self, decay: Decay, steps: int, horizon: int | None, noise: Callable[[int], float]
     ) -> None:
         self._decay, self._horizon = decay, horizon
-        self._steps = steps if isinstance(decay, NoDecay) else min(steps, _STEPS)
+        closed = isinstance(decay, NoDecay | SlidingWindow)  # their errors need few steps
+        self._steps = steps if closed else min(steps, _STEPS)
         self._noise = cache(noise)
         self._error = cache(self._measured)
 
     def of_depth(self, depth: int) -> tuple[int, int, int] | None:
-        """The smallest error of that depth, rounded; the depth; and the period."""
-        if isinstance(self._decay, NoDecay):  # one period that no step of the horizon ends
+        """The smallest error of this depth, rounded; the depth; and the period."""
+        if isinstance(self._decay, NoDecay):  # one period, longer than the horizon
             period = min(LONGEST_PERIOD, (self._horizon or self._steps) + 1)
             error = self._error(depth, period, 1)
             return None if error is None else (error, depth, period)
@@ -87,7 +88,7 @@ class _Search:
         return None if error is None else (error, depth, middle)
 
     def _best(self, depth: int, periods: list[int], looks: int) -> int | None:
-        """The period with the smallest error; the search ends where errors have doubled."""
+        """The period with the smallest error; the search ends when errors have doubled."""
         best: tuple[int, int] | None = None
         for period in periods:
             error = self._error(depth, period, looks)
@@ -100,16 +101,16 @@ class _Search:
         return None if best is None else best[1]
 
     def _measured(self, depth: int, period: int, looks: int) -> int | None:
-        """The logarithm of the error, rounded; None where no such blocks exist."""
+        """The rounded logarithm of the error; None if these blocks do not exist."""
         try:
             schedule = BlockSchedule(depth, period)
         except InvalidValue:
             return None
         steps = self._steps
         match self._decay:
-            case SlidingWindow():  # later steps repeat
+            case SlidingWindow():  # the errors of later steps repeat
                 steps = min(steps, self._decay.length + 2 * period)
-            case Exponential():  # later steps hardly differ
+            case Exponential():  # the errors of later steps hardly differ
                 steps = min(steps, math.ceil(5.0 * self._decay.half_life) + 2 * period)
             case NoDecay():
                 steps = self._horizon or steps
@@ -123,5 +124,5 @@ class _Search:
 
 
 def _settled(error: float) -> int:
-    """The logarithm of an error, rounded: what differs between machines is far smaller."""
+    """The logarithm of an error, rounded far more coarsely than machines differ."""
     return math.floor(math.log(error) * 2.0**24)

@@ -1,7 +1,7 @@
-"""The search for integer taps: few jumps, and an error near that of the exact factors.
+"""The search for integer taps with few jumps and almost the error of the exact factors.
 
-The result is integers, but the search compares floats.  They may differ in their last bits between
-machines, so each is rounded to a coarse grid before it decides anything: see `_settled`.
+The result is integers, but the search compares floats.  Their last bits may differ between
+machines, so the search rounds each float to a coarse grid before it compares: see `_settled`.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, BlendedTaps, CountingTaps
 from hushfade.planning import piecewise_taps
 
-MAX_LOSS = 0.001  # of the integer taps over the exact factors
+MAX_LOSS = 0.001  # relative error that integer taps may add to the exact factors
 _REFERENCE, _FARTHEST = 1 << 13, 1 << 17  # steps over which an endless plan's loss is measured
-_LONGEST = 1 << 22  # taps looked at
-_ATTEMPTS, _REFINED = 12, 2  # at integer taps: at most, and once the loss is small enough
-_SETTLED = 2.0**-26  # to which losses and energies are rounded, relatively
+_LONGEST = 1 << 22  # the largest number of taps that the search computes
+_ATTEMPTS, _REFINED = 12, 2  # attempts: in all, and after the loss is small enough
+_SETTLED = 2.0**-26  # relative grid to which losses and energies are rounded
 _NO_TAPS = (
-    "no integer taps of this pair are stable within the horizon: its series has a zero inside the "
-    "unit disk; give a shorter horizon, or another pair as the method"
+    "no integer taps of this pair are stable within the horizon, because its series has a zero "
+    "inside the unit disk: give a shorter horizon, or another pair as the method"
 )
 
 
 def integer_factors(exact: Factorization) -> tuple[IntegerFactorization, float]:
-    """Integer taps of few jumps whose loss is at most MAX_LOSS, or the best found; and the loss.
+    """Integer taps with few jumps, and their loss: at most MAX_LOSS, or the smallest loss found.
 
-    The search asks for the fewest pieces within the distance that predicts such a loss
-    (`piecewise_taps`), and measures their loss: ‖L‖ over some steps times ‖R‖ over all steps of the
-    pair.  It corrects the distance by the loss, a few times for fewer jumps, more often where the
-    loss is too large.
+    `piecewise_taps` finds the fewest pieces within the distance that predicts this loss.  The
+    search then measures their loss: ‖L‖ over some steps times ‖R‖ over all steps of the pair.  It
+    corrects the distance by the measured loss and repeats: a few times to reduce the number of
+    jumps, more often if the loss is too large.
     """
     r, beyond = _wanted(exact)
-    r, beyond = r / r[0], beyond / float(r[0]) ** 2  # a pair's scale is free
+    r, beyond = r / r[0], beyond / float(r[0]) ** 2  # the scale of a pair is arbitrary
     if not float(np.max(np.abs(r))) < 2.0**45:
         raise Unstable(_NO_TAPS)
     whole = float(np.sum(r * r)) + beyond
-    if isinstance(exact.taps, BlendedTaps):  # all taps but the first are smaller by c
+    if isinstance(exact.taps, BlendedTaps):  # all taps except the first have a factor c
         whole *= exact.taps.c**2
     best: tuple[IntegerFactorization, float] | None = None
     landscape = piecewise_taps.Landscape.of(r, beyond, MAX_LOSS * whole)
-    share = 1.0  # of the distance that predicts MAX_LOSS
-    # what crosses has the places of the taps and of the gain, so with one the taps have few
+    share = 1.0  # share of the distance that predicts MAX_LOSS
+    # binary places of taps and gain add up in the noisy values, so with a gain the taps have few
     least, rounding = (8, 0.1) if exact.gain is None else (10, 0.6)
     for attempt in range(_ATTEMPTS):
         distance = share * MAX_LOSS * whole
         bits = max(least, landscape.places(rounding * distance))
         try:
             pair = exact.with_integers(landscape.fewest(distance, bits), bits)
-        except (Unstable, InvalidValue):  # a zero inside the disk, or a first tap <= 0
+        except (Unstable, InvalidValue):  # a zero inside the unit disk, or a first tap <= 0
             share /= 2.0
             continue
         loss = _loss(pair, exact)
@@ -73,7 +73,7 @@ def integer_factors(exact: Factorization) -> tuple[IntegerFactorization, float]:
         if spare < 1.0:
             share *= max(0.95 * spare, 0.1)
         elif 1.08 < spare < 2.0 and len(pair.taps.jumps) * (1.0 - 1.0 / math.sqrt(spare)) > 1.0:
-            share *= 0.97 * spare  # the number of jumps is like the distance^(-1/2)
+            share *= 0.97 * spare  # the number of jumps grows like distance^(-1/2)
         else:
             break
     if best is None:
@@ -82,24 +82,25 @@ def integer_factors(exact: Factorization) -> tuple[IntegerFactorization, float]:
 
 
 def _rank(pair: IntegerFactorization, loss: float) -> tuple[float, int, int]:
-    """The order of preference: a loss of at most MAX_LOSS, then few jumps, then a short memory."""
+    """The rank of a pair, smaller is better: loss above MAX_LOSS, then jumps, then memory."""
     return max(loss, MAX_LOSS), len(pair.taps.jumps), pair.taps.support
 
 
 def _settled(value: float, scale: float = 1.0) -> float:
-    """The value, rounded to a multiple of 2^-26 of the scale, a half up.
+    """The value, rounded half up to a multiple of 2^-26 of the scale.
 
-    Machines differ by about 1e-15 in a loss or an energy.  So they round to different multiples
-    with a probability of about 1e-15 / 2^-26, one in ten million.
+    The loss or energy differs between machines by about 1e-15.  So two machines round to different
+    multiples with a probability of about 1e-15 / 2^-26, one in ten million.
     """
     unit = scale * _SETTLED
     return math.floor(value / unit + 0.5 + 2.0**-21) * unit
 
 
 def _wanted(exact: Factorization) -> tuple[Column, float]:
-    """The right taps to approximate, and Σ r_n² of those that are left out from the start.
+    """The right taps to approximate, and Σ r_n² of the taps that are omitted from the start.
 
-    As many taps as matter; for a heavy decay those of 2^17 steps, or of the horizon.
+    The result has as many taps as matter.  For a decay with a heavy tail these are the taps of
+    2^17 steps, or of the horizon.
     """
     support, horizon = exact.taps.support, exact.horizon
     if support is not None:
@@ -117,27 +118,27 @@ def _wanted(exact: Factorization) -> tuple[Column, float]:
         beyond = max(_settled(energy - float(np.sum(r * r)), scale), 0.0)
         if beyond <= 0.2 * MAX_LOSS * energy:
             return r, beyond
-        if n >= most:  # what cannot be met is not aimed at
+        if n >= most:  # a smaller rest cannot be reached
             return r, beyond if beyond <= 0.5 * MAX_LOSS * energy else 0.0
         n *= 2
 
 
 def _checked(taps: int) -> int:
-    """The number of taps, if a stream can hold them and a plan file may have them."""
+    """The number of taps, if streams and plan files can hold them; raises InvalidValue if not."""
     if taps > MOST_TAPS:
         raise InvalidValue(
             f"must need at most {MOST_TAPS} taps",
             argument="horizon",
             got=f"{taps} taps",
-            remedy="take longer steps, a shorter horizon, or a decay that forgets",
+            remedy="use longer steps, a shorter horizon, or a decay that falls faster",
         )
     return taps
 
 
 def _loss(pair: IntegerFactorization, exact: Factorization) -> float:
-    """The loss over n steps: as many as show it, of a heavy decay 2^17, at most the horizon.
+    """The loss, measured over enough steps: 2^17 for a heavy tail, and at most the horizon.
 
-    Falling taps show it within their own length, others ring for a while longer.
+    Falling taps show their loss within their own length.  Other taps oscillate for longer.
     """
     taps, horizon = pair.taps, exact.horizon
     if isinstance(exact.taps, CountingTaps):
@@ -154,13 +155,13 @@ def _loss(pair: IntegerFactorization, exact: Factorization) -> float:
 
 
 def _endless(pair: Factorization, n: int) -> float:
-    """The error factor when the stream runs on after n steps."""
+    """The error factor of n steps of a stream that continues after them."""
     left = pair.left(n)
     return math.sqrt(float(np.sum(left * left))) * pair.sensitivity().value
 
 
 def reference_steps(decay: Decay) -> int:
-    """Steps after which the error of an endless plan has settled; 2^17 where it never does."""
+    """The number of steps after which an endless plan's error settles; 2^17 if it never does."""
     span = _span(decay)
     if span == math.inf:
         return _FARTHEST
@@ -168,7 +169,7 @@ def reference_steps(decay: Decay) -> int:
 
 
 def compared_steps(decay: Decay, horizon: int | None) -> int:
-    """Steps over which mechanisms are compared: the horizon, or as many as show the error."""
+    """The number of steps over which to compare mechanisms: the horizon, or enough to settle."""
     settled = reference_steps(decay)
     if horizon is None:
         return settled
@@ -176,9 +177,9 @@ def compared_steps(decay: Decay, horizon: int | None) -> int:
 
 
 def _span(decay: Decay) -> float:
-    """Steps within which right taps of a small loss end; inf for heavy tails, where none do.
+    """The number of steps within which right taps of a small loss end; inf for heavy tails.
 
-    A tail is heavy where Σ f_k² diverges: then the error grows beyond the taps' reach.
+    A tail is heavy if Σ f_k² diverges.  Then the error grows beyond the reach of any taps.
     """
     match decay:
         case Exponential():

@@ -1,4 +1,4 @@
-"""A series: what is to be released, without a guarantee of its own."""
+"""A series to release, without a guarantee of its own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.planning.search_taps import compared_steps
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.public.statistics import Statistic
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """One of several series that are planned together: the arguments of `hushfade.plan`.
+    """One of several series for `plan_together`, with the arguments of `hushfade.plan`.
 
-    `every` is the length of a step.  The decay and the horizon count in steps of that length.
-    Errors and the printed joint plan use `name`.
+    The error of a statistic is the standard deviation of one of its lanes.
+
+    `every` is the length of a step.  The decay and the horizon count steps of this length.
+    Errors and the printed joint plan show `name`.
 
     >>> from hushfade import SlidingWindow
     >>> Series(decay=SlidingWindow(length=7), every="1d").every
@@ -28,6 +31,7 @@ class Series:
     """
 
     decay: Decay
+    statistic: Statistic | None = None
     low: float = 0.0
     high: float = 1.0
     horizon: int | None = None
@@ -37,7 +41,7 @@ class Series:
     name: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.keys, list):  # series are compared, and lists have no hash
+        if isinstance(self.keys, list):  # a series must be hashable, and lists are not
             object.__setattr__(self, "keys", tuple(self.keys))
 
     def plan(
@@ -48,7 +52,8 @@ class Series:
     ) -> Plan:
         """The plan of this series alone."""
         return plan(
-            self.decay, guarantee, low=self.low, high=self.high, horizon=self.horizon,
+            self.decay, guarantee, statistic=self.statistic, low=self.low, high=self.high,
+            horizon=self.horizon,
             keys=self.keys, resolution=self.resolution, every=self.every, method=method, law=law,
         )  # fmt: skip
 

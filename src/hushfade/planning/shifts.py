@@ -1,8 +1,8 @@
-"""By how much one person's records shift the noise at each step: the cases to account for.
+"""The shifts of the noise that one person's records cause at each step, case by case.
 
-Given the history, the values that cross for two neighbouring streams differ at lag n by at most
-(change of the total) · |r̃_n| units.  Noise with a log-concave law is the more revealing the larger
-the shift, so the largest shift at every lag is the worst case (docs/noise-laws.md).
+Given the history, the noisy values of two neighbouring streams differ at lag n by at most
+(change of the total) · |r̃_n| units.  For a log-concave law the privacy loss grows with the shift,
+so the worst case is the largest shift at every lag (docs/explanation/noise-law-theorem.md).
 """
 
 from __future__ import annotations
@@ -14,27 +14,28 @@ from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.rounded_losses import Shift
 from hushfade.private.grid import Grid
 
-_REMEDY = "take the law 'gaussian', which covers this case"
+_REMEDY = "use the law 'gaussian', which covers this case"
 
 
 def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[list[Shift]]:
-    """The shifts of each case, in units of the grid that noise is added on.
+    """The shifts of each case, in units of the noise grid.
 
-    With block sums a record is in one sum per level, and shifts each by its whole change.
+    One record changes one lane.  Under `replace` it may also move from one key to another, which
+    changes two lanes.  k records in different steps give k independent sets of shifts if their taps
+    do not overlap.  With block sums, a record is in one sum per level, and shifts each of them by
+    its whole change.
 
-    One record moves one lane; under `replace` it may also leave one key for another, which moves
-    two.  k records in different steps are k independent sets of shifts if their taps do not
-    overlap.  What has no proof is rejected: gains, vectors, overlapping taps of several records,
-    and several records of one step spread over keys.
+    Cases without a proof are rejected: gains, vectors, overlapping taps of several records, and
+    several records of one step spread over keys.
     """
     if pair.gain is not None:
         raise InvalidValue(
-            "law must be gaussian where each step has a gain, as with the method 'normalized'",
+            "law must be gaussian if each step has a gain, as with the method 'normalized'",
             remedy=_REMEDY,
         )
     if grid.norm is not None:
         raise InvalidValue("law must be gaussian for vectors", remedy=_REMEDY)
-    if grid.keys is not None and guarantee.records_per_step > 1:
+    if gaussian_alone(guarantee, grid):
         raise InvalidValue("law must be gaussian for several records per step with keys",
             remedy=_REMEDY,
         )  # fmt: skip
@@ -42,18 +43,18 @@ def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[
     if isinstance(pair, BlockSums):
         if times > 1:
             raise InvalidValue(
-                "participations must be 1 for block sums: two records of a person may be in one "
+                "participations must be 1 for block sums: two records of one person may be in one "
                 "block",
-                remedy="take the method 'input', or the law 'gaussian'",
+                remedy="use the method 'input', or the law 'gaussian'",
             )
         levels = pair.squared_sensitivity()
         return [merged(lanes, [(1, levels)], 1) for lanes in changes(guarantee, grid, times)]
     steps, support = pair.horizon or pair.taps.support, pair.taps.support
     if times > 1 and guarantee.separation < min(support, steps):
         raise InvalidValue(
-            "law must be gaussian for several records of a person that are nearer than the taps "
-            f"reach ({min(support, steps)} steps)",
-            remedy="take the method 'input', or the law 'gaussian'",
+            "law must be gaussian for several records of one person that are closer together than "
+            f"the reach of the taps ({min(support, steps)} steps)",
+            remedy="use the method 'input', or the law 'gaussian'",
         )
     pieces: dict[int, int] = {}
     left = min(steps, support)
@@ -68,7 +69,7 @@ def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[
 
 
 def merged(lanes: tuple[int, ...], taps: list[tuple[int, int]], times: int) -> list[Shift]:
-    """The shifts of changes of some lanes by taps of these sizes and counts.
+    """The shifts that result if lanes change by `lanes` and the taps have these sizes and counts.
 
     >>> merged((3, 3), [(1, 2), (5, 1)], times=4)
     [Shift(size=3, times=16), Shift(size=15, times=8)]
@@ -81,13 +82,16 @@ def merged(lanes: tuple[int, ...], taps: list[tuple[int, int]], times: int) -> l
 
 
 def changes(guarantee: Guarantee, grid: Grid, times: int) -> list[tuple[int, ...]]:
-    """Each way in which one person's records of one step change totals: the change of each lane.
+    """The changes of the lanes, for each way in which one person's records change a step's totals.
 
-    Under `replace` with keys a record changes its value, or moves to another key.  Where a person
-    has records in several steps, each may do either, and the choice may depend on earlier releases.
-    Neither way is worse than the other for every ε, so one change that covers both is returned.
+    Under `replace` with keys, a record changes its value or moves to another key.  If a person has
+    records in several steps, each record may do either, and the choice may depend on earlier
+    releases.  Neither way is worse than the other for every ε, so the result is then one change
+    that covers both.
     """
-    most, low, high = guarantee.records_per_step, grid.low_unit, grid.high_unit
+    most, (low, high) = guarantee.records_per_step, grid.lane_units
+    if grid.statistic is not None:
+        return [statistic_change(guarantee, grid)]
     largest = most * max(abs(low), abs(high))
     if guarantee.neighbours == "add_remove":
         return [(largest,)]
@@ -99,8 +103,36 @@ def changes(guarantee: Guarantee, grid: Grid, times: int) -> list[tuple[int, ...
     return [(apart,), (largest, largest)] if times == 1 else [(apart, largest)]
 
 
+def statistic_change(guarantee: Guarantee, grid: Grid) -> tuple[int, ...]:
+    """The change that covers every way in which one person's records of one step change lanes.
+
+    The records of one person add up to `most` wholes per level, spread over the lanes in any way.
+    All of it in one lane is the worst: noise with a log-concave law reveals no more if a shift is
+    divided among several lanes (docs/decisions/0031).  Under `replace` as much is taken away as is
+    added, which is twice that change, in two lanes.
+    """
+    assert grid.statistic is not None
+    lanes = (1 if guarantee.neighbours == "add_remove" else 2) * grid.statistic.levels
+    return (guarantee.records_per_step * grid.lane_units[1],) * lanes
+
+
+def squared_change(guarantee: Guarantee, grid: Grid) -> int:
+    """The square of the largest ℓ2 change of the totals of one step, in units."""
+    if grid.statistic is not None:  # lanes w ≥ 0 of a given sum are longest with one entry
+        return sum(size * size for size in statistic_change(guarantee, grid))
+    if grid.norm is not None:
+        return guarantee.squared_vector_change(grid.norm_unit)
+    return guarantee.squared_change(*grid.lane_units, keyed=grid.keys is not None)
+
+
+def gaussian_alone(guarantee: Guarantee, grid: Grid) -> bool:
+    """Do only Gaussian mechanisms have a proof: vectors, several records per step with keys?"""
+    several = guarantee.records_per_step > 1 and grid.statistic is None
+    return grid.norm is not None or (grid.keys is not None and several)
+
+
 def repetitions(guarantee: Guarantee, horizon: int | None) -> int:
-    """The number of steps in which one person can have records."""
+    """The number of steps in which one person may have records."""
     if horizon is None:
         return guarantee.participations
     return min(guarantee.participations, 1 + (horizon - 1) // guarantee.separation)

@@ -1,15 +1,17 @@
-"""A plan in words and numbers that a reader without the theory understands."""
+"""The printed form of a plan, for readers who do not know the theory."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushfade.duration import ROWS
+from hushfade.duration import ROWS, in_words
 from hushfade.factors.counting_parameters import REACH
 from hushfade.laws import Gaussian, Laplace
+from hushfade.planning import statistic_summary
 from hushfade.planning.certificate import single_step_bound
 from hushfade.planning.mechanism_names import choice, law_name, mechanism_name
 from hushfade.planning.shifts import cases
@@ -20,38 +22,46 @@ if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
 
 
-_SAME = 1e-4  # errors that near are the same, to a reader
+_SAME = 1e-4  # relative difference below which two errors look the same to a reader
 
 
 def table(plan: Plan) -> str:
-    """The sentences, then the rows."""
-    listed = rows(plan)
-    width = max(len(name) for name, _ in listed)
+    """The printed plan: sentences first, then a table of the parameters."""
+    parameters = rows(plan)
+    width = max(len(name) for name, _ in parameters)
     return "\n".join(
-        [*sentences(plan), "", *(f"  {name:<{width}}  {text}" for name, text in listed)]
+        [*sentences(plan), "", *(f"  {name:<{width}}  {text}" for name, text in parameters)]
     )
 
 
 def sentences(plan: Plan) -> list[str]:
-    """The guarantee, the accuracy, the mechanism with its runner-up, and lower bounds."""
+    """Sentences about guarantee, accuracy, mechanism (with its runner-up), and lower bounds."""
+    if plan.statistic is not None:
+        stated = statistic_summary.accuracy(_unkeyed(plan), shown_step(plan, _reported(plan)))
+        return [plan.guarantee.sentence(), stated, choice(plan), *lower_bounds(plan)]
     margin = plan.interval(shown_step(plan, _reported(plan)))[1]
     accuracy = (
-        f"A released value is unbiased; 95 of 100 are within {rounded_up(margin)} of the true "
-        f"decayed sum (a true 1000 shows as {math.floor(1000 - margin)} to "
+        f"Released values are unbiased: 95 of 100 are within {rounded_up(margin)} of the true "
+        f"decayed sum (a true sum of 1000 is released as {math.floor(1000 - margin)} to "
         f"{math.ceil(1000 + margin)})."
     )
     return [plan.guarantee.sentence(), accuracy, choice(plan), *lower_bounds(plan)]
 
 
+def _unkeyed(plan: Plan) -> Plan:
+    """The plan for one key: every key has the same error."""
+    return replace(plan, grid=replace(plan.grid, keys=None))
+
+
 def lower_bounds(plan: Plan, n: int | None = None) -> list[str]:
-    """How near the error of the first n steps is to a proven lower bound."""
+    """Sentences that compare the error of the first n steps with a proven lower bound."""
     if not plan.guarantee.pure:
         return [plan.certificate(_reported(plan) if n is None else n).sentence()]
     bound = single_step_bound(plan)
     assert bound is not None  # delta is 0
     error = plan.stddev(1)
     attained = error <= bound.stddev * (1.0 + 1e-9)
-    own = "attains this bound" if attained else f"has {rounded_up(error)} there"
+    own = "attains this bound" if attained else f"has {rounded_up(error)} at step 1"
     return [
         "No mechanism with Gaussian noise has delta = 0.",
         f"{bound.sentence()} This plan {own}.",
@@ -59,10 +69,11 @@ def lower_bounds(plan: Plan, n: int | None = None) -> list[str]:
 
 
 def shown_step(plan: Plan, n: int) -> int:
-    """The step whose error stands for the first n steps: the last one, unless another is larger.
+    """The step whose error a report shows for the first n steps.
 
-    The error of block sums rises and falls with the number of open blocks.  With a gain per step
-    it is largest before the horizon.
+    It is the last step, unless the error of another step is larger.  With block sums the error
+    rises and falls with the number of open blocks.  With a gain per step the error is largest
+    before the horizon.
     """
     deviations = plan.stddevs(n)
     if deviations[-1] >= (1.0 - _SAME) * np.max(deviations):
@@ -71,31 +82,31 @@ def shown_step(plan: Plan, n: int) -> int:
 
 
 def _reported(plan: Plan) -> int:
-    """The steps of a report: the horizon, or 1000."""
+    """The number of steps that a report covers: the horizon, or 1000."""
     return plan.horizon or 1000
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
-    """What was chosen."""
+    """The name and the value of each choice: decay, mechanism, method, records and grid."""
     grid = plan.grid
     largest = grid.largest_total * grid.resolution
     return [
         ("decay", repr(plan.decay)),
         ("mechanism", mechanism_name(plan.method, plan.law.name)),
         ("method", f"{plan.method}, {_length(plan)}"),
-        *([] if plan.every is None else [("a step", _step(plan.every))]),
+        *([] if plan.every is None else [("step length", _step(plan.every))]),
         ("released", _lanes(plan)),
         ("records", _records(plan)),
-        ("grid", f"{grid.resolution:g}; a step's total up to {largest:.3g}"),
+        ("grid", f"resolution {grid.resolution:g}; totals up to {largest:.3g} per step"),
     ]
 
 
 def rows(plan: Plan) -> list[tuple[str, str]]:
-    """What was chosen, and the numbers, each with its name."""
+    """The name and the value of each choice and of each computed number."""
     n = _reported(plan)
     deviations, worst = plan.stddevs(n), shown_step(plan, n)
     bound = plan.error_bound(n)
-    each = "" if plan.grid.lanes == 1 else ", for any one of them"
+    each = "" if plan.grid.lanes == 1 else f" for any one {_lane(plan)}"
     cost = plan.cost
     return [
         *facts(plan),
@@ -105,22 +116,23 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
         (
             "error",
             f"standard deviation {deviations[0]:.4g} at step 1, {deviations[worst - 1]:.4g} at "
-            + (f"{worst}" if worst == n else f"the worst step, {worst}"),
+            + (f"step {worst}" if worst == n else f"the worst step, {worst}"),
         ),
-        ("all steps", f"error below {rounded_up(bound)} at all {n} steps at once, 95 %" + each),
-        ("rounding", f"costs {rounded_up(100 * max(plan.loss, 0.0), 2)} % of accuracy"),
+        ("all steps", f"error below {rounded_up(bound)} at all {n} steps, probability 95 %" + each),
+        ("rounding", f"adds {rounded_up(100 * max(plan.loss, 0.0), 2)} % to the error"),
         ("weights", _weights(plan)),
-        ("memory", f"{_bytes(cost.memory)} at most; {cost.totals} past totals per key"),
-        ("work", f"{cost.work} multiply-adds and one draw, per step and key"),
+        ("memory", f"at most {_bytes(cost.memory)}; {cost.totals} past totals per key"),
+        ("work", f"{cost.work} multiply-adds and one noise draw per step and key"),
         (
             "time",
-            f"about {_time(cost.live_seconds)} per step; {_time(cost.block_seconds)} in blocks",
+            f"about {_time(cost.live_seconds)} per live step; "
+            f"{_time(cost.block_seconds)} per step in blocks",
         ),
     ]
 
 
 def _sensitivity(plan: Plan) -> str:
-    """The ℓ2 norm of the change that one person's records make; for Laplace noise the ℓ1 norm."""
+    """The sensitivity as text: an ℓ2 norm, or the ℓ1 norm for Laplace noise."""
     if not isinstance(plan.law, Laplace):
         return f"{plan.sensitivity:.6g}"
     several = cases(plan.guarantee, plan.grid, plan.pair)
@@ -129,7 +141,7 @@ def _sensitivity(plan: Plan) -> str:
 
 
 def _gaussian_privacy(plan: Plan) -> list[tuple[str, str]]:
-    """mu and rho, which only Gaussian noise has."""
+    """mu and rho of a plan with Gaussian noise; other laws have neither."""
     if not isinstance(plan.law, Gaussian):
         return []
     guarantee = plan.guarantee
@@ -140,15 +152,22 @@ def _length(plan: Plan) -> str:
     if plan.horizon is not None:
         return f"{plan.horizon} steps"
     if plan.method == "unbounded" and not plan.version_1:  # 0.1.0 expected no length
-        return f"for ever; about {plan.taps.support // REACH} steps are expected"
-    return "for ever"
+        return f"no horizon; tuned for about {plan.taps.support // REACH} steps"
+    return "no horizon"
 
 
 def _step(every: str) -> str:
-    return "a row, whatever time has passed" if every == ROWS else every
+    return "one row, regardless of time" if every == ROWS else in_words(every)
+
+
+def _lane(plan: Plan) -> str:
+    return "key" if plan.grid.norm is None else "coordinate"
 
 
 def _lanes(plan: Plan) -> str:
+    if plan.statistic is not None:
+        each = "" if plan.keys is None else f", for each of {len(plan.keys)} keys"
+        return statistic_summary.released(plan.statistic) + each
     if plan.keys is not None:
         return f"one decayed sum for each of {len(plan.keys)} keys"
     if plan.grid.norm is not None:
@@ -158,6 +177,8 @@ def _lanes(plan: Plan) -> str:
 
 def _records(plan: Plan) -> str:
     grid = plan.grid
+    if plan.statistic is not None:
+        return statistic_summary.records(plan.statistic)
     if grid.norm is not None:
         return f"vectors clipped to norm {grid.norm:g}"
     return f"clipped to [{grid.low:g}, {grid.high:g}]"
@@ -166,10 +187,10 @@ def _records(plan: Plan) -> str:
 def _weights(plan: Plan) -> str:
     error = recursion(plan.decay).relative_error
     if not error:
-        return "those of the decay, exactly"
+        return "exactly the decay's weights"
     if error <= 1e-20:
-        return "those of the decay, cut where they are below 1e-20"
-    return f"a sum of exponentials, within {error:g} of the decay's, relatively"
+        return "the decay's weights, cut off below 1e-20"
+    return f"a sum of exponentials, relative error at most {error:g}"
 
 
 def _bytes(count: float) -> str:

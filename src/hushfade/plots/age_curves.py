@@ -1,4 +1,4 @@
-"""What a record has revealed at each age."""
+"""The privacy loss of a record at each age."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
     from hushfade.planning.plan import Plan
 
-_POINTS = 40  # of a curve
-_FEW = 12  # of noise that is not Gaussian: each point takes longer
-_SHORTEST = 10  # ages that are drawn, at least
+_POINTS = 40  # points per curve
+_FEW = 12  # points for noise that is not Gaussian, where each point takes longer
+_SHORTEST = 10  # the smallest number of ages in the figure
 
 
 def privacy_by_age(plans: Mapping[str, Plan]) -> Figure:
     """Epsilon of one record against the number of releases that include it, one curve per plan.
 
-    Epsilon is the one at the plan's delta, for delta = 0 the pure epsilon.  A curve that is flat
-    from the first release on belongs to noise on the inputs, which reveals everything at once.
+    Epsilon is at the plan's delta, or pure epsilon for delta = 0.  Noise on the inputs has a flat
+    curve: the first release already has the whole privacy loss.
 
-    Guarantee: each marked point is an upper bound on what a record of that age has revealed.
+    Guarantee: each marked point is an upper bound on the privacy loss of a record of that age.
     """
     if not plans:
-        raise InvalidValue("plans must hold one plan at least", got="none")
+        raise InvalidValue("plans must contain at least one plan", got="none")
     end = max(_SHORTEST, *(last_age(plan) for plan in plans.values()))
     figure = style.figure(8.5, 5.4)
     axes = figure.add_subplot()
@@ -59,15 +59,15 @@ def privacy_by_age(plans: Mapping[str, Plan]) -> Figure:
     axes.set_ylim(bottom=0.0)
     style.tidy(
         axes,
-        x="age of the record: releases since it arrived, its own step included (logarithmic)",
-        y="epsilon (natural logarithm of a ratio)",
+        x="age of the record: releases since its arrival, including its own step (logarithmic)",
+        y="epsilon (natural logarithm of a probability ratio)",
         title="Epsilon of one record by its age",
     )
     style.plain_numbers(axes)
     style.legend(axes)
     kinds = {style.terms(plan.decay, plan.guarantee) for plan in plans.values()}
     terms = kinds.pop() if len(kinds) == 1 else ""
-    style.headline(figure, "What a record has revealed so far", terms)
+    style.headline(figure, "Privacy loss of a record so far", terms)
     return figure
 
 
@@ -77,6 +77,6 @@ def _curve(plan: Plan, end: int) -> tuple[Column, Column]:
     points = _POINTS if isinstance(plan.law, Gaussian) else _FEW
     drawn = np.unique(np.geomspace(1, last, points).round().astype(int)).tolist()
     ages, epsilons = zip(*epsilons_at_ages(plan, drawn), strict=True)
-    if last < end:  # nothing is added any more
+    if last < end:  # the privacy loss no longer grows
         ages, epsilons = (*ages, end), (*epsilons, epsilons[-1])
     return np.array(ages, dtype=np.float64), np.array(epsilons)

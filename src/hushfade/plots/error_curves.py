@@ -1,4 +1,4 @@
-"""The error of every mechanism of a comparison, against time."""
+"""The error of every mechanism of a comparison over time."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
     from hushfade.baselines.comparison import Comparison, Row
 
-COLUMNS = 600  # of the picture: below its pixels
+COLUMNS = 600  # of the figure: fewer than its pixels
 
 
 def errors(comparison: Comparison) -> Figure:
-    """The largest standard deviation so far at each step, and faintly that of each step itself.
+    """A figure of the largest standard deviation so far, and faintly of the standard deviation.
 
-    Both scales are logarithmic; up to 24 steps only the vertical one.  Each line is named at its
-    end, with its largest error; the dashed black line is the least largest error of factorization
-    mechanisms with Gaussian noise.  hushfade's own lines are black and thick, its plan solid.
+    Both scales are logarithmic; up to 24 steps only the vertical scale.  Each line has a label at
+    its end with the name and the largest error.  The dashed black line is the smallest possible
+    largest error of factorization mechanisms with Gaussian noise.  hushfade's mechanisms have thick
+    black lines, and its plan a solid one.
     """
     rows = comparison.rows
     figure = style.figure(10.5, max(5.5, 1.6 + 0.19 * (len(rows) + 1)))
@@ -42,7 +43,7 @@ def errors(comparison: Comparison) -> Figure:
     style.plain_numbers(axes)
     ends: list[tuple[float, str, str, str, float]] = []
     for bound in bounds:
-        least = f"least with Gaussian noise, proven  {style.three(bound)}"
+        least = f"proven minimum with Gaussian noise  {style.three(bound)}"
         ends.append((bound, least, style.BLACK, "--", 1.0))
         axes.axhline(bound, color=style.BLACK, linewidth=1.0, linestyle="--", label=least)
     for rank, row in enumerate(rows):
@@ -66,10 +67,10 @@ def errors(comparison: Comparison) -> Figure:
         )
         ends.append((row.max_error, name, colour, dashes, weight))
     _name(axes, ends)
-    style.tidy(axes, x="step", y="standard deviation of the error, in the records' unit")
+    style.tidy(axes, x="step", y="standard deviation of the error, in the unit of the records")
     style.headline(
         figure,
-        f"Error of {len(rows)} mechanisms: largest so far (faint: at each step)",
+        f"Largest error so far of {len(rows)} mechanisms (faint: error at each step)",
         style.terms(comparison.decay, comparison.guarantee),
     )
     _explain(figure, rows)
@@ -81,19 +82,19 @@ def _ours(row: Row) -> bool:
 
 
 def _pen(rank: int, row: Row) -> tuple[str, str, float]:
-    """Colour, dashes and width: hushfade's lines are black and thick, its plan's solid."""
+    """The colour, dashes and width of a line: hushfade's lines are black and thick."""
     if _ours(row):
         return style.BLACK, "-" if rank == 0 else style.line(rank)[1], 2.4
     return *style.line(rank), 1.3
 
 
 def _marks(row: Row) -> str:
-    """What the footnotes explain: * biased, † not online."""
+    """The footnote marks of a mechanism: * biased, † not online."""
     return ("*" if row.bias else "") + ("" if row.online else "†")
 
 
 def _name(axes: Axes, ends: list[tuple[float, str, str, str, float]]) -> None:
-    """Each line's name beside its end, moved apart where they meet, and a line that leads there."""
+    """Draw each line's name next to its end, with space between names, and a connecting line."""
     low, high = np.log(axes.get_ylim())
     ends = sorted(ends, key=lambda end: end[0])
     at = (np.log([end[0] for end in ends]) - low) / (high - low)
@@ -124,14 +125,15 @@ def _name(axes: Axes, ends: list[tuple[float, str, str, str, float]]) -> None:
 
 
 def _apart(places: Column, gap: float) -> Column:
-    """The ascending places within [0, 1], moved as little as need be to be `gap` apart.
+    """The ascending positions within [0, 1], moved as little as possible to be `gap` apart.
 
-    The least squares answer: neighbours that would meet form a group about their mean.
+    This is the least-squares solution: neighbours that would overlap form a group around their
+    mean.
 
     >>> _apart(np.array([0.5, 0.5, 0.9]), 0.1).round(3)
     array([0.45, 0.55, 0.9 ])
     """
-    groups: list[list[float]] = []  # of places less the gaps below them, which must not descend
+    groups: list[list[float]] = []  # positions minus the gaps below, which must not decrease
     for rank, place in enumerate(places.tolist()):
         groups.append([place - rank * gap])
         while len(groups) > 1 and np.mean(groups[-2]) > np.mean(groups[-1]):
@@ -144,12 +146,12 @@ def _apart(places: Column, gap: float) -> Column:
 
 
 def _explain(figure: Figure, rows: tuple[Row, ...]) -> None:
-    """What the marks at the names mean, under the picture, where one is used."""
-    words = ["Beside each name: its largest error."]
+    """The footnotes below the figure, for the marks in use."""
+    words = ["The number after each name is its largest error."]
     if any(row.bias for row in rows):
-        words.append("* biased; the bias is not in these numbers.")
+        words.append("* biased: these numbers do not include the bias.")
     if any(not row.online for row in rows):
-        words.append("† needs the whole stream, or its noise drawn ahead.")
+        words.append("† needs the whole stream, or noise drawn in advance.")
     if any(row.pure for row in rows):
         words.append("Laplace noise: delta = 0.")
     style.footnote(figure, style.wrapped("  ".join(words), 130))

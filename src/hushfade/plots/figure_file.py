@@ -1,4 +1,4 @@
-"""A picture on disk: PNG or SVG, whole or not at all, the same bytes for the same picture."""
+"""Figures as PNG or SVG files, written atomically, with the same bytes for the same figure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def write(figure: Figure, path: str | Path) -> None:
-    """Nothing; the figure stands at the path, as PNG or SVG by the path's ending.
+    """Write the figure to the path, as PNG or SVG depending on its suffix.
 
-    Drawn in memory, written beside the path under another name, then put in its place: a reader
-    sees the old file or the new one.  Neither date nor version is written, so the same figure
-    gives the same bytes with the same matplotlib.
+    The file is written under another name and then renamed, so a reader sees the old or the new
+    file.  It contains no date and no version, so the same figure has the same bytes with the same
+    matplotlib.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -34,9 +34,9 @@ def write(figure: Figure, path: str | Path) -> None:
         raise InvalidValue("path must be in an existing directory", got=repr(str(target)))
     silent = {"Software": None} if ending == ".png" else {"Date": None, "Creator": None}
     drawn = io.BytesIO()
-    # the salt names an SVG's clip paths and markers, which would be random without it
+    # the salt fixes the names of an SVG's clip paths and markers, which are random otherwise
     with mpl.rc_context({"svg.hashsalt": "hushfade"}), warnings.catch_warnings():
-        # a key in letters that the font lacks is drawn as boxes: no reason to talk on stderr
+        # the font may lack letters of a key, and shows boxes: not worth a warning
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         figure.savefig(drawn, format=ending[1:], dpi=figure.dpi, metadata=silent)
     with whole(target) as beside:

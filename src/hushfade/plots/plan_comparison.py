@@ -1,4 +1,4 @@
-"""Several plans side by side: their errors, their promises, and how near the optimum they are."""
+"""Several plans side by side: their errors, guarantees, and distances from the optimum."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ COLUMNS = 400  # of a panel
 
 
 def plans(plans: Mapping[str, Plan], steps: int | None = None) -> Figure:
-    """The plans' standard deviations against the step, and one row per plan with its numbers.
+    """A figure of the plans' standard deviations over time, with one row per plan.
 
-    A row has the law of the noise, the largest error, the proven least of any Gaussian
-    factorization mechanism for that decay and promise, and their ratio.  There is no such least for
-    delta = 0.  Without `steps` the longest horizon is meant, 1000 steps for plans that have none; a
-    plan with a shorter horizon ends there.
+    A row has the noise distribution, the largest error, the proven minimum of any Gaussian
+    factorization mechanism for this decay and guarantee, and their ratio.  For delta = 0 there is
+    no Gaussian mechanism.  The default of `steps` is the longest horizon, or 1000 without a
+    horizon.  A plan with a shorter horizon ends there.
     """
     if not plans:
-        raise InvalidValue("plans must hold one plan at least", got="none")
+        raise InvalidValue("plans must contain at least one plan", got="none")
     longest = max(plan.horizon or STEPS for plan in plans.values())
     n = longest if steps is None else check.count(steps=steps)
     kinds = {style.terms(plan.decay, plan.guarantee) for plan in plans.values()}
@@ -40,14 +40,14 @@ def plans(plans: Mapping[str, Plan], steps: int | None = None) -> Figure:
     above, below = figure.subplots(2, 1, height_ratios=[3.0, 0.2 + tall])
     draw_errors(above, plans, n)
     _draw_rows(below, plans, n, told=len(kinds) > 1)
-    terms = kinds.pop() if len(kinds) == 1 else "decay, epsilon and delta stand at each row below"
+    terms = kinds.pop() if len(kinds) == 1 else "decay, epsilon and delta: see the rows below"
     count = "1 plan" if len(plans) == 1 else f"{len(plans)} plans"
     style.headline(figure, f"{count} over {n} steps" if n > 1 else f"{count}, step 1", terms)
     return figure
 
 
 def draw_errors(axes: Axes, plans: Mapping[str, Plan], n: int) -> None:
-    """Each plan's standard deviation at the steps 1, ..., n; a single plan's least too, named."""
+    """Draw the standard deviation of each plan at steps 1, ..., n; the minimum of a single plan."""
     top, bottom = 0.0, np.inf
     for rank, (name, plan) in enumerate(plans.items()):
         s = plan.stddevs(_steps(plan, n))
@@ -74,7 +74,7 @@ def draw_errors(axes: Axes, plans: Mapping[str, Plan], n: int) -> None:
                 color=style.BLACK,
                 linestyle="--",
                 linewidth=1.2,
-                label=f"proven least with Gaussian noise, {rounded_down(low)}",
+                label=f"proven minimum with Gaussian noise, {rounded_down(low)}",
             )
             bottom, top = min(bottom, low), max(top, low)
         style.legend(axes)
@@ -91,15 +91,15 @@ def draw_errors(axes: Axes, plans: Mapping[str, Plan], n: int) -> None:
     style.tidy(
         axes,
         x="step",
-        y="standard deviation,\nin the records' unit",
+        y="standard deviation,\nin the unit of the records",
         title="Error of the published sum",
     )
 
 
 def least(plan: Plan, n: int) -> float | None:
-    """The proven least of the largest standard deviation of Gaussian noise over the first n steps.
+    """The proven minimum of the largest standard deviation of Gaussian noise over n steps.
 
-    None for delta = 0, which Gaussian noise cannot give.
+    None for delta = 0, which Gaussian noise cannot provide.
     """
     if plan.guarantee.pure:
         return None
@@ -108,7 +108,7 @@ def least(plan: Plan, n: int) -> float | None:
 
 
 def _draw_rows(axes: Axes, plans: Mapping[str, Plan], n: int, *, told: bool) -> None:
-    """A row a plan, the first on top, drawn like its line: the names are the figure's legend."""
+    """Draw one row per plan in the style of its line.  The names serve as the legend."""
     largest = [plan.max_stddev(_steps(plan, n)) for plan in plans.values()]
     lows = [least(plan, n) for plan in plans.values()]
     shown = largest + [low for low in lows if low is not None]
@@ -119,7 +119,7 @@ def _draw_rows(axes: Axes, plans: Mapping[str, Plan], n: int, *, told: bool) -> 
         axes.set_xlim(start, max(shown) * (max(shown) / start) ** 0.5)
         style.plain_numbers(axes)
     else:
-        axes.set_xlim(0.0, 1.45 * max(shown))  # the numbers stand right of the dots
+        axes.set_xlim(0.0, 1.45 * max(shown))  # room for numbers to the right of the dots
     for row, (high, low) in enumerate(zip(largest, lows, strict=True)):
         colour, dashes = style.line(row)
         axes.plot([start, high], [row, row], color=colour, linestyle=dashes, linewidth=1.8)
@@ -148,9 +148,9 @@ def _draw_rows(axes: Axes, plans: Mapping[str, Plan], n: int, *, told: bool) -> 
     axes.set_ylim(len(plans) - 0.5, -0.5)
     style.tidy(
         axes,
-        x="standard deviation, in the records' unit",
+        x="standard deviation, in the unit of the records",
         y="plan",
-        title="Largest error (dot) / proven least of Gaussian factorizations (bar) = ratio",
+        title="Largest error (dot) / proven minimum of Gaussian factorizations (bar) = ratio",
     )
 
 

@@ -1,4 +1,4 @@
-"""A plan on one page: weights, error, privacy, and what is promised in words."""
+"""A plan on one page: weights, error, privacy, and the guarantee in words."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 
 def overview(plan: Plan) -> Figure:
-    """One page for a plan: four panels, and its guarantee, its loss over time and its mechanism in
-    words.
+    """A figure of a plan: four panels, and its guarantee, privacy loss and mechanism in words.
 
-    The error is drawn over the horizon, or 1000 steps for a plan that has none.
+    The error covers the horizon, or 1000 steps without a horizon.
 
-    Guarantee: that of the plan, in the words under the panels.
+    Guarantee: the plan's guarantee, in the words below the panels.
     """
     n = plan.horizon or STEPS
     figure = style.figure(11.5, 9.8)

@@ -1,4 +1,4 @@
-"""What a guarantee or a plan promises at other deltas, and after several such releases."""
+"""Epsilon of a guarantee or a plan at all deltas, for one release and for several releases."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from hushfade.privacy.loss import PrivacyLoss
 
 RELEASES = (1, 2, 4, 10)
-_FEW = (1, 2, 4)  # releases of noise that is not Gaussian: each point takes longer
-_POINTS = 12  # of their curves
+_FEW = (1, 2, 4)  # releases for noise that is not Gaussian, where each point takes longer
+_POINTS = 12  # points of these curves
 
 
 def privacy(guarantee: Guarantee) -> Figure:
-    """Epsilon against delta for the guarantee's mu, and for 2, 4 and 10 such releases.
+    """A figure of epsilon against delta for the guarantee's mu, and for 2, 4 and 10 releases.
 
-    m releases of the same records have mu √m.  The chosen delta is marked on every curve.
+    m releases of the same records have mu √m.  Every curve has a mark at the chosen delta.
 
-    Guarantee: each point (delta, epsilon) of a curve is promised, all at once, by Gaussian noise;
-    the curve is tight.
+    Guarantee: Gaussian noise satisfies all points (delta, epsilon) of a curve at the same time; the
+    curve is tight.
     """
     figure = style.figure(8.5, 5.8)
     axes = figure.add_subplot()
     _draw_gaussian(axes, guarantee)
     _finish(axes, guarantee)
-    title = f"What mu = {rounded_up(guarantee.mu)} promises, once and composed"
+    title = f"Guarantee of mu = {rounded_up(guarantee.mu)} for one and for several releases"
     style.headline(figure, title, style.terms(None, guarantee))
     return figure
 
 
 def draw_curves(axes: Axes, plan: Plan) -> None:
-    """The curves and the marks of a plan's privacy loss, with a legend under the axes."""
+    """Draw the curves and marks of a plan's privacy loss, with a legend below the axes."""
     if isinstance(plan.law, Gaussian):
         _draw_gaussian(axes, plan.guarantee)
     else:
@@ -56,13 +56,13 @@ def draw_curves(axes: Axes, plan: Plan) -> None:
 
 
 def _draw_gaussian(axes: Axes, guarantee: Guarantee) -> None:
-    """The curves of mu, of 2 mu² and so on."""
+    """Draw the curves of mu and of its compositions."""
     delta = guarantee.delta
     low, high = _ends(guarantee)
     deltas = np.geomspace(low, high, 40)
     for rank, m in enumerate(RELEASES):
         mu = root_up(m * Fraction(guarantee.mu) ** 2)
-        # the guarantee's own number where it was given: mu is rounded to the safe side
+        # the declared epsilon if there is one, because mu is rounded in the safe direction
         epsilon = guarantee.epsilon if m == 1 else epsilon_of(mu, delta)
         shown = rounded_up(epsilon, 3) if m == 1 else epsilon_up(mu, delta, 3)
         curve = np.array([epsilon_of(mu, float(d)) for d in deltas])
@@ -71,7 +71,7 @@ def _draw_gaussian(axes: Axes, guarantee: Guarantee) -> None:
 
 
 def _draw_losses(axes: Axes, guarantee: Guarantee, loss: PrivacyLoss) -> None:
-    """The curves of a loss that is composed with itself."""
+    """Draw the curves of a privacy loss and of its compositions with itself."""
     low, _ = _ends(guarantee)
     for rank, m in enumerate(_FEW):
         several = composed([loss] * m)
@@ -97,7 +97,7 @@ def _draw(
     guarantee: Guarantee,
     epsilon: float,
 ) -> None:
-    """One curve, and its mark at the guarantee's delta."""
+    """Draw one curve with its mark at the guarantee's delta."""
     colour, dashes = style.line(rank)
     axes.plot(
         deltas,
@@ -113,7 +113,7 @@ def _draw(
 
 
 def _words(m: int) -> str:
-    return "this release" if m == 1 else f"{m} such releases"
+    return "1 release" if m == 1 else f"{m} releases"
 
 
 def _ends(guarantee: Guarantee) -> tuple[float, float]:
@@ -131,7 +131,7 @@ def _finish(axes: Axes, guarantee: Guarantee) -> None:
     style.tidy(
         axes,
         x="delta (probability, logarithmic)",
-        y="epsilon (natural logarithm of a ratio)",
+        y="epsilon (natural logarithm of a probability ratio)",
         title="Privacy: epsilon at each delta",
     )
     style.legend(axes)

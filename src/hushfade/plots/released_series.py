@@ -1,4 +1,4 @@
-"""A released series with its error band, one panel a key."""
+"""A released series with its error band, one panel per key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hushfade.privacy.guarantee import Guarantee
 
 MOST_KEYS = 12  # panels in one figure
-COLUMNS = 600  # of a figure, shared by the panels side by side: below its pixels
+COLUMNS = 600  # of a figure, shared by panels side by side: fewer than its pixels
 
 
 def series(
@@ -42,17 +42,18 @@ def series(
     truth: ArrayLike | None = None,
     time_label: str | None = None,
 ) -> Figure:
-    """The released values with their interval, value ± margin, at each time.
+    """A figure of the released values with their interval, value ± margin, at each time.
 
-    `times` are n step numbers or n dates and times, not descending; `values` is (n,) or (n, keys)
-    and so is `truth`; `stddevs` is (n,), the same for all keys.  `margins` is (n,) too:
-    `plan.margins(n, confidence)`.  Without them the errors are taken to be normal, which they are
-    for Gaussian noise.  Draw `truth` only where the records are public.  Arrays may be numpy's,
-    pandas' or Polars'.
+    `times` are n step numbers or n dates and times, not decreasing.  `values` and `truth` have the
+    shape (n,) or (n, keys).  `stddevs` has the shape (n,), the same for all keys.  `margins` has
+    the shape (n,): `plan.margins(n, confidence)`.  Without margins the errors are assumed to be
+    normal, which is true for Gaussian noise.  Draw `truth` only if the records are public.  Arrays
+    may be from numpy, pandas or Polars.
 
-    The first 12 keys are drawn.  Panels share the vertical scale unless a key's range is less
-    than an eighth of all; the figure says so.  Of more than 2400 points (4 for each of 600 columns
-    of the figure) a column shows the first, last, least and largest, and the widest band.
+    The figure shows the first 12 keys.  Panels share the vertical scale, unless the range of a key
+    is less than an eighth of the whole range; then the figure says so.  With more than 2400 points
+    (4 for each of 600 columns of the figure) a column shows the first, last, smallest and largest
+    point, and the widest band.
     """
     confidence = check.probability(confidence=confidence)
     clock = _clock(times)
@@ -64,7 +65,7 @@ def series(
     for name, length in lengths:
         if length != len(clock.x):
             raise InvalidValue(
-                f"must have one row a time, {len(clock.x)}", argument=name, got=length
+                f"must have one row per time, {len(clock.x)}", argument=name, got=length
             )
     for name, column in (("stddevs", s), ("margins", margin)):
         if not float(np.min(column)) >= 0:
@@ -114,7 +115,7 @@ def _draw(
     *,
     columns: int,
 ) -> None:
-    band = f"{chance} interval, at each step by itself"
+    band = f"{chance} interval, for each step separately"
     low, high = value - margin, value + margin
     edges = thinning.envelope(x, low, high, columns=columns)
     style.band(axes, *edges, colour=style.BLUE, label=band)
@@ -145,7 +146,7 @@ def _draw(
 
 @dataclass(frozen=True)
 class _Clock:
-    """The horizontal axis: numbers, or days since 1970 that are shown as dates."""
+    """The horizontal axis: step numbers, or days since 1970 with labels as dates."""
 
     x: Column
     dated: bool
@@ -158,7 +159,7 @@ class _Clock:
         return "time" if self.zone is None else f"time ({self.zone})"
 
     def dress(self, axes: Axes) -> None:
-        """Ticks at whole steps, or at dates said in as few words as needed."""
+        """Set ticks at whole steps, or at dates in a short form."""
         if len(self.x) == 1:
             axes.set_xlim(self.x[0] - 1, self.x[0] + 1)
         if not self.dated:
@@ -186,7 +187,7 @@ def _clock(times: ArrayLike | Sequence[date]) -> _Clock:
         found = _calendar(array)
     back = np.flatnonzero(np.diff(found.x) < 0)
     if back.size:
-        raise InvalidValue("times must not descend", got=f"an earlier one at index {back[0] + 1}")
+        raise InvalidValue("times must not decrease", got=f"an earlier one at index {back[0] + 1}")
     return found
 
 
@@ -228,13 +229,13 @@ def _names(keys: Sequence[str] | None, count: int) -> list[str]:
         raise InvalidType("keys must be a sequence of str")
     if len(keys) != count:
         raise InvalidValue(
-            f"must be one a column of values, {count}", argument="keys", got=len(keys)
+            f"must have one key per column of values, {count}", argument="keys", got=len(keys)
         )
     return list(keys)
 
 
 def _alike(released: Matrix, margin: Column) -> bool:
-    """May all panels share a scale: is each at least an eighth as high as all of them?"""
+    """Whether all panels share a scale: each has at least an eighth of the whole range."""
     low, high = released - margin[:, None], released + margin[:, None]
     spans = np.max(high, axis=0) - np.min(low, axis=0)
     whole = float(np.max(high) - np.min(low))

@@ -1,7 +1,7 @@
-"""How every picture looks: paper, colours, lines, words.
+"""The common style of all figures: background, colours, lines and text.
 
-Colours are those of Okabe and Ito (2008), which people with colour-blindness tell apart; lines also
-differ in their dashes, so that a grey print is read as well.
+The colours are the palette of Okabe and Ito (2008), which people with colour blindness can
+distinguish.  Lines also differ in their dashes, so that figures work in greyscale.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DASHES = ("-", "--", "-.", ":")
 
 
 def line(rank: int) -> tuple[str, str]:
-    """The colour and the dashes of the line of that rank: 28 pairs, neighbours differ in both.
+    """The colour and the dashes of a line by rank: 28 pairs, in which neighbours differ in both.
 
     >>> line(0), line(7)
     (('#0072B2', '-'), ('#0072B2', ':'))
@@ -40,14 +40,14 @@ def line(rank: int) -> tuple[str, str]:
 
 
 def figure(width: float, height: float) -> Figure:
-    """An empty figure of that many inches, on white, at 150 dots an inch."""
+    """An empty white figure with this size in inches, at 150 dots per inch."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=150, layout="constrained", facecolor="white")
 
 
 def headline(figure: Figure, title: str, *lines: str) -> None:
-    """The title over the whole figure, on the left, and further lines below it."""
+    """Set the title of the figure, on the left, and further lines below it."""
     words = "\n".join(filter(None, (title, *lines)))
     made = figure.suptitle(words, x=0.01, horizontalalignment="left", fontsize=11)
     made.set_parse_math(False)
@@ -82,17 +82,17 @@ def short(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """The text in lines of at most that many characters."""
+    """The text in lines of at most `width` characters."""
     return "\n".join(textwrap.wrap(text, width))
 
 
 def footnote(figure: Figure, text: str, size: float = SMALL) -> None:
-    """Text under the panels, on the left."""
+    """Draw text below the panels, on the left."""
     figure.supxlabel(text, fontsize=size, x=0.01, horizontalalignment="left")
 
 
 def tidy(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
-    """Labels on both axes, a light grid, no box; what is drawn stays."""
+    """Set the labels of both axes and a light grid, and remove the box."""
     from matplotlib.ticker import ScalarFormatter
 
     axes.set_xlabel(x, fontsize=LABEL, parse_math=False)
@@ -109,7 +109,7 @@ def tidy(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
 
 
 def band(axes: Axes, x: Column, low: Column, high: Column, *, colour: str, label: str) -> None:
-    """The area from low to high; at a single x a thick line, for an area would have no width."""
+    """Draw the area from low to high; at a single x, where it has no width, a thick line."""
     if len(x) == 1:
         axes.vlines(x, low, high, color=colour, alpha=0.3, linewidth=9, label=label)
     else:
@@ -117,7 +117,7 @@ def band(axes: Axes, x: Column, low: Column, high: Column, *, colour: str, label
 
 
 def legend_below(figure: Figure, axes: Axes) -> None:
-    """One legend for the figure, of what is drawn on the axes, below, where it hides nothing."""
+    """Draw one legend for the figure below the axes, where it hides nothing."""
     handles, words = axes.get_legend_handles_labels()
     figure.legend(
         handles, words, loc="outside lower center", ncols=3, frameon=False, fontsize=SMALL
@@ -125,7 +125,7 @@ def legend_below(figure: Figure, axes: Axes) -> None:
 
 
 def legend(axes: Axes) -> None:
-    """The legend of what is drawn on the axes, under their label, where it hides nothing."""
+    """Draw the legend of the axes below their label, where it hides nothing."""
     from matplotlib.transforms import offset_copy
 
     handles, words = axes.get_legend_handles_labels()
@@ -143,13 +143,13 @@ def legend(axes: Axes) -> None:
 
 
 def decades(low: float, high: float) -> tuple[float, float]:
-    """Limits of a logarithmic axis around [low, high] with a little room, and a decade at least."""
+    """Limits of a logarithmic axis around [low, high], with some room, and at least a decade."""
     room = max(0.5 * (1.0 - np.log10(high / low)), 0.04 * np.log10(high / low))
     return float(low * 10.0**-room), float(high * 10.0**room)
 
 
 def plain_numbers(axes: Axes) -> None:
-    """Numbers as they are said, 100 and not 10², on logarithmic axes."""
+    """Set tick labels of logarithmic axes to plain numbers: 100, not 10²."""
     from matplotlib.ticker import FuncFormatter, LogFormatter
 
     for axis in (axes.xaxis, axes.yaxis):
@@ -161,7 +161,7 @@ def plain_numbers(axes: Axes) -> None:
 
 
 def three(number: float) -> str:
-    """The number to three digits, with no exponent up to a million.
+    """The number with three digits, without an exponent up to a million.
 
     >>> three(1451.7), three(13.84), three(4.2e9)
     ('1450', '13.8', '4.2e+09')
@@ -170,7 +170,7 @@ def three(number: float) -> str:
 
 
 def whole_steps(axes: Axes) -> None:
-    """Ticks of the step axis at whole numbers only."""
+    """Set ticks of the step axis at whole numbers only."""
     from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
     axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))

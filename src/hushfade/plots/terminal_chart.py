@@ -1,4 +1,4 @@
-"""A chart for the terminal: a line of braille dots with its error band, or of plain characters."""
+"""A chart for the terminal: a line with its error band in braille dots or plain characters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAST_WIDTH = 24
 
 @dataclass(frozen=True)
 class _Ink:
-    """The characters of a chart, and how many dots one of them holds across and down."""
+    """The characters of a chart, and the number of dots per character across and down."""
 
     across: int
     down: int
@@ -55,10 +55,10 @@ def chart(
 ) -> Text:
     """The values as a line, over the band from `low` to `high` if given, as lines of text.
 
-    `width` is that of the whole chart, `height` that of the part with the line; the largest number
-    drawn stands on its top row, the least on its bottom row.  A column shows the least and the
-    largest of its values and all between.  `x_labels` stand under both ends.  `plain` keeps to
-    ASCII.  Width and `plain` are the console's own if not given.
+    `width` is the width of the whole chart, `height` the height of the part with the line.  The top
+    row shows the largest number, the bottom row the smallest.  A column shows the range of its
+    values.  `x_labels` appear below both ends.  `plain` restricts the chart to ASCII.  The console
+    determines the defaults of `width` and `plain`.
 
     >>> print(chart([0, 1, 2, 3], width=24, height=4, plain=True, x_labels=("1", "4")))
     3 +                 ****
@@ -88,7 +88,7 @@ def chart(
     margin = max(map(len, numbers.values()))
     across = width - margin - 2
     if across < 8:
-        raise InvalidValue("width must leave 8 columns beside the numbers", got=width)
+        raise InvalidValue("width must leave 8 columns next to the numbers", got=width)
     fine, wide = height * ink.down, across * ink.across
     line = _joined(*_spans(row, row, bottom, top, fine, wide))
     cells = _cells(_dots(*line, fine, wide), ink)
@@ -114,7 +114,7 @@ def chart(
 
 
 def sparkline(values: ArrayLike, width: int, *, plain: bool = False) -> str:
-    """The values as one line of at most `width` bars, each the mean of its share of them.
+    """The values as one line of at most `width` bars, each the mean of its share of the values.
 
     >>> sparkline([1, 2, 3, 4, 5, 6, 7, 8], 8), sparkline([1, 1, 8, 8], 2, plain=True)
     ('▁▂▃▄▅▆▇█', '_#')
@@ -135,7 +135,7 @@ def sparkline(values: ArrayLike, width: int, *, plain: bool = False) -> str:
 def _edges(
     low: ArrayLike | None, high: ArrayLike | None, n: int
 ) -> tuple[Column, Column] | tuple[()]:
-    """Both edges of the band, checked, or none."""
+    """Both edges of the band, checked, or None."""
     if low is None and high is None:
         return ()
     if low is None or high is None:
@@ -156,8 +156,8 @@ def _spans(
 ) -> tuple[Levels, Levels]:
     """The lowest and the highest level of each column, from 0 to down - 1.
 
-    With more numbers than columns a column takes the least and the largest of its share; with
-    fewer they are joined by straight lines, and a single one has the first column.
+    With more numbers than columns a column has the smallest and the largest of its numbers.  With
+    fewer, straight lines join the numbers, and a single number has the first column.
     """
     n = len(low)
     if not top > bottom:
@@ -180,14 +180,14 @@ def _spans(
 
 
 def _placed(row: Column, at: Column, own: Levels) -> Column:
-    """The row joined by straight lines at the columns' places, and exact in its own columns."""
+    """The row, interpolated linearly at the columns, and exact in its own columns."""
     joined = np.interp(at, np.arange(len(row)), row)
     joined[own] = row
     return joined
 
 
 def _joined(first: Levels, last: Levels) -> tuple[Levels, Levels]:
-    """Each column's span drawn out until it touches the level of the column before."""
+    """The spans, each extended until it touches the level of the previous column."""
     before, after = slice(None, -1), slice(1, None)
     down, up = first.copy(), last.copy()
     down[after] = np.minimum(first[after], last[before] + 1)
@@ -196,7 +196,7 @@ def _joined(first: Levels, last: Levels) -> tuple[Levels, Levels]:
 
 
 def _dots(first: Levels, last: Levels, down: int, across: int) -> Dots:
-    """Which dots lie in the columns' spans; the first row is the top one."""
+    """Which dots lie in the spans of the columns; the first row is the top row."""
     level = np.arange(down - 1, -1, -1)[:, None]
     found = np.zeros((down, across), dtype=np.bool_)
     found[:, : len(first)] = (first <= level) & (level <= last)
@@ -213,7 +213,7 @@ def _cells(dots: Dots, ink: _Ink) -> list[list[str]]:
 
 
 def _numbers(bottom: float, top: float, height: int) -> dict[int, str]:
-    """The numbers beside the top, the middle and the bottom row, with digits to tell them apart."""
+    """The numbers next to the top, middle and bottom row, with enough digits to differ."""
     if not top > bottom:
         return {height - 1 - (height - 1) // 2: f"{top + 0.0:.6g}"}  # + 0.0: no minus zero
     rows = (0, height // 2, height - 1) if height >= 4 else (0, height - 1)
@@ -227,7 +227,7 @@ def _numbers(bottom: float, top: float, height: int) -> dict[int, str]:
 
 
 def _shown(number: float, largest: float, finest: int) -> str:
-    """The number to the place 10^finest, on a scale up to `largest`.
+    """The number, rounded to 10^finest, on a scale up to `largest`.
 
     >>> _shown(1234.5678, 2000.0, -1), _shown(3.2e9, 9e9, 7), _shown(-0.0, 4.0, -2)
     ('1234.6', '3.2e9', '0')
@@ -245,7 +245,7 @@ def _shown(number: float, largest: float, finest: int) -> str:
 
 
 def _fitted(words: str, width: int, *, plain: bool) -> str:
-    """The words on one line of at most that many cells, without control characters."""
+    """The text on one line of at most `width` cells, without control characters."""
     from rich.cells import cell_len, set_cell_size
 
     flat = "".join(letter if letter.isprintable() else " " for letter in words)
@@ -258,7 +258,7 @@ def _fitted(words: str, width: int, *, plain: bool) -> str:
 
 
 def _ends(labels: tuple[str, str], width: int, *, plain: bool) -> str:
-    """Both labels at the ends of a line, each at most half of it."""
+    """A line with both labels at its ends, each at most half of the line."""
     from rich.cells import cell_len
 
     left, right = (_fitted(label, width // 2 - 1, plain=plain) for label in labels)

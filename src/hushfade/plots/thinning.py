@@ -1,4 +1,4 @@
-"""Long series drawn by few points: what a picture of so many columns shows stays the same."""
+"""Long series with few points: a figure with a given number of columns looks the same."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Places = NDArray[np.intp]
 
 
 def kept(x: Column, *rows: Column, columns: int) -> Places:
-    """The places to draw, ascending: in each column the first, the last, and each row's extremes.
+    """The ascending indices to draw: in each column the first, the last, and each row's extremes.
 
-    x does not descend and is cut into equal columns between its ends.  Up to 4 points a column all
-    places are kept.  Cost: linear in the length of x.
+    x must not decrease, and is divided into equal columns.  Up to 4 points per column all indices
+    are kept.  Cost: linear in the length of x.
 
     >>> kept(np.arange(10.0), np.array([0, 0, 9, 0, 0, 0, 0, -9, 0, 0.0]), columns=2)
     array([0, 2, 4, 5, 7, 9])
@@ -37,10 +37,10 @@ def kept(x: Column, *rows: Column, columns: int) -> Places:
 def envelope(
     x: Column, low: Column, high: Column, *, columns: int
 ) -> tuple[Column, Column, Column]:
-    """x, low and high of a band that holds all of [low, high], with two points a column.
+    """x, low and high of a band that contains [low, high], with two points per column.
 
-    Between a column's first and last x the band is as wide as its widest.  Up to 4 points a column
-    the band is drawn as it is.
+    In each column the band has the largest width of that column.  Up to 4 points per column the
+    band is unchanged.
 
     >>> ups = np.arange(10.0)
     >>> envelope(ups, -ups, ups, columns=2)
@@ -55,7 +55,7 @@ def envelope(
 
 
 def _cut(x: Column, columns: int) -> tuple[Places, Places]:
-    """The first and the last place of each column that has any."""
+    """The first and the last index of each column with points."""
     span = float(x[-1] - x[0])
     share = (x - x[0]) / span if span > 0 else np.zeros(len(x))
     column = np.minimum((share * columns).astype(np.intp), columns - 1)

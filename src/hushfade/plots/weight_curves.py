@@ -1,4 +1,4 @@
-"""A plan's weights and taps, and what one record adds to the published sum."""
+"""The weights and taps of a plan, and the contribution of one record to the published sum."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ if TYPE_CHECKING:
 
     from hushfade.planning.plan import Plan
 
-LONGEST = 1 << 17  # ages looked at
-COLUMNS = 400  # of a panel
+LONGEST = 1 << 17  # the largest age
+COLUMNS = 400  # columns of a panel
 _PENS = {
     "o": (style.BLACK, "-"),
     "s": (style.VERMILLION, "--"),
     "x": (style.BLUE, ":"),
 }  # by marker
-_FADED = 0.01  # of the largest weight: what is drawn ends a little beyond
+_FADED = 0.01  # share of the largest weight a little beyond which the figure ends
 
 
 def weights(plan: Plan) -> Figure:
-    """The weights f_k of the decay with the taps r̃_k and l_k in use, and one record in the sum.
+    """A figure of the weights f_k and the taps r̃_k and l_k, and of one record in the sum.
 
-    r̃ is applied before the noise, l after it, and r̃ * l = f.  Block sums have no taps.  The second
-    panel has what the largest record adds to the published sum, f_k times its value, before the
-    error of that sum.
-    Drawn until the weight is a hundredth of the largest for good, at most 2^17 steps; beyond 400
-    steps on a logarithmic scale.
+    The mechanism applies r̃ before the noise and l after it, and r̃ * l = f.  Block sums have no
+    taps.  The second panel compares the contribution of the largest record to the published sum,
+    f_k times its value, with the error of that sum.  The figure ends when the weights stay below a
+    hundredth of the largest, after at most 2^17 steps.  Beyond 400 steps the scale is logarithmic.
     """
     figure = style.figure(9.0, 8.0)
     above, below = figure.subplots(2, 1)
@@ -45,7 +44,7 @@ def weights(plan: Plan) -> Figure:
 
 
 def draw_taps(axes: Axes, plan: Plan) -> None:
-    """The weights and both halves' taps against age, with a legend under the axes."""
+    """Draw the weights and the taps of both halves by age, with a legend below the axes."""
     n = ages(plan)
     gain = "" if plan.pair.gain is None else ", before the gain of its step"
     rows = [("weight $f_k$ of a record in the sum", plan.decay.weights(n), "o")]
@@ -62,9 +61,9 @@ def draw_taps(axes: Axes, plan: Plan) -> None:
 
 
 def draw_record(axes: Axes, plan: Plan) -> None:
-    """What the largest record adds to the sum by age, before one standard deviation of its error.
+    """Draw the contribution of the largest record by age, and one standard deviation of the error.
 
-    The record came at step 1; the error is that of the step at which it has that age.
+    The record arrives at step 1.  The error is the error of the step in which it has that age.
     """
     n = ages(plan)
     grid = plan.grid
@@ -74,20 +73,20 @@ def draw_record(axes: Axes, plan: Plan) -> None:
     x, low, high = thinning.envelope(_place(n), -s, s, columns=COLUMNS)
     style.band(axes, np.expm1(x) if n > COLUMNS else x, low, high, colour=style.SKY, label=words)
     of = "record" if grid.norm is None else "vector, along itself"
-    adds = f"what the largest {of} ({largest:g}) adds"
+    adds = f"contribution of the largest {of} ({largest:g})"
     _draw(axes, largest * plan.decay.weights(n), adds, "o")
     _age_scale(axes, n)
     style.tidy(
         axes,
         x="age k in steps",
-        y="published sum, in the records' unit",
-        title="One record of step 1 in the published sum",
+        y="published sum, in the unit of the records",
+        title="Contribution of a record of step 1 to the published sum",
     )
     style.legend(axes)
 
 
 def ages(plan: Plan) -> int:
-    """How many ages are worth drawing: until the weights stay below a hundredth, and a fourth more.
+    """The number of ages to draw: until the weights stay below a hundredth, plus a fourth.
 
     >>> from hushfade import Guarantee, SlidingWindow, plan
     >>> ages(plan(SlidingWindow(length=40), Guarantee(epsilon=1, delta=1e-6)))
@@ -97,12 +96,12 @@ def ages(plan: Plan) -> int:
     f = np.abs(plan.decay.weights(most))
     last = int(np.flatnonzero(f > _FADED * np.max(f))[-1]) + 1
     if last == most and plan.horizon is None and f[-1] > 0.5 * np.max(f):
-        return min(most, 200)  # hardly a decay: any stretch is like the first
+        return min(most, 200)  # hardly any decay: every part looks the same
     return min(most, max(8, last + last // 4))
 
 
 def _place(n: int) -> Column:
-    """Where each age stands across the panel: evenly, or by its logarithm."""
+    """The position of each age on the axis: linear or logarithmic."""
     k = np.arange(n, dtype=np.float64)
     return np.log1p(k) if n > COLUMNS else k
 

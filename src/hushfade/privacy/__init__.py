@@ -1,4 +1,4 @@
-"""Guarantees, the unit that they protect, and the ledger of what was spent."""
+"""Guarantees, the unit of privacy, and the ledger of the privacy budget."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name == "ledger":  # loaded on first use: importing hushfade stays quick
+    if name == "ledger":  # loaded on first use, so that importing hushfade stays fast
         return import_module("hushfade.privacy.ledger")
     raise AttributeError(f"module 'hushfade.privacy' has no attribute {name!r}")

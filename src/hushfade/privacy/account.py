@@ -1,24 +1,24 @@
-"""A dataset's account: its budget, what was spent of it, and whether one more charge fits.
+"""A dataset's account: its privacy budget, the charges so far, and whether one more charge fits.
 
-The first charge decides how an account adds up, and that never changes:
+The first charge decides how an account adds up charges.  This rule never changes:
 
     gaussian    Σ mu_i² ≤ mu²                        if the first charge is Gaussian noise
     basic       Σ epsilon_i ≤ epsilon, Σ delta_i ≤ delta    if it is any other noise
 
-`gaussian` takes Gaussian noise only.  It is the filter of Gaussian differential privacy (Smith and
-Thakurta 2022; Koskela, Tobaben and Honkela 2023).  `basic` takes every law.  It is the filter of
-basic composition (Rogers, Roth, Ullman and Vadhan 2016).  Both allow charges that depend on earlier
+`gaussian` accepts Gaussian noise only.  It is the privacy filter of Gaussian differential privacy
+(Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023).  `basic` accepts every law.  It is the
+filter of basic composition (Rogers, Roth, Ullman and Vadhan 2016).  Charges may depend on earlier
 releases.  Streams that run at the same time are interactive mechanisms, to which both filters
 extend (Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang 2023).
 
-An account must not change from one rule to the other, nor share its budget between them as it goes.
-An analyst could wait for the releases, and then spend the rest by the rule that reveals more.  With
+An account must not switch between the rules, nor divide its budget between them while it is in use.
+An analyst could wait for releases, and then spend the rest by the rule that reveals more.  With
 epsilon(Σ mu_i²) + Σ epsilon_i ≤ 2 at delta = 1e-6 the loss would exceed epsilon = 2 by 1.69e-6 of
 probability (docs/decisions/0027-budgets-for-all-laws.md).  The first charge depends on no release,
 so it may decide.
 
-A budget that was declared by mu or rho is `gaussian` from the start, a budget with delta = 0 is
-`basic`.  The losses of `basic` are added as decimals, exactly, as the ledger's text shows them.
+A budget that was declared by mu or rho is `gaussian` from the start, and a budget with delta = 0 is
+`basic`.  `basic` adds the losses exactly, as the decimal numbers that the ledger's text shows.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from hushfade.privacy.unit import Relation, words
 
 Composition = Literal["gaussian", "basic"]
 
-_ROUNDING = 1e-12  # of a budget, by which sums of charges may exceed it: two halves are the whole
-_ROUNDING_0_1_0 = 1e-9  # 0.1.0 rounded budgets down by up to 1e-9; plans of today spend them whole
-_LEAST_DELTA = Fraction("1e-300")  # that a guarantee may have
+_ROUNDING = 1e-12  # relative amount by which charges may exceed a budget: two halves must fit
+_ROUNDING_0_1_0 = 1e-9  # 0.1.0 rounded budgets down by up to 1e-9; newer plans spend all of it
+_LEAST_DELTA = Fraction("1e-300")  # the smallest delta > 0 of a guarantee
 _REMEDY = "plan it with law='gaussian' (--law gaussian)"
 
 
 class Loss(NamedTuple):
-    """A charge of basic composition, and the law of its noise."""
+    """A charge (epsilon, delta) for basic composition, and the law of its noise."""
 
     epsilon: float
     delta: float
@@ -52,23 +52,23 @@ class Loss(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """What a plan costs: its loss, and its mu if its noise is Gaussian."""
+    """The charge of a plan: its loss, and its mu if its noise is Gaussian."""
 
     loss: Loss
     mu: float | None = None
 
 
-Spending = float | Loss  # what an entry spends: a mu, or a loss
+Spending = float | Loss  # the amount that an entry spends: a mu, or a loss
 
 
 class Total(NamedTuple):
-    """The sum of losses, exactly."""
+    """The exact sum of losses."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
 
     def plus(self, loss: Loss) -> Total:
-        """The sum with one loss more.
+        """The sum plus one more loss.
 
         >>> Total().plus(Loss(0.1, 0.0)).plus(Loss(0.2, 1e-6)).epsilon
         Fraction(3, 10)
@@ -76,17 +76,17 @@ class Total(NamedTuple):
         return Total(self.epsilon + decimal(loss.epsilon), self.delta + decimal(loss.delta))
 
     def within(self, epsilon: float, delta: float) -> bool:
-        """Is the sum at most this?"""
+        """Whether the sum is at most (epsilon, delta)."""
         return self.epsilon <= decimal(epsilon) and self.delta <= decimal(delta)
 
     def up(self) -> Loss:
-        """The sum as a loss of fifteen digits, rounded up."""
+        """The sum as a loss, rounded up to fifteen digits."""
         delta = max(self.delta, _LEAST_DELTA) if self.delta > 0 else self.delta
         return Loss(float(rounded_up(self.epsilon, 15)), float(rounded_up(delta, 15)))
 
 
 def decimal(number: float) -> Fraction:
-    """The shortest decimal that reads back as the number: what JSON shows.
+    """The shortest decimal that reads back as the number, as JSON shows it.
 
     >>> decimal(0.1)
     Fraction(1, 10)
@@ -96,24 +96,24 @@ def decimal(number: float) -> Fraction:
 
 @dataclass(frozen=True)
 class Account:
-    """A dataset's budget, what was spent of it, and the unit that its streams protect."""
+    """A dataset's privacy budget, the amount spent, and the unit that its streams protect."""
 
     name: str
-    mu: float | None  # the whole budget of Gaussian noise; None where delta is 0
+    mu: float | None  # the whole budget for Gaussian noise; None if delta is 0
     delta: float
-    spent: float = 0.0  # mu
+    spent: float = 0.0  # the mu spent so far
     relation: Relation | None = None  # the unit; 0.1.0 had none before the first charge
-    exact: bool = False  # is the budget all that its epsilon allows?  0.1.0 rounded it down
-    declared: float | None = None  # the epsilon of the budget, unless it was declared by mu
-    losses: Total | None = None  # what was spent by basic composition
-    last: Spending | None = field(default=None, compare=False)  # the last charge, to report
+    exact: bool = False  # whether mu is all that epsilon allows; 0.1.0 rounded it down
+    declared: float | None = None  # the epsilon of the budget; None if mu was declared
+    losses: Total | None = None  # the losses spent so far under basic composition
+    last: Spending | None = field(default=None, compare=False)  # the last charge, for reports
 
     @classmethod
     def of(cls, name: str, guarantee: Guarantee, step: str | None = None) -> Account:
-        """A new account with the guarantee as its budget, and its unit as the unit of all streams.
+        """A new account with this guarantee as its budget; all streams must protect its unit.
 
-        `step` is the length of a step, if a person may have several records; without it the first
-        stream decides.
+        `step` is the step length, for a unit with several records per person.  If it is None, the
+        first stream decides.
 
         >>> Account.of("clinics", Guarantee(epsilon=1, delta=0)).composition
         'basic'
@@ -127,7 +127,7 @@ class Account:
 
     @property
     def composition(self) -> Composition | None:
-        """How charges add up; None before the first charge, which decides."""
+        """The rule by which charges add up; None before the first charge, which decides."""
         if self.declared is None:
             return "gaussian"
         if self.mu is None or self.losses is not None:
@@ -136,40 +136,40 @@ class Account:
 
     @property
     def used(self) -> bool:
-        """Was anything charged?"""
+        """Whether the account has a charge."""
         return self.spent > 0 or self.losses is not None
 
     # Amounts ---------------------------------------------------------------------------------
 
     @property
     def left(self) -> float:
-        """The largest mu that may still be charged; 0 where no mu may be."""
+        """The largest mu that can still be charged; 0 if the account accepts no mu."""
         if self.mu is None or self.composition == "basic":
             return 0.0
         return root_down(Fraction(self.mu) ** 2 - Fraction(self.spent) ** 2)
 
     @property
     def epsilon(self) -> float:
-        """The whole budget as an epsilon at delta; of nine digits, rounded up, if it is a mu."""
+        """The whole budget as an epsilon at delta; rounded up to nine digits if it is a mu."""
         return self._epsilon(self.mu or 0.0) if self.declared is None else self.declared
 
     @property
     def spent_epsilon(self) -> float:
-        """What was spent as an epsilon of nine digits at `spent_delta`, rounded up."""
+        """The spent budget as an epsilon at `spent_delta`, rounded up to nine digits."""
         if self.composition == "basic":
             return float(rounded_up(self._total.epsilon, 9))
         return self._epsilon(self.spent)
 
     @property
     def spent_delta(self) -> float:
-        """The delta that belongs to `spent_epsilon`, rounded up to nine digits."""
+        """The delta of `spent_epsilon`, rounded up to nine digits."""
         if self.composition == "basic":
             return float(rounded_up(self._total.delta, 9))
         return self.delta if self.spent > 0 else 0.0
 
     @property
     def left_epsilon(self) -> float:
-        """The largest epsilon of nine digits that one more stream may have, at `left_delta`.
+        """The largest epsilon, to nine digits, that one more stream can have at `left_delta`.
 
         >>> whole = Account("clinics", mu_of(2.0, 1e-6), 1e-6)
         >>> whole.left_epsilon, whole.charged(mu_of(1.0, 1e-6)).left_epsilon
@@ -181,19 +181,19 @@ class Account:
             return float(rounded_down(self._left.epsilon, 9))
         whole = epsilon_of(self.left, self.delta) if self.left > 0 else 0.0
         for text in (rounded_up(whole, 9), rounded_down(whole, 9)):
-            with suppress(InvalidValue):  # too little for any stream
+            with suppress(InvalidValue):  # too little is left for any stream
                 if self.affords(mu_of(float(text), self.delta)):
                     return float(text)
         return 0.0
 
     @property
     def left_delta(self) -> float:
-        """The largest delta of nine digits that one more stream may have."""
+        """The largest delta, to nine digits, that one more stream can have."""
         return float(rounded_down(self._left.delta, 9)) if self.losses else self.delta
 
     @property
     def next_epsilon(self) -> float | None:
-        """What `spent_epsilon` would be after one more charge like the last; None before it.
+        """The `spent_epsilon` after one more charge like the last; None before the first charge.
 
         >>> whole = Account.of("clinics", Guarantee(2, 1e-6))
         >>> whole.charged(mu_of(1.0, 1e-6)).next_epsilon
@@ -212,7 +212,7 @@ class Account:
 
     @property
     def _left(self) -> Total:
-        """What basic composition has left."""
+        """The budget that is left under basic composition."""
         epsilon, delta = decimal(self.declared or 0.0), decimal(self.delta)
         left = epsilon - self._total.epsilon, delta - self._total.delta
         return Total(max(Fraction(0), left[0]), max(Fraction(0), left[1]))
@@ -220,9 +220,9 @@ class Account:
     # Charges ---------------------------------------------------------------------------------
 
     def spending(self, charge: Charge) -> Spending:
-        """What a plan's charge spends here: its mu or its loss.
+        """The amount that a plan's charge spends in this account: its mu or its loss.
 
-        Refused if its noise is not Gaussian and only Gaussian noise adds up here.
+        Raises Refused if its noise is not Gaussian but the account accepts Gaussian noise only.
         """
         if self.composition == "basic":
             return charge.loss
@@ -233,7 +233,7 @@ class Account:
         raise Refused(self._only_gaussian(charge.loss.law))
 
     def affords(self, spending: Spending) -> bool:
-        """May this mu, or this loss, be charged?"""
+        """Whether the budget is large enough for this mu, or this loss."""
         if isinstance(spending, Loss):
             if self.declared is None or self.composition == "gaussian":
                 return False
@@ -246,7 +246,8 @@ class Account:
     def charged(self, spending: Spending, relation: Relation | None = None) -> Account:
         """The account after a charge.
 
-        Refused if the charge overspends, does not add up here, or protects another unit.
+        Raises Refused if the charge exceeds the budget, follows the other rule, or protects another
+        unit.
 
         >>> Account("clinics", mu=5.0, delta=1e-6).charged(3.0).charged(4.0).left
         0.0
@@ -260,9 +261,9 @@ class Account:
         return replace(self._after(spending, relation), last=spending)
 
     def with_lost(self, spending: Spending, relation: Relation | None = None) -> Account:
-        """The account after an entry `lost`, which was spent whether it fits or not.
+        """The account after a `lost` entry, which is spent even if it exceeds the budget.
 
-        A lost loss is rounded up, so it may exceed the budget by its last digit.
+        A lost loss is rounded up, so it may exceed the budget in its last digit.
         """
         if not isinstance(spending, Loss):
             return self.charged(spending, relation)
@@ -270,9 +271,10 @@ class Account:
         return self._after(spending, relation)
 
     def lacking(self, known: Account) -> Spending | None:
-        """What this account lacks of one that is known to have spent more; None if nothing.
+        """The amount that `known` has spent and this account has not; None if there is none.
 
-        Where the two add up differently, they are no copies of one history: all that is left.
+        If the two accounts use different rules, they do not share a history.  The result is then
+        all that is left.
         """
         if not known.spent and known.losses is None:
             return None
@@ -295,7 +297,7 @@ class Account:
         return replace(account, spent=root_up(Fraction(self.spent) ** 2 + Fraction(spending) ** 2))
 
     def _unit(self, relation: Relation | None) -> Relation | None:
-        """The unit of the account with one more stream, which must protect the same one."""
+        """The account's unit after one more stream, which must protect the same unit."""
         own = self.relation
         if own is None or relation is None:
             return own or relation
@@ -303,8 +305,8 @@ class Account:
             own = own._replace(step=relation.step)
         if relation != own:
             raise Refused(
-                f"the streams of dataset {self.name!r} must protect the same unit, else their "
-                f"losses do not add up: {words(own)}. This stream protects {words(relation)}"
+                f"all streams of dataset {self.name!r} must protect the same unit, so that their "
+                f"losses add up: {words(own)}. This stream protects {words(relation)}"
             )
         return own
 
@@ -312,13 +314,13 @@ class Account:
         if isinstance(spending, Loss) and self.composition == "gaussian":
             raise Refused(self._only_gaussian(spending.law))
         if not isinstance(spending, Loss) and self.composition == "basic":
-            raise Refused(f"dataset {self.name!r} adds up epsilon and delta, and takes no mu")
+            raise Refused(f"dataset {self.name!r} adds up epsilon and delta, and accepts no mu")
 
     def _only_gaussian(self, law: str | None) -> str:
-        why = "its budget is a mu" if self.declared is None else "its first stream has that noise"
+        why = "its budget is a mu" if self.declared is None else "its first stream uses it"
         return (
-            f"dataset {self.name!r} takes streams with Gaussian noise only, since {why}, but this "
-            f"stream has the law {law}: {_REMEDY}"
+            f"dataset {self.name!r} accepts Gaussian noise only, because {why}, but this stream "
+            f"uses the law {law}: {_REMEDY}"
         )
 
     def _overspent(self, spending: Spending) -> str:

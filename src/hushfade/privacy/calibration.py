@@ -1,10 +1,10 @@
-"""The loss of Gaussian noise, inverted: the same mu and epsilon on every machine, on the safe side.
+"""The calibration of Gaussian noise: conservative mu and epsilon, the same on every machine.
 
     δ(ε; μ) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ)      Balle & Wang 2018, Theorem 8
 
-`mu_of` and `epsilon_of` return numbers of 51 bits that satisfy δ(ε; μ) ≤ delta and whose neighbours
-do not.  So the first guess has no influence on the result.  All of it is computed with the standard
-library's decimal numbers: the last bits of a library's exp or erfc depend on the processor.
+`mu_of` and `epsilon_of` return numbers of 51 bits that satisfy δ(ε; μ) ≤ delta, and the next number
+of 51 bits does not.  So the first guess has no influence on the result.  The code uses the standard
+library's decimal numbers, because the last bits of exp and erfc depend on the processor.
 
 With a = ε/μ - μ/2, b = ε/μ + μ/2 and the Mills ratio M(x) = Φ(-x)/φ(x), δ = φ(a) (M(a) - M(b)).
 """
@@ -20,21 +20,21 @@ from typing import NamedTuple
 from hushfade import check
 from hushfade.errors import InvalidValue
 
-_LEAST = 1e-5  # mu
-_LEAST_DELTA = 1e-300  # below it float64 loses digits, and delta_of all of them
-_BITS = 51  # of a result
-_DIGITS, _LEFT_OUT = 42, Decimal("1e-30")  # of a Mills ratio, relatively, by truncation
-_ROUGH_DIGITS, _ROUGHLY = 30, Decimal("1e-9")  # for a first guess
-# Truncation, and the rounding of less than 1000 operations with 42 digits, of which cancellation
-# takes 5: less than 1e-33.
+_LEAST = 1e-5  # the smallest mu
+_LEAST_DELTA = 1e-300  # below this, float64 loses digits, and delta_of loses all of them
+_BITS = 51  # bits of a result
+_DIGITS, _LEFT_OUT = 42, Decimal("1e-30")  # digits, and relative truncation error of a Mills ratio
+_ROUGH_DIGITS, _ROUGHLY = 30, Decimal("1e-9")  # the same for a first guess
+# The error of truncation, plus the rounding of fewer than 1000 operations with 42 digits, of which
+# cancellation costs 5: less than 1e-33.
 _ERROR = Decimal("2e-30")
-_ROUNDED = Decimal("1e-40")  # of δ itself, by the last operation
-_SERIES = Decimal("3.5")  # up to here the series is quicker than the fraction
+_ROUNDED = Decimal("1e-40")  # relative rounding error of δ in the last operation
+_SERIES = Decimal("3.5")  # up to this argument the series is faster than the continued fraction
 _ROOT = Decimal("2.50662827463100050241576528481104525300698674060993831662992357634229")  # √(2π)
 
 
 def checked_delta(delta: float) -> float:
-    """The delta of a guarantee: from 1e-300 up to, not including, 1.
+    """The delta of a guarantee, checked to be in [1e-300, 1).
 
     >>> checked_delta(1e-301)
     Traceback (most recent call last):
@@ -50,7 +50,7 @@ def checked_delta(delta: float) -> float:
 def mu_of(epsilon: float, delta: float) -> float:
     """The largest mu of 51 bits with δ(epsilon; mu) ≤ delta: the tight calibration of the noise.
 
-    Refused below 1e-5.  Cost: about a millisecond.
+    Raises InvalidValue if this mu is below 1e-5.  Cost: about a millisecond.
 
     >>> round(mu_of(1.0, 1e-6), 9)
     0.236704381
@@ -67,7 +67,7 @@ def mu_of(epsilon: float, delta: float) -> float:
             step = (loss.delta.ln() - log) * loss.delta / (mu * loss.density)
             return mu * (-step).exp(), step
 
-        mu = (2 * (e - log)).sqrt() - (-2 * log).sqrt()  # by Bun & Steinke 2016: too small
+        mu = (2 * (e - log)).sqrt() - (-2 * log).sqrt()  # from zCDP (Bun & Steinke 2016), too small
         guess = _settled(mu, stepped)
         context.prec = _DIGITS + _whole_digits(epsilon)
         guess, _ = stepped(guess, _LEFT_OUT)
@@ -99,24 +99,25 @@ def epsilon_of(mu: float, delta: float) -> float:
         log = budget.ln()
 
         def stepped(epsilon: Decimal, left_out: Decimal) -> tuple[Decimal, Decimal]:
-            """Newton's method on ln δ, which is concave in ε; never below the half."""
+            """Newton's method on ln δ, which is concave in ε; never below half of ε."""
             loss = _loss(epsilon, m, left_out)
             step = (loss.delta.ln() - log) * loss.delta / loss.slope
             new = max(epsilon - step, epsilon / 2)
             return new, (new - epsilon) / epsilon
 
         context.prec = _ROUGH_DIGITS + _whole_digits(mu * mu)
-        guess = _settled(m * m / 2 + m * (-2 * log).sqrt(), stepped)  # at first too large
+        guess = _settled(m * m / 2 + m * (-2 * log).sqrt(), stepped)  # the first guess is too large
         context.prec = _DIGITS + _whole_digits(mu * mu)
         guess, _ = stepped(guess, _LEFT_OUT)
         return _edge(float(guess), lambda e: _above(Decimal(e), m) <= budget, outward=-1)
 
 
 def delta_of(mu: float, epsilon: float) -> float:
-    """δ(ε) of Gaussian privacy mu; relative error below 1e-9 for mu ≥ 1e-5 and δ ≥ 1e-30.
+    """δ(ε) of mu-Gaussian differential privacy.
 
-    With e^ε φ(b) = φ(a), a = ε/μ - μ/2, b = ε/μ + μ/2, both terms share the factor φ(a):
-    δ = ½ e^(-a²/2) [erfcx(a/√2) - erfcx(b/√2)], which does not cancel in the tails.
+    The relative error is below 1e-9 for mu ≥ 1e-5 and δ ≥ 1e-30.  With a = ε/μ - μ/2 and
+    b = ε/μ + μ/2, e^ε φ(b) = φ(a), so both terms share the factor φ(a):
+    δ = ½ e^(-a²/2) [erfcx(a/√2) - erfcx(b/√2)].  This form does not cancel in the tails.
     """
     from scipy.special import erfcx, ndtr
 
@@ -125,7 +126,7 @@ def delta_of(mu: float, epsilon: float) -> float:
     if not epsilon >= 0:
         raise InvalidValue("must be >= 0", argument="epsilon", got=repr(epsilon))
     a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    if a < -5.0:  # here erfcx(a) grows while Φ(-a) is near 1 and nothing cancels
+    if a < -5.0:  # here erfcx(a) is large, Φ(-a) is near 1, and nothing cancels
         tail = math.exp(-a * a / 2) * float(erfcx(b / math.sqrt(2.0))) / 2
         return float(ndtr(-a)) - tail
     scaled = float(erfcx(a / math.sqrt(2.0))) - float(erfcx(b / math.sqrt(2.0)))
@@ -133,14 +134,14 @@ def delta_of(mu: float, epsilon: float) -> float:
 
 
 def delta_above(epsilon: float, mu: float) -> Decimal:
-    """A number that is surely at least δ(epsilon; mu), and within 1e-20 of it for mu ≥ 1e-5."""
+    """A proven upper bound on δ(epsilon; mu), within 1e-20 of it for mu ≥ 1e-5."""
     with localcontext() as context:
         context.prec = _DIGITS + _whole_digits(max(epsilon, mu * mu))
         return _above(Decimal(epsilon), Decimal(mu))
 
 
 class _Loss(NamedTuple):
-    """δ, how far it may be off, and its derivatives."""
+    """δ, a bound on its numerical error, and its derivatives."""
 
     delta: Decimal
     error: Decimal
@@ -154,7 +155,7 @@ def _above(epsilon: Decimal, mu: Decimal) -> Decimal:
 
 
 def _loss(epsilon: Decimal, mu: Decimal, left_out: Decimal) -> _Loss:
-    """The loss at the context's precision."""
+    """δ and its derivatives, at the precision of the decimal context."""
     ratio, half = epsilon / mu, mu / 2
     a = ratio - half
     near, far = _mills(abs(a), left_out), _mills(ratio + half, left_out)
@@ -165,16 +166,16 @@ def _loss(epsilon: Decimal, mu: Decimal, left_out: Decimal) -> _Loss:
 
 
 def _mills(x: Decimal, left_out: Decimal) -> Decimal:
-    """M(x) = Φ(-x)/φ(x) for x ≥ 0, to a relative `left_out`.
+    """M(x) = Φ(-x)/φ(x) for x ≥ 0, with a relative error of `left_out`.
 
-    By √(π/2) e^(x²/2) - Σ_n x^(2n+1) / (2n+1)!!, whose terms are positive; for large x by the
-    continued fraction 1/(x + 1/(x + 2/(x + 3/(x + ...)))).  With its denominators B_n the fraction
-    is Σ_n (-1)^n n! / (B_n B_{n+1}), whose partial sums lie on either side of M(x).
+    The code uses √(π/2) e^(x²/2) - Σ_n x^(2n+1) / (2n+1)!!, whose terms are positive.  For large x
+    it uses the continued fraction 1/(x + 1/(x + 2/(x + 3/(x + ...)))).  With its denominators B_n
+    the fraction equals Σ_n (-1)^n n! / (B_n B_{n+1}), whose partial sums alternate around M(x).
     """
     if x <= _SERIES:
         square, total = x * x, x
         term, n = x, 1
-        while 64 * term > left_out:  # there each term is less than a half of the one before
+        while 64 * term > left_out:  # here each term is less than half of the previous one
             n += 2
             term = term * square / n
             total += term
@@ -192,14 +193,14 @@ def _mills(x: Decimal, left_out: Decimal) -> Decimal:
 
 
 def _whole_digits(epsilon: float) -> int:
-    """Digits before the point of ε, and so at least of ε/μ and μ/2, whose difference is a."""
+    """The digits before the decimal point of ε, and so of ε/μ and μ/2, whose difference is a."""
     return max(0, math.frexp(epsilon)[1] // 3)
 
 
 def _settled(
     guess: Decimal, stepped: Callable[[Decimal, Decimal], tuple[Decimal, Decimal]]
 ) -> Decimal:
-    """The guess after the steps that change it by more than 1e-8, relatively."""
+    """The guess, improved until a step changes it by a relative 1e-8 or less."""
     for _ in range(100):
         guess, step = stepped(guess, _ROUGHLY)
         if abs(step) < 10 * _ROUGHLY:
@@ -208,9 +209,9 @@ def _settled(
 
 
 def _edge(guess: float, accepts: Callable[[float], bool], *, outward: int) -> float:
-    """The last number of 51 bits that is accepted, in the direction `outward` (1 is up, -1 down).
+    """The last accepted number of 51 bits in the direction `outward` (1 is up, -1 is down).
 
-    Numbers before it are accepted too, those beyond it are not.  The guess may be any.
+    All numbers before it are accepted, and all numbers beyond it are not.  The guess is arbitrary.
     """
     while True:
         exponent = math.frexp(guess)[1] - _BITS
@@ -229,5 +230,5 @@ def _edge(guess: float, accepts: Callable[[float], bool], *, outward: int) -> fl
             else:
                 outside = middle
         guess = math.ldexp(inside, exponent)
-        if math.frexp(guess)[1] - _BITS == exponent:  # else its neighbours are on another grid
+        if math.frexp(guess)[1] - _BITS == exponent:  # otherwise its neighbours are on another grid
             return guess

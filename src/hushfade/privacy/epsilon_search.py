@@ -1,4 +1,4 @@
-"""epsilon at a delta, by few evaluations of a loss whose every evaluation takes long."""
+"""A search for epsilon at a delta that evaluates the loss only a few times."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 
 from hushfade.privacy.loss import PrivacyLoss
 
-_NEAR = 2e-3  # relatively: the accuracy of an epsilon
+_NEAR = 2e-3  # the relative accuracy of epsilon
 
 
 def epsilon_of_loss(loss: PrivacyLoss, delta: float, guess: float) -> float:
-    """An epsilon that the loss has at delta, at most 0.2 % above the smallest.
+    """An upper bound on the loss's epsilon at delta, at most 0.2 % above the smallest.
 
-    `loss.epsilon` is more accurate and takes longer for plans with a long memory.
+    `loss.epsilon` is more accurate, but slower for plans with a long memory.
 
     >>> round(epsilon_of_loss(PrivacyLoss.gaussian(0.2), 1e-6, 1.0), 2)
     0.83

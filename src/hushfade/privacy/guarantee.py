@@ -1,12 +1,12 @@
-"""The guarantee: how much one person's data may change what is released.
+"""The guarantee: how much one person's data may change the distribution of the releases.
 
-For Gaussian noise one number carries the guarantee exactly: μ, the ratio of the largest shift of
-the private half's output to the noise's standard deviation (Gaussian differential privacy; Dong,
-Roth, Su 2022).  (ε, δ) and zCDP's ρ express the same μ:
+For Gaussian noise one number describes the guarantee exactly: μ, the ratio of the sensitivity of
+the private half to the standard deviation of the noise (Gaussian differential privacy; Dong,
+Roth, Su 2022).  (ε, δ) and the ρ of zCDP follow from μ:
 
     δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ)      Balle & Wang 2018, Theorem 8; tight
     ρ = μ²/2                                       Bun & Steinke 2016
-    μ_total² = Σ μ_i²                              composition, exact, adaptive too
+    μ_total² = Σ μ_i²                              composition, exact, also if adaptive
 """
 
 from __future__ import annotations
@@ -50,12 +50,13 @@ class Guarantee:
     Guarantee: for neighbouring streams x, x' and every set S of released series,
     P[x → S] ≤ e^epsilon P[x' → S] + delta.  `neighbours` defines the neighbouring streams:
 
-    * "add_remove": one record is there or not;
-    * "replace": one record has another value (and, with keys, maybe another key), at its step.
+    * "add_remove": one stream has one record more than the other;
+    * "replace": one record has another value at the same step, and with keys possibly another key.
 
-    A person with records in up to `participations` steps, at most `records_per_step` in each and
-    those steps at least `separation` apart, is covered as a whole.  `from_mu` and `from_rho`
-    declare mu or rho instead of epsilon; epsilon is then computed from it.
+    The guarantee covers all records of one person if the person has records in at most
+    `participations` steps, at most `records_per_step` records in each of these steps, and the steps
+    are at least `separation` apart.  `from_mu` and `from_rho` declare mu or rho, and compute
+    epsilon from it.
 
     >>> one = Guarantee(epsilon=1, delta=1e-6)
     >>> round(one.mu, 6), round(one.noise_multiplier, 6)
@@ -88,10 +89,10 @@ class Guarantee:
         check.count(separation=self.separation)
         check.count(records_per_step=self.records_per_step, most=2**31)
         if self.declared_mu is not None and self.declared_rho is not None:
-            raise InvalidType("declare mu or rho, not both")
+            raise InvalidType("mu and rho must not both be declared", remedy="leave out one")
         if self.pure and self.gaussian_only:
-            raise InvalidValue("must be > 0 where mu or rho is declared", argument="delta", got=0)
-        mu = 0.0 if self.pure else self.mu  # raises where there is none
+            raise InvalidValue("must be > 0 if mu or rho is declared", argument="delta", got=0)
+        mu = 0.0 if self.pure else self.mu  # raises if no mu belongs to epsilon and delta
         if self.gaussian_only:
             least = epsilon_of(mu, float(self.delta))
             if not self.epsilon >= least:
@@ -103,19 +104,20 @@ class Guarantee:
 
     @property
     def pure(self) -> bool:
-        """Is delta 0?  Then only noise with a bounded loss will do."""
+        """Whether delta is 0.  Then only noise with a bounded privacy loss is possible."""
         return isinstance(self.delta, float | int) and self.delta == 0
 
     @property
     def gaussian_only(self) -> bool:
-        """Was mu or rho declared?  They promise more than epsilon and delta, by Gaussian noise."""
+        """Whether mu or rho was declared.  Either promises more than (epsilon, delta), and only
+        Gaussian noise keeps that promise."""
         return self.declared_mu is not None or self.declared_rho is not None
 
     @cached_property
     def mu(self) -> float:
-        """Gaussian differential privacy: as declared, or the largest that epsilon and delta allow.
+        """The declared mu, or the largest mu that epsilon and delta allow.
 
-        The same on every machine.  It belongs to Gaussian noise; other laws have epsilon and delta.
+        The value is the same on every machine.  It describes Gaussian noise only.
         """
         if self.pure:
             raise InvalidValue("must be > 0 for Gaussian noise", argument="delta", got=0)
@@ -158,7 +160,7 @@ class Guarantee:
         separation: int = 1,
         records_per_step: int = 1,
     ) -> Guarantee:
-        """The guarantee of zero-concentrated privacy `rho` by Gaussian noise: mu = √(2 rho)."""
+        """The guarantee of rho-zCDP, kept by Gaussian noise with mu = √(2 rho)."""
         mu = root_down(2 * Fraction(check.positive(rho=rho)))
         return cls(
             _translated(mu, delta),
@@ -172,7 +174,7 @@ class Guarantee:
 
     @property
     def relation(self) -> Relation:
-        """The unit of privacy: guarantees compose only where this is the same."""
+        """The unit of privacy.  Guarantees compose only if they protect the same unit."""
         return Relation(
             self.neighbours,
             int(self.participations),
@@ -182,21 +184,22 @@ class Guarantee:
 
     @property
     def noise_multiplier(self) -> float:
-        """The noise's standard deviation for a shift of 1: 1/mu."""
+        """The standard deviation of Gaussian noise for a sensitivity of 1: 1/mu."""
         return 1.0 / self.mu
 
     @property
     def rho(self) -> float:
-        """zCDP: mu²/2."""
+        """The rho of zCDP: mu²/2."""
         return self.mu**2 / 2
 
     def change(self, low: float, high: float, *, keyed: bool = False) -> float:
         """The largest ℓ2 change of one step's total when a person's records there change.
 
-        For a record in [low, high]: add_remove: max(|low|, |high|).  replace: high - low; with keys
-        the record may leave one key and enter another, which changes two totals:
-        √2 max(|low|, |high|) if that is more.  The change is that of one record times
-        `records_per_step`: all of them may move the same totals the same way.
+        For one record in [low, high] the change is max(|low|, |high|) under add_remove, and
+        high - low under replace.  With keys, a replaced record may also move from one key to
+        another, which changes two totals: √2 max(|low|, |high|), if this is larger.  The result is
+        multiplied by `records_per_step`, because all records may change the same totals in the same
+        direction.
         """
         most, largest = self.records_per_step, max(abs(low), abs(high))
         if self.neighbours == "add_remove":
@@ -205,7 +208,7 @@ class Guarantee:
         return max(apart, math.sqrt(2.0) * most * largest) if keyed else apart
 
     def vector_change(self, norm: float) -> float:
-        """The same for vectors of ℓ2 norm at most `norm`: norm, or 2 norm when replaced."""
+        """The largest change for vectors of ℓ2 norm at most `norm`: norm, or 2 norm if replaced."""
         return self.records_per_step * (norm if self.neighbours == "add_remove" else 2.0 * norm)
 
     def squared_change(self, low: int, high: int, *, keyed: bool = False) -> int:
@@ -226,9 +229,10 @@ class Guarantee:
         return (most * norm * (1 if self.neighbours == "add_remove" else 2)) ** 2
 
     def sentence(self, who: str | None = None) -> str:
-        """The guarantee in plain words; `who` it is for, if somebody keeps the limits.
+        """The guarantee as a sentence in plain words.
 
-        Every number is rounded up, so that the sentence holds as it is printed.
+        `who` names the protected records, if the caller enforces the limits per person.  Every
+        number is rounded up, so the printed sentence is true.
         """
         who = self._who() if who is None else who
         deed = "adding or removing" if self.neighbours == "add_remove" else "replacing"
@@ -254,10 +258,11 @@ class Guarantee:
 
 
 def classical_noise_multiplier(epsilon: float, delta: float) -> float:
-    """√(2 ln(1.25/δ)) / ε, the textbook's and the paper's Gaussian noise, for comparison.
+    """√(2 ln(1.25/δ)) / ε, the noise multiplier of the textbooks and of the paper, for comparison.
 
-    Proven for epsilon < 1 only, and refused otherwise.  The tight `Guarantee.noise_multiplier`
-    is smaller: by 1.25 at epsilon near 1, 1.46 at 0.1 (delta = 1e-6).
+    The formula is proven for epsilon < 1 only; any other epsilon raises InvalidValue.  The tight
+    `Guarantee.noise_multiplier` is smaller: by a factor of 1.25 at epsilon near 1, and of 1.46 at
+    0.1 (delta = 1e-6).
 
     >>> round(classical_noise_multiplier(0.5, 1e-6), 4)
     10.5976
@@ -271,10 +276,10 @@ def classical_noise_multiplier(epsilon: float, delta: float) -> float:
 
 
 def composed_mu(parts: Iterable[Guarantee | float]) -> float:
-    """μ of several mechanisms on one dataset, also adaptively chosen: √(Σ μ_i²), rounded up.
+    """The μ of several mechanisms on one dataset: √(Σ μ_i²), rounded up.
 
-    The parts must protect the same unit: neighbours, participations, separation and records per
-    step.
+    The mechanisms may be chosen adaptively.  They must protect the same unit of privacy: the same
+    neighbours, participations, separation and records per step.
 
     >>> round(composed_mu([0.3, 0.4]), 12)
     0.5
@@ -283,13 +288,13 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
     for part in several:
         if not isinstance(part, Guarantee | float | int):
             raise InvalidType(
-                "must be guarantees or mu", argument="parts", got=type(part).__name__,
-                remedy="for plans take composed([a.privacy, b.privacy])",
+                "must be guarantees or numbers mu", argument="parts", got=type(part).__name__,
+                remedy="for plans use composed([a.privacy, b.privacy])",
             )  # fmt: skip
     relations = {part.relation for part in several if isinstance(part, Guarantee)}
     if len(relations) > 1:
         raise InvalidValue(
-            "must protect one unit of privacy",
+            "must protect the same unit of privacy",
             argument="parts",
             got="; ".join(sorted(map(words, relations))),
         )

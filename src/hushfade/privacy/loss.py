@@ -1,7 +1,7 @@
-"""The privacy loss of a mechanism as a value: δ(ε) and ε(δ), and composition by addition.
+"""The privacy loss of a mechanism: δ(ε), ε(δ), and composition by addition.
 
 A mechanism has one or more worst cases.  A case is Gaussian noise with some μ, shifts of noise with
-other laws, or both.  The loss of the mechanism is that of its worst case, for each ε.
+other laws, or both.  For each ε, δ(ε) of the mechanism is the largest δ(ε) of its cases.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 from hushfade import check
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.laws import Gaussian, Law
+from hushfade.laws import Gaussian, Laplace, Law
 from hushfade.privacy.calibration import delta_above, epsilon_of
 from hushfade.privacy.loss_distribution import Losses
 from hushfade.privacy.rounded_losses import Shift
 from hushfade.privacy.rounding import root_up
 from hushfade.privacy.unit import Relation, words
 
-_SCALE = 1 << 40  # units of a Gaussian that is composed with other laws
+_SCALE = 1 << 40  # grid units of Gaussian noise that is composed with other laws
 
 
 class Shifted(NamedTuple):
-    """Noise of one law, and by how much a record shifts it."""
+    """Noise of one law, and the shifts by one record."""
 
     law: Law
     shifts: tuple[Shift, ...]
@@ -34,7 +34,7 @@ class Shifted(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One way in which a record may change: Gaussian noise by mu, and noise of other laws."""
+    """The shifts of one worst case: Gaussian noise by mu, and noise of other laws."""
 
     mu: float = 0.0
     shifted: tuple[Shifted, ...] = ()
@@ -65,7 +65,7 @@ class Case:
 
 
 def _merged(several: tuple[Shifted, ...]) -> tuple[Shifted, ...]:
-    """The same noise and shifts, with each law and each size of a shift once."""
+    """The same shifts, with one entry per law and per size of a shift."""
     laws: dict[Law, dict[int, int]] = {}
     for law, shifts in several:
         counts = laws.setdefault(law, {})
@@ -79,7 +79,7 @@ def _merged(several: tuple[Shifted, ...]) -> tuple[Shifted, ...]:
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """What one record, or one person, can reveal to somebody who sees everything released.
+    """The privacy loss of one record, or one person, to an observer of all releases.
 
     Guarantee: `epsilon` and `delta` are upper bounds that include their own numerical errors.
     `a + b` is the loss of two mechanisms on the same data whose plans were fixed before either
@@ -106,7 +106,7 @@ class PrivacyLoss:
     def epsilon(self, delta: float) -> float:
         """The smallest ε that holds at this δ, or slightly more.
 
-        At δ = 0 it is finite only where the loss is bounded, as with Laplace noise.
+        At δ = 0 it is finite only if the loss is bounded, as with Laplace noise.
         """
         delta = check.real(delta=delta)
         if not 0 <= delta < 1:
@@ -120,15 +120,33 @@ class PrivacyLoss:
             raise InvalidValue("must be >= 0", argument="epsilon", got=repr(epsilon))
         return max(case.delta(epsilon) for case in self.cases)
 
+    def in_one_case(self) -> PrivacyLoss:
+        """An upper bound that has a single case: the same ε at δ = 0, and less detail for δ > 0.
+
+        Randomised response with the same ε dominates whatever has ε without δ (Kairouz, Oh,
+        Viswanath 2015, Theorem 3.1).  It is Laplace noise on the integers that shifts by 1: its
+        loss is ε or -ε.  The loss itself, if it has one case or no bound.
+
+        >>> from hushfade.laws import Laplace
+        >>> loss = PrivacyLoss.shifted(Laplace(0.25), [[Shift(1, times=2)], [Shift(2, times=1)]])
+        >>> loss.in_one_case().epsilon(0.0), len(loss.in_one_case().cases)
+        (0.5, 1)
+        """
+        epsilon = self.epsilon(0.0) if len(self.cases) > 1 else math.inf
+        if not 0.0 < epsilon < math.inf:
+            return self
+        response = Shifted(Laplace(epsilon), (Shift(1, times=1),))
+        return PrivacyLoss((Case(0.0, (response,)),), self.relation)
+
     def to_json(self) -> str:
-        """The loss as a JSON document, from which anybody can compute epsilon and delta again."""
+        """The loss as a JSON document, from which anyone can compute epsilon and delta again."""
         from hushfade.privacy import loss_document
 
         return loss_document.written(self)
 
     @staticmethod
     def from_json(text: str | bytes) -> PrivacyLoss:
-        """The loss of a JSON document that `to_json` wrote.
+        """The loss in a JSON document that `to_json` wrote.
 
         >>> PrivacyLoss.from_json(PrivacyLoss.gaussian(0.3).to_json()) == PrivacyLoss.gaussian(0.3)
         True
@@ -138,13 +156,13 @@ class PrivacyLoss:
         return loss_document.read(text)
 
     def __radd__(self, zero: int) -> PrivacyLoss:
-        """So that `sum` adds up losses: it begins with 0."""
+        """The loss itself, so that `sum`, which starts with 0, can add losses."""
         return self if zero == 0 else NotImplemented
 
     def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
         if None not in (self.relation, other.relation) and self.relation != other.relation:
             raise InvalidValue(
-                "losses add up only for the same unit of privacy, but one is for "
+                "losses must be for the same unit of privacy to add up, but one is for "
                 f"{words(self.relation)} and the other for {words(other.relation)}"
             )
         cases = dict.fromkeys(one + two for one in self.cases for two in other.cases)
@@ -152,10 +170,12 @@ class PrivacyLoss:
 
 
 def composed(several: Iterable[PrivacyLoss]) -> PrivacyLoss:
-    """The loss of several mechanisms on the same data, whose plans were fixed in advance."""
+    """The privacy loss of several mechanisms on the same data, whose plans are fixed in advance."""
     total = PrivacyLoss((Case(),))
     for loss in several:
         if not isinstance(loss, PrivacyLoss):
-            raise InvalidType("must be losses, such as plan.privacy", got=type(loss).__name__)
+            raise InvalidType(
+                "composed needs privacy losses, such as plan.privacy", got=type(loss).__name__
+            )
         total += loss
     return total

@@ -1,7 +1,7 @@
-"""A privacy loss as a JSON document, so that anybody can compute its epsilon and delta again.
+"""A privacy loss as a JSON document, from which anyone can compute epsilon and delta again.
 
-The document has the worst cases: the mu of Gaussian noise, and for other laws the law and by how
-much it is shifted how often, in integers.
+The document lists the worst cases.  A case has the mu of Gaussian noise and, for other laws, the
+law with the sizes and counts of its shifts as integers.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hushfade.privacy.unit import Relation
 
 FORMAT = "hushfade loss 1"
 _LIMIT = 1 << 24  # characters
-# what plans have at most: cases, parts of a case, shifts of a part, sizes, times, mu
+# the limits for any plan: cases, parts per case, shifts per part, sizes, times, mu
 _CASES, _PARTS, _SHIFTS = 256, 256, 2048
 _LARGEST, _TIMES, _MU = 1 << 54, 1 << 24, 1e3
 _SLOPES, _SIGMAS, _CORE = (2.0**-44, 64.0), (0.1, 2.0**44), 1 << 44
 
 
 def written(loss: PrivacyLoss) -> str:
-    """The document."""
+    """The loss as a JSON document."""
     return json.dumps(
         {
             "format": FORMAT,
@@ -37,7 +37,7 @@ def written(loss: PrivacyLoss) -> str:
 
 
 def read(text: str | bytes) -> PrivacyLoss:
-    """The loss of a document; every field is checked."""
+    """The loss in a document; every field is checked."""
     if not isinstance(text, str | bytes):
         raise InvalidType("the loss must be text", got=type(text).__name__)
     if len(text) > _LIMIT:
@@ -57,7 +57,7 @@ def read(text: str | bytes) -> PrivacyLoss:
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         raise InvalidValue(f"the loss must be a document of format {FORMAT!r}") from None
     if not same or not loss.cases:
-        raise InvalidValue(f"the loss must have the fields of {FORMAT!r}, and a case")
+        raise InvalidValue(f"the loss must have the fields of {FORMAT!r} and at least one case")
     return loss
 
 
@@ -87,7 +87,7 @@ def _shifted_from(document: dict[str, Any]) -> Shifted:
 
 
 def _law_from(document: dict[str, Any]) -> Law:
-    """The law, if its parameters are of a size that plans have."""
+    """The law, if a plan can have its parameters; raises InvalidValue otherwise."""
     law = law_from(document)
     match law:
         case Gaussian(sigma=sigma):
@@ -112,5 +112,5 @@ def _few(several: list[Any], most: int) -> list[Any]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) != len(pairs):
-        raise InvalidValue("the loss must have each field once")
+        raise InvalidValue("the loss must not repeat a field")
     return document

@@ -1,10 +1,10 @@
-"""The privacy loss of one shift of the noise, rounded to a grid so that δ(ε) only grows.
+"""The privacy loss of one shift of the noise, rounded to a grid in a way that only increases δ(ε).
 
-The loss ℓ = ln p(z)/p(z - d) falls as z rises.  Outcomes whose loss lies between two points of the
-grid have a probability under z and one under the shifted z.  Their mass is split between both
-points so that both probabilities stay what they are.  The curve δ(ε) then runs through its true
-values at the points and on straight lines in e^ε between them, above the convex truth ("connect the
-dots", Doroshenko et al. 2022).
+The loss ℓ = ln p(z)/p(z - d) decreases as z increases.  Outcomes whose loss lies between two points
+of the grid have one probability under z and another under the shifted z.  Their mass is split
+between the two points so that both probabilities are preserved.  The curve δ(ε) then equals its
+true values at the points.  Between them it is linear in e^ε, and lies above the true convex curve
+("connect the dots", Doroshenko et al. 2022).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from hushfade.laws import Law
 from hushfade.laws.law import between
 
 UNIT = 2.0**-53
-_ULPS = 16.0  # by which a probability of a tail may be wrong
-_WIDEST = 0.5  # loss: grids are no coarser than if this were the standard deviation
+_ULPS = 16.0  # the error of a tail probability, in units in the last place
+_WIDEST = 0.5  # the largest standard deviation of a loss that sets the step of a grid
 _LARGEST = (
-    700.0  # exponent of e that float64 holds; less than e^loss leaves more at the upper point
+    700.0  # e^700 fits into float64; using less than e^loss leaves more mass at the upper point
 )
-_REACH = 38.0  # standard deviations of Gaussian noise beyond which there is next to nothing
+_REACH = 38.0  # standard deviations beyond which Gaussian noise has almost no mass
 
 
 class Shift(NamedTuple):
@@ -38,7 +38,7 @@ class Shift(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Losses of several shifts of one law, a row per shift.
+    """The losses of several shifts of one law, one row per shift.
 
     Row i has masses at losses step_i · (-reach, ..., reach).
     """
@@ -46,7 +46,7 @@ class Block:
     step: Column
     masses: Matrix
     times: Signed
-    infinite: float  # mass at an infinite loss, of all rows and times together
+    infinite: float  # the mass at an infinite loss, of all rows and repetitions together
 
     @property
     def reach(self) -> int:
@@ -59,7 +59,7 @@ class Block:
         return np.asarray(weights / np.sum(weights, axis=1, keepdims=True))
 
     def moments(self, tilt: float) -> tuple[float, float, float]:
-        """ln E e^(tilt · ℓ), and mean and variance under that tilt, of all rows and times."""
+        """ln E e^(tilt · ℓ), and the tilted mean and variance, of all rows and repetitions."""
         top, weights = self._weighted(tilt)
         index = np.arange(-self.reach, self.reach + 1)
         mass = np.sum(weights, axis=1)
@@ -73,7 +73,7 @@ class Block:
         )
 
     def _weighted(self, tilt: float) -> tuple[Column, Matrix]:
-        """Masses times e^(tilt · loss - top), and the top of each row."""
+        """The masses times e^(tilt · loss - top), and the largest exponent `top` of each row."""
         index = np.arange(-self.reach, self.reach + 1)
         exponents = np.log(np.maximum(self.masses, 5e-324)) + tilt * self.step[:, None] * index
         top = np.max(exponents, axis=1)
@@ -81,7 +81,7 @@ class Block:
 
 
 def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
-    """The losses of the shifts on grids of about `fineness` of their standard deviations."""
+    """The losses of the shifts, on grids with a step of about `fineness` standard deviations."""
     sizes = np.array([shift.size for shift in shifts], dtype=np.float64)
     times = np.array([shift.times for shift in shifts], dtype=np.int64)
     ratio = sizes / law.stddev
@@ -90,7 +90,7 @@ def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
         top = np.array([law.largest_loss(shift.size) for shift in shifts])
     else:
         top = ratio * (_REACH + ratio)
-    # a loss is about as wide as its shift in standard deviations, or as half of its range
+    # the width of a loss is about its shift in standard deviations, or half of its range
     width = np.minimum(np.minimum(top / 2.0, ratio), _WIDEST)
     reach = max(2, math.ceil(float(np.max(top / width)) / fineness))
     step = top / reach
@@ -104,8 +104,8 @@ def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
     gap = -np.expm1(-step)[:, None]
     tail = np.where(high <= 0, law.below(high), np.where(low >= 0, law.above(low), 1.0))
     slack = _ULPS * UNIT * tail
-    root = np.exp(np.minimum(losses[:, :-1] / 2.0, _LARGEST))  # e^loss may be beyond float64
-    # what rounding may have left at the lower point goes to the upper one: δ only grows
+    root = np.exp(np.minimum(losses[:, :-1] / 2.0, _LARGEST))  # e^loss may overflow float64
+    # move possible rounding errors from the lower point to the upper one, which only increases δ
     up = np.clip((ours - root * theirs * root + 2.0 * slack) / gap, 0.0, ours)
     masses = np.zeros(losses.shape)
     masses[:, :-1] += ours - up + slack

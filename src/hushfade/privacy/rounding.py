@@ -1,10 +1,10 @@
-"""Numbers of a guarantee as text, and roots, rounded to the safe side.
+"""Conservative rounding of the numbers of a guarantee, as text, and of square roots.
 
-A printed guarantee must hold: epsilon, delta, mu and errors are rounded up, what is left of a
+A printed guarantee must be true: epsilon, delta, mu and errors are rounded up, and the rest of a
 budget is rounded down.  Nothing here rounds to nearest.
 
-A float stands for the shortest decimal that reads back as the same float, as Python prints it.  So
-0.1 is shown as 0.1, although its binary value is larger by 6e-18.
+A float is treated as the shortest decimal that reads back as the same float, as Python prints it.
+So 0.1 is shown as 0.1, although its binary value is larger by 6e-18.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from fractions import Fraction
 
 from hushfade.privacy.calibration import delta_above, epsilon_of
 
-_DIGITS = 60  # of a fraction or of an exponential, before the last rounding
+_DIGITS = 60  # digits of a fraction or of an exponential before the final rounding
 _PLAIN = range(-6, 16)  # powers of ten that are written without an exponent
 
 Number = float | int | Fraction | Decimal
 
 
 def rounded_up(value: Number, digits: int = 4) -> str:
-    """The value as text with at most that many significant digits, never below the value.
+    """The value as text with at most `digits` significant digits, never below the value.
 
     Reading the text back as a float gives at least the value.
 
@@ -33,7 +33,7 @@ def rounded_up(value: Number, digits: int = 4) -> str:
 
 
 def rounded_down(value: Number, digits: int = 4) -> str:
-    """The value as text with at most that many significant digits, never above the value.
+    """The value as text with at most `digits` significant digits, never above the value.
 
     >>> rounded_down(0.23670438), rounded_down(99.996)
     ('0.2367', '99.99')
@@ -42,12 +42,12 @@ def rounded_down(value: Number, digits: int = 4) -> str:
 
 
 def epsilon_up(mu: float, delta: float, digits: int = 4) -> str:
-    """The smallest epsilon with that many digits that Gaussian privacy mu has at delta, as text.
+    """The epsilon of mu-Gaussian differential privacy at delta, rounded up, as text.
 
     >>> epsilon_up(0.2367, 1e-6), epsilon_up(0.5, 1e-6)
     ('1', '2.255')
     """
-    exact = epsilon_of(mu, delta)  # of a limited number of bits: a shorter decimal may be enough
+    exact = epsilon_of(mu, delta)  # it has few bits: a shorter decimal may suffice
     below = rounded_down(exact, digits)
     if delta_above(float(below), mu) <= Decimal(delta):
         return below
@@ -77,7 +77,7 @@ def root_down(square: Fraction) -> float:
     """The largest float64 whose square is at most `square`."""
     if not square > 0:
         return 0.0
-    # scaled by a power of 4 to about 128 bits: then the root has 64
+    # scaled by a power of 4 to about 128 bits, so that the root has 64
     shift = (square.numerator.bit_length() - square.denominator.bit_length() - 128) // 2
     root = math.ldexp(math.isqrt(math.floor(square / Fraction(4) ** shift)), shift)
     while Fraction(root) ** 2 > square:

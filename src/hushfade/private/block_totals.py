@@ -2,7 +2,7 @@
 
     v_t = x_t + A_level(t)        A_i = Σ x since the last step of level i or above, A_0 = 0
 
-`factors.block_schedule` explains levels.  A block of steps and a row of lanes do the same.
+`factors.block_schedule` explains levels.  Both loops below compute the same values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hushfade.numerics.block_levels import moved, next_level, seek
 
 @inlined
 def add_block(x: int, level: int, sums: Signed) -> int:
-    """v of one step of one lane; `sums` are A_1, ..., A_depth."""
+    """The v of one step of one lane; updates `sums`, which are A_1, ..., A_depth."""
     v = x
     if level:
         v += sums[level - 1]
@@ -29,7 +29,7 @@ def add_block(x: int, level: int, sums: Signed) -> int:
 
 @compiled
 def add_blocks(step: int, period: int, total: int, v: Signed, sums: Signed) -> None:
-    """len(v) steps of one lane from `step` on: v is x before, and v after."""
+    """Replace x by v, in place, for len(v) steps of one lane, beginning at `step`."""
     digits = np.empty(len(sums), np.int64)
     room = seek(step % period, total, digits)
     for i in range(len(v)):
@@ -40,7 +40,7 @@ def add_blocks(step: int, period: int, total: int, v: Signed, sums: Signed) -> N
 
 @compiled
 def add_block_row(level: int, low: int, high: int, v: Signed, sums: Signed) -> None:
-    """One step of lanes low, ..., high-1: v is x before, and v after."""
+    """Replace x by v, in place, for one step of lanes low, ..., high-1."""
     for i in range(level, sums.shape[0]):
         row = sums[i][low:high]
         for lane in range(len(v)):

@@ -1,8 +1,8 @@
-"""Step totals that a caller declares in the records' own unit: exact multiples of the resolution.
+"""Step totals that a caller gives in the unit of the records: exact multiples of the resolution.
 
-A caller that sums records itself clips and quantises each of them first (`plan.quantise`).  Nothing
-is rounded here: a total off the grid is rejected, because rounding a sum is not the same as
-rounding its records.  Totals that are integer units already need none of this: see `units`.
+A caller that sums records must first clip and quantise each of them (`plan.quantise`).  This module
+rounds nothing.  It rejects a total that is not on the grid, because rounding a sum is not the same
+as rounding its records.  For totals in integer units see `integer_totals`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.private import integer_totals, real_numbers
 
-_PIECE = 1 << 14  # totals converted at a time: they stay in the processor's cache
+_PIECE = 1 << 14  # totals converted at a time, so that they stay in the processor's cache
 
 _TOO_LARGE = "totals must be finite and at most the plan's largest_total"
 
 
 def single(total: Any, resolution: float, most: int) -> int:
-    """One total in units, from an int or a float."""
+    """One total in units; `total` is an int or a float."""
     if isinstance(total, bool | np.bool_) or not isinstance(total, Integral | float):
         raise InvalidType("must be an int or a float", argument="total", got=type(total).__name__)
     number = float(total) if isinstance(total, float) else int(total)
@@ -81,15 +81,15 @@ def _of_floats(totals: NDArray[Any], resolution: float, most: int) -> Signed:
 
 
 def _of_integers(totals: NDArray[Any], resolution: float, most: int) -> Signed:
-    """In integers throughout: float64 would round totals beyond 2^53."""
+    """The units of integer totals, in integer arithmetic: float64 would round above 2^53."""
     limit = math.floor(min(most * resolution, 2.0**62))
     if int(totals.max()) > limit or int(totals.min()) < -limit:
         raise InvalidValue(_TOO_LARGE)
-    if limit == 0:  # only zeros are left, and 1/resolution may exceed int64
+    if limit == 0:  # all totals are 0, and 1/resolution may exceed int64
         return np.zeros(totals.shape, dtype=np.int64)
     if resolution <= 1.0:
         return totals.astype(np.int64) * round(1.0 / resolution)
-    if resolution > 2.0**62:  # larger than every total, so that only 0 is a multiple
+    if resolution > 2.0**62:  # larger than every total, so only 0 is a multiple
         units, rest = np.zeros(totals.shape, dtype=np.int64), totals
     else:
         units, rest = np.divmod(totals.astype(np.int64), round(resolution))
@@ -100,6 +100,6 @@ def _of_integers(totals: NDArray[Any], resolution: float, most: int) -> Signed:
 
 def _off_grid(resolution: float) -> str:
     return (
-        f"totals must be multiples of the resolution {resolution!r}: sum records that "
-        "plan.quantise has put on the grid"
+        f"totals must be multiples of the resolution {resolution!r}: apply plan.quantise to "
+        "the records before you sum them"
     )

@@ -1,8 +1,8 @@
-"""The grid: declared bounds and a resolution, by which every record becomes an integer.
+"""The grid: the declared bounds and the resolution that turn every record into an integer.
 
 A record x becomes floor(clip(x, low, high) / resolution + ½) units.  All input paths use
-`Grid.units`, and Spark's expression is built from the same `Grid.rule`.  One record therefore
-changes a step's total by an integer between low_unit and high_unit, wherever it comes from.
+`Grid.units`, and the Spark expression is built from the same `Grid.rule`.  One record therefore
+changes a step's total by an integer between low_unit and high_unit, whatever its source.
 A value that is not a finite number of the right shape is rejected; no error contains a value.
 """
 
@@ -20,11 +20,19 @@ from hushfade import check
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.private import declared_totals, integer_totals, real_numbers, unit_sums, vectors
+from hushfade.private import (
+    declared_totals,
+    integer_totals,
+    real_numbers,
+    spread,
+    unit_sums,
+    vectors,
+)
 from hushfade.private.real_numbers import Floats
+from hushfade.private.spread import Spread
 
 Number = TypeVar("Number")
-_PIECE = 1 << 15  # records rounded at a time: they stay in the processor's cache
+_PIECE = 1 << 15  # records rounded at a time, so that they stay in the processor's cache
 
 
 def grid_of(
@@ -36,8 +44,9 @@ def grid_of(
     width: int | None,
     norm: float | None,
     resolution: float | None,
+    statistic: Spread | None = None,
 ) -> Grid:
-    """The grid of the declared bounds, keys and resolution, checked argument by argument.
+    """The grid for these bounds, keys and resolution, after checks of all arguments.
 
     `largest_total` is 1 until the plan's taps are known.
     """
@@ -47,9 +56,9 @@ def grid_of(
     if not low < high:
         raise InvalidValue("must be < high", argument="low", got=f"{low!r} and {high!r}")
     if (width is None) != (norm is None):
-        raise InvalidType("width and norm go together: vectors need both")
+        raise InvalidType("width and norm must be given together: vectors need both")
     if keys is not None and width is not None:
-        raise InvalidType("keys and width exclude each other: a key's record is a number")
+        raise InvalidType("keys and width must not both be given: the record of a key is a number")
     names = None if keys is None else _names(keys)
     if norm is not None:
         norm = check.positive(norm=norm)
@@ -66,9 +75,13 @@ def grid_of(
     largest = max(abs(low), abs(high)) / resolution
     if not 1.0 <= largest <= 2.0**40:
         raise InvalidValue(
-            "must divide the bounds 1 to 2^40 times", argument="resolution", got=repr(resolution)
+            "must be from 2^-40 to 1 times max(|low|, |high|)",
+            argument="resolution",
+            got=repr(resolution),
         )
-    grid = Grid(low, high, resolution, 1, names, lanes, norm)
+    if statistic is not None and norm is not None:
+        raise InvalidType("statistic and norm exclude each other: a statistic has no vectors")
+    grid = Grid(low, high, resolution, 1, names, lanes, norm, statistic)
     if grid.low_unit == grid.high_unit:
         raise InvalidValue("must be below high - low", argument="resolution", got=repr(resolution))
     return grid
@@ -76,7 +89,7 @@ def grid_of(
 
 def _names(keys: Iterable[str]) -> tuple[str, ...]:
     if isinstance(keys, str):
-        raise InvalidType("must be several names", argument="keys", got="one str")
+        raise InvalidType("must be a sequence of names", argument="keys", got="one str")
     names = tuple(keys)
     if not names:
         raise InvalidValue("must not be empty", argument="keys")
@@ -89,25 +102,32 @@ def _names(keys: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Grid:
-    """How one plan reads records.  `keys` is for keyed streams, `norm` and `width` for vectors."""
+    """The rule by which a plan reads records.  `keys` is for keyed streams, `norm` and `width` are
+    for vectors."""
 
     low: float
     high: float
     resolution: float
-    largest_total: int  # of a step, in units: a larger total could overflow the private product
+    largest_total: int  # per step, in units: a larger total could overflow the private product
     keys: tuple[str, ...] | None = None
     width: int = 1
     norm: float | None = None
+    statistic: Spread | None = None  # spreads a record over several lanes of its key
 
     @property
     def lanes(self) -> int:
         """The number of totals per step."""
-        return self.width if self.keys is None else len(self.keys)
+        return (self.width if self.keys is None else len(self.keys)) * self.parts
+
+    @property
+    def parts(self) -> int:
+        """The number of totals per step and key."""
+        return 1 if self.statistic is None else len(self.statistic.parts)
 
     @property
     def scalar(self) -> bool:
-        """Is a release one number?"""
-        return self.keys is None and self.norm is None
+        """Whether a release is one number."""
+        return self.keys is None and self.norm is None and self.statistic is None
 
     @cached_property
     def low_unit(self) -> int:
@@ -130,7 +150,21 @@ class Grid:
         """The largest number of units, in magnitude, that one record adds to one total."""
         if self.norm is not None:
             return self.norm_unit
-        return max(abs(self.low_unit), abs(self.high_unit))
+        return max(map(abs, self.lane_units))
+
+    @cached_property
+    def lane_units(self) -> tuple[int, int]:
+        """The smallest and the largest number of units that one record adds to one total."""
+        if self.statistic is None:
+            return self.low_unit, self.high_unit
+        return 0, self.statistic.whole(self.high_unit - self.low_unit)
+
+    @property
+    def lane_bounds(self) -> tuple[float, float]:
+        """The same in the unit of the totals, before rounding to the grid where there is one."""
+        if self.statistic is None:
+            return self.low, self.high
+        return 0.0, self.lane_units[1] * self.resolution
 
     # Records ---------------------------------------------------------------------------------
 
@@ -140,24 +174,45 @@ class Grid:
         clip: Callable[[Any, float, float], Any],
         floor: Callable[[Any], Number],
     ) -> Number:
-        """The one statement of how a finite number becomes units.
+        """The units of a finite number.  This is the only definition of the rule.
 
-        `clip` and `floor` say in which arithmetic: Python's, numpy's, or Spark's expressions.
-        All are IEEE 754 doubles, so they agree to the last bit.
+        `clip` and `floor` choose the arithmetic: Python, numpy, or Spark expressions.  All use
+        IEEE 754 doubles, so they agree to the last bit.
         """
         return floor(clip(value, self.low, self.high) / self.resolution + 0.5)
 
     def units(self, records: Any) -> Signed:
-        """Each record as an integer, what it adds to its total; vectors as one row per record.
+        """The integer that each record adds to its total; for vectors, one row per record.
 
         >>> Grid(low=0, high=1, resolution=0.25, largest_total=100).units([0.3, 7, 2**70, -1])
         array([1, 4, 4, 0])
         """
+        if self.statistic is not None and self.statistic.kind != "grid":
+            return self._codes(self.statistic, records)
         if self.norm is None:
             return self._quantised(real_numbers.finite(records))
         return vectors.units(
             records, width=self.width, norm_unit=self.norm_unit, resolution=self.resolution
         )
+
+    def _codes(self, statistic: Spread, records: Any) -> Signed:
+        match statistic.kind:
+            case "truths":
+                return spread.truths(records)
+            case "texts":
+                return statistic.codes(spread.texts(records))
+        return statistic.codes(real_numbers.finite(records))
+
+    def spread(self, cells: Signed, units: Signed) -> tuple[Signed, Signed]:
+        """The totals that records change, and by how much: cell · parts + part, and units.
+
+        `cells` numbers steps and keys, and `units` are the records' own, as `units` returns them.
+        """
+        if self.statistic is None:
+            return cells, units
+        low = self.low_unit if self.statistic.kind == "grid" else 0
+        lanes, added = self.statistic.lanes(units - low, self.high_unit - self.low_unit)
+        return (cells[:, None] * self.parts + lanes).reshape(-1), added.reshape(-1)
 
     def _quantised(self, numbers: Floats) -> Signed:
         column = numbers.reshape(-1)
@@ -168,26 +223,28 @@ class Grid:
         return units.reshape(numbers.shape)
 
     def quantise(self, records: Any) -> Floats:
-        """The records, clipped and rounded to the grid, in their own unit."""
+        """The records in their own unit, clipped and rounded to the grid."""
         return np.multiply(self.units(records), self.resolution, dtype=np.float64)
 
     def record_sum(self, records: Any) -> int:
-        """The total of a step in units, where a release is one number."""
-        if type(records) is float:  # the common case first: a live step is short
+        """The total of a step in units, if a release is one number."""
+        if type(records) is float:  # the common case first, because a live step is short
             return integer_totals.single(self._number(records), most=self.largest_total)
         units = self._quantised(_column(records))
         total = int(unit_sums.summed(units, largest=self.largest_unit))
         return integer_totals.single(total, most=self.largest_total)
 
     def _number(self, record: float) -> int:
-        """One record in units: `units` without arrays."""
+        """One record in units, like `units` but without arrays."""
         if not math.isfinite(record):
             real_numbers.finite(record)  # raises
         return int(self.rule(record, _clipped, math.floor))
 
     def record_sums(self, records: Any) -> Signed:
-        """The totals of a step in units, by key or of vectors."""
-        if self.keys is None:
+        """The totals of a step in units, one per key or coordinate."""
+        if self.statistic is not None:
+            totals = self._spread_sums(records)
+        elif self.keys is None:
             totals = unit_sums.summed(self.units(records), largest=self.largest_unit)
         else:
             totals = self._summed_by_key({} if real_numbers.nothing(records) else records)
@@ -207,11 +264,31 @@ class Grid:
             sums.add(cells, self._quantised(np.concatenate(columns)))
         return sums.totals
 
+    def _spread_sums(self, records: Any) -> Signed:
+        sums = unit_sums.UnitSums(self.lanes, largest=self.largest_unit)
+        if self.keys is None:
+            several = [] if real_numbers.nothing(records) else [(0, records)]
+        else:
+            several = list(self._by_lane({} if real_numbers.nothing(records) else records))
+        for key, of_key in several:
+            if real_numbers.nothing(of_key):
+                continue
+            units = self.units(of_key)
+            if units.ndim > 1:
+                raise InvalidValue(
+                    "must be one record or a column",
+                    argument="records",
+                    got=f"{units.ndim} dimensions",
+                )
+            units = units.reshape(-1)
+            sums.add(*self.spread(np.full(len(units), key), units))
+        return sums.totals
+
     # Totals that the caller has summed -------------------------------------------------------
 
     def total(self, total: Any) -> int:
-        """The total of a step in units, where a release is one number: a multiple of the grid."""
-        if type(total) is float:  # the common case first: a live step is short
+        """The total of a step in units, if a release is one number; it must be on the grid."""
+        if type(total) is float:  # the common case first, because a live step is short
             per_one, most = self._scale
             units = total * per_one
             if -most <= units <= most and units.is_integer() and (units or not total):
@@ -224,8 +301,8 @@ class Grid:
         return 1.0 / self.resolution, float(self.largest_total)
 
     def totals(self, totals: Any) -> Signed:
-        """The totals of a step in units: multiples of the grid, one per lane or by key."""
-        if self.keys is not None and isinstance(totals, Mapping):
+        """The totals of a step in units, given per lane or by key; they must be on the grid."""
+        if self.keys is not None and self.statistic is None and isinstance(totals, Mapping):
             row = np.zeros(self.lanes, dtype=np.int64)
             for lane, total in self._by_lane(totals):
                 row[lane] = self.total(total)
@@ -233,7 +310,7 @@ class Grid:
         return declared_totals.row(totals, self.lanes, self.resolution, self.largest_total)
 
     def block(self, totals: Any) -> Signed:
-        """The totals of many steps, (n,) or (n, lanes), as (n, lanes) units."""
+        """The totals of many steps, (n,) or (n, lanes), in units with shape (n, lanes)."""
         return declared_totals.block(totals, self.lanes, self.resolution, self.largest_total)
 
     # Keys ------------------------------------------------------------------------------------
@@ -244,7 +321,7 @@ class Grid:
         return {key: lane for lane, key in enumerate(self.keys or ())}
 
     def _by_lane(self, given: Any) -> Iterator[tuple[int, Any]]:
-        """The lane of each key that is given, and what is given for it."""
+        """The lane of each given key, and its value or values."""
         if not isinstance(given, Mapping):
             raise InvalidType("records must be a mapping from key to value or values")
         unknown = sum(key not in self.lane_of for key in given)

@@ -1,7 +1,7 @@
-"""Totals that are already integers on the grid: checked, never converted.
+"""Checks of totals that are already integers on the grid.  They are never converted.
 
-A caller that quantised its records hands over int64 units.  Nothing here divides, rounds or clips;
-floats and bools are rejected, so that a total cannot pass through floating point on its way.
+A caller that quantised its records passes int64 units.  Nothing here divides, rounds or clips.
+Floats and bools are rejected, so that no total ever passes through floating point.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def _integers(units: Any) -> Signed:
             raise InvalidValue("units must fit into 64 bits") from None
     if array.dtype != np.int64:
         raise InvalidType("must be int64", argument="units", got=array.dtype)
-    return np.array(array, order="C")  # a copy: the caller may change its own
+    return np.array(array, order="C")  # a copy, because the caller may change its array
 
 
 def bounded(totals: Signed, most: int) -> Signed:
-    """The totals, rejected if one is larger than `most` in magnitude."""
+    """The totals; raises InvalidValue if one is larger than `most` in magnitude."""
     if not loops().bounded(totals.reshape(-1), most):
         raise InvalidValue(_TOO_LARGE.format(most=most))
     return totals

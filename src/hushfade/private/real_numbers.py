@@ -1,6 +1,7 @@
-"""Values of any origin as arrays of real numbers, or an error that names kinds and shapes only.
+"""Conversion of values of any type to arrays of real numbers.
 
-The errors here never contain a value, because the values are records or totals of records.
+The errors name types and shapes only.  They never contain a value, because the values are records
+or totals of records.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from hushfade.errors import InvalidType, InvalidValue
 Floats = NDArray[np.float64]
 
 _DEEPEST = 64  # dimensions of a numpy array
-_PLAIN = frozenset((int, float, np.int64, np.float64))  # most values are of these types
+_PLAIN = frozenset((int, float, np.int64, np.float64))  # most values have these types
 
 
 def array(values: Any, name: str) -> NDArray[Any]:
-    """The values as an array of integers or floats, as they are."""
+    """The values as an array of integers or floats, unchanged."""
     numbers = _converted(values, name)
     if numbers is None or numbers.dtype.kind not in "iuf":
         raise _not_real(numbers, name)
@@ -54,12 +55,12 @@ def nearest(values: Any, name: str) -> Floats:
 
 
 def nothing(records: Any) -> bool:
-    """Is it an empty sequence: no records, whatever their kind?"""
+    """Whether `records` is an empty sequence of any type."""
     return isinstance(records, list | tuple | np.ndarray) and len(records) == 0
 
 
 def _converted(values: Any, name: str) -> NDArray[Any] | None:
-    """numpy's own array of the values; None where numpy cannot make one."""
+    """The values as a numpy array; None if numpy cannot convert them."""
     if isinstance(values, np.ma.MaskedArray):
         remedy = "leave out the values that do not count"
         raise InvalidType("must not be masked", argument=name, remedy=remedy)
@@ -67,15 +68,16 @@ def _converted(values: Any, name: str) -> NDArray[Any] | None:
         raise InvalidType("must be real numbers", argument=name, got="bool")
     try:
         return np.asarray(values)
-    except Exception:  # it might contain a value of the foreign object: do not raise from here
+    except Exception:  # its message might contain a value, so do not raise from here
         return None
 
 
 def _has_truth_value(values: list[Any] | tuple[Any, ...], depth: int = 0) -> bool:
-    """Is there a truth value in nested lists?
+    """Whether nested lists contain a truth value.
 
-    numpy rejects a list of truth values alone, and reads them as 0 and 1 beside numbers.  Then a
-    record would decide whether another one counts.  It rejects lists that are nested too deeply.
+    numpy reads truth values in a list with numbers as 0 and 1, but gives a list of truth values
+    alone another type, which is rejected.  So one record would decide whether another is accepted.
+    numpy itself rejects lists that are nested too deeply.
     """
     if depth > _DEEPEST or set(map(type, values)) <= _PLAIN:
         return False
@@ -83,10 +85,10 @@ def _has_truth_value(values: list[Any] | tuple[Any, ...], depth: int = 0) -> boo
 
 
 def _is_truth_value(value: Any, depth: int) -> bool:
-    """Is it a truth value, an array of them, or a list that has one?"""
+    """Whether the value is a truth value, an array of truth values, or a list that contains one."""
     if isinstance(value, list | tuple):
         return _has_truth_value(value, depth + 1)
-    with suppress(Exception):  # it might contain a value of the foreign object
+    with suppress(Exception):  # its message might contain a value
         return np.asarray(value).dtype.kind == "b"
     return False
 
@@ -94,7 +96,7 @@ def _is_truth_value(value: Any, depth: int) -> bool:
 def _large_integers(values: Any, name: str) -> NDArray[Any]:
     """The array of nested lists of numbers, some of which are integers of more than 64 bits."""
     floats = _rounded(values, name)
-    with suppress(ValueError):  # lists of several lengths; the error might contain a value
+    with suppress(ValueError):  # lists of different lengths; the message might contain a value
         return np.array(floats, dtype=np.float64)
     raise _not_real(None, name)
 

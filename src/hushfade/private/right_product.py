@@ -1,9 +1,9 @@
 """The private product v = R̃ x, exact in int64: one multiply-add per jump of the taps and step.
 
-    v_t = v_{t-1} + Σ_j D_j x_{t-n_j}        v_t = r̃_0 x_t where this is the only tap
+    v_t = v_{t-1} + Σ_j D_j x_{t-n_j}        v_t = r̃_0 x_t if r̃_0 is the only tap
 
 The loop exists twice because memory is read in two ways: a block of steps of one lane, and one step
-of many lanes.  Integer sums are exact, so both give the same values.
+of many lanes.  Integer sums are exact, so both loops give the same values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hushfade.numerics.ring_buffers import add_past, write
 
 @compiled
 def product_block(step: int, x: Signed, jumps: Jumps, ring: Signed, v: int, out: Signed) -> int:
-    """A block of one lane: v at each of its steps into `out`; the last is returned."""
+    """The last v of a block of one lane; writes v at each step to `out`."""
     lags, rises = jumps.lags, jumps.rises
     n = len(x)
     here = step % len(ring)
@@ -37,7 +37,7 @@ def product_block(step: int, x: Signed, jumps: Jumps, ring: Signed, v: int, out:
 
 @compiled
 def product_row(step: int, low: int, high: int, jumps: Jumps, ring: Signed, sums: Signed) -> None:
-    """One step of lanes low, ..., high-1: v in `sums`; x_t is in the ring already."""
+    """Update v in `sums` for one step of lanes low, ..., high-1; x_t is already in the ring."""
     lags, rises = jumps.lags, jumps.rises
     rows = ring.shape[0]
     here = step % rows

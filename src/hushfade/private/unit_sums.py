@@ -1,7 +1,7 @@
-"""Sums of units in int64, with the one check that they cannot overflow.
+"""Sums of units in int64, with the only check that they cannot overflow.
 
-Every record contributes at most `largest` units to its cell, so n records cannot move any sum by
-more than n · largest.  The sums stay below 2^62, or the records are rejected.
+Every record adds at most `largest` units to its cell, so n records cannot change any sum by more
+than n · largest.  If a sum could reach 2^62, the records are rejected.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LIMIT = 1 << 62
 
 
 def overflow() -> InvalidValue:
-    """The error of records whose sum does not fit."""
+    """The error for records whose sum could overflow."""
     return InvalidValue(
         "too many records: their sum could exceed 62 bits",
         remedy="use shorter steps, or a coarser resolution",
@@ -39,7 +39,7 @@ def merged(totals: Signed, others: Signed) -> Signed:
 
 
 class UnitSums:
-    """A sum for each cell, to which records are added batch by batch.
+    """One sum per cell, to which records are added batch by batch.
 
     >>> sums = UnitSums(3, largest=5)
     >>> sums.add(np.array([0, 2, 0]), np.array([5, 1, -2]))
@@ -50,10 +50,10 @@ class UnitSums:
     def __init__(self, cells: int, *, largest: int) -> None:
         self.totals: Signed = np.zeros(cells, dtype=np.int64)
         self._largest = largest
-        self._reached = 0  # no total is larger in magnitude
+        self._reached = 0  # a bound on the magnitude of all totals
 
     def grow(self, cells: int) -> None:
-        """Make room for this many cells."""
+        """Extend the sums to this many cells."""
         if cells > len(self.totals):
             grown = np.zeros(cells, dtype=np.int64)
             grown[: len(self.totals)] = self.totals

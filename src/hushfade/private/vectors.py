@@ -1,4 +1,4 @@
-"""Vectors on the grid: rows scaled to an ℓ2 norm, then rounded without exceeding it."""
+"""Vectors on the grid: rows clipped to an ℓ2 norm, and rounded without exceeding it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hushfade.private.real_numbers import Floats
 
 
 def units(records: Any, *, width: int, norm_unit: int, resolution: float) -> Signed:
-    """One row of integers per vector, each of norm at most `norm_unit`.
+    """One row of integers per vector, each with a norm of at most `norm_unit`.
 
-    A component is rounded half up; where the rounded row would exceed the norm, its components are
+    Components are rounded half up.  If the rounded row would exceed the norm, its components are
     rounded toward zero instead.
 
     >>> units([[0.6, 0.8], [30, 40]], width=2, norm_unit=10, resolution=0.125)
@@ -24,8 +24,8 @@ def units(records: Any, *, width: int, norm_unit: int, resolution: float) -> Sig
     """
     if real_numbers.nothing(records):
         return np.zeros((0, width), dtype=np.int64)
-    # numpy adds up a row in another order where rows do not lie one after the other in memory, and
-    # then the number of rows would change the last bit of a norm
+    # numpy sums a row in another order if the rows are not contiguous in memory; then the number of
+    # rows would change the last bit of a norm
     rows = np.ascontiguousarray(real_numbers.finite(records))
     if rows.ndim == 1:
         rows = rows[None, :]

@@ -1,4 +1,4 @@
-"""The public half: s = L y in floats, from what crossed, and the releases made of it.
+"""The public half: s = L y in floats, computed from the noisy values y, and the releases.
 
 left_quotient     u = y / r, compiled
 block_differences u from the sums over blocks of steps, compiled
@@ -8,7 +8,7 @@ recursion         a decay as poles, windows and listed weights
 constants         the constants of a plan's loops
 deviations        the standard deviation of the error, step by step
 cumulants         the cumulant function of a weighted sum of noise
-tail_curves       the tails of such a sum, and their exponential bound
+tail_curves       the tails of a weighted sum of noise, and their exponential bound
 fourier_inversion the tails from the transform of the noise
 error_distribution    margins and tails of the error at one step
 step_errors       margins at every step, and a bound for all steps

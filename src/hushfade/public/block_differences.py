@@ -2,9 +2,9 @@
 
     u_t = y_t - S_level(t)        S_i = Σ u since the last step of level i or above, S_0 = 0
 
-y_t is the noisy sum of the block that ends at step t.  S_level(t) is what earlier steps released of
-the same block, so u_t is what step t adds to the prefix sum.  All numbers are integers below 2^53
-as floats, so the differences are exact and never drift.
+y_t is the noisy sum of the block that ends at step t.  S_level(t) is the part of this block that
+earlier steps have released, so step t adds u_t to the prefix sum.  All numbers are integers below
+2^53, stored as floats, so the differences are exact and never drift.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hushfade.numerics.block_levels import moved, next_level, seek
 
 
 class Blocks(NamedTuple):
-    """The levels of the steps, and what earlier steps released of the open blocks."""
+    """The levels of the steps, and the released sums of the open blocks."""
 
     period: int
     total: int
-    sums: Matrix  # S_1, ..., S_depth, a column per lane; no rows without blocks
+    sums: Matrix  # S_1, ..., S_depth, one column per lane; no rows if there are no blocks
 
 
 @inlined
 def difference(y: float, level: int, sums: Column) -> float:
-    """u of one step of one lane; `sums` are S_1, ..., S_depth."""
+    """The u of one step of one lane; updates `sums`, which are S_1, ..., S_depth."""
     u = y
     if level:
         u -= sums[level - 1]
@@ -41,7 +41,7 @@ def difference(y: float, level: int, sums: Column) -> float:
 
 @compiled
 def difference_block(step: int, y: Column, blocks: Blocks) -> None:
-    """len(y) steps of one lane from `step` on: y becomes u."""
+    """Replace y by u for len(y) steps of one lane, beginning at `step`."""
     sums = blocks.sums.ravel()
     if len(sums) == 0:
         return
@@ -55,7 +55,7 @@ def difference_block(step: int, y: Column, blocks: Blocks) -> None:
 
 @compiled
 def difference_row(level: int, low: int, high: int, y: Column, sums: Matrix) -> None:
-    """One step of lanes low, ..., high-1: y becomes u."""
+    """Replace y by u for one step of lanes low, ..., high-1."""
     if level:
         row = sums[level - 1][low:high]
         for lane in range(len(y)):

@@ -1,14 +1,14 @@
 """The distribution of the error at every step of a plan with block sums.
 
-    e_t = unit · Σ_τ w_τ z_τ        w changes with the step, and not only in length
+    e_t = unit · Σ_τ w_τ z_τ        the weights w differ from step to step
 
-Where nothing fades, and in windows, all weights are -1, 0 or 1.  So e_t is a sum of m noises, and m
-is known from the standard deviation: margins are exact.
+For NoDecay and SlidingWindow all weights are -1, 0 or 1.  So e_t is a sum of m draws of the noise,
+and the standard deviation determines m: margins are exact.
 
-For all other decays the margin in standard deviations depends on the weights mostly by their
-effective number (Σ w²)² / Σ w⁴.  It is computed at a few steps of every group of steps, from the
-smallest to the largest effective number.  Between them it is interpolated and enlarged by 2^-7, so
-that it errs on the safe side, by 1 % or less.  The first 32 steps are computed one by one.
+For all other decays the margin in standard deviations depends mostly on the effective number of
+weights, (Σ w²)² / Σ w⁴.  It is computed at a few steps of every group of steps, from the smallest
+to the largest effective number.  Between them it is interpolated and enlarged by 2^-7, so that it
+is conservative, by 1 % or less.  The first 32 steps are computed one by one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from hushfade.public.step_errors import LAST, StepErrors, guarded
 from hushfade.public.tail_curves import TailCurve
 
 _GROUPS = (32, 256, 2048, 16384, 131072, LAST)  # the last step of each group
-_COMPUTED = 9  # steps of a group whose margins are computed, if not all
-_SINGLE = 256  # numbers of equal weights that are computed one by one
-_UPWARD = 1.0 + 2.0**-7  # margins that are not computed err on the safe side
-_BIN = 2.0**-6  # of ln Σ w²: steps that near share a tail in a bound for all steps
+_COMPUTED = 9  # steps of a large group whose margins are computed
+_SINGLE = 256  # up to this number of equal weights, each number has its own margin
+_UPWARD = 1.0 + 2.0**-7  # interpolated margins are enlarged to be conservative
+_BIN = 2.0**-6  # steps with ln Σ w² in one bin of this width share a tail in `bound`
 
 
 @dataclass(frozen=True, eq=False)
 class BlockStepErrors(StepErrors):
-    """The errors of a plan with block sums, shared by all of its releases."""
+    """The error distributions of a plan with block sums, shared by all its releases."""
 
     pair: BlockSums = field(repr=False)
     _multiples: dict[tuple[float, int], tuple[Column, Column]] = field(
@@ -45,12 +45,12 @@ class BlockStepErrors(StepErrors):
     _equal: dict[tuple[float, int], float] = field(default_factory=dict, repr=False)
 
     def bound(self, failure: float, *, stddevs: Column) -> float:
-        """A b with Σ_t P[|e_t| > b] ≤ failure over the steps of these standard deviations.
+        """A b with Σ_t P[|e_t| > b] ≤ failure over the steps with these standard deviations.
 
-        The tail of a step is that of m equal weights with the same variance, where m is the least
-        number that the largest possible weight allows: for a given variance, few large weights
-        have the largest exponential moments.  Near the middle a normal law may have the larger
-        tail, which then counts.  With weights -1, 0 and 1 the tails are exact.
+        The tail of a step is replaced by the tail of m equal weights with the same variance, where
+        m is the least number that the largest possible weight allows.  For a given variance, few
+        large weights have the largest exponential moments.  Near the centre a normal law may have
+        the larger tail; then its tail is used.  With weights -1, 0 and 1 the tails are exact.
         """
         from scipy.special import ndtr
 
@@ -93,7 +93,7 @@ class BlockStepErrors(StepErrors):
 
     @property
     def _exact(self) -> bool:
-        """Are all weights -1, 0 or 1?"""
+        """Whether all weights are -1, 0 or 1."""
         return isinstance(self.pair.decay, NoDecay | SlidingWindow)
 
     def _margins(self, steps: Signed, stddevs: Column, confidence: float) -> Column:
@@ -117,7 +117,7 @@ class BlockStepErrors(StepErrors):
     # Equal weights -------------------------------------------------------------------------------
 
     def _equal_margin(self, number: int, confidence: float) -> float:
-        """The margin of a sum of that number of noises; beyond 256 of them, a little more."""
+        """The margin of a sum of `number` draws; for more than 256 draws, slightly enlarged."""
         key = confidence, number
         margin = self._equal.get(key)
         if margin is None:
@@ -142,7 +142,7 @@ class BlockStepErrors(StepErrors):
     # Other weights -------------------------------------------------------------------------------
 
     def _in_table(self, steps: Signed) -> Signed:
-        """The steps; late ones are replaced by the last ones of the same phase before LAST."""
+        """The steps; steps after LAST are replaced by the last earlier ones of the same phase."""
         period = self.pair.schedule.period
         if period >= LAST:
             return np.minimum(steps, LAST)
@@ -161,7 +161,7 @@ class BlockStepErrors(StepErrors):
         return np.asarray(np.interp(spread, computed, multiples) * _UPWARD)
 
     def _computed_multiples(self, number: int, confidence: float) -> tuple[Column, Column]:
-        """1 / (effective number) in rising order, and the margins that belong to them."""
+        """1 / (effective number) in rising order, and the corresponding margins."""
         start = _GROUPS[number - 1] if number else 0
         steps = np.arange(start + 1, self._end(number) + 1)
         spread = self._spread(number, steps)
@@ -190,13 +190,13 @@ class BlockStepErrors(StepErrors):
         return min(_GROUPS[number], self.pair.horizon or LAST)
 
     def _largest_weight(self, n: int) -> float:
-        """No weight is larger: the largest difference of two f_k, or f_k itself."""
+        """An upper bound on the weights: the largest f_k, or difference of two f_k."""
         f = self.pair.decay.weights(min(n, LAST))
         return max(0.0, float(np.max(f))) - min(0.0, float(np.min(f)))
 
 
 def _rounded(number: int) -> int:
-    """The number, or above 256 the next smaller one of a grid of eight per octave."""
+    """The number; above 256, rounded down to a grid of eight numbers per octave."""
     if number <= _SINGLE:
         return number
     shift = number.bit_length() - 4

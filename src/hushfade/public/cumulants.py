@@ -2,9 +2,9 @@
 
     K(s) = ln E e^(s e) = Σ_k ln M(w_k s),   M(s) = E e^(s z)
 
-Equal weights are evaluated once.  Where |w s| is small, ln M(w s) is its power series, and only
-the power sums Σ w^2, Σ w^4, ... of the small weights are needed.  So a million weights cost little
-more than the few large ones.
+Equal weights are evaluated once.  If |w s| is small, a power series gives ln M(w s), which needs
+only the power sums Σ w^2, Σ w^4, ... of the small weights.  So a million weights cost little more
+than the few large ones.
 """
 
 from __future__ import annotations
@@ -17,29 +17,31 @@ from hushfade.check import Column
 from hushfade.laws import Law
 from hushfade.laws.law import ComplexColumn
 
-_ORDERS = (2, 4, 6, 8)  # of the power series of ln M, which is even
-_SMALL = 0.3  # of the radius of convergence, where the series has an error of 0.3^10 / 5
-_NOTHING = 1e-12  # of the largest weight
+_ORDERS = (2, 4, 6, 8)  # orders of the power series of ln M, which is even
+_SMALL = 0.3  # share of the radius of convergence, where the series has an error of 0.3^10 / 5
+_NOTHING = 1e-12  # weights below this share of the largest weight count as 0
 _TOGETHER = 1 << 16  # evaluations of M at a time
 
 
 class Weights:
-    """Sizes of weights in falling order, each once, with their counts and power sums.
+    """The distinct sizes of weights in falling order, with their counts and power sums.
+
+    Each weight occurs `copies` times.
 
     >>> Weights(np.array([0.5, -1.0, 0.0, 0.5])).sizes.tolist()
     [1.0, 0.5]
     """
 
-    def __init__(self, weights: Column) -> None:
+    def __init__(self, weights: Column, copies: int = 1) -> None:
         sizes = np.abs(weights)
         if not bool(np.all(sizes[1:] <= sizes[:-1])):
             sizes = np.sort(sizes)[::-1]
         sizes = sizes[: int(np.searchsorted(-sizes, 0.0))]
         first = np.flatnonzero(np.append(True, sizes[1:] != sizes[:-1])[: len(sizes)])
         self.sizes = sizes[first]
-        self.counts = np.diff(np.append(first, len(sizes)))
+        self.counts = np.diff(np.append(first, len(sizes))) * copies
         power, squares = self.counts.astype(np.float64), self.sizes**2
-        self._power_sums: list[Column] = []  # of the weights from each on
+        self._power_sums: list[Column] = []  # sums over each weight and all smaller ones
         for _ in _ORDERS:
             power = power * squares
             self._power_sums.append(np.append(np.cumsum(power[::-1])[::-1], 0.0))
@@ -50,12 +52,12 @@ class Weights:
         return float(self._power_sums[0][0])
 
     def large(self, law: Law, reach: float) -> int:
-        """How many sizes are too large for the power series at |s| = reach."""
+        """The number of sizes that are too large for the power series at |s| = reach."""
         limit = _SMALL * _radius(law) / max(reach, 1e-300)
         return int(np.searchsorted(-self.sizes, -limit))
 
     def series(self, law: Law, s: Column | ComplexColumn, first: int) -> Column | ComplexColumn:
-        """The part of K(s) of the sizes from `first` on, all of them small."""
+        """The part of K(s) from the small sizes, which begin at index `first`."""
         square, value = s * s, np.zeros_like(s)
         for coefficient, sums in zip(
             reversed(_log_series(law)), reversed(self._power_sums), strict=True
@@ -65,7 +67,7 @@ class Weights:
 
 
 def without_rounding(weights: Column) -> Column:
-    """The weights, with 0 where a division of power series left a rounding error in its place."""
+    """The weights, with exact zeros in place of the rounding errors of a power series division."""
     sizes = np.abs(weights)
     return np.where(sizes > _NOTHING * np.max(sizes), weights, 0.0)
 
@@ -83,7 +85,7 @@ def cumulant_function(law: Law, weights: Weights, s: Column) -> Column:
 
 
 def _radius(law: Law) -> float:
-    """Where the series of ln M is known to converge; for normal noise it ends anyway."""
+    """A radius within which the series of ln M converges; for normal noise the series is finite."""
     return min(law.tail_rate, 2.0 / law.stddev)
 
 
@@ -91,8 +93,8 @@ def _radius(law: Law) -> float:
 def _log_series(law: Law) -> tuple[float, ...]:
     """The coefficients of s², s⁴, s⁶ and s⁸ in ln M(s).
 
-    By Cauchy's formula on a circle of half the radius of convergence: with 32 points the terms of
-    order 34 and above fold onto them, 2^-32 of their size.
+    Cauchy's formula on a circle with half the radius of convergence gives them.  With 32 points,
+    aliasing adds terms of order 34 and above, reduced to 2^-32 of their size.
     """
     radius = 0.5 * _radius(law)
     circle = radius * np.exp(2j * np.pi * np.arange(32) / 32)

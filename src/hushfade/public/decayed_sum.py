@@ -4,11 +4,11 @@
     windows    b_k ← b_k + u_t - u_{t-length},  s_t += w_k b_k
     listed     s_t += Σ_k f_k u_{t-k}
 
-Poles forget their rounding errors as they forget u.  Window sums do not: they are added up again
-from the last u before every multiple of the period, as in `left_quotient`.
+The rounding errors of poles fade with u.  The errors of window sums do not fade.  So a window sum
+is computed again from the last u before every multiple of the period, as in `left_quotient`.
 
-The loop exists twice because memory is read in two ways.  Both perform the same operations in the
-same order: poles in eight partial sums if there are many, then windows, then the list by lag.
+The loop exists twice because memory is read in two ways.  Both loops perform the same operations in
+the same order: poles (in eight partial sums if there are many), then windows, then the list by lag.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from hushfade.public.recursion import TOGETHER, Parts
 
 
 class Sums(NamedTuple):
-    """What a recursion remembers besides past u, a column per lane."""
+    """The state of a recursion in addition to past u, one column per lane."""
 
-    faded: Matrix  # e, a row per pole
-    summed: Matrix  # b, a row per window
-    renewed: Matrix  # b at the next multiple of the period, as far as it is known
+    faded: Matrix  # e, one row per pole
+    summed: Matrix  # b, one row per window
+    renewed: Matrix  # partial sums of b at the next multiple of the period
 
 
 @compiled
 def fade(u: float, fades: Column, weights: Column, faded: Column, terms: Column) -> float:
-    """Σ_i w_i e_i after u_t, for a multiple of TOGETHER poles; `terms` has room for w_i e_i."""
-    for p in range(len(fades)):  # apart from the sum, so that wide registers serve it
+    """Σ_i w_i e_i after u_t, for a multiple of TOGETHER poles; `terms` is a buffer for w_i e_i."""
+    for p in range(len(fades)):  # separate from the sum, so that the compiler vectorises it
         faded[p] += u - fades[p] * faded[p]
         terms[p] = weights[p] * faded[p]
     return float(grouped_sum(terms))
@@ -42,9 +42,10 @@ def fade(u: float, fades: Column, weights: Column, faded: Column, terms: Column)
 
 @compiled
 def fade_block(u: Column, fades: Column, weights: Column, faded: Column, out: Column) -> None:
-    """What `fade` does, for each step of a block: by four, so that a pole's e stays in a register.
+    """`fade` for each step of a block, four poles at a time, so that e stays in a register.
 
-    Terms are stored in memory of its own, which overlaps with nothing: the loop can be vectorised.
+    The terms are stored in a separate buffer that overlaps with nothing, so that the compiler can
+    vectorise the loop.
     """
     terms = np.empty((4, len(fades)))
     terms0, terms1, terms2, terms3 = terms
@@ -70,10 +71,10 @@ def fade_block(u: Column, fades: Column, weights: Column, faded: Column, out: Co
 
 @compiled
 def grouped_sum(terms: Column) -> float:
-    """The sum of a multiple of TOGETHER terms, in as many partial sums, each by rising index."""
+    """The sum of a multiple of TOGETHER terms, in TOGETHER partial sums, each by rising index."""
     a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
     for g in range(len(terms) // TOGETHER):
-        p = np.uintp(g * TOGETHER)  # unsigned: reads need no test for an index below 0
+        p = np.uintp(g * TOGETHER)  # unsigned, so that reads need no check for a negative index
         a0 += terms[p]
         a1 += terms[p + np.uintp(1)]
         a2 += terms[p + np.uintp(2)]
@@ -87,7 +88,7 @@ def grouped_sum(terms: Column) -> float:
 
 @compiled
 def slide(b: float, weight: float, u: Column, leaving: Column, out: Column) -> float:
-    """b after the steps of u, of which each adds w b to `out`; the last b is returned."""
+    """The last b after the steps of u; each step adds w b to `out`."""
     for i in range(len(u)):
         b += u[i] - leaving[i]
         out[i] += weight * b
@@ -104,7 +105,10 @@ def decay_block(
     sums: Sums,
     out: Column,
 ) -> None:
-    """A block of one lane, which crosses no multiple of the period; the ring ends before it."""
+    """Compute a block of one lane, which contains no multiple of the period.
+
+    The ring ends before the block.
+    """
     windows, fades, pole_weights, window_weights, listed = parts
     past, faded = ring.ravel(), sums.faded.ravel()
     summed, renewed = sums.summed.ravel(), sums.renewed.ravel()
@@ -127,7 +131,7 @@ def decay_block(
         row = here - length
         if row < 0:
             row += rows
-        before = min(n, length)  # what leaves at these steps came before the block
+        before = min(n, length)  # values that leave at these steps came before the block
         k = min(before, rows - row)
         b = slide(b, weight, u[:k], past[row : row + k], out[:k])
         b = slide(b, weight, u[k:before], past[: before - k], out[k:before])
@@ -157,7 +161,7 @@ def decay_row(
     partial: Matrix,
     out: Column,
 ) -> None:
-    """One step of lanes low, ..., high-1; their u are in the ring already."""
+    """Compute one step of lanes low, ..., high-1, whose u are already in the ring."""
     windows, fades, pole_weights, window_weights, listed = parts
     rows, width = ring.shape[0], len(u)
     here = step % rows

@@ -1,9 +1,9 @@
-"""The standard deviation of the error at one step after another, in constant memory.
+"""The standard deviations of the error, step by step, in constant memory.
 
     stddev_t = noise_stddev · √(Σ_{k≤t} l_k²)
 
-l is the response of L to a single 1.  The loop of L itself computes it, a block at a time.  Block
-sums have no such l: `factors.block_schedule.BlockErrors` computes their sums Σ w².
+l is the impulse response of L.  The loop of L computes it, one block at a time.  Block sums have no
+fixed l; `factors.block_schedule.BlockErrors` computes their sums Σ w².
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Deviations:
-    """Standard deviations by step.  Steps are asked for in rising order; going back starts over."""
+    """Standard deviations by step.  Ask for steps in rising order; an earlier step starts over."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -64,15 +64,15 @@ class Deviations:
         impulse[0] = start == 0
         left_product(start, impulse, self._left, response)
         energy = self._energy + np.cumsum((response / plan.unit) ** 2)
-        # beyond the taps, a whole block added nothing: later responses are smaller still
+        # beyond the taps, a whole block added nothing, and later responses are even smaller
         settled = start > max(lookback(plan.pair)) and bool(energy[-1] == self._energy)
         known = plan.noise_stddev * np.sqrt(energy)
         self._energy = float(energy[-1])
-        # together, so that no interrupt leaves a part of them behind
+        # one assignment, so that an interrupt cannot leave the state inconsistent
         self._start, self._known, self._settled = start, known, settled
 
     def _next_blocks(self, pair: BlockSums, taken: int) -> None:
-        """The same for block sums."""
+        """Compute the next block of a plan with block sums."""
         plan, start = self._plan, self._start + len(self._known)
         self._start, self._known = 0, np.empty(0)  # an interrupted computation starts over
         if start == 0 or taken < start:

@@ -2,9 +2,9 @@
 
     e = unit · Σ_k w_k z_k,   margin(p) = the smallest m with P[|e| ≤ m] ≥ p,   tail(m) = P[|e| > m]
 
-The weights w are those of the noise in the released value: the left taps, and with a gain the left
-taps over the gain.  For Gaussian noise the error is normal.  For other noise its own distribution
-is computed, because a sum of few terms is not normal.
+w are the weights of the noise in the released value: the left taps, divided by the gain if there is
+one.  For Gaussian noise the error is normal.  For other laws the module computes the distribution
+itself, because a sum of few terms is not normal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hushfade.public.cumulants import Weights, without_rounding
 from hushfade.public.fourier_inversion import tail_curves
 from hushfade.public.tail_curves import TailCurve, log_bound
 
-_NOTHING = -600.0  # ln of a tail that counts as 0: numbers end at e^-745
+_NOTHING = -600.0  # ln of a tail that counts as 0; float64 ends at e^-745
 
 
 class ErrorDistribution(Protocol):
@@ -68,7 +68,7 @@ class SummedError:
         self._weights = Weights(self._column)
         self._unit = check.positive(unit=unit)
         if not len(self._weights.sizes):
-            raise InvalidValue("weights must have one that is not 0")
+            raise InvalidValue("weights must not all be 0")
 
     @property
     def stddev(self) -> float:
@@ -111,5 +111,5 @@ def normal_multiple(confidence: float) -> float:
 
 
 def checked(confidence: float) -> float:
-    """The confidence, if it is between 0 and 1, both excluded."""
+    """The confidence, if it is between 0 and 1 (both excluded); raises InvalidValue otherwise."""
     return check.probability(confidence=confidence)

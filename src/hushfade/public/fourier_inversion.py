@@ -1,17 +1,17 @@
-"""From the transform of the noise to the tails of its weighted sums, by one FFT per sum.
+"""The tails of weighted sums of noise, computed from its transform by one FFT per sum.
 
-The density p of e = Σ_k w_k z_k, tilted by c, has the transform of e along the line Re s = c:
+The density p of e = Σ_k w_k z_k, tilted by c, is the inverse transform along the line Re s = c:
 
     p(x) e^(c x - K(c)) = (1/2π) ∫ e^(K(c - iu) - K(c)) e^(iux) du,   e^K(s) = Π_k M(w_k s)
 
-The product is sampled on a grid of frequencies u, and an FFT returns p on a grid of x.  The
-product grows with the weights, so that the sums of many steps share their grid.
+The product is sampled on a grid of frequencies u, and an FFT returns p on a grid of x.  Further
+weights only multiply the product by more factors, so the sums of many steps share a grid.
 
-- Tails above 1e-6 need no tilt: c = 0, and all numbers are real.  Below, c is half the saddlepoint;
-  then the tails are relatively accurate, also at 1e-12.
-- If all weights are multiples of one of them, e lives on a lattice.  The product is periodic, the
+- Tails above 1e-6 need no tilt: c = 0, and all numbers are real.  For smaller tails, c is half the
+  saddlepoint, which gives a small relative error even at 1e-12.
+- If all weights are multiples of one of them, e lies on a lattice.  The product is periodic, the
   grid of x is the lattice, and the tails are exact.
-- Where the product does not fade within the largest grid, e is smoothed by two cells.  Quantiles
+- If the product does not vanish within the largest grid, e is smoothed by two cells.  Quantiles
   are then enlarged by three times the smoothing, if e has atoms that matter.
 """
 
@@ -29,32 +29,35 @@ from hushfade.public.cumulants import Weights
 from hushfade.public.tail_curves import TailCurve, Tilt, tilt
 
 _UNTILTED = math.log(1e-6)
-_SIZES = (1 << 11, 1 << 13, 1 << 16)  # of the grid; the next where the last leaves too much
-_LATTICE = 1 << 16  # cells of a lattice
-_FADED = 1e-8  # of the product at u = 0: a relative error of about 1e-7 of the tail
-_ROUGH = 1e-4  # a relative change of the tail from one atom to the next
+_SIZES = (1 << 11, 1 << 13, 1 << 16)  # sizes of the grid to try, until the product vanishes
+_LATTICE = 1 << 16  # the most cells of a lattice
+_FADED = 1e-8  # the product counts as 0 below this; the tail has a relative error of about 1e-7
+_ROUGH = 1e-4  # a relative change of the tail between atoms that matters
 _MULTIPLES = 64  # the largest weight of a lattice, in units of the smallest
-_EQUAL = 1e-9  # relative: weights that differ by rounding only
+_EQUAL = 1e-9  # relative difference of weights that differ by rounding only
 _TOGETHER = 1 << 16  # evaluations of M at a time
 
 
-def tail_curves(law: Law, pieces: Sequence[Column], log_level: float) -> Iterator[TailCurve]:
-    """For each piece, the curve of the sum over the weights of this and all earlier pieces.
+def tail_curves(
+    law: Law, pieces: Sequence[Column], log_level: float, *, copies: int = 1
+) -> Iterator[TailCurve]:
+    """For each piece, the tail curve of the sum over the weights of this and all earlier pieces.
 
-    The curves are accurate around P[|e| > x] = e^log_level.  Cost: M at each frequency and large
-    weight, and an FFT per piece.
+    Each weight occurs `copies` times, with independent noise.  The curves are accurate near
+    P[|e| > x] = e^log_level.  Cost: one evaluation of M per frequency and large weight, and one
+    FFT per piece.
     """
-    every = Weights(np.concatenate(pieces))
+    every = Weights(np.concatenate(pieces), copies)
     chosen = tilt(law, every, log_level)
     spacing = lattice_spacing(every)
     if spacing is not None and 2.0 * chosen.end <= _LATTICE * spacing:
         cells = max(16, 1 << math.ceil(math.log2(2.0 * chosen.end / spacing)))
         product = _Product(law, chosen, log_level, spacing * cells, cells)
         for piece in pieces:
-            product.extend(Weights(piece))
+            product.extend(Weights(piece, copies))
             yield TailCurve(spacing, product.log_tails(itself=0.0), lattice=True)
         return
-    first = Weights(pieces[0])
+    first = Weights(pieces[0], copies)
     for cells in _SIZES:
         product = _Product(law, chosen, log_level, 2.0 * chosen.end, cells)
         product.extend(first)
@@ -63,7 +66,7 @@ def tail_curves(law: Law, pieces: Sequence[Column], log_level: float) -> Iterato
     largest = 0.0
     for i, piece in enumerate(pieces):
         if i:
-            product.extend(Weights(piece))
+            product.extend(Weights(piece, copies))
         largest = max(largest, float(np.max(np.abs(piece))))
         yield product.curve(chosen.saddle, largest)
 
@@ -80,7 +83,7 @@ class _Product:
         self._values: Column | ComplexColumn = np.ones(len(self._u))
         if self._c != 0.0:
             self._values = self._values.astype(np.complex128)
-        self._active = np.arange(len(self._u))  # above the floor: no later factor is above 1
+        self._active = np.arange(len(self._u))  # above the floor; later factors are ≤ 1
 
     def extend(self, weights: Weights) -> None:
         """Multiply by the factors of more weights."""
@@ -127,14 +130,14 @@ class _Product:
             self._active = self._active[kept]
 
     def faded(self) -> bool:
-        """Has the product fallen to nothing in the last quarter of the frequencies?"""
+        """Whether the product vanishes in the last quarter of the frequencies."""
         return float(np.max(np.abs(self._values[3 * self._cells // 8 :]))) < _FADED
 
     def curve(self, saddle: float, largest: float) -> TailCurve:
         """The tails of a sum that is not on a lattice; its largest weight is `largest`."""
         if self.faded():
             return TailCurve(self._step, self.log_tails(itself=0.5), lattice=False)
-        # the atoms of the largest weight are `largest` apart, with the frequency 2π / largest
+        # the largest weight has atoms at a distance of `largest`, with the frequency 2π / largest
         atoms = np.abs(self._values[self._u >= np.pi / largest])
         rough = saddle * largest * float(np.max(atoms, initial=0.0)) > _ROUGH
         width = 2.0 * self._step
@@ -143,10 +146,10 @@ class _Product:
         return TailCurve(self._step, smoothed, lattice=False, widening=widening)
 
     def log_tails(self, *, itself: float, width: float = 0.0) -> Column:
-        """ln P[|e| > x] at the points of the grid from 0 on, smoothed by a normal law of `width`.
+        """ln P[|e| > x] at the points x ≥ 0 of the grid, smoothed by a normal law of `width`.
 
-        `itself` is the part of the mass at x that counts: nothing of an atom, half of a cell of a
-        density (the trapezoidal rule, with the first correction of Euler and Maclaurin).
+        `itself` is the share of the mass at x that belongs to the tail: 0 for an atom, and one half
+        for a cell of a density (the trapezoidal rule, with the first Euler-Maclaurin correction).
         """
         tilted = np.fft.irfft(self._values * np.exp(-((width * self._u) ** 2) / 2.0))
         x = self._step * np.arange(len(tilted) // 2)
@@ -158,7 +161,7 @@ class _Product:
 
 
 def lattice_spacing(weights: Weights) -> float | None:
-    """The smallest weight, if all are small multiples of it: then e lives on a lattice.
+    """The smallest weight, if all weights are small multiples of it, so that e lies on a lattice.
 
     >>> lattice_spacing(Weights(np.array([1.0, 0.5, 1.5]))), lattice_spacing(Weights([1.0, 0.7]))
     (0.5, None)
@@ -169,5 +172,5 @@ def lattice_spacing(weights: Weights) -> float | None:
     multiples = weights.sizes / least
     if not bool(np.all(np.abs(multiples - np.rint(multiples)) < _EQUAL)):
         return None
-    binary = math.ldexp(round(math.ldexp(least, 30)), -30)  # most lattices: free of rounding
+    binary = math.ldexp(round(math.ldexp(least, 30)), -30)  # exact for most lattices
     return binary if abs(binary - least) < _EQUAL * least else least

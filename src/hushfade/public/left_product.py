@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Left(NamedTuple):
-    """The constants of L and what one lane of it remembers."""
+    """The constants of L and the state of one lane."""
 
     jumps: Jumps
     parts: Parts
@@ -33,7 +33,7 @@ class Left(NamedTuple):
 
 
 def left_of(plan: Plan) -> Left:
-    """One lane of a plan's L before its first step."""
+    """One lane of a plan's L before the first step."""
     jumps, parts, period = constants(plan)
     poles, windows = len(parts.fades), len(parts.windows)
     rows = lookback(plan.pair).public + BLOCK
@@ -46,7 +46,7 @@ def left_of(plan: Plan) -> Left:
 
 @compiled
 def left_product(step: int, y: Column, left: Left, out: Column) -> None:
-    """len(y) steps from `step` on: (L y)_t into `out`."""
+    """Write (L y)_t to `out` for len(y) steps, beginning at `step`."""
     jumps, parts, period, blocks, quotients, sums = left
     u, back, own = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     ring = quotients.ring.ravel()

@@ -2,14 +2,14 @@
 
     u_t = (y_t - c_{t-1} - Σ_{n_j>0} D_j u_{t-n_j}) / D_0,   c_t = Σ_n r̃_n u_{t-n}
 
-In exact arithmetic c_t equals y_t, and so y_t is carried.  In floating point c drifts away from the
-stored u.  So c is computed again from u at every multiple of the period, which is no shorter than
-the taps: while u_t arrives, its contribution to the next c is added up, one multiply-add per step.
-Where r̃_0 is the only tap, u_t = y_t / r̃_0.
+In exact arithmetic c_t equals y_t, so the loop carries y_t.  In floating point c drifts away from
+the stored u.  So c is computed again from u at every multiple of the period, which is at least as
+long as the taps.  When u_t arrives, its contribution to the next c is added, which costs one
+multiply-add per step.  If r̃_0 is the only tap, u_t = y_t / r̃_0.
 
 The loop exists twice because memory is read in two ways: a block of steps of one lane, and one step
-of many lanes.  Both perform the same operations in the same order (jumps by falling lag), so both
-give the same bits.
+of many lanes.  Both loops perform the same operations in the same order (jumps by falling lag), so
+they give the same bits.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from hushfade.numerics.ring_buffers import add_past
 
 
 class Quotients(NamedTuple):
-    """What y / r̃ remembers, a column per lane."""
+    """The state of y / r̃, one column per lane."""
 
     ring: Matrix  # past u
     carried: Column  # c
-    renewed: Column  # c at the next multiple of the period, as far as it is known
+    renewed: Column  # partial sums of c at the next multiple of the period
 
 
 @compiled
 def quotient_block(
     step: int, y: Column, period: int, jumps: Jumps, state: Quotients, back: Column, u: Column
 ) -> None:
-    """A block of one lane, which crosses no multiple of the period: u at each of its steps.  The
-    ring ends before the block, and the caller adds u to it.
+    """Compute u at each step of a block of one lane, which contains no multiple of the period.
 
-    What comes from before the block is added along it; what a u of the block is to its later steps
-    is added as soon as it is known, so that a step waits for one product only.
+    The ring ends before the block, and the caller adds u to it.  Contributions from before the
+    block are added along the block.  Each u of the block is added to later steps as soon as it is
+    known, so that a step waits for one product only.
     """
     lags, heights, near = jumps.lags, jumps.heights, jumps.near
     ring, carried, renewed = state.ring.ravel(), state.carried, state.renewed
@@ -82,7 +82,7 @@ def quotient_row(
     state: Quotients,
     back: Column,
 ) -> None:
-    """One step of lanes low, ..., high-1: y becomes u."""
+    """Replace y by u for one step of lanes low, ..., high-1."""
     lags, heights = jumps.lags, jumps.heights
     rows, last = state.ring.shape[0], len(lags) - 1
     here = step % rows
@@ -122,13 +122,13 @@ def quotient_row(
 
 @compiled
 def reaches(jumps: Jumps, lag: int) -> bool:
-    """Are there taps at this lag or beyond?  Taps that a horizon cuts have no last jump."""
+    """Whether there are taps at this lag or later.  Taps cut by a horizon have no last jump."""
     return bool(lag < jumps.lags[0] or jumps.levels[0] != 0.0)
 
 
 @compiled
 def level(lag: int, lags: Signed, levels: Column) -> float:
-    """r̃ at a lag, by bisection."""
+    """The tap r̃ at a lag, by bisection."""
     low, high = 0, len(lags) - 1  # the first j with lags[j] ≤ lag
     while low < high:
         middle = (low + high) // 2

@@ -1,5 +1,5 @@
-"""The constants of a plan's loops: jumps of the taps, levels of blocks, parts of the decay, period,
-lookback."""
+"""The constants of a plan's loops: jumps of the taps, levels of the blocks, parts of the decay,
+period and lookback."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Constants(NamedTuple):
 
 
 class Lookback(NamedTuple):
-    """How many steps back each half of the mechanism looks."""
+    """The number of steps that each half of the mechanism looks back."""
 
     private: int
     public: int
 
 
 class Levels(NamedTuple):
-    """The levels of nested blocks, as the loops read them; the depth is 0 without blocks."""
+    """The levels of nested blocks, as the loops read them; the depth is 0 if there are none."""
 
     depth: int
     period: int
@@ -39,14 +39,14 @@ class Levels(NamedTuple):
 
 
 def constants(plan: Plan) -> Constants:
-    """The constants; u = y / r̃ counts units of the plan's grid."""
+    """The constants of a plan's loops; u = y / r̃ is in units of the plan's grid."""
     parts = recursion(plan.decay).parts(plan.grid.resolution)
-    # the same period for any number of lanes, so that their bits are the same
+    # the period does not depend on the number of lanes, so that the bits do not, either
     return Constants(jumps_of(plan.taps, plan.horizon), parts, period_of(max(lookback(plan.pair))))
 
 
 def lookback(pair: IntegerFactorization) -> Lookback:
-    """Both halves look back as far as the taps reach, the public one as far as the decay needs."""
+    """The lookback of both halves: the reach of the taps, and for the public half of the decay."""
     support = min(pair.taps.support, pair.horizon or pair.taps.support)
     return Lookback(support, max(support, recursion(pair.decay).memory))
 

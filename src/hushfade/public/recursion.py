@@ -4,9 +4,10 @@
     windows    s += weight · (sum of the last length u)
     listed     s += Σ_k f_k u_{t-k}                   CustomDecay
 
-Exact but for the power law, (k+1)^-c = Γ(c)⁻¹ ∫ s^(c-1) e^-(k+1)s ds, whose trapezoid rule in log s
-is a sum of some 100 exponentials with relative error ≤ 1e-10 up to lag 2^34.  What fades is kept as
-q = 1 - p, since a pole p within 1e-16 of 1 would not know its own half-life.
+The recursion is exact except for the power law, (k+1)^-c = Γ(c)⁻¹ ∫ s^(c-1) e^-(k+1)s ds.  The
+trapezoidal rule in log s turns it into a sum of about 100 exponentials with relative error ≤ 1e-10
+up to lag 2^34.  A pole p is stored as q = 1 - p, because float64 could not represent the half-life
+of a p within 1e-16 of 1.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from hushfade.decay import (
 from hushfade.errors import InvalidType
 from hushfade.factors.exponentials import power_sum
 
-TOGETHER = 8  # this many poles or more are summed in groups, the last filled with weights of 0
+TOGETHER = 8  # this many poles or more are summed in groups; zero weights fill the last group
 
-_FARTHEST, _RELATIVE = 1 << 34, 1e-10  # lags up to which a power law is right, and how
+_FARTHEST, _RELATIVE = 1 << 34, 1e-10  # the largest lag of a power law, and the relative error
 
 
 class Parts(NamedTuple):
@@ -59,11 +60,11 @@ class Recursion:
 
     @property
     def memory(self) -> int:
-        """How many past u it looks at, besides its sums."""
+        """The number of past u that it needs in addition to its sums."""
         return max([0, len(self.listed), *(length + 1 for length in self.windows)])
 
     def parts(self, unit: float = 1.0) -> Parts:
-        """Its arrays, for u in multiples of `unit`."""
+        """The recursion as arrays, for u in multiples of `unit`."""
         return Parts(
             np.array(self.windows, dtype=np.int64),
             np.array(self.fades, dtype=np.float64),
@@ -74,7 +75,7 @@ class Recursion:
 
 
 def recursion(decay: Decay) -> Recursion:
-    """The recursion of one of hushfade's decays."""
+    """The recursion of a built-in decay."""
     found = Recursion()
     _add(found, 1.0, decay)
     if len(found.fades) >= TOGETHER:
@@ -110,7 +111,7 @@ def _add(to: Recursion, weight: float, decay: Decay) -> None:
                 _add(to, weight * inner, part)
         case _:
             raise InvalidType(
-                "a decay of your own cannot be streamed",
+                "a stream needs a built-in decay",
                 got=type(decay).__name__,
                 remedy="list its weights in a CustomDecay",
             )
@@ -123,6 +124,6 @@ def _list(to: Recursion, weight: float, values: Sequence[float]) -> None:
 
 
 def _power_law(c: float) -> tuple[list[float], list[float]]:
-    """Fades 1 - e^-s and weights w e^-s of (k+1)^-c = Σ w e^(-(k+1) s), to 1e-10 up to 2^34."""
+    """The fades 1 - e^-s and weights w e^-s of (k+1)^-c = Σ w e^(-(k+1) s), to 1e-10 up to 2^34."""
     weights, rates = power_sum(c, _FARTHEST, _RELATIVE)
     return (-np.expm1(-rates)).tolist(), (weights * np.exp(-rates)).tolist()

@@ -1,4 +1,4 @@
-"""What leaves: one step's private value, with its error.  Public; knows nothing of records."""
+"""Release: the published value of one step, with its error.  It contains no private data."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Release(NamedTuple):
-    """The decayed sum at `step` (the first is 1): `value` is unbiased with error `stddev`.
+    """The released decayed sum at `step`: an unbiased `value` with standard deviation `stddev`.
 
-    `value` is a float, or a column with one entry per key or coordinate.  What is changed on
-    request (`non_negative`, `whole`, `not_below`) is as private as before, and says in `biased`
-    that it is no longer unbiased.  `errors` is the distribution of the error at every step, shared
-    by all releases of a stream.
+    The first step is 1.  `value` is a float, or a column with one entry per key or coordinate.  The
+    methods `non_negative`, `whole` and `not_below` return releases that are equally private but no
+    longer unbiased; `biased` lists these changes.  `errors` is the distribution of the error at
+    every step, shared by all releases of a stream.
     """
 
     step: int
@@ -30,36 +30,36 @@ class Release(NamedTuple):
     errors: StepErrors | None = None
 
     def interval(self, confidence: float = 0.95) -> tuple[float | Column, float | Column]:
-        """Two numbers that hold the true sum between them with this probability, at this step."""
+        """The confidence interval of the true sum at this step."""
         if self.errors is None:
             raise InvalidType(
                 "interval needs the distribution of the error",
-                remedy="make the release by a stream, or give errors=plan.errors",
+                remedy="use a release from a stream, or give errors=plan.errors",
             )
         margin = self.errors.margin(self.step, confidence, stddev=self.stddev)
         return self.value - margin, self.value + margin
 
     def __repr__(self) -> str:
-        """Without `errors`, which is the same for all releases of a stream."""
+        """The release as text, without `errors`, which all releases of a stream share."""
         shown = (f"{name}={getattr(self, name)!r}" for name in self._fields if name != "errors")
         return f"Release({', '.join(shown)})"
 
     def by_key(self) -> dict[str, float]:
-        """The values of a keyed stream, by key."""
+        """The values of a keyed stream, as a dictionary from key to value."""
         if self.keys is None:
-            raise InvalidType("by_key needs a plan with keys")
+            raise InvalidType("by_key needs a plan with keys", remedy="use value")
         return dict(zip(self.keys, np.asarray(self.value).tolist(), strict=True))
 
     def non_negative(self) -> Release:
-        """The value, or 0 where it is less.  Biased upward near 0."""
+        """The release with negative values replaced by 0.  It is biased upward near 0."""
         return self._changed("non_negative", _largest(self.value, 0.0))
 
     def whole(self) -> Release:
-        """The value rounded to whole numbers."""
+        """The release with values rounded to whole numbers."""
         return self._changed("whole", _each(np.rint(self.value)))
 
     def not_below(self, earlier: Release) -> Release:
-        """The value, or the earlier one's where it is less: a count that never falls."""
+        """The release with values at least as large as the earlier ones, for a rising count."""
         if not earlier.step < self.step:
             raise InvalidValue(f"earlier must be of a step < {self.step}", got=earlier.step)
         return self._changed("not_below", _largest(self.value, earlier.value))

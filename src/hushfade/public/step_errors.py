@@ -1,10 +1,10 @@
-"""The distribution of the error at every step of a plan: margins, and a bound for all steps.
+"""The distribution of the error at every step of a plan: margins, and a bound over all steps.
 
     e_t = unit · Σ_k l_k z_{t-k} / gain_{t-k}
 
-The first 32 steps are computed one by one, and on a lattice the first 256.  Later steps are
-computed at two per octave.  Between them the margin in standard deviations is interpolated and
-enlarged by 2^-12, because it changes slowly: the margins are within 1e-3 of the exact ones.
+Margins are computed exactly at each of the first 32 steps (on a lattice, the first 256), and then
+at two steps per octave.  Between these steps the margin in standard deviations changes slowly, so
+it is interpolated and enlarged by 2^-12.  All margins are within 1e-3 of the exact ones.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from hushfade.public.error_distribution import checked, normal_multiple
 from hushfade.public.fourier_inversion import lattice_spacing, tail_curves
 from hushfade.public.tail_curves import TailCurve
 
-LAST = 1 << 20  # steps; later ones have the margin of this one, in standard deviations
-_SINGLE = 32  # steps that are computed one by one
+LAST = 1 << 20  # later steps have the same margin as this step, in standard deviations
+_SINGLE = 32  # the number of steps that are computed one by one
 _SINGLE_ON_LATTICE = 256
-_SETTLED = 1e-9  # of the energy: later taps change no margin
-_UPWARD = 1.0 + 2.0**-12  # interpolated margins err on the safe side
+_SETTLED = 1e-9  # taps with less than this share of the energy do not change the margins
+_UPWARD = 1.0 + 2.0**-12  # interpolated margins are enlarged to be conservative
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Margins of some steps, and what is interpolated between them, in the records' unit."""
+    """The margins of some steps, in the unit of the records, and their interpolation."""
 
     steps: Signed
     margins: Column
     multiples: Column  # smooth quantiles in standard deviations
-    spacing: float | None  # of the lattice
+    spacing: float | None  # the spacing of the lattice, if any
 
     def at(self, steps: Signed, stddevs: Column) -> Column:
         """The margins of steps between the first and the last of the group."""
@@ -54,7 +54,7 @@ class _Group:
         return self._wide(self.multiples[-1] * stddevs)
 
     def _wide(self, margins: Column) -> Column:
-        """Margins that are not computed, made a little wider."""
+        """Interpolated margins, slightly enlarged."""
         if self.spacing is None:
             return margins * _UPWARD
         return np.ceil(margins * _UPWARD / self.spacing) * self.spacing
@@ -62,7 +62,7 @@ class _Group:
 
 @dataclass(frozen=True, eq=False)
 class StepErrors:
-    """The errors of a plan's releases, shared by all of them.  It depends on no data."""
+    """The error distributions of a plan's releases, shared by all of them, without any data."""
 
     law: Law
     pair: IntegerFactorization = field(repr=False)
@@ -72,20 +72,20 @@ class StepErrors:
     def margin(self, step: int, confidence: float, *, stddev: float) -> float:
         """The m with P[|error| ≤ m] = confidence at a step whose standard deviation is `stddev`.
 
-        Where the error has atoms, m is the smallest with at least this probability.
+        If the error has atoms, m is the smallest margin with at least this probability.
         """
         if isinstance(self.law, Gaussian):
             return normal_multiple(confidence) * stddev
         return float(self.margins(np.array([step]), confidence, stddevs=np.array([stddev]))[0])
 
     def margins(self, steps: Signed, confidence: float, *, stddevs: Column) -> Column:
-        """The margins of some steps, whose standard deviations are `stddevs`."""
+        """The margins of the given steps, whose standard deviations are `stddevs`."""
         if isinstance(self.law, Gaussian):
             return normal_multiple(confidence) * stddevs
         return self._margins(steps, stddevs, checked(confidence))
 
     def bound(self, failure: float, *, stddevs: Column) -> float:
-        """The b with Σ_t P[|e_t| > b] = failure over the steps of these standard deviations."""
+        """The b with Σ_t P[|e_t| > b] = failure over the steps with these standard deviations."""
         n = len(stddevs)
         if isinstance(self.law, Gaussian):
             from scipy.special import ndtr
@@ -94,12 +94,14 @@ class StepErrors:
             return root_of(lambda b: float(np.sum(2 * ndtr(-b / stddevs))) - failure, 0.0, top)
         log_level = math.log(failure / n)
         steps, curves = self._all_curves(n, log_level)
-        shares = np.diff(np.append(0, steps)).astype(np.float64)  # each step takes the next tail
+        shares = np.diff(np.append(0, steps)).astype(
+            np.float64
+        )  # a step uses the next computed tail
         shares[-1] += n - int(steps[-1])
 
         def excess(b: float) -> float:
             tails = np.exp([curve.log_tail(b / self.unit) for curve in curves])
-            tails[1:] = np.maximum(tails[1:], tails[:-1])  # or the last one, if it is larger
+            tails[1:] = np.maximum(tails[1:], tails[:-1])  # or the previous one, if it is larger
             return float(shares @ tails) - failure
 
         top = self.unit * max(curve.quantile(log_level) for curve in curves) * _UPWARD
@@ -140,7 +142,7 @@ class StepErrors:
         return margins
 
     def _group(self, number: int, confidence: float) -> _Group:
-        """The group of steps with this number; it is computed once."""
+        """The group of steps with this number, computed once."""
         key = (confidence, number)
         group = self._groups.get(key)
         if group is None:
@@ -178,7 +180,7 @@ class StepErrors:
         return [next(tail_curves(self.law, weights, log_level)) for weights in each]
 
     def _all_curves(self, n: int, log_level: float) -> tuple[Signed, list[TailCurve]]:
-        """The curves of some of the first n steps, the last among them."""
+        """Some of the first n steps, including the last, and their tail curves."""
         left = self._left(min(n, LAST))
         last = min(n, self._settled(left))
         ends, listed, curves = _group_ends(), [], []
@@ -192,15 +194,15 @@ class StepErrors:
         return np.array(listed), curves
 
     def _left(self, n: int) -> Column:
-        """l_0, ..., l_{n-1}, without what division leaves in place of 0."""
+        """l_0, ..., l_{n-1}, with exact zeros in place of rounding errors."""
         return without_rounding(self.pair.left(n))
 
     def _spacing(self, left: Column) -> float | None:
-        """The spacing of the lattice that the error lives on, in units, if there is one."""
+        """The spacing of the error's lattice in units; None if the error is not on a lattice."""
         return None if self.pair.gain is not None else lattice_spacing(Weights(left))
 
     def _settled(self, left: Column) -> int:
-        """The step from which on the distribution is the same, as far as these taps reach."""
+        """The step after which the distribution no longer changes, judged by these taps."""
         if self.pair.gain is not None:
             return len(left)
         energy = np.cumsum(left**2)
@@ -211,18 +213,18 @@ class StepErrors:
         return left[:step] if gain is None else left[:step] / gain[step - 1 :: -1]
 
     def _scale(self, step: int, left: Column) -> float:
-        """The standard deviation at a step, in units."""
+        """The standard deviation of the error at a step, in units."""
         return self.law.stddev * float(np.linalg.norm(self._weights(step, left)))
 
 
 def _group_ends() -> Signed:
-    """The last step of each group: octaves while steps are single, then three octaves each."""
+    """The last step of each group: one octave per group at first, later three octaves."""
     singles, rest = (1, 2, 4, 8, 16, _SINGLE), (256, 2048, 16384, 131072, LAST)
     return np.array(singles + rest)
 
 
 def _computed_steps(start: int, end: int, *, lattice: bool) -> Signed:
-    """start and end, and all steps between them or two per octave."""
+    """The computed steps from start to end: all of them, or two per octave."""
     if end <= (_SINGLE_ON_LATTICE if lattice else _SINGLE):
         return np.arange(start, end + 1)
     steps = np.rint(2.0 ** (np.arange(41) / 2.0)).astype(np.int64)
@@ -230,9 +232,9 @@ def _computed_steps(start: int, end: int, *, lattice: bool) -> Signed:
 
 
 def guarded(margins: Column | float, spacing: float) -> Column:
-    """Margins on a lattice, a little wider unless the lattice is exact in binary.
+    """Margins on a lattice, slightly enlarged unless the lattice is exact in binary.
 
-    A released value that is off by a rounding error must not fall out of its interval.
+    A rounding error of a released value must not push the true sum out of the interval.
     """
     scaled = spacing * 2.0**30
     exact = not math.isfinite(scaled) or scaled % 1.0 == 0.0

@@ -1,6 +1,6 @@
 """The tails P[|e| > x] of a weighted sum of independent noise, e = Σ_k w_k z_k.
 
-A curve of tails between the points of a grid, and the exponential bound that chooses the grid:
+The module has a curve of tails on a grid, and the exponential bound that determines the grid:
 
     P[e > x] ≤ e^(K(s) - s x)   for every s > 0                             (Chernoff 1952)
 """
@@ -17,8 +17,8 @@ from hushfade.laws import Law
 from hushfade.public.cumulants import Weights, cumulant_function
 
 _BEYOND = math.log(1e6)  # a grid ends where the bound has fallen by this factor
-_DEEPEST = 300.0  # -ln of the deepest tail that a trial of s aims at
-_SAME = 1e-11  # relative: tails that differ by rounding only
+_DEEPEST = 300.0  # -ln of the smallest tail for which values of s are tried
+_SAME = 1e-11  # relative difference of tails that differ by rounding only
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class TailCurve:
     step: float
     log_tails: Column
     lattice: bool
-    widening: float = 0.0  # added to quantiles: e was smoothed
+    widening: float = 0.0  # added to quantiles if e was smoothed
 
     def quantile(self, log_level: float) -> float:
-        """The smallest x with P[|e| > x] ≤ e^log_level; on a lattice a point of it."""
+        """The smallest x with P[|e| > x] ≤ e^log_level; on a lattice, x is one of its points."""
         place = self._place(log_level)
         return (math.ceil(place) if self.lattice else place) * self.step + self.widening
 
     def smooth_quantile(self, log_level: float) -> float:
-        """The quantile with the tails interpolated, also on a lattice."""
+        """The quantile of interpolated tails, also on a lattice."""
         return self._place(log_level) * self.step + self.widening
 
     def log_tail(self, x: float) -> float:
@@ -49,7 +49,7 @@ class TailCurve:
         return float(np.interp(place, grid, self.log_tails, right=-math.inf))
 
     def _place(self, log_level: float) -> float:
-        """Where the tail falls to the level, in steps of the grid."""
+        """The point at which the tail falls to the level, in steps of the grid."""
         reached = self.log_tails <= log_level + _SAME
         after = int(np.argmax(reached))
         if after == 0:
@@ -60,14 +60,14 @@ class TailCurve:
 
 @dataclass(frozen=True)
 class Tilt:
-    """Where the exponential bound of a tail is least."""
+    """The s that minimises the exponential bound of a tail."""
 
-    saddle: float  # that s
+    saddle: float  # this s
     end: float  # the x at which the bound has fallen to 1e-6 of the tail
 
 
 def tilt(law: Law, weights: Weights, log_level: float) -> Tilt:
-    """The tilt for P[|e| > x] = e^log_level, by trial of 64 values of s."""
+    """The tilt for P[|e| > x] = e^log_level, the best of 64 values of s."""
     depth = math.log(2.0) - log_level
     s = _trials(law, weights, depth + _BEYOND)
     k = cumulant_function(law, weights, s)
@@ -76,15 +76,15 @@ def tilt(law: Law, weights: Weights, log_level: float) -> Tilt:
 
 
 def log_bound(law: Law, weights: Weights, x: float) -> float:
-    """The exponential bound of ln P[|e| > x]."""
-    depth = x * x / (2.0 * law.variance * weights.energy)  # of a normal law
+    """The exponential bound on ln P[|e| > x]."""
+    depth = x * x / (2.0 * law.variance * weights.energy)  # for a normal law
     s = _trials(law, weights, min(max(depth, 1.0), _DEEPEST))
     return min(0.0, math.log(2.0) + float(np.min(cumulant_function(law, weights, s) - s * x)))
 
 
 def _trials(law: Law, weights: Weights, depth: float) -> Column:
     """Values of s from far below the saddlepoint of a tail e^-depth up to the pole of K."""
-    normal = math.sqrt(2.0 * depth / (law.variance * weights.energy))  # of a normal law
+    normal = math.sqrt(2.0 * depth / (law.variance * weights.energy))  # for a normal law
     pole = law.tail_rate / float(weights.sizes[0])
     if not math.isfinite(pole):
         return np.geomspace(normal / 50.0, 1.5 * normal, 64)

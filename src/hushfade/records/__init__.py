@@ -1,15 +1,15 @@
 """Reading events: records with a time, a key and a person, from files, lines and data frames.
 
-    line_blocks     a file of lines, cut into whole records, with line numbers
+    line_blocks     a file of lines in blocks of whole records, with line numbers
     csv_lines, json_lines, files    CSV, JSON lines, Parquet and Arrow tables, as batches of columns
-    parse_columns   text becomes numbers, times, keys and persons, or an error that names its place
-    calendar        the step that a time belongs to
+    parse_columns   parses text to numbers, times, keys and persons; errors name the place
+    calendar        the step of a time
     limits          limits on the records and steps of one person
     step_totals     the totals of all steps
     stamped_lines, stamping_process     lines, each with the time at which it arrived
     live_lines      lines as they arrive, with a release when a step closes
 
-Everything here is private until a stream has released it, counts of dropped records included.
+All data here are private until a stream has released them, including counts of dropped records.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
     "tally",
 ]
 
-_MODULES = {  # loaded when first used: `limits` alone needs neither Arrow nor compiled loops
+_MODULES = {  # imported on first use: `limits` alone needs neither Arrow nor compiled loops
     "batch": ("Batch", "Columns"),
     "calendar": ("Arrival", "Calendar", "RowOrder"),
     "files": ("batches", "tables"),

@@ -1,4 +1,4 @@
-"""pyarrow, which comes without types: here it is Any, once, and named what it is."""
+"""pyarrow has no types: this module names its classes, as Any."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ compute: Any = import_module("pyarrow.compute")
 
 
 def part(name: str) -> Any:
-    """pyarrow.csv, pyarrow.json or pyarrow.parquet, loaded when it is used."""
+    """pyarrow.csv, pyarrow.json or pyarrow.parquet, imported on first use."""
     return import_module(f"pyarrow.{name}")

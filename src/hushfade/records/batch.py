@@ -1,4 +1,4 @@
-"""Some rows of a file or table: a column for each role, and where each row comes from."""
+"""Some rows of a file or table: a column for each role, and the place of each row."""
 
 from __future__ import annotations
 
@@ -12,20 +12,28 @@ from hushfade.records.faults import Codes
 
 @dataclass(frozen=True)
 class Columns:
-    """The name of the column for each role; None if no column has it."""
+    """The name of the column for each role, or None."""
 
     value: str | None = None
     time: str | None = None
     key: str | None = None
     user: str | None = None
+    denominator: str | None = None  # of a ratio; `value` is its numerator
+    second_key: str | None = None  # further parts of a key, see `parse_columns.joined_keys`
+    third_key: str | None = None
 
     def roles(self) -> dict[str, str]:
         """The column of each role that has one."""
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {role: name for role, name in named if name is not None}
 
+    def key_columns(self) -> dict[str, str]:
+        """The columns that make up a key, by role."""
+        keys = ("key", "second_key", "third_key")
+        return {role: name for role, name in self.roles().items() if role in keys}
+
     def check_names(self) -> None:
-        """Refuse a column whose name is no text."""
+        """Raise if a column name is not a string."""
         for role, name in self.roles().items():
             if not isinstance(name, str):
                 raise InvalidType(
@@ -35,10 +43,10 @@ class Columns:
 
 @dataclass(frozen=True, repr=False)
 class Batch:
-    """Some rows: a column for each role, the place of a row in words, and what is wrong with rows.
+    """Some rows: a column for each role, the place of a row in words, and the faults of rows.
 
-    Columns from text formats are text.  `faults` has a code per row, for the rows as such (None) or
-    for a column.
+    Columns from text formats are text.  `faults` has a code per row, for the row as a whole (None)
+    or for a column.
     """
 
     columns: dict[str, Values]

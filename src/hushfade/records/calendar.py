@@ -1,8 +1,8 @@
-"""Which step a record belongs to: by its time, or by its place in the file.
+"""The step of a record: determined by its time, or by its place in the file.
 
-Step t covers the times from start + (t - 1)·every up to, not including, start + t·every.  Start,
-length and number of steps are declared.  If they came from the data, the first and the last record
-would show in them, and one record with an odd time would move everybody else's step.
+Step t covers the times from start + (t - 1)·every up to, not including, start + t·every.  The
+caller declares start, length and number of steps.  Taking them from the data would reveal the first
+and the last record, and one record with an odd time would move the steps of all others.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from hushfade.errors import InvalidType, InvalidValue
 class Calendar:
     """Steps of `every` nanoseconds from `start`, in nanoseconds since 1970; `steps` of them.
 
-    `zoned`: the times are UTC.  Otherwise they are those of a local clock, whose hours are counted
-    as they are written: a day of summer time's change has 24 of them.
+    `zoned`: the times are UTC.  Otherwise they are local times, whose hours count as written: every
+    day has 24 hours, also when summer time begins or ends.
     """
 
     start: int
@@ -49,19 +49,19 @@ class Calendar:
         return np.where(times < self.start, np.int64(-1), places)
 
     def end(self, step: int) -> datetime:
-        """When step `step` closes, the first being 1; to the microsecond."""
+        """The end of step `step`, to the microsecond; the first step is 1."""
         microseconds = (self.start + step * self.every) // 1000
         zero = datetime(1970, 1, 1, tzinfo=UTC if self.zoned else None)
         return zero + timedelta(microseconds=microseconds)
 
     def ends(self, steps: Signed) -> Signed:
-        """The same for many steps, in nanoseconds since 1970."""
+        """The ends of many steps, in nanoseconds since 1970."""
         return np.asarray(self.start + steps * self.every)
 
 
 @dataclass(frozen=True)
 class RowOrder:
-    """Each step is the next `rows` rows: the number of rows is public, and so is a row's step."""
+    """Each step is the next `rows` rows.  The number of rows and the step of a row are public."""
 
     rows: int = 1
     steps: None = None
@@ -72,7 +72,7 @@ class RowOrder:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A record belongs to the step that is open when it arrives; somebody closes the steps."""
+    """A record belongs to the step that is open when it arrives.  The sender closes the steps."""
 
     steps: int | None = None
 
@@ -81,9 +81,9 @@ Order: TypeAlias = Calendar | RowOrder | Arrival
 
 
 def instant(text: str, *, name: str) -> tuple[int, bool]:
-    """A written time in nanoseconds since 1970, and whether it had a zone.
+    """The time in nanoseconds since 1970, and whether it has a time zone.
 
-    A date alone is midnight; with Z, midnight UTC.
+    A date without a time is midnight; with Z, midnight UTC.
 
     >>> instant("1970-01-01T01:00", name="start"), instant("1970-01-01T01:00Z", name="start")
     ((3600000000000, False), (3600000000000, True))
@@ -98,7 +98,7 @@ def instant(text: str, *, name: str) -> tuple[int, bool]:
     time_texts.nanoseconds(data, offsets, zoned, found, codes)
     if codes[0] or not -(2**63) < found[0] < 2**63 - 1:
         raise InvalidValue(
-            "must be a time like 2026-01-31T12:00 or 2026-01-31, from 1678 to 2261",
+            "must be a time such as 2026-01-31T12:00 or 2026-01-31, from 1678 to 2261",
             argument=name,
             got=repr(text),
         )
@@ -106,12 +106,12 @@ def instant(text: str, *, name: str) -> tuple[int, bool]:
 
 
 def written(time: object, name: str) -> str:
-    """The time as it is written, with its zone."""
+    """The time as text, with its time zone."""
     if isinstance(time, date):  # datetimes are dates, and so are pandas' timestamps
         return time.isoformat()
     if not isinstance(time, str):
         raise InvalidType(
-            "must be text, a date or a datetime", argument=name, got=type(time).__name__
+            "must be a string, a date or a datetime", argument=name, got=type(time).__name__
         )
     return time
 
@@ -119,7 +119,7 @@ def written(time: object, name: str) -> str:
 def calendar(
     start: str, every: int, *, end: str | None = None, steps: int | None = None
 ) -> Calendar:
-    """The calendar from written times; `end` must be a whole number of steps after `start`.
+    """The calendar from start to end; `end` must be a whole number of steps after `start`.
 
     >>> calendar("2026-01-01", 3600 * 10**9, end="2026-01-08").steps
     168
@@ -128,10 +128,10 @@ def calendar(
     check.count(every=every)
     if end is not None:
         if steps is not None:
-            raise InvalidValue("end and steps exclude each other: one follows from the other")
+            raise InvalidValue("end and steps cannot be combined: each determines the other")
         last, same = instant(end, name="end")
         if same != zoned:
-            raise InvalidValue("start and end must both have a zone, or neither")
+            raise InvalidValue("start and end must both have a time zone, or neither")
         steps, beyond = divmod(last - first, every)
         if beyond or not steps > 0:
             raise InvalidValue(

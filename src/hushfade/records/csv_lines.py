@@ -1,6 +1,6 @@
 """CSV as batches of text columns, block by block, with the line of every record.
 
-A record with a field too few or too many is malformed.  Empty lines are no records, except in a
+A record with too few or too many fields is malformed.  Empty lines are not records, except in a
 file of one column, where they are empty values.  Messages name the line, never the content.
 """
 
@@ -16,13 +16,13 @@ from hushfade.records import csv_scan, texts
 from hushfade.records.batch import Batch, Columns
 from hushfade.records.line_blocks import Block
 
-_OTHERS = ",;\t|"  # delimiters that files have; each is tried for a message only
+_OTHERS = ",;\t|"  # common delimiters, tried only for error messages
 
 
 class CsvLines:
     """Reads blocks of one CSV file: the header first, then records.
 
-    `live`: every line is a whole record, so that none waits for another.
+    `live`: every line is a whole record, so that no record waits for another.
     """
 
     def __init__(
@@ -34,11 +34,11 @@ class CsvLines:
 
     @property
     def width(self) -> int:
-        """How many columns there are; 0 before the header was read."""
+        """The number of columns, or 0 before the header is read."""
         return len(self._header)
 
     def batch(self, block: Block) -> Batch | None:
-        """The block's records; None where there are none."""
+        """The records of the block, or None if it has no records."""
         if not self._header:
             block = self._headed(block)
         roles = self._columns.roles()
@@ -53,9 +53,11 @@ class CsvLines:
         return Batch(columns, len(found.codes), place, ((None, found.codes),))
 
     def check_end(self) -> None:
-        """Raise if there was no header."""
+        """Raise if the file had no header."""
         if not self._header:
-            raise Malformed(f"{self._name}: empty, where a header with column names must be")
+            raise Malformed(
+                f"{self._name}: the file is empty, but must start with a header of column names"
+            )
 
     def _headed(self, block: Block) -> Block:
         """The block after its header."""
@@ -65,7 +67,7 @@ class CsvLines:
         try:
             text = data[:end].decode("utf-8").removeprefix("\ufeff")
         except UnicodeDecodeError:
-            text = None  # not raised from here: the error would carry the text
+            text = None  # raise below: an error raised here would carry the text
         if text is None:
             raise Malformed(f"{self._name}, line {block.line}: the header must be UTF-8")
         header = _fields(text, self._delimiter)
@@ -80,7 +82,7 @@ class CsvLines:
         return Block(data[end:], block.line + data.count(b"\n", 0, end))
 
     def _missing(self, text: str, header: list[str], role: str, column: str, line: int) -> str:
-        """The message about a column that is not there once."""
+        """The message about a column that is missing or occurs several times."""
         where, times = f"{self._name}, line {line}", header.count(column)
         if times > 1:
             return f"{where}: {times} columns {column!r} for the {role}"
@@ -107,7 +109,7 @@ def place_of_line(name: str, line: int, lines: Signed) -> Callable[[int], str]:
 
 
 def _fields(text: str, delimiter: str) -> list[str] | None:
-    """The fields of the one record; None if it is not one record of CSV."""
+    """The fields of the record, or None if the text is not exactly one CSV record."""
     try:
         rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)]
     except csv.Error:
@@ -116,10 +118,10 @@ def _fields(text: str, delimiter: str) -> list[str] | None:
 
 
 def _surely_names(fields: list[str], declared: set[str]) -> bool:
-    """Are these the names of columns?  Otherwise a message must not show them.
+    """Whether these are names of columns.  If they may be a record, a message must not show them.
 
-    A file without header begins with a record.  A record has a number or a time, and names of
-    columns include a declared one.
+    A file without a header begins with a record.  A record has a number or a time, and a header
+    includes a declared column.
     """
     return bool(declared & set(fields)) and not any(
         not field.strip() or any(letter.isdecimal() for letter in field.lstrip("+-. ")[:1])
@@ -128,6 +130,6 @@ def _surely_names(fields: list[str], declared: set[str]) -> bool:
 
 
 def shown(names: list[str]) -> str:
-    """The names of columns in a message: the first twenty."""
+    """The first twenty column names, for a message."""
     shown = ", ".join(repr(name) for name in names[:20])
     return shown if len(names) <= 20 else f"{shown} and {len(names) - 20} more"

@@ -1,8 +1,8 @@
-"""CSV, found byte by byte: records, the texts of some fields, and what is wrong with a record.
+"""A CSV scanner: records, the texts of some fields, and the faults of records.
 
-Quotes are read strictly (RFC 4180).  They open at the start of a field only, and after the closing
-one comes a delimiter or the end of the record.  If a stray quote were text in one place and a quote
-in another, one person's record could swallow the records of others.
+The scanner reads quotes strictly (RFC 4180).  A quote opens only at the start of a field, and a
+closing quote precedes a delimiter or the end of the record.  If the scanner accepted stray quotes,
+one person's record could swallow the records of others.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Scanned:
 
 
 def scan(data: bytes, delimiter: str, wanted: list[int], width: int, *, live: bool) -> Scanned:
-    """The records, each of `width` fields, and the fields at the places that are `wanted`.
+    """The records, each of `width` fields, and the fields at the `wanted` places.
 
-    Empty lines are no records, except in CSV of one column: there they are empty texts.  `live`:
-    each line is a record of its own, so quotes do not contain line feeds.
+    Empty lines are not records, except in CSV of one column, where they are empty texts.  `live`:
+    each line is a record, so quotes do not contain line feeds.
 
     >>> found = scan(b'"a\\nb",c,7\\nd,e,8\\n', ",", [2, 0], 3, live=False)
     >>> [bytes(text[: offsets[-1]]) for text, offsets in zip(found.texts, found.offsets)]
@@ -60,7 +60,7 @@ def scan(data: bytes, delimiter: str, wanted: list[int], width: int, *, live: bo
 
 
 def record_end(data: bytes, delimiter: str, *, first: bool = False) -> int:
-    """Where the last record that a line feed ends is over, or the first one; 0 if there is none.
+    """The end of the last record (or of the first) that a line feed ends; 0 if there is none.
 
     >>> record_end(b'a,b\\n"c\\nd",e\\n"f\\n', ",")
     12

@@ -1,4 +1,4 @@
-"""Decimal numbers in text, each read exactly and for itself.
+"""Exact parsing of decimal numbers in text.
 
 A number has an optional sign, digits with at most one decimal point, and an optional exponent:
 5, -1.5, +.5, 1e3.  Nothing else is a number: no blanks, underscores, hexadecimal or full-width
@@ -19,7 +19,7 @@ _FARTHEST = 10**9  # exponents beyond it make any text of less than a gigabyte 0
 
 @compiled
 def check(data: Bytes, offsets: Offsets, codes: Codes) -> None:
-    """Set the code of each text that is no number."""
+    """Set the code of each text that is not a number."""
     for row in range(len(codes)):
         at, end = offsets[row], offsets[row + 1]
         if at == end:

@@ -1,8 +1,8 @@
-"""What can be wrong with a record, as codes: the compiled scanners and parsers report them by row.
+"""The faults of records, as codes that the compiled scanners and parsers report per row.
 
-A fault concerns one row only.  Whoever reads a whole file stops at the first row with a fault,
-before any noise is drawn.  Whoever reads lines live leaves out the rows with faults and counts
-them.  No message contains anything of the record.
+A fault concerns one row only.  Readers of complete files stop at the first fault, before any noise
+is drawn.  Readers of live lines drop the rows with faults and count them.  No message contains any
+part of a record.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ _WORDS = {
     NOT_A_NUMBER: "must be a number",
     NOT_FINITE: "must be a finite number",
     NOT_A_TIME: "must be a time such as 2026-01-31T12:00, or a number with a time unit",
-    WITHOUT_ZONE: "must have a zone, as 2026-01-31T12:00Z, because the start has one",
-    WITH_ZONE: "must have no zone, because the start has none; a start with a zone is 2026-01-31Z",
-    NOBODY: "is empty: whose record is it?",
+    WITHOUT_ZONE: "must have a time zone, such as 2026-01-31T12:00Z, because the start has one",
+    WITH_ZONE: "must have no time zone, because the start has none (a start in UTC is 2026-01-31Z)",
+    NOBODY: "is empty, but must name the person behind the record",
     NOT_A_NAME: "must be text or a whole number",
     NOT_UTF_8: "must be UTF-8",
-    FLOAT_NANOSECONDS: "must be an integer: a float cannot hold nanoseconds since 1970",
+    FLOAT_NANOSECONDS: "must be an integer: floats are too coarse for nanoseconds since 1970",
     WRONG_FIELDS: "must have as many fields as the header",
-    STRAY_QUOTE: "a quote in the middle of a field, where quotes must surround it",
-    TEXT_AFTER_QUOTE: "text after a closing quote",
-    LONE_RETURN: "a carriage return that no line feed follows",
-    OPEN_QUOTE: "a quote that is never closed",
+    STRAY_QUOTE: "has a quote in the middle of a field: quotes must surround the field",
+    TEXT_AFTER_QUOTE: "has text after a closing quote",
+    LONE_RETURN: "has a carriage return without a line feed",
+    OPEN_QUOTE: "has a quote that is never closed",
     NOT_AN_OBJECT: "must be one JSON object",
-    REPEATED_FIELD: "a field is there twice",
-    TOO_DEEP: "must not be nested that deep",
+    REPEATED_FIELD: "has the same field twice",
+    TOO_DEEP: "must not be nested so deeply",
 }
 
 
 class Faults:
-    """The first fault of each row, and the column it is in.
+    """The first fault of each row, and its column.
 
     >>> faults = Faults(3, [(None, np.array([0, 0, WRONG_FIELDS], dtype=np.uint8))])
     >>> faults.add("amount", np.array([0, EMPTY, EMPTY], dtype=np.uint8))
@@ -74,7 +74,7 @@ class Faults:
             self.add(column, codes)
 
     def add(self, column: str | None, codes: Codes) -> None:
-        """Add the faults of a column, or of the rows as such if the column is None."""
+        """Add the faults of a column, or of whole rows if the column is None."""
         if not codes.any():
             return
         new = (codes != 0) & (self.codes == 0)
@@ -83,11 +83,11 @@ class Faults:
         self._columns.append(column)
 
     def __bool__(self) -> bool:
-        """Has any row a fault?"""
+        """Whether any row has a fault."""
         return bool(self.codes.any())
 
     def first(self, place: Callable[[int], str]) -> str:
-        """The place of the first row with a fault, and what is wrong with it."""
+        """The place and the fault of the first row with a fault."""
         row = int(np.argmax(self.codes != 0))
         column = self._columns[self._places[row]]
         where = place(row) if column is None else f"{place(row)}, column {column!r}"

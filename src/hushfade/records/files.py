@@ -1,7 +1,7 @@
-"""CSV, JSON lines, Parquet and Arrow tables as batches of the columns that are asked for.
+"""CSV, JSON lines, Parquet and Arrow tables as batches of the requested columns.
 
-A batch knows where its rows come from, so that whoever refuses one can name file and line.  Files
-are read once and forwards; `.gz`, `.bz2`, `.zst` and `.lz4` are unpacked on the way.
+A batch knows the place of its rows, so that errors can name file and line.  Files are read once,
+forwards.  `.gz`, `.bz2`, `.zst` and `.lz4` files are decompressed on the fly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hushfade.records.csv_lines import CsvLines, shown
 from hushfade.records.json_lines import JsonLines
 from hushfade.records.line_blocks import Block, blocks
 
-_ROWS = 1 << 17  # of a Parquet batch
+_ROWS = 1 << 17  # rows per Parquet batch
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 _ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
@@ -33,7 +33,7 @@ Progress = Callable[[int], object]
 
 
 class LineReader(Protocol):
-    """What turns blocks of lines into batches."""
+    """A reader that turns blocks of lines into batches."""
 
     def batch(self, block: Block) -> Batch | None: ...
 
@@ -72,7 +72,7 @@ def batches(
 
 
 def tables(table: Table, columns: Columns, name: str = "table") -> Iterator[Batch]:
-    """The batches of an Arrow table.  Its columns have types: nothing is inferred from the rows."""
+    """The batches of an Arrow table.  Its columns have types, so nothing is inferred from rows."""
     if not isinstance(table, pa.Table):
         raise InvalidType("must be an Arrow table", argument=name, got=type(table).__name__)
     pieces = (table.slice(start, _ROWS) for start in range(0, max(table.num_rows, 1), _ROWS))
@@ -82,7 +82,7 @@ def tables(table: Table, columns: Columns, name: str = "table") -> Iterator[Batc
 def line_reader(
     form: str, name: str, columns: Columns, *, delimiter: str | None = None, live: bool = False
 ) -> LineReader:
-    """What reads the lines of a format; `live`: every line is a whole record."""
+    """The reader for the lines of a format; `live`: every line is a whole record."""
     comma = delimiter_of(form, delimiter)
     if comma is None:
         return JsonLines(name, columns, live=live)
@@ -90,7 +90,7 @@ def line_reader(
 
 
 def delimiter_of(form: str, delimiter: str | None) -> str | None:
-    """What separates the columns of a format; None if it has no delimiter."""
+    """The delimiter of a format, or None if the format has no delimiter."""
     if delimiter is None:
         return _DELIMITERS.get(form)
     if form not in _DELIMITERS:
@@ -105,7 +105,7 @@ def delimiter_of(form: str, delimiter: str | None) -> str | None:
 
 
 def form_of(path: Path | None) -> str:
-    """The format that a file's name says."""
+    """The format of a file, from its name."""
     if path is None:
         return "csv"
     ending = path.suffixes[-2:-1] if path.suffix in _PACKED else path.suffixes[-1:]
@@ -113,7 +113,7 @@ def form_of(path: Path | None) -> str:
     if found is None:
         known = " ".join(_ENDINGS)
         raise InvalidValue(
-            f"the format of {path.name} must be given (--input-format): its name ends in none of "
+            f"the format of {path.name} must be given (--input-format): its name does not end in "
             f"{known}"
         )
     return found
@@ -192,7 +192,7 @@ def _opened(path: Path | None, name: str, progress: Progress | None) -> Any:
 
 
 class _Told:
-    """A file that tells how far it was read."""
+    """A file that reports how many bytes were read."""
 
     def __init__(
         self, raw: IO[bytes], name: str, progress: Progress | None, unpacked: Any = None
@@ -207,7 +207,7 @@ class _Told:
         except OSError:
             if self._unpacked is None:
                 raise
-            raise Malformed(f"{self._name}: the compressed file is damaged or cut off") from None
+            raise Malformed(f"{self._name}: the compressed file is damaged or incomplete") from None
         self._read += len(found)
         if self._progress is not None:
             self._progress(self._read if self._unpacked is None else self._raw.tell())

@@ -1,8 +1,8 @@
-"""JSON lines as batches of text columns: one object per line, with the line of each.
+"""JSON lines as batches of text columns: one object per line, with its line number.
 
-What a field may be depends on its role alone: a value is a number; a time is text or a number; a
-key or a person is text or an integer, and an integer is the text of its digits.  A field that is
-missing is like null.  A wanted field must not occur twice.
+The type of a field depends only on its role: a value is a number, a time is text or a number, a key
+or a person is text or an integer (as the text of its digits).  A missing field is like null.  A
+wanted field must not occur twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hushfade.records.faults import NOT_A_NAME, NOT_A_NUMBER, NOT_A_TIME, Codes
 from hushfade.records.kinds import MISSING, NULL, NUMBER, OTHER, TEXT, table
 from hushfade.records.line_blocks import Block
 
-_MARK = b"\xef\xbb\xbf"  # with which some programs begin a file
+_MARK = b"\xef\xbb\xbf"  # the byte order mark
 
 
 _FAULTS = {
@@ -30,8 +30,8 @@ _FAULTS = {
 class JsonLines:
     """Reads blocks of one file of JSON lines.  Empty lines are skipped.
 
-    A byte order mark at the start belongs to the file.  `live`: there is no file, and a mark would
-    belong to a record, which must not be read otherwise because it comes first.
+    A byte order mark at the start belongs to the file.  `live`: there is no file, so a mark would
+    belong to the first record, which gets no special treatment.
     """
 
     def __init__(self, name: str, columns: Columns, *, live: bool = False) -> None:
@@ -41,7 +41,7 @@ class JsonLines:
         self._begun = False
 
     def batch(self, block: Block) -> Batch | None:
-        """The block's records; None where there are none."""
+        """The records of the block, or None if it has no records."""
         data = block.data if self._begun else block.data.removeprefix(self._mark)
         self._begun = True
         found = json_scan.scan(data, self._fields)
@@ -61,6 +61,6 @@ class JsonLines:
         return Batch(columns, len(found.codes), place, tuple(faults))
 
     def check_end(self) -> None:
-        """Raise if no record had a field: its name is wrong."""
+        """Raise if no record has one of the fields: its name is probably wrong."""
         for field in sorted(self._unseen) if self._begun else ():
             raise Malformed(f"{self._name}: no record has a field {field!r}")

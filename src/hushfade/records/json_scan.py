@@ -1,7 +1,6 @@
-"""JSON lines, found byte by byte: one object per line, and the texts of some of its fields.
+"""A scanner of JSON lines: one object per line, and the texts of some of its fields.
 
-A number is the text that is written, so no digit is lost.  Fields that are not wanted are checked
-and passed over.
+A number stays text, so that no digit is lost.  The scanner checks and skips other fields.
 """
 
 from __future__ import annotations

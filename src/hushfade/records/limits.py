@@ -1,9 +1,9 @@
-"""At most so many records of one person: which of them count.
+"""Limits on the records of one person: which records count.
 
 A person counts in at most `steps` steps, any two of them at least `separation` apart, and with at
-most `records_per_step` records in each.  Who comes first counts: records are taken in the order of
-the file.  What is kept of a person depends on that person's records alone, so whoever is taken out
-takes nobody else's records along.
+most `records_per_step` records in each step.  The first records count, in the order of the file.
+Which records of a person count depends only on that person's records, so removing a person does not
+affect the records of others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NONE = -1  # no place in the list
 
 @dataclass(frozen=True)
 class Limits:
-    """What one person may contribute: the guarantee's participation."""
+    """The limits per person: the participation of the guarantee."""
 
     records_per_step: int = 1
     steps: int = 1
@@ -36,10 +36,10 @@ class Limits:
 
 
 class Bounding:
-    """What each person has used up: the steps in which they count, in a list by time.
+    """The steps in which each person counts so far, in a list ordered by time.
 
-    Work: constant where a person's records come in the order of time, or in its reverse; else as
-    many as the steps between.  Memory: 28 bytes for each person and step, 16 for each person.
+    Work: constant if a person's records come in the order of time or in reverse, else linear in the
+    number of steps in between.  Memory: 28 bytes per person and step, 16 per person.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -53,9 +53,9 @@ class Bounding:
     def kept(self, users: Signed, steps: Signed) -> NDArray[np.bool_]:
         """Which of these records count: person and step of each, in the order of the file.
 
-        >>> taken = Bounding(Limits(records_per_step=1, steps=2, separation=3))
+        >>> used = Bounding(Limits(records_per_step=1, steps=2, separation=3))
         >>> person, step = np.array([0, 0, 0, 1, 0, 0]), np.array([5, 5, 6, 6, 8, 20])
-        >>> taken.kept(person, step).tolist()
+        >>> used.kept(person, step).tolist()
         [True, False, False, True, True, False]
         """
         people = int(users.max(initial=-1)) + 1
@@ -73,7 +73,7 @@ class Bounding:
 
 
 def _grown(array: NDArray[Any], length: int, fill: int) -> NDArray[Any]:
-    """The array with room for so many, doubled at least."""
+    """The array with room for this many rows, at least doubled."""
     if length <= len(array):
         return array
     grown = np.full((max(length, 2 * len(array)), *array.shape[1:]), fill, dtype=array.dtype)
@@ -96,7 +96,7 @@ def _keep(
     separation: int,
     found: NDArray[np.bool_],
 ) -> int:
-    """Marks the records that count; how many places are used then."""
+    """Mark the records that count; return the number of used places."""
     for i in range(len(users)):
         user, step = users[i], steps[i]
         # the neighbours of this step in the person's list, looked for from its nearer end

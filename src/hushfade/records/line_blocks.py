@@ -1,7 +1,7 @@
-"""A file of lines in blocks of whole records, with the line that each block begins at.
+"""A file of lines in blocks of whole records, with the first line number of each block.
 
-Whatever the file is (on disk, compressed, standard input), it is read once, forwards, in constant
-memory, and an error can still name the line.  In CSV a line break within quotes ends no record.
+Every file (on disk, compressed, standard input) is read once, forwards, in constant memory, and
+errors can still name the line.  In CSV a line break within quotes does not end a record.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LONGEST = 1 << 26  # bytes of one record
 
 
 class Readable(Protocol):
-    """What a block is read from."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -34,7 +34,7 @@ class Block:
 def blocks(
     file: Readable, name: str, *, delimiter: str | None, size: int = SIZE
 ) -> Iterator[Block]:
-    """The file's blocks, in order.  With a delimiter it is CSV, and quotes are heeded.
+    """The blocks of the file, in order.  With a delimiter the file is CSV, and quotes matter.
 
     >>> import io
     >>> [block.line for block in blocks(io.BytesIO(b"a\\nb\\nc"), "x", delimiter=",", size=3)]
@@ -56,7 +56,7 @@ def blocks(
 
 
 def _end(data: bytes, delimiter: str | None) -> int:
-    """Where the last whole record of the data ends; 0 if none does."""
+    """The end of the last whole record in the data, or 0."""
     if delimiter is None or b'"' not in data:
         return data.rfind(b"\n") + 1
     return csv_scan.record_end(data, delimiter)

@@ -1,11 +1,11 @@
 """Lines as they arrive, and a release when a step closes.
 
-The clock closes a step, some lateness after its end, or an empty line from whoever feeds the lines.
-Records never close a step: if a record's time could, one odd record would make all others late, and
-the moment of a release would reveal that somebody came.
+Either the clock closes a step, some lateness after its end, or the sender closes it with an empty
+line.  Records never close a step.  Otherwise one odd record could make all others late, and the
+moment of a release would reveal that a record arrived.
 
 A line belongs to the step in which it arrived, or to the step of its own time if it arrived before
-that step closed.  When it is parsed makes no difference, so a slow record displaces no other.
+that step closed.  The time of parsing does not matter, so a slow record displaces no other.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ Clock = Callable[[], int]
 
 
 class Source(Protocol):
-    """Where lines come from, with the time at which each arrived."""
+    """A source of lines, with the time of arrival of each line."""
 
     ended: bool
 
     def before(self, due: int | None) -> Iterator[list[bytes]]:
         """The lines that arrived before the time `due`; without a time, all until the end.
 
-        The iterator ends when no such line can come any more, or when the input has ended.
+        The iterator ends when no further line can have arrived before `due`, or with the input.
         """
 
 
 class OpenSteps:
-    """Totals of the steps that have not closed, in units.  Private."""
+    """Totals of the open steps, in units.  Private."""
 
     def __init__(self, reader: Reader, lines: LineReader) -> None:
         if not reader.may_leave_out:
             raise InvalidValue(
-                "live lines need 0 between low and high where records are replaced: a malformed "
-                "line is left out, and counts as 0"
+                "live lines need 0 between low and high with neighbours='replace': hushfade drops "
+                "a malformed line, which then counts as 0"
             )
         self._reader, self._lines = reader, lines
         self._sums: dict[int, UnitSums] = {}  # of the open steps that have records
@@ -69,7 +69,7 @@ class OpenSteps:
                 self._add(list(run))
 
     def _drop(self, lines: list[bytes]) -> None:
-        """Count lines that are too long to be read."""
+        """Count lines that are too long."""
         words = f"standard input, line {self._line}: must have at most {LONGEST} bytes"
         if isinstance(self._lines, CsvLines) and not self._lines.width:
             raise Malformed(words)  # the header
@@ -90,19 +90,19 @@ class OpenSteps:
             self._sums[step].add(lanes[chosen], units[chosen])
 
     def skip(self) -> None:
-        """An empty line that closes a step."""
+        """Handle an empty line, which closes a step."""
         if isinstance(self._lines, CsvLines) and self._lines.width == 1:
             raise InvalidValue(
-                "in CSV of one column an empty line is an empty value, and cannot close a step: "
-                "give a second column, or JSON lines"
+                "in CSV of one column an empty line is an empty value and cannot close a step: "
+                "add a second column, or use JSON lines"
             )
         self._line += 1
 
     def close(self) -> Signed:
-        """Close the oldest open step; its totals in units, which stop at the plan's largest.
+        """Close the oldest open step; return its totals in units, cut at the plan's largest total.
 
-        If a larger total ended the stream, one record would decide about all later steps.  A total
-        that stops moves by no more than the record does.
+        If a larger total ended the stream, one record would decide about all later steps.  Cutting
+        a total never increases the change that a record causes.
         """
         reader = self._reader
         sums = self._sums.pop(reader.closed, reader.sums(reader.lanes))
@@ -115,11 +115,11 @@ class OpenSteps:
 def by_clock(
     source: Source, steps: OpenSteps, calendar: Calendar, *, lateness: int
 ) -> Iterator[Signed]:
-    """The totals of one step after the other, each when its end and the lateness are over.
+    """The totals of each step, when its end and the lateness have passed.
 
-    Every line that arrived before that moment is parsed before the step closes, however long that
-    takes.  Without a column of times, a line belongs to the step in which it arrived, and a line
-    that arrived before the start to none.
+    Every line that arrived before that moment is parsed before the step closes, however long this
+    takes.  Without a column of times, a line belongs to the step in which it arrived.  A line that
+    arrived before the start belongs to no step.
     """
     for lines in source.before(calendar.start):
         steps.add(lines, started=False)
@@ -134,7 +134,7 @@ def by_clock(
 
 
 def by_empty_lines(source: Source, steps: OpenSteps, *, most: int | None) -> Iterator[Signed]:
-    """The totals of one step after the other, each at its empty line."""
+    """The totals of each step, when its empty line arrives."""
     closed = 0
     for lines in source.before(None):
         for filled, run in groupby(lines, key=_filled):
@@ -150,16 +150,16 @@ def by_empty_lines(source: Source, steps: OpenSteps, *, most: int | None) -> Ite
 
 
 def current(every: int, now: Clock) -> Calendar:
-    """Steps of that length from the one that is open now; they begin at whole multiples of it."""
+    """Steps of this length from the current step on; they begin at multiples of the length."""
     check.count(every=every)
     return Calendar(now() // every * every, every, zoned=True)
 
 
 def check_start(calendar: Calendar, now: Clock) -> None:
-    """Refuse a start before the open step: nothing could be known of the steps since."""
+    """Raise if the start is before the current step: records of past steps are unknown."""
     if calendar.start + calendar.every <= now():
         raise InvalidValue(
-            "must not be more than a step ago when lines are read live", argument="start"
+            "must not be more than one step in the past with live lines", argument="start"
         )
 
 

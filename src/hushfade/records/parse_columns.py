@@ -1,8 +1,8 @@
-"""A batch's columns as arrays: numbers, keys, persons, and a code for each row at fault.
+"""The columns of a batch as arrays: numbers, keys, persons, and a code for each row with a fault.
 
-Every row is read for itself: the type of its column and what was declared decide how, never another
-row.  Nothing is repaired: '1_000', ' 1', 'nan' and full-width digits are no numbers.  No message
-contains anything of a record.
+How a row is parsed depends on the type of its column and on declared options, never on other rows.
+The parser repairs nothing: '1_000', ' 1', 'nan' and full-width digits are not numbers.  No message
+contains any part of a record.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from hushfade.records.texts import check_utf_8, of_list, parts, whole
 
 Mask = NDArray[np.bool_]
 BLANK = r"[\x00-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]*"
-"""A name without any character that can be seen names nobody.  For Python and Java."""
+"""Matches a name without any visible character, which names nobody.  For Python and Java."""
 
 _BLANK = re.compile(BLANK)
 
 
-def numbers(batch: Batch, name: str) -> tuple[Column, Codes]:
+def numbers(batch: Batch, name: str, role: str = "value") -> tuple[Column, Codes]:
     """The nearest float64 of each value, and a code for each row without a finite number."""
-    column = plain(batch.columns["value"])
+    column = plain(batch.columns[role])
     codes: Codes = np.zeros(len(column), dtype=np.uint8)
     if pa.types.is_string(column.type):
         decimal_texts.check(*parts(column), codes)
@@ -49,26 +49,49 @@ def numbers(batch: Batch, name: str) -> tuple[Column, Codes]:
     return values, codes
 
 
-def keys(batch: Batch, name: str, declared: tuple[str, ...]) -> tuple[Signed, Codes]:
-    """The place of each row's key among those declared, -1 for any other, and for none."""
-    column = _text(batch, "key", name)
+def keys(
+    batch: Batch, name: str, declared: tuple[str, ...], *, role: str = "key"
+) -> tuple[Signed, Codes]:
+    """The index of each row's key among the declared keys, -1 for other or missing keys."""
+    column = _text(batch, role, name)
     places = compute.index_in(column, value_set=of_list(declared))
     return filled(places, -1).astype(np.int64), check_utf_8(column)
 
 
+BETWEEN_KEYS = "/"
+
+
+def joined_keys(
+    batch: Batch, columns: dict[str, str], declared: tuple[str, ...]
+) -> tuple[Signed, dict[str, Codes]]:
+    """The place of each row's key, whose parts are in several columns, and codes by column.
+
+    The parts are joined by slashes.  A declared key has one slash fewer than columns, so no part
+    of it has a slash, and no two different rows of parts have the same declared key.
+    """
+    texts = {name: _text(batch, role, name) for role, name in columns.items()}
+    codes = {name: check_utf_8(text) for name, text in texts.items()}
+    parts = [
+        compute.if_else(pa.array(codes[name] == 0), text, None) for name, text in texts.items()
+    ]
+    joined = compute.binary_join_element_wise(*parts, BETWEEN_KEYS)
+    places = compute.index_in(joined, value_set=of_list(declared))
+    return filled(places, -1).astype(np.int64), codes
+
+
 @dataclass(frozen=True, repr=False)
 class Names:
-    """The names of some rows: each one once, and its place for each row; -1 for a row at fault."""
+    """The distinct names of some rows, and the index of each row's name; -1 for a fault."""
 
     known: list[str]
     places: Signed
 
 
 def names(batch: Batch, name: str) -> tuple[Names, Codes]:
-    """Whose record each row is, and a code for each row that is nobody's.
+    """The person of each row, and a code for each row without a person.
 
-    Names are compared byte for byte.  The number 7 of one file is the '7' of another: if they were
-    two, one person would count twice.
+    Names are compared byte for byte.  The number 7 in one file is the '7' in another: if they
+    differed, one person would count twice.
     """
     column = whole(_text(batch, "user", name))
     codes = check_utf_8(column)
@@ -83,7 +106,7 @@ def names(batch: Batch, name: str) -> tuple[Names, Codes]:
 
 
 def _blank(column: Values, texts: list[str]) -> Mask:
-    """Which of the texts have no character that can be seen."""
+    """Which of the texts have no visible character."""
     data, offsets = parts(column)
     first = np.append(data, np.uint8(0))[offsets[:-1]]
     suspects = np.flatnonzero((np.diff(offsets) == 0) | (first <= 0x20) | (first >= 0x7F))
@@ -94,9 +117,9 @@ def _blank(column: Values, texts: list[str]) -> Mask:
 
 
 class People:
-    """Numbers people in the order in which they are first seen, from batch to batch.
+    """Numbers persons in the order of their first record, across batches.
 
-    Memory: the name of each.
+    Memory: the name of each person.
     """
 
     def __init__(self) -> None:
@@ -106,31 +129,31 @@ class People:
         return len(self._known)
 
     def numbers(self, found: Names) -> Signed:
-        """A number for each row's person; persons not seen before get the next ones."""
+        """The number of each row's person; new persons get the next numbers."""
         known, people = self._known, np.full(len(found.known) + 1, -1, dtype=np.int64)
         named = np.zeros(len(people), dtype=np.bool_)
         named[found.places] = True
-        named[-1] = False  # of rows at fault
+        named[-1] = False  # for rows with a fault
         names = compress(found.known, named.tolist())
         people[named] = [known.setdefault(person, len(known)) for person in names]
         return people[found.places]
 
 
 def _text(batch: Batch, role: str, name: str) -> Values:
-    """Text, or whole numbers as text: what names a key or a person."""
+    """The column of a key or a person: text, or whole numbers as text."""
     column = plain(batch.columns[role])
     if not (pa.types.is_string(column.type) or pa.types.is_integer(column.type)):
         raise Malformed(f"{batch.place(0)}: column {name!r} must be text or whole numbers")
     return column.cast(pa.string())
 
 
-# What the columns of all roles share ------------------------------------------------------------
+# Common to all roles ----------------------------------------------------------------------------
 
 
 def plain(column: Values) -> Values:
-    """Dictionaries, the other kinds of string, and nulls alone, as plain strings."""
+    """The column with dictionaries, other string types and all-null columns as plain strings."""
     if pa.types.is_dictionary(column.type):
-        with suppress(pa.ArrowNotImplementedError):  # of lists and the like: rejected as it is
+        with suppress(pa.ArrowNotImplementedError):  # lists and similar types: rejected later
             column = column.cast(column.type.value_type)
     if pa.types.is_null(column.type):  # a column without any value is of no kind
         column = column.cast(pa.string())
@@ -140,14 +163,14 @@ def plain(column: Values) -> Values:
 
 
 def numeric(kind: Any) -> bool:
-    """Does a column of this type have numbers?"""
+    """Whether a column of this type has numbers."""
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
 
 
 def filled(column: Values, value: int) -> NDArray[Any]:
-    """A column of numbers as a numpy array, with the value for nulls."""
+    """A column of numbers as a numpy array, with a given value for nulls."""
     array = whole(column)
     kind = np.dtype(array.type.to_pandas_dtype())
     stored = np.frombuffer(array.buffers()[1] or b"", dtype=kind)
@@ -156,7 +179,7 @@ def filled(column: Values, value: int) -> NDArray[Any]:
 
 
 def nulls(column: Values) -> Mask:
-    """Which rows have nothing."""
+    """Which rows are null."""
     if column.null_count == 0:
         return np.zeros(len(column), dtype=np.bool_)
     return np.asarray(column.is_null(), dtype=np.bool_)

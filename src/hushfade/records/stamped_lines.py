@@ -1,7 +1,7 @@
-"""Lines of the standard input, each with the time at which it arrived.
+"""Lines of the standard input, each with its time of arrival.
 
-A line arrives when its last byte does.  `stamping_process` takes the time, in a process of its own,
-so that a stamp does not depend on what this process is doing, such as parsing a slow record.
+A line arrives when its last byte arrives.  `stamping_process` takes the time in a separate process,
+so that a time stamp does not depend on the work of this process, such as parsing a slow record.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hushfade.records import stamping_process
 from hushfade.records.stamping_process import HEADER
 
 LONGEST = 1 << 20  # bytes of a line, the line feed included; a longer one is malformed
-BOUND = 1 << 26  # bytes that wait to be parsed; beyond it, whoever feeds the lines has to wait
+BOUND = 1 << 26  # bytes that wait to be parsed; beyond it, the sender of the lines has to wait
 
 _RECEIVED = 1 << 20  # bytes at a time
 
@@ -39,7 +39,7 @@ class SteadyClock:
 
     @classmethod
     def set_now(cls) -> SteadyClock:
-        """The clock that shows the computer's time now."""
+        """A clock that now shows the computer's time."""
         return cls(time.time_ns() - time.monotonic_ns())
 
     def __call__(self) -> int:
@@ -55,7 +55,7 @@ class _Frame:
 
 
 class StampedLines:
-    """Lines of a descriptor, in the order of their arrival.  Close it after use.
+    """The lines of a descriptor, in order of arrival.  Close it after use.
 
     Memory: `bound` bytes in the other process, a megabyte and the longest line here.
     """
@@ -72,14 +72,14 @@ class StampedLines:
             )
         self._received = bytearray()
         self._frames: deque[_Frame] = deque()
-        self._line = bytearray()  # the beginning of a line whose end has not arrived
-        self._known = 0  # all that arrived before this time is here
+        self._line = bytearray()  # the beginning of a line whose end has not arrived yet
+        self._known = 0  # all lines that arrived before this time are here
         self.ended = False
 
     def before(self, due: int | None) -> Iterator[list[bytes]]:
-        """The lines that arrived before the time `due`, as they come, and no others.
+        """The lines that arrived before the time `due`, as they become available.
 
-        It ends when no such line can come any more, however late that is, or when the input has
+        The iterator ends when no further line can have arrived before `due`, or when the input has
         `ended`.  Without a time it ends with the input.
         """
         asked = False
@@ -89,7 +89,7 @@ class StampedLines:
             if self.ended or (due is not None and self._known >= due):
                 return
             if not asked and due is not None and not self._readable(due):
-                with suppress(BrokenPipeError):  # the input has just ended: the frame is here
+                with suppress(BrokenPipeError):  # the input has just ended: the last frame is here
                     self._link.send(b"?")
                 asked = True
             self._receive()
@@ -101,7 +101,7 @@ class StampedLines:
         self._process.wait()
 
     def _arrived(self, due: int | None) -> list[bytes]:
-        """The whole lines of the frames that are here and were stamped before `due`."""
+        """The whole lines of the received frames with a time stamp before `due`."""
         lines: list[bytes] = []
         while self._frames and not self.ended:
             frame = self._frames[0]
@@ -120,7 +120,7 @@ class StampedLines:
     def _split(self, data: bytes) -> list[bytes]:
         """The lines that end in the data; the rest waits for its end.
 
-        A line of more than LONGEST bytes is cut off after them, so that it takes no more memory.
+        A line of more than LONGEST bytes is cut there, to bound the memory.
         """
         *ended, rest = data.split(b"\n")
         lines = [line + b"\n" for line in ended]
@@ -132,7 +132,7 @@ class StampedLines:
         return [line if len(line) <= LONGEST else line[:LONGEST] + b"\n" for line in lines]
 
     def _readable(self, due: int) -> bool:
-        """Does the other process send something before `due`?"""
+        """Whether the other process sends something before `due`."""
         wait = max(0, due - self.clock()) / 1e9
         return bool(select.select([self._link], [], [], wait)[0])
 

@@ -1,22 +1,22 @@
-"""A process that reads a descriptor and stamps what arrives, and does nothing else.
+"""A process that only reads a descriptor and adds time stamps to what arrives.
 
     python -I -S stamping_process.py BOUND       standard input: lines; standard output: a socket
 
-The parent parses records.  A thread of the parent could not stamp: it would wait for the parser to
-release the interpreter's lock, so that one slow record would delay the stamps of all others.
+The parent parses records.  A thread of the parent would have to wait for the parser to release the
+interpreter's lock, so that one slow record would delay the time stamps of all others.
 
-The process sends frames: a stamp on the monotonic clock, a size, and that many bytes.  Stamps never
-fall.
+The process sends frames: a time stamp of the monotonic clock, a size, and that many bytes.  Time
+stamps never decrease.
 
     size > 0    bytes that were there, and were read, at the time of the stamp
     size = 0    the end of the input
-    size < 0    nothing was left to read at the time of the stamp; answers a byte from the parent
+    size < 0    nothing was left to read at the time of the stamp; the response to the parent's byte
 
 Memory: at most BOUND bytes wait for the parent, and one read.  At the bound the process stops
-reading until the parent has caught up.  The pipe fills, and whoever feeds the lines has to wait.
-What is in the pipe then is stamped when it is read.
+reading until the parent has caught up.  The pipe fills, and the sender of the lines has to wait.
+Bytes in the pipe get their time stamp when they are read.
 
-Only the standard library is imported, and nothing of hushfade: the process starts in milliseconds.
+It imports only the standard library, and nothing of hushfade, so it starts in milliseconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEADER = struct.Struct("<qq")
 NOTHING_MORE = -1
 
 _CHUNK = 1 << 16  # bytes
-_FRAME = 256  # bytes that Python needs for a frame, at most, beside its content
+_FRAME = 256  # bytes that Python needs for a frame, at most, in addition to its content
 
 
 def stamp(source: int, link: socket.socket, bound: int) -> None:
@@ -77,7 +77,7 @@ def stamp(source: int, link: socket.socket, bound: int) -> None:
 
 
 def main() -> None:
-    """The process: its parent decides what Ctrl-C means."""
+    """Run the process.  It ignores Ctrl-C, which the parent handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=1) as link:
         link.setblocking(False)

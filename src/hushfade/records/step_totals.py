@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushfade.check import Signed
+from hushfade.check import Column, Signed
 from hushfade.errors import InvalidValue
 from hushfade.private import integer_totals
 from hushfade.private.unit_sums import UnitSums
+from hushfade.public.statistics import Ratio, Share
 from hushfade.records import parse_columns as read
 from hushfade.records.batch import Batch, Columns
 from hushfade.records.calendar import Calendar, Order, RowOrder
 from hushfade.records.faults import EMPTY, Faults
 from hushfade.records.limits import Bounding, Limits
-from hushfade.records.parse_columns import Mask, Names
+from hushfade.records.parse_columns import BETWEEN_KEYS, Mask, Names
 from hushfade.records.time_columns import check_unit, times
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
 
 LARGEST = 1 << 27  # totals of all steps and keys: a gigabyte
-AHEAD = 1 << 10  # steps that may be open at once where their number is not declared
+AHEAD = 1 << 10  # the number of open steps, if the number of steps is not declared
 
 
 _REASONS = {  # why a record did not count
@@ -45,7 +46,7 @@ _REASONS = {  # why a record did not count
 
 @dataclass
 class Counts:
-    """What became of the records.  Private."""
+    """The number of counted and dropped records.  Private."""
 
     records: int = 0
     outside: int = 0  # before the first or after the last step
@@ -57,16 +58,16 @@ class Counts:
 
     @property
     def dropped(self) -> int:
-        """Those that entered no total."""
+        """The number of records that entered no total."""
         return sum(getattr(self, why) for why in _REASONS)
 
     @property
     def counted(self) -> int:
-        """Those that entered a total."""
+        """The number of records that entered a total."""
         return self.records - self.dropped
 
     def sentence(self) -> str:
-        """What became of the records, in words; for the operator, not for publication.
+        """The counts in words; for the operator, not for publication.
 
         >>> Counts(records=7, outside=2, empty=1).sentence()
         '4 of 7 records counted; dropped: 2 outside the steps, 1 without value'
@@ -79,7 +80,7 @@ class Counts:
 
 @dataclass(frozen=True, repr=False)
 class Tally:
-    """Totals in units, (steps, lanes), and what became of the records.  Private."""
+    """Totals in units, (steps, lanes), and the counts of records.  Private."""
 
     totals: Signed
     counts: Counts
@@ -87,7 +88,7 @@ class Tally:
 
 @dataclass(frozen=True, repr=False)
 class _Rows:
-    """Rows without fault, read: step, lane, units and whose they are.  Private."""
+    """Parsed rows without faults: step, lane, units and person.  Private."""
 
     places: Signed
     lanes: Signed
@@ -103,10 +104,10 @@ class _Rows:
 
 
 class Reader:
-    """Reads batches for one plan: which step, which key, how much, of whom.
+    """Reads batches for one plan: the step, key, units and person of each record.
 
-    `closed` is how many steps have closed: a record of theirs comes too late.  Records without a
-    time belong to the step after these, or to none before the first step has `started`.
+    `closed` is the number of closed steps: their records are late.  Records without a time belong
+    to the step after these, or to no step before the first step has `started`.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class Reader:
         check_unit(time_unit)
         if time_unit is not None and isinstance(order, Calendar) and not order.zoned:
             raise InvalidValue(
-                "must have a zone, because times in numbers are UTC, as 2026-01-31Z",
+                "must have a time zone, such as 2026-01-31Z, because numeric times are UTC",
                 argument="start",
             )
         self._grid, self._columns, self._order = plan.grid, columns, order
@@ -136,8 +137,8 @@ class Reader:
         self.closed = 0
         self.started = True
         self.counts = Counts()
-        self.first_fault: str | None = None  # of lines that arrive live
-        self.stopped = 0  # totals of live steps that stopped at the plan's largest
+        self.first_fault: str | None = None  # of live lines
+        self.stopped = 0  # totals of live steps that were cut at the plan's largest total
 
     @property
     def lanes(self) -> int:
@@ -146,7 +147,7 @@ class Reader:
 
     @property
     def largest_total(self) -> int:
-        """The largest total of a step and key that the plan can carry, in units."""
+        """The largest total per step and key that the plan supports, in units."""
         return self._grid.largest_total
 
     def sums(self, cells: int) -> UnitSums:
@@ -155,7 +156,7 @@ class Reader:
 
     @property
     def steps(self) -> int:
-        """How many steps the declared time or the rows so far have; the last may lack rows."""
+        """The number of steps, declared or from the rows so far; the last may be incomplete."""
         if isinstance(self._order, RowOrder):
             return -(-self._rows // self._order.rows)
         return self.closed if self._order.steps is None else self._order.steps
@@ -163,14 +164,14 @@ class Reader:
     def read(self, batch: Batch) -> tuple[Signed, Signed]:
         """The cell, step · lanes + lane, and the units of each record that counts.
 
-        Raises Malformed, and changes nothing, if a row is malformed.
+        Raise Malformed, and change nothing, if a row is malformed.
         """
         rows, faults = self._rows_of(batch)
         faults.check(batch.place)
         return self._counted(rows)
 
     def read_live(self, batch: Batch) -> tuple[Signed, Signed]:
-        """The same; malformed rows are left out and counted, and change nothing for the others."""
+        """The same, but drop and count malformed rows, without an effect on other rows."""
         rows, faults = self._rows_of(batch)
         if faults:
             good = faults.codes == 0
@@ -185,15 +186,21 @@ class Reader:
         self.counts.rejected += records
 
     def _rows_of(self, batch: Batch) -> tuple[_Rows, Faults]:
-        """The rows, and what is wrong with each.  Nothing is remembered yet."""
+        """The rows and their faults.  The reader does not change."""
         columns, faults = self._columns, Faults(batch.rows, batch.faults)
         places = self._places(batch, faults)
         units, present = self._units(batch, faults)
         lanes, found = np.zeros(batch.rows, dtype=np.int64), None
         if self._grid.keys is not None:
             assert columns.key is not None
-            lanes, codes = read.keys(batch, columns.key, self._grid.keys)
-            faults.add(columns.key, codes)
+            keys = columns.key_columns()
+            if len(keys) > 1:
+                lanes, found_codes = read.joined_keys(batch, keys, self._grid.keys)
+                for name, codes in found_codes.items():
+                    faults.add(name, codes)
+            else:
+                lanes, codes = read.keys(batch, columns.key, self._grid.keys)
+                faults.add(columns.key, codes)
         if columns.user is not None:
             found, codes = read.names(batch, columns.user)
             faults.add(columns.user, codes)
@@ -202,8 +209,8 @@ class Reader:
     def _counted(self, rows: _Rows) -> tuple[Signed, Signed]:
         """The cells and units of the rows that count.
 
-        A record outside the steps is dropped first.  The limits of one person come next: they look
-        at times only, so that another value or key never lets another record in.
+        The reader first drops records outside the steps.  Then it applies the limits per person,
+        which depend only on times, so that another value or key never admits another record.
         """
         places, lanes, count = rows.places, rows.lanes, len(rows.places)
         self._rows += count
@@ -226,7 +233,8 @@ class Reader:
         kept &= lanes >= 0
         self.counts.empty += int(np.sum(kept & ~rows.present))
         kept &= rows.present
-        return (places * self._grid.lanes + lanes)[kept], rows.units[kept]
+        groups = self._grid.lanes // self._grid.parts
+        return self._grid.spread((places * groups + lanes)[kept], rows.units[kept])
 
     def _places(self, batch: Batch, faults: Faults) -> Signed:
         if isinstance(self._order, RowOrder):
@@ -242,58 +250,90 @@ class Reader:
 
     def _units(self, batch: Batch, faults: Faults) -> tuple[Signed, Mask]:
         name = self._columns.value
+        statistic = self._grid.statistic
+        if isinstance(statistic, Share) and statistic.of is not None:
+            assert name is not None
+            places, codes = read.keys(batch, name, (statistic.of,), role="value")
+            present = ~read.nulls(batch.columns["value"])
+            if not self._skip_empty:
+                codes[~present & (codes == 0)] = EMPTY
+            faults.add(name, codes)
+            return (places == 0).astype(np.int64), present
         if name is None:
             unit = int(self._grid.units(1.0))
             return np.full(batch.rows, unit, dtype=np.int64), np.ones(batch.rows, dtype=np.bool_)
-        values, codes = read.numbers(batch, name)
+        values, present = self._numbers(batch, faults, name, "value")
+        if self._columns.denominator is not None:
+            other = self._columns.denominator
+            below, also = self._numbers(batch, faults, other, "denominator")
+            values, present = np.stack([values, below], axis=1), present & also
+        return self._grid.units(values), present
+
+    def _numbers(self, batch: Batch, faults: Faults, name: str, role: str) -> tuple[Column, Mask]:
+        """The numbers of a column, 0 for those at fault, and which rows have one."""
+        values, codes = read.numbers(batch, name, role)
         present = codes != EMPTY
         if self._skip_empty:
             codes[~present] = 0
         faults.add(name, codes)
         if codes.any():
             values = np.where(codes == 0, values, 0.0)
-        return self._grid.units(values), present
+        return values, present
 
 
 def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -> None:
-    """Refuse what does not fit together, or would break the plan's guarantee."""
+    """Raise if the plan, the columns and the steps conflict, or would break the guarantee."""
     grid = plan.grid
+    if grid.statistic is not None and columns.value is None:
+        raise InvalidValue("a statistic needs a column of values")
+    if (columns.denominator is not None) != isinstance(grid.statistic, Ratio):
+        raise InvalidValue("a ratio, and nothing else, needs a column of denominators")
     if grid.norm is not None:
-        raise InvalidValue("events have numbers: a plan for vectors does not fit")
+        raise InvalidValue("events have numbers: use a plan without vectors")
     if (columns.key is None) != (grid.keys is None):
-        raise InvalidValue("a key column and declared keys go together")
+        raise InvalidValue("a key column and declared keys must be given together")
+    divided = len(columns.key_columns()) - 1
+    if divided > 0 and any(key.count(BETWEEN_KEYS) != divided for key in grid.keys or ()):
+        raise InvalidValue(
+            f"must each contain {divided} {BETWEEN_KEYS} for {divided + 1} key columns",
+            argument="keys",
+        )
     if columns.time is not None and not isinstance(order, Calendar):
-        raise InvalidValue("a time column needs steps of time")
+        raise InvalidValue("a time column needs steps with a length of time")
     if isinstance(order, RowOrder):
         if columns.value is None:
-            raise InvalidValue("rows in order need a column of values: else each step is the same")
+            raise InvalidValue(
+                "steps of rows need a column of values: without it all steps are equal"
+            )
         if plan.guarantee.neighbours != "replace":
             raise InvalidValue(
-                "must be replace where the rows are the steps: removing a row would move all "
-                "later ones",
+                "must be replace if steps consist of rows: removing a row would move all later "
+                "rows",
                 argument="neighbours",
             )
     if skip_empty and not may_leave_out(plan):
         raise InvalidValue(
-            "needs 0 between low and high where records are replaced: a value that becomes empty "
+            "needs 0 between low and high if neighbours is replace: a record without a value "
             "counts as 0",
             argument="skip_empty",
         )
 
 
 def may_leave_out(plan: Plan) -> bool:
-    """May a record without a proper value be left out?
+    """Whether records without a valid value may be dropped.
 
-    Leaving it out is like adding it with the value 0.  Where records are replaced, the change from
-    another value to 0 is covered only if 0 is between the bounds.
+    Dropping a record is like adding it with the value 0.  If neighbours replace a record, the
+    guarantee covers the change from another value to 0 only if 0 is between the bounds.
     """
+    if plan.grid.statistic is not None:  # a record that leaves changes the lanes by less
+        return True
     return plan.guarantee.neighbours != "replace" or plan.grid.low <= 0.0 <= plan.grid.high
 
 
 def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
-    """The totals of all declared steps; in row order, of as many steps as there are rows for.
+    """The totals of all declared steps, or of all steps of rows.
 
-    A total that the plan cannot carry is rejected here, before noise is drawn for any step.
+    Raise if the plan does not support a total, before noise is drawn for any step.
     Memory: 8 bytes per step and key, and the largest batch.
     """
     lanes = reader.lanes
@@ -315,10 +355,10 @@ def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
 
 
 def check_size(steps: int, lanes: int) -> None:
-    """Refuse a table that does not fit into memory."""
+    """Raise if the totals do not fit into memory."""
     if not steps * lanes <= LARGEST:
         raise InvalidValue(
             f"steps × keys must be at most {LARGEST}",
             got=f"{steps} × {lanes}",
-            remedy="use longer steps, or several runs with some of the keys each",
+            remedy="use longer steps, or several runs with fewer keys each",
         )

@@ -1,4 +1,4 @@
-"""Columns of text as Arrow keeps them: all bytes in one array, and where each text begins."""
+"""Columns of text in Arrow's layout: all bytes in one array, and the offset of each text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Offsets: TypeAlias = NDArray[np.int32]
 
 
 def read_only(data: Any) -> Bytes:
-    """The bytes of a buffer, read-only: compiled loops have one version, for read-only arrays.
+    """The bytes of a buffer as a read-only array, the only type that the compiled loops accept.
 
     >>> read_only(b"ab")
     array([97, 98], dtype=uint8)

@@ -1,8 +1,8 @@
-"""A batch's column of times, in nanoseconds since 1970, and a code for each row without a time.
+"""The column of times of a batch, in nanoseconds since 1970, and a code per row without a time.
 
-A column has numbers of a declared unit, written times, or times by its type.  A time beyond int64,
-which reaches from 1677 to 2262, becomes the first or last nanosecond of int64: it is outside all
-declared steps, whatever its size.
+A column has numbers in a declared unit, texts, or values of a time type.  A time beyond int64,
+which covers 1677 to 2262, becomes the first or last nanosecond of int64, outside all declared
+steps.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ _FIRST, _LAST = -(2**63), 2**63 - 1
 def times(batch: Batch, name: str, *, unit: str | None, zoned: bool) -> tuple[Signed, Codes]:
     """The time of each row, and a code for each row without one.
 
-    With a `unit` times are numbers, UTC.  Without, they are UTC if they are `zoned`, and those of a
-    local clock otherwise; a time that has a zone and should not, or the other way round, is a
-    fault.
+    With a `unit` times are numbers in UTC.  Without, they are UTC if `zoned`, and local times
+    otherwise.  A time with an unexpected zone, or without an expected one, is a fault.
     """
     column = plain(batch.columns["time"])
     codes: Codes = np.zeros(len(column), dtype=np.uint8)
@@ -46,7 +45,7 @@ def times(batch: Batch, name: str, *, unit: str | None, zoned: bool) -> tuple[Si
 
 
 def first_is_zoned(batch: Batch, unit: str | None) -> bool:
-    """Has the time of the first row a zone?"""
+    """Whether the time of the first row has a time zone."""
     column = plain(batch.columns["time"])
     if pa.types.is_timestamp(column.type):
         return _zoned(column.type)
@@ -72,7 +71,9 @@ def _of_calendar(batch: Batch, name: str, column: Values, zoned: bool, codes: Co
         time_texts.nanoseconds(*parts(column), zoned, found, codes)
         return found
     if numeric(kind):
-        raise InvalidValue(f"times in numbers need a unit: is {name!r} in s, ms, us or ns?")
+        raise InvalidValue(
+            f"numeric times need a unit (time_unit, --time-unit): is {name!r} in s, ms, us or ns?"
+        )
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         raise Malformed(f"{batch.place(0)}: column {name!r} must be times")
     has_zone = pa.types.is_timestamp(kind) and _zoned(kind)
@@ -110,7 +111,7 @@ def _of_texts(column: Values, unit: str, codes: Codes) -> Signed:
 
 
 def _of_floats(numbers: Column, unit: str, codes: Codes) -> Signed:
-    """A float is the shortest decimal text that stands for it, as files have it."""
+    """The texts of floats: the shortest decimal text that means the same float."""
     codes[~np.isfinite(numbers)] = NOT_A_NUMBER
     whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**63)
     found = _multiplied(np.where(whole, numbers, 0.0).astype(np.int64), TIME_UNITS[unit])
@@ -122,7 +123,7 @@ def _of_floats(numbers: Column, unit: str, codes: Codes) -> Signed:
 
 
 def _integers(column: Values) -> Signed:
-    """A column of integers as int64, 0 for nulls; beyond int64 its last number."""
+    """A column of integers as int64, with 0 for nulls; larger numbers become the last int64."""
     numbers = filled(column, 0)
     if numbers.dtype == np.uint64:
         numbers = np.minimum(numbers, _LAST)
@@ -138,7 +139,7 @@ def _multiplied(numbers: Signed, factor: int) -> Signed:
 
 
 def _zoned(kind: Any) -> bool:
-    """Has the timestamp a zone?  Whichever it is, the numbers are UTC."""
+    """Whether the timestamp type has a zone.  In any zone the numbers are UTC."""
     try:
         return kind.tz is not None
     except UnicodeDecodeError:  # its name is no text

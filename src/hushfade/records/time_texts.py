@@ -1,4 +1,4 @@
-"""Written times, each read exactly and for itself, in nanoseconds since 1970.
+"""Exact parsing of times in text, to nanoseconds since 1970.
 
     2026-01-31   2026-01-31T12   2026-01-31 12:00   2026-01-31T12:00:00.123456789
     2026-01-31Z  2026-01-31T12:00Z   2026-01-31T12:00+01:00   +0100   +01
@@ -27,10 +27,10 @@ _EPOCH = 719_162  # days from 0001-01-01 to 1970-01-01
 
 @compiled
 def nanoseconds(data: Bytes, offsets: Offsets, zoned: bool, found: Signed, codes: Codes) -> None:
-    """Set the nanoseconds of each time; a time with a zone is one in UTC.
+    """Set the nanoseconds of each time; times with a zone are converted to UTC.
 
-    A text that is no time gets a code, and so does a time that has a zone although the others are
-    not `zoned`, or has none although they are.
+    A text that is not a time gets a code.  So does a time with a zone if times are not `zoned`, and
+    a time without a zone if they are.
     """
     for row in range(len(codes)):
         at, end = offsets[row], offsets[row + 1]
@@ -48,7 +48,7 @@ def nanoseconds(data: Bytes, offsets: Offsets, zoned: bool, found: Signed, codes
 
 @compiled
 def has_zone(data: Bytes) -> bool:
-    """Is the text a time with a zone?"""
+    """Whether the text is a time with a zone."""
     right, with_zone, _, _ = _parsed(data, 0, len(data))
     return right and with_zone
 

@@ -1,1 +1,1 @@
-"""Releases written to files, whole or not at all, with their guarantee and plan."""
+"""Releases in files, written atomically, with their guarantee and plan."""

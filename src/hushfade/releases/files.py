@@ -1,16 +1,17 @@
-"""Releases as a file: CSV, JSON lines or Parquet, and beside it what they mean.
+"""Releases as a CSV, JSON lines or Parquet file, with a companion file that describes them.
 
     step  time  key  value  stddev  lower  upper
 
-`time` is when the step closed; `lower` and `upper` hold the true sum between them with the stated
-confidence.  The companion `FILE.plan.json` has the guarantee in words and the whole plan.  Both are
-written whole or not at all, and contain nothing but what may be published.
+`time` is the end of the step.  The interval from `lower` to `upper` contains the true sum with the
+stated confidence.  The companion `FILE.plan.json` contains the guarantee in words and the complete
+plan.  Both files are written atomically, and everything in them may be published.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,9 +26,16 @@ from hushfade import check
 from hushfade.atomic_files import whole
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import InvalidValue
+from hushfade.releases.statistic_rows import (
+    COLUMNS,
+    StatisticRows,
+    check_changes,
+    statistic_columns,
+)
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
+    from hushfade.public.statistics import LaneStatistic
     from hushfade.public.step_errors import StepErrors
 
 FORMAT = "hushfade releases 1"
@@ -37,29 +45,34 @@ _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "p
 
 @dataclass(frozen=True)
 class Meaning:
-    """What is the same for all rows: keys, clock, confidence, what was changed after release."""
+    """The meaning of the rows: keys, clock, confidence, and changes to values after release."""
 
     keys: tuple[str, ...] | None
-    zoned: bool | None  # None where steps have no time
+    zoned: bool | None  # None if steps have no time
     confidence: float = 0.95
     changed: tuple[str, ...] = ()  # non_negative, whole
+    statistic: LaneStatistic | None = None  # of several lanes; None for sums and counts
 
     def __post_init__(self) -> None:
+        if self.statistic is not None:
+            check_changes(self.statistic, self.changed)
         confidence = check.real(confidence=self.confidence)
         if not 0 < confidence < 1:
             raise InvalidValue("must be in (0, 1)", argument="confidence", got=repr(confidence))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the rows have."""
+        """The names of the columns."""
         time = () if self.zoned is None else ("time",)
         key = () if self.keys is None else ("key",)
+        if self.statistic is not None:
+            return ("step", *time, *key, *statistic_columns(self.statistic))
         return ("step", *time, *key, "value", "stddev", "lower", "upper")
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Some steps' releases: values (n, lanes), one deviation per step, ends in ns since 1970."""
+    """Releases of n steps: values (n, lanes), one deviation per step, ends in ns since 1970."""
 
     steps: Signed
     ends: Signed | None
@@ -68,11 +81,11 @@ class Rows:
     errors: StepErrors
 
     def margins(self, confidence: float) -> Column:
-        """The margin of each step: the error is at most this large with this probability."""
+        """The margin of each step: the error exceeds it with probability 1 - confidence."""
         return self.errors.margins(self.steps, confidence, stddevs=self.stddevs)
 
     def table(self, meaning: Meaning) -> dict[str, Any]:
-        """One array a column; a row for each step and key, steps first."""
+        """One array per column, with one row per step and key, ordered by step."""
         n, lanes = self.values.shape
         value, stddev = self.values.ravel(), np.repeat(self.stddevs, lanes)
         margin = np.repeat(self.margins(meaning.confidence), lanes)
@@ -90,13 +103,13 @@ class Rows:
 
 
 class Writer(Protocol):
-    """Takes rows, a piece at a time."""
+    """A writer of rows, one piece at a time."""
 
-    def write(self, rows: Rows) -> None: ...
+    def write(self, rows: Rows | StatisticRows) -> None: ...
 
 
 class TextWriter:
-    """CSV with a header, or one JSON object a line; flushed after each piece."""
+    """CSV with a header, or one JSON object per line; flushed after each piece."""
 
     def __init__(self, file: IO[str], meaning: Meaning, form: str) -> None:
         self._file, self._meaning, self._form = file, meaning, form
@@ -105,43 +118,44 @@ class TextWriter:
             self._csv.writerow(meaning.columns)
             file.flush()
 
-    def write(self, rows: Rows) -> None:
-        """These rows, in full: floats are written so that reading gives the same ones."""
+    def write(self, rows: Rows | StatisticRows) -> None:
+        """Write the rows.  Floats have enough digits to be read back exactly."""
         table = rows.table(self._meaning)
         if "time" in table:
             table["time"] = times_written(table["time"], bool(self._meaning.zoned))
-        listed = zip(*(table[name].tolist() for name in self._meaning.columns), strict=True)
+        names = self._meaning.columns
+        listed = zip(*(_shown(table[name]) for name in names), strict=True)
         if self._form == "csv":
             self._csv.writerows(listed)
         else:
-            names = self._meaning.columns
             for row in listed:
                 self._file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
         self._file.flush()
 
 
 class ParquetWriter:
-    """Parquet, a row group for each piece."""
+    """Parquet, with one row group per piece."""
 
     def __init__(self, path: Path, meaning: Meaning) -> None:
         self._arrow: Any = import_module("pyarrow")
         pa, zone = self._arrow, "UTC" if meaning.zoned else None
         kinds = {"step": pa.int64(), "time": pa.timestamp("ns", zone), "key": pa.string()}
+        kinds |= dict.fromkeys(("bin", "quantile"), pa.string())
         self._meaning = meaning
         self._schema = pa.schema([(c, kinds.get(c, pa.float64())) for c in meaning.columns])
         self._writer: Any = import_module("pyarrow.parquet").ParquetWriter(path, self._schema)
 
-    def write(self, rows: Rows) -> None:
-        """These rows as a row group."""
+    def write(self, rows: Rows | StatisticRows) -> None:
+        """Write the rows as a row group."""
         self._writer.write_table(self._arrow.table(rows.table(self._meaning), schema=self._schema))
 
     def close(self) -> None:
-        """The footer."""
+        """Write the footer."""
         self._writer.close()
 
 
 def form_of(path: Path | None, form: str | None) -> str:
-    """The format: as given, as the file's name says, or CSV."""
+    """The format: as given, else from the file's name, else CSV."""
     found = form or ("csv" if path is None else _ENDINGS.get(path.suffix.lower()))
     if found not in FORMS:
         raise InvalidValue(
@@ -151,7 +165,7 @@ def form_of(path: Path | None, form: str | None) -> str:
 
 
 def companion(path: Path) -> Path:
-    """The file beside the releases that says what they mean."""
+    """The path of the companion file that describes the releases."""
     return path.with_name(path.name + ".plan.json")
 
 
@@ -159,9 +173,9 @@ def companion(path: Path) -> Path:
 def whole_file(
     path: Path, meaning: Meaning, form: str, told: str, *, new: bool = False
 ) -> Iterator[Writer]:
-    """A writer whose file and companion appear when all went well, and not at all otherwise.
+    """A writer whose file and companion appear only if the block succeeds.
 
-    With `new` neither may be there before.
+    With `new` neither file may exist before.
     """
     with whole(companion(path), new=new) as beside, whole(path, new=new) as hidden:
         beside.write_text(told, encoding="utf-8")
@@ -180,9 +194,9 @@ def whole_file(
 def growing_file(
     path: Path, meaning: Meaning, form: str, told: str, *, new: bool = False
 ) -> Iterator[Writer]:
-    """A writer whose companion is there first, and whose file grows with each release."""
+    """A writer that first writes the companion, and then adds each release to the file."""
     if form == "parquet":
-        raise InvalidValue("format must be csv or jsonl where releases come live")
+        raise InvalidValue("format must be csv or jsonl for live releases")
     with whole(companion(path), new=new) as beside:
         beside.write_text(told, encoding="utf-8")
     with path.open("x" if new else "w", encoding="utf-8", newline="") as file:
@@ -191,7 +205,7 @@ def growing_file(
 
 @contextmanager
 def standard_output(meaning: Meaning, form: str) -> Iterator[Writer]:
-    """A writer of text to standard output; there is no companion."""
+    """A writer of text to standard output, without a companion."""
     if form == "parquet":
         raise InvalidValue("format must be csv or jsonl on standard output")
     yield TextWriter(sys.stdout, meaning, form)
@@ -207,14 +221,15 @@ def document(
     unit: str = "record",
     limits: str | None = None,
 ) -> str:
-    """The companion: guarantee and accuracy in words, columns, steps, and the plan itself.
+    """The companion's text: guarantee and accuracy in words, columns, steps, and the plan.
 
-    `unit` is what the guarantee is about: a record, or a person with all their records.
+    `unit` is the unit of privacy: a record, or a person with all their records.
     """
     import hushfade
     from hushfade.planning.summary import lower_bounds
 
     n = plan.horizon or 1000
+    explained = _COLUMNS if meaning.statistic is None else _COLUMNS | COLUMNS
     found = {
         "format": FORMAT,
         "hushfade": hushfade.__version__,
@@ -224,7 +239,7 @@ def document(
         "noise": noise,
         "optimum": " ".join(lower_bounds(plan, n)),
         "steps": steps,
-        "columns": {name: _COLUMNS[name] for name in meaning.columns},
+        "columns": {name: explained[name] for name in meaning.columns},
         "confidence": meaning.confidence,
         "changed": list(meaning.changed),
         "plan": json.loads(plan.to_json()),
@@ -243,8 +258,16 @@ _COLUMNS = {
 }
 
 
+def _shown(column: Any) -> list[Any]:
+    """The column as a list; a suppressed value is empty."""
+    listed: list[Any] = column.tolist()
+    if column.dtype.kind == "f" and bool(np.isnan(column).any()):
+        return [None if math.isnan(one) else one for one in listed]
+    return listed
+
+
 def times_written(times: Any, zoned: bool) -> Any:
-    """ISO 8601, to the second where that is exact; with Z where the clock is UTC."""
+    """The times as ISO 8601, to the second if this is exact; with Z if the clock is UTC."""
     seconds = times.astype("datetime64[s]")
     exact = bool(np.all(seconds == times))
     text = np.datetime_as_string(seconds if exact else times)

@@ -1,4 +1,4 @@
-"""From totals in units to rows: a stream's releases with their times, a piece at a time."""
+"""Rows of releases from totals in units: values with their times, one piece at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.check import Signed
+from hushfade.public.statistic_release import StatisticRelease
 from hushfade.releases.files import Rows
+from hushfade.releases.statistic_rows import StatisticRows
 
 if TYPE_CHECKING:
     from hushfade.records.calendar import Calendar
@@ -20,8 +22,7 @@ _PIECE = 1 << 16  # releases at a time
 def released(stream: Stream, units: Signed, calendar: Calendar | None) -> Iterator[Rows]:
     """The releases of all steps, in pieces, from their totals in units, (n, lanes).
 
-    The cost is that of `stream.run_units`.  The standard deviations are the plan's, the same for
-    all keys.
+    The cost is the cost of `stream.run_units`.  All keys have the standard deviations of the plan.
     """
     if not len(units):
         return
@@ -39,10 +40,48 @@ def released(stream: Stream, units: Signed, calendar: Calendar | None) -> Iterat
 def released_live(
     stream: Stream, units: Iterable[Signed], calendar: Calendar | None
 ) -> Iterator[Rows]:
-    """The release of one step after the other, each as soon as its totals in units are there."""
+    """The release of each step, as soon as its totals in units are available."""
     for row in units:
         release = stream.step_units(row[0] if stream.plan.grid.scalar else row)
         step = np.array([release.step], dtype=np.int64)
         ends = None if calendar is None else calendar.ends(step)
         values = np.atleast_2d(np.asarray(release.value, dtype=np.float64))
         yield Rows(step, ends, values, np.array([release.stddev]), stream.plan.errors)
+
+
+# Statistics -----------------------------------------------------------------------------------
+
+
+def released_rows(
+    stream: Stream,
+    units: Signed,
+    calendar: Calendar | None,
+    *,
+    suppress_below: float | None = None,
+) -> Iterator[Rows | StatisticRows]:
+    """The releases of all steps, in pieces, of a plan with a statistic or without."""
+    for rows in released(stream, units, calendar):
+        if stream.plan.statistic is None:
+            yield rows
+        else:
+            readings = stream.plan.readings(rows.values, rows.steps, rows.stddevs)
+            yield StatisticRows(readings, rows.ends, suppress_below)
+
+
+def released_rows_live(
+    stream: Stream,
+    units: Iterable[Signed],
+    calendar: Calendar | None,
+    *,
+    suppress_below: float | None = None,
+) -> Iterator[Rows | StatisticRows]:
+    """The release of one step after the other, of a plan with a statistic or without."""
+    if stream.plan.statistic is None:
+        yield from released_live(stream, units, calendar)
+        return
+    for row in units:
+        release = stream.step_units(row)
+        assert isinstance(release, StatisticRelease)
+        steps = release.readings.steps
+        ends = None if calendar is None else calendar.ends(steps)
+        yield StatisticRows(release.readings, ends, suppress_below)

@@ -1,6 +1,6 @@
 """The service: one process that serves one store over HTTP.
 
-    a body → strict JSON → clipped, on the grid → one writer, one commit for all that wait → answer
+    a body → strict JSON → clipped, on the grid → one writer, one commit per queue → a response
 
 app              the routes and their handlers       guard              tokens, scopes, rates, sizes
 handlers         what each route does                strict_json        JSON without ambiguity
@@ -10,7 +10,7 @@ service          the parts together                  registry           the stre
 release_formats  releases as JSON, CSV and Arrow     server_sent_events releases as they are made
 metrics          the newest releases for a monitor   planner            a plan before the stream
 schedule         steps that the clock closes         page_files         the files of the web page
-openapi, schemas the interface, for machines         process            the server, and how it stops
+openapi, schemas the OpenAPI document                process            the server process
 """
 
 from __future__ import annotations
@@ -25,6 +25,6 @@ __all__ = ["Service", "application"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "process":  # loaded on first use: it loads the HTTP server
+    if name == "process":  # imported on first use, because it imports the HTTP server
         return import_module("hushfade.serve.process")
     raise AttributeError(f"module 'hushfade.serve' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The routes, who may use each, and the frame around every answer."""
+"""The routes with their scopes, and the common handling of all requests."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from hushfade.serve.service import Service
 
 Handler = Callable[[Service, Request, Caller], Awaitable[Response]]
 
-_ROUTE, _SHARED = "hushfade.route", "hushfade.shared"  # a request's route; is it public?
-_FILES = "/page/{path:path}"  # asked for by the dozen
-_RECORDS = "/v1/streams/{name}/records"  # what is accepted would flood the log too
+_ROUTE, _SHARED = "hushfade.route", "hushfade.shared"  # a request's route; whether it is public
+_FILES = "/page/{path:path}"  # not logged: the page loads dozens of files
+_RECORDS = "/v1/streams/{name}/records"  # not logged if accepted: it would flood the log
 
 
 @dataclass(frozen=True)
 class Way:
-    """A route: what is asked for, and who may."""
+    """A route, and the scope that it requires."""
 
     method: str
     path: str
-    scope: str | None  # None: everybody
+    scope: str | None  # None: no token required
     handler: Handler
 
 
@@ -55,14 +55,14 @@ def application(service: Service) -> Starlette:
 
 
 class _Application(Starlette):
-    """Routes in one frame: what Starlette would put around them too is done there."""
+    """The routes as one ASGI application, without Starlette's own error handling."""
 
     def build_middleware_stack(self) -> ASGIApp:
         return Frame(self.router)
 
 
 class Frame:
-    """Around every answer: its headers, and a line in the log without anything that was sent."""
+    """Add the headers to a response, and log a line without any content of the request."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -87,12 +87,12 @@ class Frame:
 
         try:
             await self._app(scope, receive, framed)
-        except HTTPException as error:  # no route fits
+        except HTTPException as error:  # no route matches
             await answer_to(error)(scope, receive, framed)
 
 
 class _Endpoint:
-    """One way as an ASGI application: whatever happens, it ends in an answer."""
+    """A route as an ASGI application that responds to every request, even after an error."""
 
     def __init__(self, service: Service, way: Way) -> None:
         self._service, self._way = service, way
@@ -110,10 +110,11 @@ class _Endpoint:
 
 
 WAYS = (
-    # what is asked most comes first
+    # the most frequent routes come first
     Way("POST", _RECORDS, "ingest", handlers.take_records),
     Way("POST", "/v1/datasets", "admin", handlers.add_dataset),
     Way("GET", "/v1/datasets", "read", handlers.list_datasets),
+    Way("POST", "/v1/joint-charges", "admin", handlers.charge_together),
     Way("POST", "/v1/streams", "admin", handlers.add_stream),
     Way("GET", "/v1/streams", "read", handlers.list_streams),
     Way("GET", "/v1/streams/{name}", "read", handlers.show_stream),

@@ -1,7 +1,7 @@
-"""From the body of a request to a batch: records are read strictly, and summed in units by lane.
+"""The batch in the body of a request: strictly checked records, summed in integer units per lane.
 
-A record is a number; with keys an object {"key": ..., "value": ...}, where the value may be left
-out if records are counted (low = 0, high = 1: then it is 1); for vectors a list of numbers.
+A record is a number.  With keys it is an object {"key": ..., "value": ...}, where counts (low = 0,
+high = 1) need no value: it is 1.  For vectors it is a list of numbers.
 No error contains a record's key or value.
 """
 
@@ -22,14 +22,14 @@ from hushfade.serve.registry import Facts
 from hushfade.store import Batch
 
 JSON, LINES = "application/json", "application/x-ndjson"
-MOST = 1_000_000  # records of a request
+MOST = 1_000_000  # records per request
 
 _NUMBERS = {int, float}  # and no bool
 _FIELDS = {"key", "value"}
 
 
 def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Batch:
-    """The batch of a body of that kind; what it lacks of a sender is in the query."""
+    """The batch in a body with this media type; for lines, the query contains the sender."""
     if kind == JSON:
         document = strict_json.read(body)
         needed = ("sender", "sequence", "records")
@@ -49,7 +49,9 @@ def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Bat
         numbers, records = strict_json.lines(body)
     sender = strict_json.name(sender=head["sender"])
     if len(records) > MOST:
-        raise Refusal(413, "too_large", f"records must be at most {MOST} a request")
+        raise Refusal(
+            413, "too_large", f"a request must have at most {MOST} records: send several requests"
+        )
     try:
         lanes, units = sums_by_lane(facts, records)
     except (InvalidType, InvalidValue) as error:
@@ -60,7 +62,7 @@ def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Bat
 
 
 def sums_by_lane(facts: Facts, records: list[Any]) -> tuple[Signed, Signed]:
-    """The lanes that the records touch, and the sum of the units of each."""
+    """The lanes of the records, and the sum of the units in each lane."""
     grid = facts.plan.grid
     if not records:
         nothing = np.zeros(0, dtype=np.int64)
@@ -81,8 +83,8 @@ def sums_by_lane(facts: Facts, records: list[Any]) -> tuple[Signed, Signed]:
 def _at_fault(
     facts: Facts, numbers: list[int], records: list[Any], found: InvalidType | InvalidValue
 ) -> InvalidType | InvalidValue:
-    """The error with the number of the first line that is at fault; as it is, if none alone is."""
-    first, last = 0, len(records)  # those before `first` can be summed, those up to `last` cannot
+    """The error with the number of the first invalid line, or unchanged if each line is valid."""
+    first, last = 0, len(records)  # records before `first` can be summed, up to `last` they cannot
     while last - first > 1:
         middle = (first + last) // 2
         try:
@@ -113,9 +115,9 @@ def _keyed(grid: Grid, records: list[Any]) -> tuple[Signed, list[Any]]:
             raise InvalidType("a record must be an object with a key and a value")
         key = record.get("key")
         if type(key) is not str:
-            raise InvalidType("a record's key must be a text")
+            raise InvalidType("a record's key must be a string")
         if "value" not in record and not counted:
-            raise InvalidType("a record must have a value where records are not counted")
+            raise InvalidType("a record must have a value, because the plan does not count records")
         keys.append(key)
         values.append(record.get("value", 1))
     try:

@@ -1,4 +1,4 @@
-"""Errors as responses: {"error": ..., "code": ...}, which never repeat what was sent."""
+"""Errors as responses: {"error": ..., "code": ...}.  They never repeat the content of a request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOG = logging.getLogger("hushfade.serve")
 
 _CODES = {404: "not_found", 405: "method"}
 _KINDS: dict[type[HushfadeError], tuple[int, str]] = {
-    Malformed: (400, "malformed"),  # before InvalidValue, which it is too
+    Malformed: (400, "malformed"),  # before its base class InvalidValue
     InvalidValue: (422, "invalid"),
     InvalidType: (422, "invalid"),
     Refused: (409, "refused"),
@@ -26,7 +26,7 @@ _KINDS: dict[type[HushfadeError], tuple[int, str]] = {
 
 
 class Refusal(Exception):
-    """A request that gets this status, code and message."""
+    """An error with the status, code and message of its response."""
 
     def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
         super().__init__(message)
@@ -35,25 +35,27 @@ class Refusal(Exception):
 
 
 def busy() -> Refusal:
-    """The service has as much to do as it takes on."""
-    return Refusal(503, "busy", "the service is busy: send it again", Retry_After="1")
+    """The refusal of a service with too many requests in progress."""
+    return Refusal(
+        503, "busy", "the service is busy: send the request again later", Retry_After="1"
+    )
 
 
 def absent(what: str) -> Refusal:
-    """There is no such thing; its name is not repeated."""
-    return Refusal(404, "not_found", f"there is no such {what}")
+    """The refusal of an unknown name, which it does not repeat."""
+    return Refusal(404, "not_found", f"there is no {what} with this name")
 
 
 def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """The content as JSON; the same content gives the same bytes."""
+    """The content as JSON.  Equal content gives equal bytes."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return Response(text, status, headers, media_type="application/json")
 
 
 def answer_to(error: Exception) -> Response:
-    """The response to a request that ended in the error: the rule that was broken, not the value.
+    """The response for an error: the broken rule, not the value.
 
-    Messages of other libraries are never shown.
+    It never contains messages of other libraries.
     """
     refusal = _refusal(error)
     content = {"error": refusal.message, "code": refusal.code}
@@ -65,15 +67,15 @@ def _refusal(error: Exception) -> Refusal:
         return error
     if isinstance(error, HTTPException):
         status = error.status_code
-        message = "there is no such method here" if status == 405 else "there is nothing here"
+        message = "the path does not support this method" if status == 405 else "unknown path"
         return Refusal(status, _CODES.get(status, "refused"), message, **dict(error.headers or {}))
     for kind, (status, code) in _KINDS.items():
         if isinstance(error, kind):
             wait = {"Retry_After": "10"} if status == 503 else {}
             return Refusal(status, code, error.rule, **wait)
-    if isinstance(error, RecursionError):  # what is deep can be read, and then not be looked at
-        return Refusal(400, "malformed", "the body must not be nested that deep")
+    if isinstance(error, RecursionError):  # a deep document can be parsed, but not checked
+        return Refusal(400, "malformed", "the body must not be nested so deeply")
     if isinstance(error, ClientDisconnect):
-        return Refusal(400, "malformed", "the request must be whole")
+        return Refusal(400, "malformed", "the request is incomplete: send it again")
     LOG.error("internal error, %s", type(error).__name__)
     return Refusal(500, "internal", "internal error")

@@ -1,8 +1,8 @@
-"""The door: who asks, may they, how often, how much; and the headers that every answer has.
+"""Access control: tokens, scopes, rates and sizes of requests, and the headers of every response.
 
-Without tokens in the store all is allowed, to this machine alone.  A browser that was led here by
-another page is turned away, with tokens or without.  Where reading is public, what is read without
-a token is for every page.
+If the store has no tokens, this machine has full access, and no other machine has access.  The
+guard always refuses requests that a browser sends for another website.  If reading is public,
+every website may read responses to requests without a token.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from hushfade.serve.error_responses import Refusal, busy
 from hushfade.store.tokens import SCOPES, Token, bearer
 
 MAX_BODY = 8 << 20  # bytes
-RATE = 1000.0  # requests a second, for each token or address
+RATE = 1000.0  # requests per second, for each token or address
 PATIENCE = 30.0  # seconds for a body to arrive
 
 SMALL = 1 << 16  # bytes of a small body
-_EACH, LARGE = 8, 64  # large bodies and answers at a time: of one caller, and of all
-_ALWAYS = ("/health", "/ready")  # whoever watches the service is told, however often others ask
-_CALLERS = 10_000  # whose rates are remembered
+_EACH, LARGE = 8, 64  # simultaneous large bodies and responses: per caller, and in total
+_ALWAYS = ("/health", "/ready")  # without a rate limit, so that monitoring always works
+_CALLERS = 10_000  # callers whose rates are remembered
 
 _ALL = [
     (b"x-content-type-options", b"nosniff"),
@@ -57,27 +57,27 @@ _CORP = b"cross-origin-resource-policy"
 _SHARED = [
     *(pair for pair in _DATA if pair[0] != _CORP),
     (_CORP, b"cross-origin"),
-    (b"access-control-allow-origin", b"*"),  # and never that credentials may be sent
+    (b"access-control-allow-origin", b"*"),  # never with credentials
 ]
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks, as far as it matters."""
+    """The sender of a request: its token or address."""
 
     name: str
     scopes: frozenset[str] = field(default_factory=frozenset)
     token: Token | None = None
 
     def sending(self, sender: str) -> str:
-        """The sender as the store knows it: those of a token's name are its own.
+        """The sender's name in the store, which contains the name of the token.
 
-        So no token can use up the sequence numbers of another's senders.
+        So no token can use up the sequence numbers of another token's senders.
         """
         return sender if self.token is None else f"{self.token.name}\n{sender}"
 
     def may(self, scope: str) -> bool:
-        """Is that allowed?"""
+        """Whether the caller has the scope."""
         return scope in self.scopes or "admin" in self.scopes
 
 
@@ -96,45 +96,45 @@ class Guard:
         self._tokens = tuple(tokens)
         self.max_body = check.count(max_body=max_body, least=1024)
         self._public = public
-        self._large: Counter[str] = Counter()  # what is in memory and not small, by caller
+        self._large: Counter[str] = Counter()  # large bodies and responses in memory, by caller
         self._rates = Rates(check.positive(rate=rate), clock)
 
     @property
     def open(self) -> bool:
-        """Are there no tokens, so that all is allowed?"""
+        """Whether the store has no tokens, so that this machine has full access."""
         return not self._tokens
 
     def use(self, tokens: Sequence[Token]) -> None:
-        """From now on these tokens are the ones that open."""
+        """Replace the valid tokens."""
         self._tokens = tuple(tokens)
 
     def knows(self, caller: Caller) -> bool:
-        """Would the caller still be let in?"""
+        """Whether the caller still has access."""
         if caller.token is None:
-            return self.open or self._public  # who has none was let in to read
+            return self.open or self._public  # a caller without a token has access to read
         return caller.token in self._tokens
 
     def holders(self) -> list[dict[str, Any]]:
-        """The names of all tokens, and what each may do."""
+        """The names and scopes of all tokens."""
         return [{"name": token.name, "scopes": list(token.scopes)} for token in self._tokens]
 
     def may_listen(self, host: str) -> None:
-        """Refused, if others than this machine could ask without a token."""
+        """Raise Refused if other machines would have access without a token."""
         if self.open and not local(host):
             raise Refused(
-                "host must be this machine's own, such as 127.0.0.1, as long as the store has no "
-                "tokens: make one with hushfade token"
+                "host must be a loopback address such as 127.0.0.1, because the store has no "
+                "tokens: create one with hushfade token"
             )
         if self.open and self._public:
             raise Refused(
-                "a public service must have tokens, or readers could do everything: make one with "
-                "hushfade token"
+                "a public service must have tokens, or readers would have full access: create one "
+                "with hushfade token"
             )
 
     def shares(self, request: Request, scope: str | None) -> bool:
-        """Is this public: to read, without a token, where reading needs none?
+        """Whether the request is a public read without a token.
 
-        What is asked with a token is not: its answer may hold more.
+        The response to a request with a token is not public: it may contain more.
         """
         if not self._public or self.open:
             return False
@@ -142,7 +142,7 @@ class Guard:
         return reading and "authorization" not in request.headers
 
     def admit(self, request: Request, scope: str | None) -> Caller:
-        """The caller, if they may do what needs the scope; None: what everybody may."""
+        """The caller, if it has the scope.  The scope None needs no token."""
         shared = self.shares(request, scope)
         if not shared:
             self._refuse_others(request)
@@ -157,18 +157,18 @@ class Guard:
 
     @asynccontextmanager
     async def body(self, request: Request, caller: Caller) -> AsyncIterator[bytes]:
-        """The body, as long as it is used; of those that are not small only a few at a time."""
+        """The body, while the block uses it.  Only a few large bodies are in memory at a time."""
         length = request.headers.get("content-length", "")
         large = not length.isdecimal() or len(length) > 15 or int(length) > SMALL
         with self.room(caller) if large else nullcontext():
             body = await self._read(request)
-            if not self.knows(caller):  # revoked while it was sent
+            if not self.knows(caller):  # the token was revoked while the body arrived
                 raise _unknown(sent=True)
             yield body
 
     @contextmanager
     def room(self, caller: Caller) -> Iterator[None]:
-        """Room for something large of the caller; refused if they have no more, or nobody has."""
+        """Memory for a large body or response; refused if the caller or the service has no room."""
         if self._large[caller.name] >= _EACH or self._large.total() >= LARGE:
             raise busy()
         self._large[caller.name] += 1
@@ -180,7 +180,7 @@ class Guard:
                 del self._large[caller.name]
 
     async def _read(self, request: Request) -> bytes:
-        """The body, if it is not too large and does not dawdle."""
+        """The body.  Raise if it is too large, or arrives too slowly."""
         too_large = Refusal(413, "too_large", f"the body must be at most {self.max_body} bytes")
         length = request.headers.get("content-length", "0")
         if len(length) > 15 or (length.isdecimal() and int(length) > self.max_body):
@@ -200,7 +200,9 @@ class Guard:
                         raise too_large
                     parts.append(part)
         except TimeoutError:
-            raise Refusal(408, "timeout", "the body must arrive sooner") from None
+            raise Refusal(
+                408, "timeout", "the body took too long to arrive: send it again"
+            ) from None
         return b"".join(parts)
 
     def _caller(self, request: Request) -> Caller:
@@ -214,24 +216,26 @@ class Guard:
         return Caller(f"token {token.name}", frozenset(token.scopes), token)
 
     def _refuse_others(self, request: Request) -> None:
-        """A foreign page cannot read answers, but could have them made: it is refused."""
+        """Raise if another website sent the request.  It cannot read responses, but could act."""
         host = request.headers.get("host", "")
-        if self.open and not _here(host):  # a name that somebody points here
-            raise Refusal(403, "host", "without tokens the service must be asked as 127.0.0.1")
+        if self.open and not _here(host):  # another host name that points to this machine
+            raise Refusal(
+                403, "host", "a store without tokens is served to 127.0.0.1 only: use this address"
+            )
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
-            raise Refusal(403, "origin", "a request of another page is refused")
+            raise Refusal(403, "origin", "requests from other websites are refused")
 
 
 class Rates:
-    """For each caller a bucket of one second's requests, which fills steadily."""
+    """Rate limits: a token bucket per caller with the requests of one second."""
 
     def __init__(self, rate: float, clock: Callable[[], float]) -> None:
         self._rate, self._clock = rate, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, caller: str) -> None:
-        """One request of the caller; refused if the bucket is empty."""
+        """Count one request of the caller.  Raise if the bucket is empty."""
         now, most = self._clock(), max(1.0, self._rate)
         left, then = self._buckets.pop(caller, (most, now))
         left = min(most, left + max(0.0, now - then) * self._rate)
@@ -241,13 +245,18 @@ class Rates:
             self._buckets.popitem(last=False)
         if not allowed:
             wait = str(max(1, round(1.0 / self._rate)))
-            raise Refusal(429, "too_many", "requests must be fewer a second", Retry_After=wait)
+            raise Refusal(
+                429,
+                "too_many",
+                "too many requests per second: wait a second, then send it again",
+                Retry_After=wait,
+            )
 
 
 def headers(path: str, *, shared: bool = False) -> list[tuple[bytes, bytes]]:
-    """What every answer says to a browser; pages may load their own files, data nothing.
+    """The security headers of a response: the page may load its own files, data may load nothing.
 
-    What is `shared` may be read by every page.
+    Every website may read a `shared` response.
     """
     if shared:
         return _SHARED
@@ -255,7 +264,7 @@ def headers(path: str, *, shared: bool = False) -> list[tuple[bytes, bytes]]:
 
 
 def local(host: str) -> bool:
-    """Does the address lead to this machine alone?
+    """Whether the address is a loopback address.
 
     >>> local("localhost"), local("127.0.0.1"), local("0.0.0.0")
     (True, True, False)
@@ -267,23 +276,33 @@ def local(host: str) -> bool:
 
 
 def _bearer(request: Request) -> str:
-    """The text that was sent as a token, or nothing."""
+    """The token in the header, or None."""
     kind, _, text = request.headers.get("authorization", "").partition(" ")
     return text.strip() if kind.lower() == "bearer" else ""
 
 
 def _unknown(*, sent: bool) -> Refusal:
-    """That a token is missing, or that there is none like it."""
+    """The refusal of a missing or unknown token."""
     realm = 'Bearer realm="hushfade"'
     if not sent:
-        return Refusal(401, "unauthorised", "a token is needed", WWW_Authenticate=realm)
+        return Refusal(
+            401,
+            "unauthorised",
+            "the request needs a token: send it in the header Authorization: Bearer TOKEN",
+            WWW_Authenticate=realm,
+        )
     said = f'{realm}, error="invalid_token"'
-    return Refusal(401, "unauthorised", "this token is not known", WWW_Authenticate=said)
+    return Refusal(
+        401,
+        "unauthorised",
+        "the token is unknown: it is wrong, or was revoked",
+        WWW_Authenticate=said,
+    )
 
 
 @lru_cache(100)
 def _here(host: str) -> bool:
-    """Does a Host header, which may have a port, name this machine alone?"""
+    """Whether a Host header, which may have a port, names a loopback address."""
     try:
         return local(urlsplit(f"//{host}").hostname or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""What each route answers: a request is read strictly, the service asked, the answer written."""
+"""The handlers of the routes: each checks a request, calls the service, and makes a response."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from anyio.to_thread import run_sync
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from hushfade.errors import Failed, InvalidValue, Malformed
+from hushfade.errors import Failed, Malformed
+from hushfade.planning.joint_charge import JointCharge
+from hushfade.planning.joint_loss import MOST
 from hushfade.serve import (
     batches,
     guard,
@@ -26,10 +28,11 @@ from hushfade.serve import (
 from hushfade.serve.error_responses import Refusal, answer, busy
 from hushfade.serve.guard import Caller
 from hushfade.serve.large_answers import Held
-from hushfade.serve.registry import Facts
+from hushfade.serve.registry import BY_HAND, Facts
 from hushfade.serve.service import (
     Service,
     budget,
+    check_step,
     guarantee_of,
     length_text,
     plan_of,
@@ -40,15 +43,15 @@ from hushfade.store import Batch
 from hushfade.store.live_streams import WINDOW
 from hushfade.store.tokens import SCOPES
 
-_SMALL = 4096  # bytes of a body that is parsed at once, without a thread
-_WAITING = 8  # plans that may wait until they are made
+_SMALL = 4096  # bytes of a body that is parsed in the event loop, without a thread
+_WAITING = 8  # requests for plans that may wait
 _AHEAD = (
     f"sequence must count the sender's batches: at most {WINDOW} above its last one, and below "
     f"{WINDOW} for a new sender"
 )
 
 
-# What is in a request -----------------------------------------------------------------------
+# Requests -----------------------------------------------------------------------------------
 
 
 def _facts(service: Service, request: Request) -> Facts:
@@ -56,7 +59,7 @@ def _facts(service: Service, request: Request) -> Facts:
 
 
 def _kind(request: Request, *kinds: str) -> str:
-    """The body's kind, which must be one of these."""
+    """The media type of the body.  Raise unless it is one of these."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind not in kinds:
         raise Refusal(415, "media_type", f"the body must be {' or '.join(kinds)}")
@@ -70,7 +73,7 @@ async def _document(service: Service, request: Request, caller: Caller) -> Any:
 
 
 def _query(request: Request, *names: str) -> dict[str, str]:
-    """The query, if it has each of these names at most once and no others."""
+    """The query.  Raise unless it has each of these names at most once, and no others."""
     if not request.scope["query_string"]:
         return {}
     pairs = request.query_params.multi_items()
@@ -85,56 +88,91 @@ def _query(request: Request, *names: str) -> dict[str, str]:
 
 
 async def add_dataset(service: Service, request: Request, caller: Caller) -> Response:
-    """A new dataset: its account."""
+    """Add a dataset, and return its account."""
     content = await _document(service, request, caller)
     unit = ("neighbours", "participations", "separation", "records_per_step", "every")
     asked = strict_json.fields(content, needed=("name", "epsilon", "delta"), more=unit)
     name = strict_json.name(name=asked["name"])
     every = None if asked.get("every") is None else length_text(asked["every"])
     account = await service.add_dataset(name, guarantee_of(asked, **unit_of(asked)), every)
-    return answer(budget(account), 201)
+    return answer(budget(account, {}), 201)
 
 
 async def list_datasets(service: Service, request: Request, caller: Caller) -> Response:
     """All accounts."""
     accounts = await run_sync(service.store.accounts)
-    return answer([budget(account) for account in accounts.values()])
+    reserved = await run_sync(service.store.reserved)
+    return answer([budget(account, reserved) for account in accounts.values()])
+
+
+async def charge_together(service: Service, request: Request, caller: Caller) -> Response:
+    """Charge several streams together, and return the dataset's budget."""
+    content = await _document(service, request, caller)
+    unit = ("neighbours", "participations", "separation", "records_per_step")
+    asked = strict_json.fields(
+        content, needed=("dataset", "epsilon", "delta", "streams"), more=unit
+    )
+    dataset = strict_json.name(dataset=asked["dataset"])
+    guarantee = guarantee_of(asked, **unit_of(asked))
+    listed = asked["streams"]
+    if not isinstance(listed, list) or not 1 <= len(listed) <= MOST:
+        raise Malformed(
+            f"streams must be a list of 1 to {MOST} streams, each with a name and a plan"
+        )
+    if service.planning.statistics().tasks_waiting >= _WAITING:
+        raise busy()
+
+    def charge() -> JointCharge:
+        plans = {}
+        for one in listed:
+            stream = strict_json.fields(one, needed=("name", "plan"))
+            plans[_place(stream["name"])] = plan_of(stream["plan"])
+        if len(plans) < len(listed):
+            raise Malformed("streams must have different names")
+        return JointCharge.of(plans, guarantee)
+
+    joint = await run_sync(charge, limiter=service.planning)
+    return answer(await service.charge_together(joint, dataset), 201)
 
 
 async def add_stream(service: Service, request: Request, caller: Caller) -> Response:
-    """A new stream: what is public of it."""
+    """Add a stream, and return its public description."""
     content = await _document(service, request, caller)
     asked = strict_json.fields(content, needed=("name", "dataset", "plan"), more=("every", "start"))
-    name = strict_json.name(name=asked["name"])
-    if "/" in name or name in (".", ".."):
-        raise Malformed("name must be without '/', and not '.' or '..': it is part of an address")
+    name = _place(asked["name"])
     dataset = strict_json.name(dataset=asked["dataset"])
     every, start = step_times(asked.get("every"), asked.get("start"), service.clock())
     plan = await run_sync(plan_of, asked["plan"])
-    plan.step_length(every)  # the clock closes the steps that the plan means
-    if every is not None and plan.every is None and not plan.relation.single:
-        raise InvalidValue(
-            "plan must state its step, as with --every 1h, if a person may have several records"
-        )
-    facts = Facts(name, dataset, plan, every, start)
-    await service.add_stream(facts)
+    check_step(plan, asked.get("every"))
+    by_hand = asked.get("every") == BY_HAND
+    facts = await service.add_stream(Facts(name, dataset, plan, every, start, by_hand=by_hand))
     return answer(service.registry.described(facts), 201)
 
 
+def _place(given: Any) -> str:
+    """The name of a stream, which must be usable in a URL."""
+    name = strict_json.name(name=given)
+    if "/" in name or name in (".", ".."):
+        raise Malformed(
+            "name must not contain '/', nor be '.' or '..', because it is part of a URL"
+        )
+    return name
+
+
 async def list_streams(service: Service, request: Request, caller: Caller) -> Response:
-    """What is public of each stream."""
+    """The public descriptions of all streams."""
     return answer({"streams": await _described(service, service.registry.all(), caller)})
 
 
 async def show_stream(service: Service, request: Request, caller: Caller) -> Response:
-    """What is public of one stream, and its plan."""
+    """The public description of a stream, with its plan."""
     facts = _facts(service, request)
     (told,) = await _described(service, [facts], caller)
     return answer(told | {"plan": json.loads(facts.plan.to_json())})
 
 
 async def _described(service: Service, listed: list[Facts], caller: Caller) -> list[dict[str, Any]]:
-    """The streams; how many records came is told to those alone who look after them."""
+    """The descriptions of the streams.  Only administrators see counts of records."""
     told = [service.registry.described(facts) for facts in listed]
 
     def count() -> None:
@@ -144,13 +182,13 @@ async def _described(service: Service, listed: list[Facts], caller: Caller) -> l
             stream["not_for_publication"] = {**dropped, "open_records": live.records}
 
     if caller.may("admin"):
-        with suppress(Failed):  # a store that has stopped is still read
+        with suppress(Failed):  # a stopped store can still be read
             await run_sync(count)
     return told
 
 
 async def end_stream(service: Service, request: Request, caller: Caller) -> Response:
-    """The stream that has ended."""
+    """End a stream, and return its description."""
     facts = _facts(service, request)
     await service.end(facts.name)
     return answer(service.registry.described(facts))
@@ -160,15 +198,15 @@ async def end_stream(service: Service, request: Request, caller: Caller) -> Resp
 
 
 async def take_records(service: Service, request: Request, caller: Caller) -> Response:
-    """Whether the records count, when they are on the disk.
+    """Store a batch, and return whether its records count, after they are on disk.
 
-    The answer is the same for a batch and for its repetition, which changes nothing.
+    A repeated batch changes nothing and has the same response.
     """
     facts = _facts(service, request)
     kind = _kind(request, batches.JSON, batches.LINES)
     asked = _query(request, *(("sender", "sequence", "step") if kind == batches.LINES else ()))
     async with service.guard.body(request, caller) as body:
-        interval = service.order.interval(facts.name)  # the last byte is here
+        interval = service.order.interval(facts.name)  # the last byte has arrived
         with interval.batch():
             batch = await _batch(service, facts, caller, kind, body, asked)
             await interval.turn()
@@ -176,7 +214,7 @@ async def take_records(service: Service, request: Request, caller: Caller) -> Re
     found = await accepting
     if found == "ahead":
         raise Refusal(409, "sequence", _AHEAD)
-    # a repeated batch has the answer of the first one: another sender may have used its number
+    # a repeated batch gets the response of the first: another sender may have used its number
     status = "late" if found == "late" else "accepted"
     return answer({"status": status, "records": batch.records})
 
@@ -184,7 +222,7 @@ async def take_records(service: Service, request: Request, caller: Caller) -> Re
 async def _batch(
     service: Service, facts: Facts, caller: Caller, kind: str, body: bytes, asked: dict[str, str]
 ) -> Batch:
-    """The batch of a body, in the name of its caller."""
+    """The batch in a body, with the caller's name for the sender."""
     if len(body) <= _SMALL:
         batch = batches.batch(facts, kind, body, asked)
     else:
@@ -195,7 +233,7 @@ async def _batch(
 
 
 async def close_step(service: Service, request: Request, caller: Caller) -> Response:
-    """The release of the step, the same whenever it is asked for."""
+    """Close a step, and return its release.  A closed step has the same release every time."""
     facts = _facts(service, request)
     step = strict_json.digits(step=request.path_params["step"], least=1)
     release = await service.close_step(facts.name, step)
@@ -203,7 +241,7 @@ async def close_step(service: Service, request: Request, caller: Caller) -> Resp
 
 
 async def read_releases(service: Service, request: Request, caller: Caller) -> Response:
-    """The releases after a step, or the newest ones, in the form that is wanted."""
+    """The releases after a step, or the newest releases, in the accepted format."""
     facts = _facts(service, request)
     asked = _query(request, "after", "limit", "last")
     if "last" in asked and len(asked) > 1:
@@ -225,7 +263,7 @@ async def read_releases(service: Service, request: Request, caller: Caller) -> R
 
 
 async def follow(service: Service, request: Request, caller: Caller) -> Response:
-    """The releases after a step, and all that come."""
+    """The releases after a step, and all later releases as events."""
     facts = _facts(service, request)
     asked = _query(request, "after")
     said = request.headers.get("last-event-id", asked.get("after"))
@@ -248,24 +286,24 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
 
 
 async def add_token(service: Service, request: Request, caller: Caller) -> Response:
-    """A new token, shown this once."""
+    """Create a token, and return it this one time."""
     content = await _document(service, request, caller)
     asked = strict_json.fields(content, needed=("name", "scopes"))
     name, scopes = strict_json.name(name=asked["name"]), asked["scopes"]
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
-        raise Malformed("scopes must be a list of texts")
+        raise Malformed("scopes must be a list of strings")
     text = await service.add_token(name, scopes)
     listed = [scope for scope in SCOPES if scope in scopes]
     return answer({"name": name, "scopes": listed, "token": text}, 201)
 
 
 async def list_tokens(service: Service, request: Request, caller: Caller) -> Response:
-    """Whose tokens there are, and what each may do."""
+    """The names and scopes of all tokens."""
     return answer({"tokens": service.guard.holders()})
 
 
 async def revoke_token(service: Service, request: Request, caller: Caller) -> Response:
-    """The token that opens nothing more."""
+    """Revoke a token, and return its name."""
     name = strict_json.name(name=request.path_params["name"])
     await service.revoke_token(name)
     return answer({"name": name, "revoked": True})
@@ -275,7 +313,7 @@ async def revoke_token(service: Service, request: Request, caller: Caller) -> Re
 
 
 async def make_plan(service: Service, request: Request, caller: Caller) -> Response:
-    """What a decay and a guarantee would cost."""
+    """The accuracy of a plan for a decay and a guarantee."""
     content = await _document(service, request, caller)
     if service.planning.statistics().tasks_waiting >= _WAITING:
         raise busy()
@@ -283,25 +321,25 @@ async def make_plan(service: Service, request: Request, caller: Caller) -> Respo
 
 
 async def scrape(service: Service, request: Request, caller: Caller) -> Response:
-    """Every stream's newest release, for Prometheus; nothing is drawn."""
+    """The newest release of every stream for Prometheus.  Nothing is drawn."""
     text = await run_sync(service.scraped)
     return Response(text, headers={"Content-Type": metrics.KIND})
 
 
 async def health(service: Service, request: Request, caller: Caller) -> Response:
-    """That the process is up."""
+    """The response of a running process."""
     return answer({"status": "up"})
 
 
 async def ready(service: Service, request: Request, caller: Caller) -> Response:
-    """That it takes changes."""
+    """Whether the service accepts changes."""
     if service.ready:
         return answer({"status": "ready"})
-    raise Refusal(503, "stopped", "the service takes no changes", Retry_After="10")
+    raise Refusal(503, "stopped", "the service does not accept changes now", Retry_After="10")
 
 
 async def interface(service: Service, request: Request, caller: Caller) -> Response:
-    """The interface for machines."""
+    """The OpenAPI document."""
     return Response(openapi.text(), media_type="application/json")
 
 

@@ -1,4 +1,4 @@
-"""A large answer: made when it is its turn, sent as fast as it is read, forgotten after that."""
+"""Large responses: computed one by one, sent as fast as the client reads, then freed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from starlette.types import Receive, Scope, Send
 
 from hushfade.serve.error_responses import answer_to
 
-PIECE = 1 << 16  # bytes that are sent at a time: the next waits until they are under way
-PATIENCE = 300.0  # seconds for an answer to be read
+PIECE = 1 << 16  # bytes sent at a time: the next piece waits until these are on their way
+PATIENCE = 300.0  # seconds in which the client must read a response
 
 
 class Held(Response):
-    """An answer that takes room from when it is made until it is sent.
+    """A response that occupies memory until it is sent.
 
-    One who asks and does not read holds their own room, and no more than that.
+    A client that does not read its responses uses up only its own share of the memory.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Held(Response):
         super().__init__()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Make it, and send it piece by piece."""
+        """Compute the response, and send it in pieces."""
         with ExitStack() as stack:
             try:
                 stack.enter_context(self._room)

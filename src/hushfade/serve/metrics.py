@@ -1,4 +1,4 @@
-"""The newest releases for a monitor, as OpenMetrics text.  A scrape draws and changes nothing."""
+"""The newest releases as OpenMetrics text.  A scrape draws no noise and changes nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hushfade.serve.release_formats import labels
 KIND = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 _HELP = {
-    "hushfade_value": "The newest release: an unbiased private value of the decayed sum.",
-    "hushfade_stddev": "The standard deviation of the newest release's error.",
-    "hushfade_step": "The last step that is closed.",
+    "hushfade_value": "The newest release: an unbiased private estimate of the decayed sum.",
+    "hushfade_stddev": "The standard deviation of the error of the newest release.",
+    "hushfade_step": "The last closed step.",
 }
 
 
 def text(registry: Registry) -> str:
-    """All streams' newest releases."""
+    """The newest releases of all streams, as OpenMetrics text."""
     lines = [*_values(registry), *_stddevs(registry), *_steps(registry), "# EOF"]
     return "\n".join(lines) + "\n"
 
@@ -54,7 +54,7 @@ def _head(name: str) -> Iterator[str]:
 
 
 def _labels(**given: str) -> str:
-    """Labels in braces; backslash, quote and line feed are escaped, as the format asks."""
+    """Labels in braces, with escaped backslashes, quotes and line feeds."""
     escaped = (
         (name, text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n"))
         for name, text in given.items()

@@ -1,7 +1,7 @@
-"""The interface for machines: an OpenAPI document, written by hand, tested against the routes.
+"""The OpenAPI document of the service, written by hand and tested against the routes.
 
-Each operation tells every status that it answers, and each answer's fields: requests that are made
-from the document test the service.
+Each operation lists all its statuses and the fields of each response.  Tests generate requests from
+the document.
 """
 
 from __future__ import annotations
@@ -23,46 +23,57 @@ from hushfade.serve.schemas import (
     whole,
 )
 
-# status: its name, what it means, its codes, and the headers that it always has
+# status: its name, its meaning, its codes, and the headers that it always has
 _REFUSALS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
-    400: ("Malformed", "It is not as it must be.", ("malformed",), ()),
-    401: ("Unauthorised", "No token, or a wrong one.", ("unauthorised",), ("WWW-Authenticate",)),
-    403: ("Forbidden", "The scope, or a foreign page.", ("forbidden", "host", "origin"), ()),
-    404: ("NotFound", "There is no such thing.", ("not_found",), ()),
-    406: ("Kinds", "None of the kinds that Accept lists.", ("not_acceptable",), ()),
-    408: ("Timeout", "The body took too long.", ("timeout",), ()),
-    409: ("Refused", "It would break a promise.", ("refused", "sequence"), ()),
+    400: ("Malformed", "The request is malformed.", ("malformed",), ()),
+    401: ("Unauthorised", "The token is missing or unknown.", ("unauthorised",),
+          ("WWW-Authenticate",)),
+    403: ("Forbidden", "The token lacks the scope, or another website sent the request.",
+          ("forbidden", "host", "origin"), ()),
+    404: ("NotFound", "The named object does not exist.", ("not_found",), ()),
+    406: ("Kinds", "Accept lists no available media type.", ("not_acceptable",), ()),
+    408: ("Timeout", "The body took too long to arrive.", ("timeout",), ()),
+    409: ("Refused", "The request would break a guarantee.", ("refused", "sequence"), ()),
     413: ("TooLarge", "The body is too large.", ("too_large",), ()),
-    415: ("MediaType", "Another kind of body is needed.", ("media_type",), ()),
+    415: ("MediaType", "The body has the wrong media type.", ("media_type",), ()),
     422: ("Invalid", "A value breaks its rule.", ("invalid",), ()),
-    429: ("TooMany", "Too many requests a second.", ("too_many",), ("Retry-After",)),
-    503: ("Busy", "Busy or stopped: send it again.", ("busy", "stopped"), ("Retry-After",)),
+    429: ("TooMany", "Too many requests per second.", ("too_many",), ("Retry-After",)),
+    503: ("Busy", "Busy or stopped: send it again later.", ("busy", "stopped"), ("Retry-After",)),
 }  # fmt: skip
-_BODY = (400, 408, 413, 415, 503)  # what a body may lead to
+_BODY = (400, 408, 413, 415, 503)  # the statuses that a body can cause
 
 
 def _content(schema: Schema, kind: str = batches.JSON, **more: Any) -> Schema:
     return {kind: {"schema": schema, **more}}
 
 
-def _in(where: str, name: str, schema: Schema, told: str, *, required: bool = False) -> Schema:
+def _in(
+    where: str, name: str, schema: Schema, description: str, *, required: bool = False
+) -> Schema:
     return {
-        "in": where, "name": name, "schema": schema, "description": told, "required": required,
+        "in": where, "name": name, "schema": schema, "description": description,
+        "required": required,
     }  # fmt: skip
 
 
 def _stream(example: str = "late") -> Schema:
-    return _in("path", "name", PLACE, "The stream's name.", required=True) | {"example": example}
+    return _in("path", "name", PLACE, "The name of the stream.", required=True) | {
+        "example": example
+    }
 
 
-_AFTER = _in("query", "after", whole(), "Only releases of later steps.") | {"example": 0}
-_STEP = _in("path", "step", whole(1), "The open step, or one that is closed.", required=True)
-_TAG = {"ETag": {"schema": TEXT, "required": True, "description": "Tells the file's versions."}}
+_AFTER = _in("query", "after", whole(), "Return only releases of steps after this step.") | {
+    "example": 0
+}
+_STEP = _in("path", "step", whole(1), "The open step, or a closed step.", required=True)
+_TAG = {
+    "ETag": {"schema": TEXT, "required": True, "description": "Identifies the version of the file."}
+}
 
 
 def _operation(
     name: str,
-    told: str,
+    description: str,
     scope: str | None,
     answers: Schema,
     *refused: int,
@@ -71,7 +82,7 @@ def _operation(
     parameters: tuple[Schema, ...] = (),
     headers: Schema | None = None,
 ) -> Schema:
-    """One operation: who may, what goes in, what comes out, and how it is refused."""
+    """One operation: its scope, request, response and error responses."""
     done: Schema = {"description": "Done.", "content": answers}
     if headers is not None:
         done["headers"] = headers
@@ -79,7 +90,7 @@ def _operation(
     statuses = sorted({*refused, *who, *(() if body is None else _BODY)})
     found: Schema = {
         "operationId": name,
-        "summary": told,
+        "summary": description,
         "security": [] if scope is None else [{"token": [scope]}],
         "responses": {str(status): done}
         | {
@@ -94,11 +105,11 @@ def _operation(
 
 
 def _responses() -> dict[str, Schema]:
-    """The refusals, by name."""
+    """The error responses, by name."""
     found = {}
-    for name, told, codes, headers in _REFUSALS.values():
+    for name, description, codes, headers in _REFUSALS.values():
         fields = {"error": TEXT, "code": {"enum": list(codes)}}
-        found[name] = {"description": told, "content": _content(an_object(fields))}
+        found[name] = {"description": description, "content": _content(an_object(fields))}
         if headers:
             always = {"required": True, "schema": TEXT}
             found[name]["headers"] = dict.fromkeys(headers, always)
@@ -116,7 +127,7 @@ def _streams_paths() -> dict[str, Schema]:
         "/v1/streams": {
             "get": _operation("listStreams", "All streams.", "read", _content(named("Streams"))),
             "post": _operation(
-                "addStream", "Add a stream, charged to its dataset.", "admin",
+                "addStream", "Add a stream and charge its privacy loss to its dataset.", "admin",
                 _content(named("Stream")), 409, 422, status=201,
                 body=_content(named("NewStream"), example=stream),
             ),
@@ -127,14 +138,14 @@ def _streams_paths() -> dict[str, Schema]:
                 _content(named("StreamWithPlan")), 404, parameters=(_stream(),),
             ),
             "delete": _operation(
-                "endStream", "End a stream; what is kept of its records is erased.", "admin",
+                "endStream", "End a stream and erase what is stored of its records.", "admin",
                 _content(named("Stream")), 404, 503, parameters=(_stream("ended"),),
             ),
         },
         "/v1/streams/{name}/records": {"post": _records()},
         "/v1/streams/{name}/steps/{step}/close": {
             "post": _operation(
-                "closeStep", "Close a step and release it; again, the same release.", "admin",
+                "closeStep", "Close a step, and return its release.", "admin",
                 _content(named("StreamRelease")), 400, 404, 409, 503,
                 parameters=(_stream(), _STEP | {"example": 1}),
             ),
@@ -142,23 +153,25 @@ def _streams_paths() -> dict[str, Schema]:
         "/v1/streams/{name}/releases": {
             "get": _operation(
                 "readReleases",
-                "Releases in order, the oldest first; JSON tells the newest step. Of many keys an "
-                "answer may have fewer than were asked for.",
+                "Releases, the oldest first. JSON also states the newest step. For streams with "
+                "many keys the response can contain fewer releases than the limit.",
                 "read",
                 _content(named("Releases")) | _content(TEXT, release_formats.CSV)
                 | {release_formats.ARROW: {}},
                 400, 404, 406, 503,
                 parameters=(
                     _stream(), _AFTER,
-                    _in("query", "limit", whole(1, release_formats.MOST), "At most so many."),
-                    _in("query", "last", whole(1, release_formats.MOST), "The newest; alone."),
+                    _in("query", "limit", whole(1, release_formats.MOST),
+                        "The largest number of releases."),
+                    _in("query", "last", whole(1, release_formats.MOST),
+                        "Return this many of the newest releases, without after and limit."),
                 ),
                 headers={"Vary": {"required": True, "schema": {"const": "Accept"}}},
             ),
         },
         "/v1/streams/{name}/events": {
             "get": _operation(
-                "follow", "Releases as they are made, as server-sent events.", "read",
+                "follow", "New releases as server-sent events.", "read",
                 _content(TEXT, server_sent_events.KIND), 400, 404, 503,
                 parameters=(
                     _stream(), _AFTER,
@@ -169,49 +182,72 @@ def _streams_paths() -> dict[str, Schema]:
     }  # fmt: skip
 
 
+def _joint() -> Schema:
+    """Two streams that together keep epsilon = 1."""
+    from hushfade.decay import SlidingWindow
+    from hushfade.planning.planner import plan
+    from hushfade.privacy.guarantee import Guarantee
+
+    made = json.loads(plan(SlidingWindow(length=3), Guarantee(epsilon=0.5, delta=1e-6)).to_json())
+    streams = [{"name": name, "plan": made} for name in ("beds", "staff")]
+    return {"dataset": "clinics", "epsilon": 1, "delta": 1e-6, "streams": streams}
+
+
 def _records() -> Schema:
-    lines = "With lines only, as the field of JSON"
-    told = {"sender": f"{lines}; needed.", "sequence": f"{lines}; needed.", "step": f"{lines}."}
+    lines = "For a body of lines only, in place of the JSON field."
+    needed = f"{lines} Required there."
+    description = {"sender": needed, "sequence": needed, "step": lines}
     sent = {"sender": "gate-7", "sequence": 1, "records": [1, 0, 1]}
     return _operation(
         "sendRecords",
-        "Send records of the open step. A sender's sequence only rises: what is sent again counts "
-        "once.",
+        "Send records for the open step. The sequence number of a sender only rises, so a batch "
+        "that is sent again counts once.",
         "ingest", _content(named("Accepted")), 404, 409, 422,
         body=_content(named("Records"), example=sent) | _content(named("Lines"), batches.LINES),
         parameters=(
             _stream(),
-            *(_in("query", name, kind, told[name]) for name, kind in
+            *(_in("query", name, kind, description[name]) for name, kind in
               (("sender", NAME), ("sequence", whole()), ("step", whole(1)))),
         ),
     )  # fmt: skip
 
 
 def _paths() -> dict[str, Schema]:
-    token = _in("path", "name", PLACE, "The token's name.", required=True)
+    token = _in("path", "name", PLACE, "The name of the token.", required=True)
     dataset = {"name": "clinics", "epsilon": 5, "delta": 1e-6}
     asked = {"decay": {"kind": "exponential", "half_life": 24}, "epsilon": 1, "delta": 1e-6}
     file = _in("path", "path", TEXT, "The file.", required=True) | {"example": "main.js"}
-    known = _in("header", "If-None-Match", TEXT, "The tag of the copy that is there.")
-    same: Schema = {"304": {"description": "The copy is still good.", "headers": _TAG}}
+    known = _in("header", "If-None-Match", TEXT, "The ETag of the client's copy.")
+    same: Schema = {"304": {"description": "The client's copy is current.", "headers": _TAG}}
     found = {
         "/v1/datasets": {
             "get": _operation(
-                "listDatasets", "All budgets.", "read", _content(list_of(named("Dataset"))), 503
+                "listDatasets", "All datasets with their budgets.", "read",
+                _content(list_of(named("Dataset"))), 503,
             ),
             "post": _operation(
-                "addDataset", "Add a dataset with its whole budget.", "admin",
+                "addDataset", "Add a dataset with its total budget.", "admin",
                 _content(named("Dataset")), 409, 422, status=201,
                 body=_content(named("NewDataset"), example=dataset),
+            ),
+        },
+        "/v1/joint-charges": {
+            "post": _operation(
+                "chargeTogether",
+                "Charge several plans that are fixed together, as one guarantee. Each stream is "
+                "then added once, with the plan named here, and costs nothing more.",
+                "admin", _content(named("Dataset")), 409, 422, status=201,
+                body=_content(named("NewJointCharge"), example=_joint()),
             ),
         },
         **_streams_paths(),
         "/v1/tokens": {
             "get": _operation(
-                "listTokens", "Whose tokens there are.", "admin", _content(named("Tokens"))
+                "listTokens", "The names and scopes of all tokens.", "admin",
+                _content(named("Tokens")),
             ),
             "post": _operation(
-                "addToken", "Make a token, shown this once.", "admin",
+                "addToken", "Create a token, which is shown only once.", "admin",
                 _content(named("MadeToken")), 409, 422, status=201,
                 body=_content(
                     named("NewToken"), example={"name": "gates", "scopes": ["ingest"]}
@@ -220,39 +256,43 @@ def _paths() -> dict[str, Schema]:
         },
         "/v1/tokens/{name}": {
             "delete": _operation(
-                "revokeToken", "The token opens nothing more.", "admin",
+                "revokeToken", "Revoke a token.", "admin",
                 _content(named("RevokedToken")), 400, 404, 409, 503, parameters=(token,),
             ),
         },
         "/v1/plan": {
             "post": _operation(
-                "makePlan", "How private and how accurate a stream would be.", "read",
+                "makePlan", "Plan a stream: how private and how accurate it would be.", "read",
                 _content(named("PlanAnswer")), 422,
                 body=_content(named("PlanRequest"), example=asked),
             ),
         },
-        "/health": {"get": _operation("health", "Is it up?", None, _content(named("Up")))},
+        "/health": {
+            "get": _operation("health", "Whether the process is up.", None, _content(named("Up")))
+        },
         "/ready": {
-            "get": _operation("ready", "Does it take changes?", None, _content(named("Ready")), 503)
+            "get": _operation(
+                "ready", "Whether the service accepts changes.", None, _content(named("Ready")), 503
+            )
         },
         "/openapi.json": {
             "get": _operation("openapi", "This document.", None, _content({"type": "object"}))
         },
         "/metrics": {
             "get": _operation(
-                "scrape", "The newest releases for a monitor.", "read",
+                "scrape", "The newest releases as OpenMetrics text.", "read",
                 _content(TEXT, metrics.KIND),
             )
         },
         "/": {
             "get": _operation(
-                "page", "The page.", None, _content(TEXT, "text/html"),
+                "page", "The web page.", None, _content(TEXT, "text/html"),
                 parameters=(known,), headers=_TAG,
             )
         },
         "/page/{path}": {
             "get": _operation(
-                "pageFile", "The page's files.", None, {"*/*": {}}, 404,
+                "pageFile", "The files of the web page.", None, {"*/*": {}}, 404,
                 parameters=(file, known), headers=_TAG,
             )
         },
@@ -264,7 +304,7 @@ def _paths() -> dict[str, Schema]:
 
 @cache
 def text() -> str:
-    """The document as it is sent."""
+    """The document as JSON."""
     return json.dumps(openapi(), separators=(",", ":"))
 
 
@@ -278,9 +318,9 @@ def openapi() -> dict[str, Any]:
         "info": {
             "title": "hushfade",
             "version": __version__,
-            "description": "Decaying sums of sensitive streams at every step, for ever, with "
-            "differential privacy. What is refused changes nothing, and no refusal repeats what "
-            "was sent. What is no HTTP at all is answered by the server with a line of text.",
+            "description": "Differentially private decaying sums of sensitive streams, at every "
+            "step, indefinitely. A refused request changes nothing, and no error message repeats "
+            "the content of a request. The server answers malformed HTTP with a line of text.",
         },
         "servers": [{"url": "/"}],
         "paths": _paths(),
@@ -291,9 +331,10 @@ def openapi() -> dict[str, Any]:
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "A token has scopes: ingest, read or admin, which includes the "
-                    "others. Without any token in the store all is allowed to this machine alone. "
-                    "A service that is public answers GET with the scope read to everybody.",
+                    "description": "A token has scopes: ingest, read, or admin, which includes the "
+                    "others. If the store has no tokens, only the machine of the service has "
+                    "access, with all scopes. With --public, GET requests with the scope read need "
+                    "no token.",
                 }
             },
         },

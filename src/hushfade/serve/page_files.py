@@ -1,4 +1,4 @@
-"""The page's own files.  They are listed once: a path that is not in the list leads nowhere."""
+"""The files of the web page.  The service lists them once, and serves no other path."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class File:
-    """A file as it is sent."""
+    """A file: its content, media type and tag."""
 
     content: bytes
     kind: str
@@ -46,7 +46,7 @@ class Pages:
         }
 
     def response(self, path: str, known: str | None) -> Response:
-        """The file, or that the reader's copy, whose tag is `known`, is still good."""
+        """The response with the file, or status 304 if the client's tag `known` is current."""
         file = self._files.get(path)
         if file is None:
             raise absent("page")

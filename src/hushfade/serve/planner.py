@@ -1,7 +1,7 @@
-"""A plan before there is a stream: how private, how accurate, how near the optimum, and what else.
+"""The planner: how private and how accurate a stream would be, and how other mechanisms compare.
 
-No data are read and nothing is kept.  The sizes are bounded so that an answer takes a few seconds
-at most.
+The planner reads no data and stores nothing.  Sizes are bounded, so that a response takes a few
+seconds at most.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from hushfade.privacy.guarantee import Guarantee
 from hushfade.serve import strict_json
 from hushfade.serve.service import guarantee_of
 
-LONGEST = 1 << 16  # steps of a horizon
-EXPECTED = 1 << 20  # steps of an expected length, at most
-SLOWEST = 10_000  # steps of a half-life or a window
+LONGEST = 1 << 16  # the largest horizon in steps
+EXPECTED = 1 << 20  # the largest expected length in steps
+SLOWEST = 10_000  # the largest half-life or window in steps
 NEED = ("decay", "epsilon", "delta")
 MORE = (
     "horizon", "expect", "low", "high", "resolution", "neighbours", "participations", "separation",
@@ -45,16 +45,16 @@ MORE = (
 METHODS = ("best", "input", "blocks", "blend", "square_root", "normalized", "unbounded")
 LAWS = get_args(LawName)
 
-_LATE = 1000  # the step that is reported where a stream runs for ever
-_COMPARED = 256  # steps, there
+_LATE = 1000  # the reported step of a stream without a horizon
+_COMPARED = 256  # the steps of the comparison for a stream without a horizon
 _MOST_COMPARED = 4096
-_POINTS = 200  # of the curve
-_BIAS = 0.1  # that Bolot et al.'s power law sums are allowed
-_TRUE = 100.0  # the true sum whose release is shown
+_POINTS = 200  # points of the error curve
+_BIAS = 0.1  # the bias allowed for the power-law sums of Bolot et al.
+_TRUE = 100.0  # the true sum of the example
 
 
 def answer(document: Any) -> dict[str, Any]:
-    """The plan for what is asked, in numbers and words."""
+    """The plan for a request, in numbers and words."""
     asked = strict_json.fields(document, needed=NEED, more=MORE)
     asked = {name: value for name, value in asked.items() if name in NEED or value is not None}
     decay = _decay(asked["decay"])
@@ -63,7 +63,7 @@ def answer(document: Any) -> dict[str, Any]:
         horizon = check.count(horizon=horizon, most=LONGEST)
     guarantee = _guarantee(asked)
     span = (guarantee.participations - 1) * guarantee.separation
-    if horizon is None and not span <= LONGEST:  # a minute of work, with a horizon none
+    if horizon is None and not span <= LONGEST:  # would take a minute without a horizon
         raise InvalidValue(f"participations must lie within {LONGEST} steps, or give a horizon")
     low = check.real(low=asked.get("low", 0.0))
     high = check.real(high=asked.get("high", 1.0))
@@ -83,8 +83,8 @@ def answer(document: Any) -> dict[str, Any]:
         return _answered(made, low, high, options)
     except HushfadeError:
         raise
-    except (ArithmeticError, ValueError):  # numbers of a size that nobody uses
-        raise InvalidValue("the numbers must be of a size that can be computed with") from None
+    except (ArithmeticError, ValueError):  # extreme numbers
+        raise InvalidValue("the numbers are too large or too small to compute a plan") from None
 
 
 def _answered(made: Plan, low: float, high: float, options: dict[str, Any]) -> dict[str, Any]:
@@ -114,10 +114,10 @@ def _answered(made: Plan, low: float, high: float, options: dict[str, Any]) -> d
 
 
 def _alternatives(made: Plan, change: float) -> Iterator[dict[str, Any]]:
-    """Other mechanisms, each with its largest error, and that over the plan's.
+    """Other mechanisms, each with its largest error and its ratio to the plan's largest error.
 
-    First the mechanisms that the plan was chosen from, over the steps of that comparison.  Then
-    rivals, which are defined for one participation.
+    First the mechanisms that the planner compared, over the steps of that comparison.  Then
+    mechanisms of other authors, which are defined for one participation.
     """
     if made.considered:
         chosen, *others = made.considered
@@ -188,7 +188,7 @@ def _one_of(names: tuple[str, ...], **given: Any) -> str:
 
 
 def _guarantee(asked: dict[str, Any]) -> Guarantee:
-    """The guarantee that is asked for; delta may be 0."""
+    """The requested guarantee; delta may be 0."""
     if asked["delta"] != 0 or isinstance(asked["delta"], bool):
         return guarantee_of(asked, **_neighbours(asked))
     checked = guarantee_of(asked | {"delta": 0.5}, **_neighbours(asked))
@@ -228,7 +228,7 @@ def _code(made: Plan, low: float, high: float, options: dict[str, Any]) -> str:
             "release = stream.step([1, 1, 1])  # the records of a step",
             "print(release.value, release.stddev)",
             "",
-            "# to serve it: plan.to_json() is the 'plan' of POST /v1/streams, see docs/operate.md",
+            "# to serve it: send plan.to_json() to POST /v1/streams, see docs/how-to/operate.md",
         )
     )
 
@@ -257,12 +257,12 @@ def _command(made: Plan, low: float, high: float, options: dict[str, Any]) -> st
 
 
 def _chosen(options: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The options that differ from the defaults of `plan`."""
+    """The arguments that differ from the defaults of `plan`."""
     for name, value in options.items():
         if value is not None and value != "best":
             yield name, value
 
 
 def _short(number: float) -> str:
-    """The number as people type it, and exactly: 1, not 1.0."""
+    """The exact number in its shortest form: 1, not 1.0."""
     return repr(number).removesuffix(".0")

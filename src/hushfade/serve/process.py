@@ -1,6 +1,6 @@
-"""The server's process: it listens, and stops in order.
+"""The server process, and how it stops.
 
-no new connections → listeners let go → answers finished → queue written → store closed
+no new connections → listeners closed → responses finished → queue written → store closed
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from hushfade.serve.app import application
 from hushfade.serve.service import Service
 
 CONNECTIONS = 2000
-FINISH = 30  # seconds that answers may take when the service stops
+FINISH = 30  # seconds for responses to finish when the service stops
 
 
 class Server(uvicorn.Server):
-    """A server whose endless answers end when it stops."""
+    """A server that ends its endless responses when it stops."""
 
     def __init__(self, service: Service, host: str, port: int) -> None:
         service.guard.may_listen(host)
@@ -32,9 +32,9 @@ class Server(uvicorn.Server):
                 host=host,
                 port=port,
                 log_config=None,
-                access_log=False,  # its lines would have queries
+                access_log=False,  # it would log queries
                 server_header=False,
-                proxy_headers=False,  # whoever asks could say to be somebody else
+                proxy_headers=False,  # clients could forge their address
                 ws="none",
                 lifespan="on",
                 limit_concurrency=CONNECTIONS,
@@ -43,11 +43,11 @@ class Server(uvicorn.Server):
         )
 
     async def on_tick(self, counter: int) -> bool:
-        """Is it over?  It is when the store has failed too: whoever started us starts us again."""
+        """Whether the server must stop.  It also stops if the store has failed, to be restarted."""
         return self._service.writer.failed or await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take nothing new, let the listeners go, finish the rest."""
+        """Refuse new connections, disconnect the listeners, and finish the other responses."""
         for server in self.servers:
             server.close()
         self._service.release_listeners()
@@ -57,10 +57,11 @@ class Server(uvicorn.Server):
 def serve(
     service: Service, host: str, port: int, *, started: Callable[[int], object] = lambda port: None
 ) -> None:
-    """Serve until the process is told to stop, and close the store.
+    """Serve until a signal stops the process, and close the store.
 
-    `started` is called with the port once it is ours.  Refused if it cannot be had.  Failed if the
-    store has failed: what was acknowledged is there, and the next process goes on.
+    The server calls `started` with the port when it listens.  Raise Refused if the port is not
+    available.  Raise Failed if the store has failed: acknowledged records are on disk, and the next
+    process continues.
     """
     server = Server(service, host, port)
     sockets = listening(host, port)
@@ -72,7 +73,7 @@ def serve(
 
 
 def listening(host: str, port: int) -> list[socket.socket]:
-    """Sockets on all addresses of the host; of a free port on the first alone."""
+    """Sockets on all addresses of the host; with port 0, only on the first address."""
     found: list[socket.socket] = []
     try:
         names = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -86,8 +87,10 @@ def listening(host: str, port: int) -> list[socket.socket]:
         for made in found:
             made.close()
         if error.errno == errno.EADDRINUSE:
-            raise Refused(f"port {port} of {host} is in use") from None
+            raise Refused(f"port {port} of {host} is in use: choose another port") from None
         if error.errno == errno.EACCES:
-            raise Refused(f"port {port} of {host} must be one that this user may have") from None
+            raise Refused(
+                f"this user may not listen on port {port} of {host}: choose a port above 1023"
+            ) from None
         raise Refused("host must be an address of this machine") from None
     return found

@@ -1,4 +1,4 @@
-"""The streams as readers see them: what is public of each, and its newest release, in memory."""
+"""The public description and the newest release of each stream, in memory."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hushfade import duration
+from hushfade.privacy.account import Loss
+from hushfade.privacy.rounding import epsilon_up
+from hushfade.privacy.unit import limits
 from hushfade.serve.error_responses import absent
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
+    from hushfade.privacy.ledger import Joint
     from hushfade.store import Published, Store
 
-CONFIDENCE = 0.95  # of the intervals in answers and on the page
+BY_HAND = "by hand"  # instead of a length: an operator closes the steps
+CONFIDENCE = 0.95  # of the intervals in responses and on the page
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What never changes of a stream."""
+    """The properties of a stream that never change."""
 
     name: str
     dataset: str
@@ -29,47 +34,51 @@ class Facts:
     every: int | None = None  # nanoseconds
     start: int | None = None  # nanoseconds since 1970: step t closes at start + t every
     epoch: int = 0
-    composed: Guarantee | None = None  # of all epochs; None: that of the plan
+    composed: Guarantee | None = None  # of all epochs; None: the plan's guarantee
+    by_hand: bool = False  # an operator closes the steps
+    joint: Joint | None = None  # the joint charge that paid for the stream
+    budget_delta: float = 0.0  # the delta of the dataset's budget
 
     @cached_property
     def first_stddev(self) -> float:
-        """The error's standard deviation at step 1."""
+        """The standard deviation of the error at step 1."""
         return self.plan.stddev(1)
 
     def margin(self, release: Published) -> float:
-        """Half the width of a release's 95 % interval."""
+        """Half the width of a release's 95 % confidence interval."""
         return self.plan.errors.margin(release.step, CONFIDENCE, stddev=release.stddev)
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee of all that the stream has published, over all its epochs."""
+        """The guarantee of all releases of the stream, in all its epochs."""
         return self.plan.guarantee if self.composed is None else self.composed
 
     @property
     def scalar(self) -> bool:
-        """Is a release one number?"""
+        """Whether a release is one number."""
         return self.plan.grid.scalar
 
 
 class Registry:
-    """Every stream's facts and newest release, changed by the event loop alone."""
+    """The facts and the newest release of every stream.  Only the event loop changes them."""
 
     def __init__(self, facts: Iterable[Facts] = ()) -> None:
         self._facts = {fact.name: fact for fact in facts}
         self._newest: dict[str, Published] = {}
         self._ended: set[str] = set()
-        self.changes = 0  # how often anything of this changed
+        self.changes = 0  # the number of changes so far
 
     @classmethod
     def of(cls, store: Store) -> Registry:
-        """The streams of a store, each loaded once."""
+        """The registry of a store.  It loads each stream once."""
         names = store.streams()
         settings = {name: store.live(name).settings for name in names}
         datasets = {name: told.get("dataset", "") for name, told in settings.items()}
-        if not all(datasets.values()):  # made without the service: the ledger knows
+        if not all(datasets.values()):  # created without the service: look in the ledger
             for entry in store.entries():
-                if entry.kind == "charge":
+                if entry.kind in ("charge", "member"):
                     datasets[entry.content["stream"]] = entry.content["dataset"]
+        accounts = store.accounts()
         found = cls(
             Facts(
                 name,
@@ -79,6 +88,9 @@ class Registry:
                 told.get("start"),
                 store.epoch(name),
                 store.guarantee(name),
+                told.get("by_hand") is True,
+                store.joint(name),
+                accounts[datasets[name]].delta,
             )
             for name, told in settings.items()
         )
@@ -91,46 +103,46 @@ class Registry:
         return found
 
     def add(self, facts: Facts) -> None:
-        """A stream more."""
+        """Add a stream."""
         self._facts[facts.name] = facts
         self.changes += 1
 
     def published(self, release: Published) -> None:
-        """The newest release of its stream, unless a newer one is known."""
+        """Record the newest release of its stream, unless a newer release is known."""
         if release.step > self.step(release.stream):
             self._newest[release.stream] = release
             self.changes += 1
 
     def end(self, name: str) -> None:
-        """The stream takes no more steps."""
+        """Record that the stream accepts no further steps."""
         self._ended.add(name)
 
     def all(self) -> list[Facts]:
-        """All streams, in the order they were added."""
+        """The facts of all streams, in the order in which they were added."""
         return list(self._facts.values())
 
     def facts(self, name: str) -> Facts:
-        """Those of one stream; refused if there is none."""
+        """The facts of one stream.  Raise if it does not exist."""
         try:
             return self._facts[name]
         except KeyError:
             raise absent("stream") from None
 
     def newest(self, name: str) -> Published | None:
-        """The last release, if there is one."""
+        """The newest release, or None."""
         return self._newest.get(name)
 
     def step(self, name: str) -> int:
-        """The last step that is closed."""
+        """The last closed step, or 0."""
         release = self._newest.get(name)
         return 0 if release is None else release.step
 
     def ended(self, name: str) -> bool:
-        """Does the stream take no more steps?"""
+        """Whether the stream accepts no further steps."""
         return name in self._ended
 
     def described(self, facts: Facts) -> dict[str, Any]:
-        """The stream as plain data, all of it public."""
+        """The public description of the stream, as plain data."""
         release, guarantee = self.newest(facts.name), facts.guarantee
         return {
             "name": facts.name,
@@ -141,17 +153,37 @@ class Registry:
             "delta": guarantee.delta,
             "epoch": facts.epoch,
             "keys": None if facts.plan.keys is None else list(facts.plan.keys),
-            "every": None if facts.every is None else duration.shown(facts.every),
+            "every": _every(facts),
             "start": None if facts.start is None else shown(facts.start),
             "step": self.step(facts.name),
             "stddev": facts.first_stddev if release is None else release.stddev,
             "closed": None if release is None else shown(release.closed),
             "ended": self.ended(facts.name),
+            "limits": limits(facts.plan.relation),
+            "together": _together(facts),
         }
 
 
+def _every(facts: Facts) -> str | None:
+    if facts.by_hand:
+        return BY_HAND
+    return None if facts.every is None else duration.shown(facts.every)
+
+
+def _together(facts: Facts) -> dict[str, Any] | None:
+    """The streams of the joint charge, and their joint guarantee, rounded up."""
+    if facts.joint is None:
+        return None
+    spending, delta = facts.joint.spending, facts.budget_delta
+    if isinstance(spending, Loss):
+        epsilon, delta = spending.epsilon, spending.delta
+    else:
+        epsilon = float(epsilon_up(spending, delta, 9))
+    return {"streams": list(facts.joint.streams), "epsilon": epsilon, "delta": delta}
+
+
 def shown(nanoseconds: int) -> str:
-    """A time since 1970 as ISO 8601, in UTC, to the millisecond.
+    """The time as ISO 8601 in UTC, to the millisecond; given in nanoseconds since 1970.
 
     >>> shown(1_767_225_600_250_000_000)
     '2026-01-01T00:00:00.250Z'

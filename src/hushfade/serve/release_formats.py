@@ -1,8 +1,8 @@
-"""Releases as JSON, CSV and Arrow.  All of it is public.
+"""Releases as JSON, CSV and Arrow.  All fields are public.
 
-step   closed   key   value   stddev   margin     CSV and Arrow: a row for each step and key
+step   closed   key   value   stddev   margin     CSV and Arrow: one row per step and key
 
-`margin` is half the width of the 95 % interval.
+`margin` is half the width of the 95 % confidence interval.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from hushfade.store import Published
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
-MOST = 10_000  # releases of an answer
-NUMBERS = 100_000  # values of an answer
+MOST = 10_000  # releases per response
+NUMBERS = 100_000  # values per response
 
 _VARIES = {"Vary": "Accept"}
 _GIVEN = {kind: kind for kind in (JSON, CSV, ARROW)}
@@ -33,9 +33,9 @@ _GIVEN |= {"": JSON, "*/*": JSON, "application/*": JSON, "text/*": CSV}
 
 
 def wanted(accept: str) -> str:
-    """Of the kinds that are listed the one that is liked best; refused if there is none of them.
+    """The media type that an Accept header prefers.  Raise if it accepts none of them.
 
-    Where nothing is listed, or anything is good, it is JSON.
+    The default is JSON, also if the header accepts everything.
 
     >>> wanted("text/html, text/csv;q=0.9, */*;q=0.1")
     'text/csv'
@@ -49,7 +49,7 @@ def wanted(accept: str) -> str:
 
 
 def _liked(part: str) -> tuple[float, str]:
-    """How much a kind of an Accept header is liked, and the kind."""
+    """The quality and the media type of an item of an Accept header."""
     kind, *parameters = (text.strip().lower() for text in part.split(";"))
     quality = 1.0
     for parameter in parameters:
@@ -61,7 +61,7 @@ def _liked(part: str) -> tuple[float, str]:
 
 
 def most(facts: Facts, limit: int) -> int:
-    """How many releases an answer has at most: with many keys it has fewer than were asked for."""
+    """The largest number of releases in a response: with many keys, fewer than requested."""
     return max(1, min(limit, NUMBERS // facts.plan.grid.lanes))
 
 
@@ -78,7 +78,7 @@ def plain(facts: Facts, release: Published) -> dict[str, Any]:
 
 
 def response(facts: Facts, releases: Sequence[Published], newest: int, kind: str) -> Response:
-    """The releases as an answer of that kind; JSON says which step is the newest of all."""
+    """The releases with this media type.  JSON also states the newest step of the stream."""
     if kind == CSV:
         return Response(_csv(facts, releases), headers=_VARIES, media_type=CSV)
     if kind == ARROW:
@@ -93,7 +93,7 @@ def response(facts: Facts, releases: Sequence[Published], newest: int, kind: str
 
 
 def labels(facts: Facts) -> list[str] | None:
-    """What tells the values of a release apart: keys, or a vector's places; None for one value."""
+    """The names of the values of a release: keys, or coordinates of a vector; None for one."""
     if facts.scalar:
         return None
     return list(facts.plan.keys or map(str, range(facts.plan.grid.lanes)))

@@ -1,7 +1,7 @@
 """Steps that the clock closes: step t at start + t · every.
 
-How many steps are closed is what the store says; the clock only says how many should be.  A clock
-that jumps back closes nothing, and one that jumps forward closes the steps between one by one.
+The store knows how many steps are closed.  The clock only determines how many should be.  If the
+clock jumps back, nothing closes.  If it jumps forward, the steps in between close one by one.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from hushfade.serve.service import Service
 
 TICK = 0.5  # seconds
-MOST = 50  # steps of a stream that a tick closes
-AT_ONCE = 2 * guard.LARGE  # closings
+MOST = 50  # steps per stream that one tick closes
+AT_ONCE = 2 * guard.LARGE  # simultaneous closings
 
 
 class Schedule:
-    """Closes what is due: never two steps of a stream at a time, and no stream waits for another.
+    """Closes due steps: one step of a stream at a time, and no stream waits for another.
 
     A closing waits until the batches that arrived before it are parsed.  The guard admits half as
     many large bodies at a time as there may be closings, so other streams always have their turn.
@@ -31,12 +31,12 @@ class Schedule:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._over: set[str] = set()  # beyond their horizon
-        self._closing: set[str] = set()  # streams whose steps are being closed
+        self._over: set[str] = set()  # streams beyond their horizon
+        self._closing: set[str] = set()  # streams with a closing in progress
         self._turn = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> None:
-        """Look at the clock, again and again."""
+        """Close due steps at every tick of the clock."""
         ticks: set[asyncio.Task[None]] = set()
         try:
             while True:
@@ -50,7 +50,7 @@ class Schedule:
             await asyncio.gather(*ticks, return_exceptions=True)
 
     async def tick(self) -> None:
-        """Close what is due now, at most MOST steps of each stream."""
+        """Close the steps that are due now, at most MOST steps per stream."""
         streams = self._service.registry.all()
         due = [x for x in streams if x.name not in self._closing and self._due(x)]
         await asyncio.gather(*map(self._catch_up, due))
@@ -63,8 +63,8 @@ class Schedule:
                     break
                 async with self._turn:
                     await self._close(facts.name)
-        except Exception as error:  # a full queue, or a stopped store: the next tick tries again
-            LOG.warning("steps are not closed: %s", type(error).__name__)
+        except Exception as error:  # a full queue or a stopped store: the next tick tries again
+            LOG.warning("cannot close steps, will try again: %s", type(error).__name__)
         finally:
             self._closing.discard(facts.name)
 
@@ -83,4 +83,6 @@ class Schedule:
             await self._service.close_step(name, step)
         except Refused:  # its horizon is reached, or it has just ended
             self._over.add(name)
-            LOG.info("the clock closes no more steps of stream %r: refused at step %d", name, step)
+            LOG.info(
+                "the clock stops closing steps of stream %r: the store refused step %d", name, step
+            )

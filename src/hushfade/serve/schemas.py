@@ -1,13 +1,15 @@
-"""What is sent and answered, as JSON schemas: every object has these fields and no others."""
+"""The JSON schemas of requests and responses: every object has these fields and no others."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from hushfade.factors.block_schedule import DEEPEST, LONGEST_PERIOD
+from hushfade.planning.joint_loss import MOST as PLANS
 from hushfade.serve.batches import MOST
 from hushfade.serve.guard import MAX_BODY
 from hushfade.serve.planner import EXPECTED, LAWS, LONGEST, METHODS, SLOWEST
+from hushfade.serve.registry import BY_HAND
 from hushfade.serve.strict_json import LARGEST
 from hushfade.store.tokens import SCOPES
 
@@ -15,17 +17,17 @@ Schema = dict[str, Any]
 
 
 def or_null(schema: Schema) -> Schema:
-    """The same, or null."""
+    """The schema, or null."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 
 def list_of(items: Schema, **more: Any) -> Schema:
-    """A list of these."""
+    """A list of items with this schema."""
     return {"type": "array", "items": items, **more}
 
 
 def an_object(needed: Schema, more: Schema | None = None, **also: Any) -> Schema:
-    """An object with the needed fields, some more if they are given, and no others."""
+    """An object with the required fields, optionally `more` fields, and no others."""
     return {
         "type": "object",
         "properties": needed | (more or {}),
@@ -36,7 +38,7 @@ def an_object(needed: Schema, more: Schema | None = None, **also: Any) -> Schema
 
 
 def named(name: str) -> Schema:
-    """The schema of that name."""
+    """A reference to the schema with this name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -46,7 +48,7 @@ def whole(least: int = 0, most: int = LARGEST) -> Schema:
 
 
 def number(least: float | None = None, most: float | None = None, *, above: bool = False) -> Schema:
-    """A finite number within bounds; `above` the least one, if that is said."""
+    """A finite number within bounds; with `above`, the lower bound is exclusive."""
     found: Schema = {"type": "number"}
     if least is not None:
         found["exclusiveMinimum" if above else "minimum"] = least
@@ -56,7 +58,7 @@ def number(least: float | None = None, most: float | None = None, *, above: bool
 
 
 TEXT: Schema = {"type": "string"}
-# wider than the rule, which is told by no short pattern: letters that can be printed
+# accepts more than the rule, printable characters, which no short pattern expresses
 NAME: Schema = {
     "type": "string",
     "minLength": 1,
@@ -77,23 +79,31 @@ _LENGTH: Schema = {
     "type": "string",
     "maxLength": 100,
     "pattern": r"^([0-9]{1,15}(\.[0-9]{1,9})? ?(w|d|h|min|ms|us|ns|m|s) ?)+$",
-    "description": "A step's length: a number and its unit, several may follow. At least 1s.",
+    "description": "The length of a step: numbers with units, such as 1h30min. At least 1s.",
     "examples": ["1h", "90min", "7d"],
+}
+_CALENDAR: Schema = {
+    "type": "string",
+    "maxLength": 100,
+    "pattern": r"^(day|week|month)( [A-Za-z][A-Za-z0-9_+/-]*)?$",
+    "description": "A calendar step and its time zone, by default UTC.",
+    "examples": ["month", "day Europe/Vienna"],
 }
 _EPSILON = number(1e-3, 100)
 _DELTA: Schema = {"anyOf": [{"const": 0}, number(1e-30, 0.5)]}
 _ABOVE_0 = number(0, above=True)
 _LAW: Schema = {"enum": list(LAWS)}
-_RESOLUTION = "The grid of records, a power of two. 1 for counts and other whole numbers."
-_SCOPE: Schema = {"enum": list(SCOPES), "description": "admin includes the others."}
+_RESOLUTION = "The resolution of records, a power of two. 1 for counts and other whole numbers."
+_SCOPE: Schema = {"enum": list(SCOPES), "description": "admin includes the other scopes."}
 
 _VALUE: Schema = {
-    "description": "A number; with keys or vectors a list, in the keys' order.",
+    "description": "A number. With keys or vectors: a list, in the order of the keys.",
     "anyOf": [number(), list_of(number())],
 }
 _RECORD: Schema = {
-    "description": 'A number, clipped to the plan\'s bounds; with keys {"key": ..., "value": ...}, '
-    "where the value may be left out if records are counted; of vectors a list.",
+    "description": "A number, clipped to the plan's bounds. "
+    'With keys: {"key": ..., "value": ...}, where counts need no value. '
+    "For vectors: a list of numbers.",
     "anyOf": [
         number(),
         an_object({"key": TEXT}, {"value": number()}),
@@ -106,7 +116,7 @@ _RELEASE: Schema = {
     "closed": TIME,
     "value": _VALUE,
     "stddev": _ABOVE_0 | {"description": "The standard deviation of the error."},
-    "margin": number(0) | {"description": "Half the width of the 95 % interval."},
+    "margin": number(0) | {"description": "Half the width of the 95 % confidence interval."},
 }
 _STREAM: Schema = {
     "name": PLACE, "dataset": NAME, "decay": TEXT, "guarantee": TEXT, "epsilon": _ABOVE_0,
@@ -114,6 +124,10 @@ _STREAM: Schema = {
     "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)), "every": or_null(TEXT),
     "start": or_null(TIME), "step": whole(), "stddev": _ABOVE_0, "closed": or_null(TIME),
     "ended": {"type": "boolean"},
+    "limits": TEXT | {"description": "Limits per person that hushfade assumes but cannot check."},
+    "together": or_null(
+        an_object({"streams": list_of(NAME), "epsilon": _ABOVE_0, "delta": number(0)})
+    ) | {"description": "The streams of one joint charge, and their joint guarantee."},
 }  # fmt: skip
 _PRIVATE: Schema = {
     "not_for_publication": an_object(
@@ -213,7 +227,7 @@ _PLAN: Schema = {
                 "blocks": an_object(
                     {"depth": whole(1, DEEPEST), "period": whole(2, LONGEST_PERIOD)}
                 ),
-                "every": {"anyOf": [{"const": "rows"}, _LENGTH]},
+                "every": {"anyOf": [{"const": "rows"}, _LENGTH, _CALENDAR]},
             },
         ),
         an_object(
@@ -230,7 +244,7 @@ _PLAN: Schema = {
             }
         ),
     ],
-    "description": "A plan as `hushfade plan -o` writes it; no field may be changed.",
+    "description": "A plan file from `hushfade plan -o`, unchanged.",
 }
 
 SCHEMAS: dict[str, Schema] = {
@@ -240,30 +254,46 @@ SCHEMAS: dict[str, Schema] = {
     "Plan": _PLAN,
     "NewDataset": an_object(
         {"name": NAME, "epsilon": _EPSILON, "delta": _DELTA},
-        {**_UNIT, "records_per_step": whole(1), "every": or_null(_LENGTH)},
+        {**_UNIT, "records_per_step": whole(1), "every": or_null({"anyOf": [_LENGTH, _CALENDAR]})},
     ),
     "Dataset": an_object(
         {
             "name": NAME, "epsilon": _ABOVE_0, "delta": number(0),
             "composition": or_null({"enum": ["gaussian", "basic"]}) | {
-                "description": "How the budget adds up: gaussian by the squares of mu, basic by "
-                "epsilon and delta. The first stream decides."
+                "description": "How privacy losses compose. gaussian: the squares of mu add up. "
+                "basic: epsilons and deltas add up. The first stream decides."
             },
             "spent_epsilon": number(0), "spent_delta": number(0), "left_epsilon": number(0),
             "left_delta": number(0), "mu": or_null(_ABOVE_0), "spent": or_null(number(0)),
             "left": or_null(number(0)),
             "next_epsilon": or_null(number(0)) | {
-                "description": "What spent_epsilon would be with one more stream like the last."
+                "description": "The value of spent_epsilon after another stream like the last."
             },
-            "unit": or_null(TEXT) | {"description": "What all streams protect, in words."},
+            "unit": or_null(TEXT) | {"description": "The unit of privacy, in words."},
+            "reserved": list_of(NAME) | {
+                "description": "Streams that joint charges have paid for and that do not exist yet."
+            },
         }
+    ),
+    "NewJointCharge": an_object(
+        {
+            "dataset": NAME, "epsilon": _EPSILON, "delta": _DELTA,
+            "streams": list_of(
+                an_object({"name": PLACE, "plan": named("Plan")}), minItems=1, maxItems=PLANS
+            ),
+        },
+        {**_UNIT, "records_per_step": whole(1)},
     ),
     "NewStream": an_object(
         {"name": PLACE, "dataset": NAME, "plan": named("Plan")},
         {
-            "every": or_null(_LENGTH),
+            "every": or_null({"anyOf": [_LENGTH, {"const": BY_HAND}]}) | {
+                "description": "The clock closes a step after this length, which must be the "
+                f"plan's if the plan declares one. With {BY_HAND!r} an operator closes the steps "
+                "of a plan that declares a length."
+            },
             "start": or_null(
-                TEXT | {"format": "date-time", "description": "When the first step begins."}
+                TEXT | {"format": "date-time", "description": "The start of the first step."}
             ),
         },
     ),
@@ -276,15 +306,15 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Lines": TEXT
     | {
-        "description": "A record a line, as JSON; sender and sequence are in the query.",
+        "description": "One JSON record per line. The query contains sender and sequence.",
         "maxLength": MAX_BODY,
     },
     "Accepted": an_object(
         {
             "status": {
                 "enum": ["accepted", "late"],
-                "description": "'late': the step had closed; the batch counts if it was accepted "
-                "before.",
+                "description": "'late': the step was already closed. The batch counts if it was "
+                "accepted before.",
             },
             "records": whole(0, MOST),
         },
@@ -295,7 +325,7 @@ SCHEMAS: dict[str, Schema] = {
         {
             "stream": PLACE,
             "keys": or_null(list_of(TEXT, minItems=1)),
-            "newest": whole() | {"description": "The last step that is closed, here or not."},
+            "newest": whole() | {"description": "The newest closed step, in this response or not."},
             "releases": list_of(named("Release")),
         }
     ),
@@ -309,7 +339,7 @@ SCHEMAS: dict[str, Schema] = {
             "token": {
                 "type": "string",
                 "pattern": "^hushfade_[A-Za-z0-9_-]{43}$",
-                "description": "Shown this once: the store keeps its digest alone.",
+                "description": "Shown only once: the store keeps only its digest.",
             },
         }
     ),
@@ -330,7 +360,7 @@ SCHEMAS: dict[str, Schema] = {
                 ]
             },
             "epsilon": _EPSILON,
-            "delta": {"anyOf": [_DELTA, {"const": 0, "description": "Pure privacy."}]},
+            "delta": {"anyOf": [_DELTA, {"const": 0, "description": "Pure differential privacy."}]},
         },
         {
             "horizon": or_null(whole(1, LONGEST)),

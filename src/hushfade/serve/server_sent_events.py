@@ -1,7 +1,7 @@
-"""Releases as they are made: server-sent events, which a listener may resume where it left off.
+"""New releases as server-sent events.  A listener can reconnect and resume where it stopped.
 
-A listener is told that there is something new, and reads what it lacks from the store.  So a slow
-one holds up nobody, and none misses a step.
+The hub notifies a listener of new releases, and the listener reads them from the store.  So a slow
+listener delays nobody, and no listener misses a step.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 KIND = "text/event-stream"
 MOST = 1000  # listeners
-QUIET = 15.0  # seconds after which a line is sent, to show that the connection stands
-PIECE = 100  # releases that are read at a time
+QUIET = 15.0  # seconds without an event after which a comment keeps the connection alive
+PIECE = 100  # releases read at a time
 
 Read = Callable[[int], Awaitable[list["Published"]]]
 
 
 class Hub:
-    """Who listens to which stream."""
+    """The listeners of each stream."""
 
     def __init__(self, most: int = MOST) -> None:
         self._listeners: dict[str, set[asyncio.Event]] = {}
@@ -39,7 +39,7 @@ class Hub:
 
     @contextmanager
     def listening(self, stream: str) -> Iterator[asyncio.Event]:
-        """An event that is set whenever the stream has something new."""
+        """An event that is set whenever the stream has a new release."""
         if self._count >= self._most:
             raise busy()
         event = asyncio.Event()
@@ -55,11 +55,11 @@ class Hub:
 
     @property
     def full(self) -> bool:
-        """Are there as many listeners as there may be?"""
+        """Whether the number of listeners has reached the limit."""
         return self._count >= self._most
 
     def tell(self, stream: str) -> None:
-        """Wake those that listen to the stream."""
+        """Wake the listeners of the stream."""
         for event in self._listeners.get(stream, ()):
             event.set()
 
@@ -69,7 +69,7 @@ class Hub:
             self.tell(stream)
 
     def close(self) -> None:
-        """Let all listeners go."""
+        """Disconnect all listeners."""
         self.closed = True
         self.tell_all()
 
@@ -84,10 +84,10 @@ async def events(
     may: Callable[[], bool] = lambda: True,
     quiet: float = QUIET,
 ) -> AsyncIterator[str]:
-    """The stream's releases after a step, for ever, as the lines of server-sent events.
+    """The stream's releases after a step, indefinitely, as lines of server-sent events.
 
-    They end without a word where nothing can be read any more, and where the listener `may` no
-    longer: they come back, and are told.
+    The events stop without a message if the store cannot be read, or if the listener `may` no
+    longer read: the client reconnects and then gets an error response.
     """
     with suppress(HushfadeError, Refusal), hub.listening(facts.name) as news:
         yield "retry: 2000\n\n"
@@ -99,7 +99,7 @@ async def events(
                 assert newest is not None
                 found = [newest] if newest.step == after + 1 else await read(after)
                 for release in found:
-                    if hub.closed or not may():  # also for one who reads slowly
+                    if hub.closed or not may():  # checked for slow listeners too
                         return
                     yield _event(facts, release)
                     after = release.step

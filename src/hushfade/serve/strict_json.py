@@ -1,4 +1,4 @@
-"""JSON that says one thing only: each field once, finite numbers, the fields that are expected."""
+"""Unambiguous JSON: each field once, finite numbers, and only the expected fields."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any, NoReturn
 
 from hushfade.errors import Malformed
 
-LARGEST = 2**63 - 1  # of a sequence or a step: what a database holds
+LARGEST = 2**63 - 1  # the largest sequence or step that a database can store
 
 
 def read(body: bytes, *, where: str = "the body") -> Any:
-    """The document.  Raises Malformed, without a word of the content, if it is not a document."""
+    """The parsed document.  Raise Malformed, without the content, if it is not valid JSON."""
     try:
         return _DECODER.decode(body.decode("utf-8"))
-    except UnicodeDecodeError:  # before ValueError, which it is too
+    except UnicodeDecodeError:  # before its base class ValueError
         problem = "must be UTF-8"
     except _Unclear as found:
         problem = found.problem
     except RecursionError:
-        problem = "must not be nested that deep"
-    except ValueError:  # its message may show what was sent
-        problem = "must be JSON"
+        problem = "must not be nested so deeply"
+    except ValueError:  # its message may contain data
+        problem = "must be valid JSON"
     raise Malformed(problem, argument=where)
 
 
 def lines(body: bytes) -> tuple[list[int], list[Any]]:
-    """The numbers of the lines that are not blank, and the document of each."""
+    """The number and the document of each line that is not blank."""
     numbers, documents = [], []
     for number, line in enumerate(body.split(b"\n"), 1):
         if not line.strip():
@@ -38,31 +38,31 @@ def lines(body: bytes) -> tuple[list[int], list[Any]]:
 
 
 def fields(document: Any, *, needed: Collection[str], more: Collection[str] = ()) -> dict[str, Any]:
-    """The document, if it is an object with the needed fields and none beyond `more`."""
+    """The document.  Raise unless it is an object with the needed fields and at most `more`."""
     if not isinstance(document, dict):
         raise Malformed("the body must be a JSON object")
     for name in needed:
         if name not in document:
-            raise Malformed(f"the body must have a field {name!r}")
+            raise Malformed(f"the body must have the field {name!r}")
     if not document.keys() <= {*needed, *more}:
         raise Malformed(f"the body must have no fields but {', '.join([*needed, *more])}")
     return document
 
 
 def name(**given: Any) -> str:
-    """The single keyword's value, if it is a name: 1 to 200 printable characters."""
+    """The value of the single keyword.  Raise unless it is 1 to 200 printable characters."""
     ((field, value),) = given.items()
     if not isinstance(value, str):
-        raise Malformed(f"{field} must be a text")
+        raise Malformed(f"{field} must be a string")
     if not 0 < len(value) <= 200 or not value.isprintable():
         raise Malformed(f"{field} must be 1 to 200 printable characters")
-    if "\ufffd" in value:  # what an address has for bytes that are none: two names would be one
+    if "\ufffd" in value:  # replaces invalid bytes in a URL: two names would become one
         raise Malformed(f"{field} must be UTF-8")
     return value
 
 
 def whole(*, least: int = 0, most: int = LARGEST, **given: Any) -> int:
-    """The single keyword's value, if it is an integer from `least` to `most`."""
+    """The value of the single keyword.  Raise unless it is an integer from `least` to `most`."""
     ((field, value),) = given.items()
     if type(value) is not int or not least <= value <= most:
         raise Malformed(f"{field} must be an integer from {least} to {most}")
@@ -70,7 +70,7 @@ def whole(*, least: int = 0, most: int = LARGEST, **given: Any) -> int:
 
 
 def digits(*, least: int = 0, most: int = LARGEST, **given: str) -> int:
-    """The same of a text of decimal digits, as an address has them."""
+    """The integer in a string of decimal digits from a URL, from `least` to `most`."""
     ((field, value),) = given.items()
     if not value.isascii() or not value.isdecimal() or len(value) > 19:
         raise Malformed(f"{field} must be an integer from {least} to {most}")
@@ -78,7 +78,7 @@ def digits(*, least: int = 0, most: int = LARGEST, **given: str) -> int:
 
 
 class _Unclear(Exception):
-    """JSON that different readers would understand differently."""
+    """JSON that different parsers would read differently."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)

@@ -1,8 +1,8 @@
 """The one thread that changes the store.
 
-Batches wait in a queue with an end.  The thread takes all that wait and commits them together: one
-sync of the disk for many requests.  Other changes take their turn in the same queue.  A full queue
-refuses more: whoever sends waits, not the service's memory.
+Batches wait in a bounded queue.  The thread commits all waiting batches together, with one sync of
+the disk for many requests.  Other changes use the same queue.  A full queue refuses further
+changes, so that clients wait and the memory stays bounded.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.serve.error_responses import LOG, busy
 from hushfade.store import Batch, Store
 
-MOST = 1024  # changes that may wait
-WEIGHT = 1 << 22  # numbers that they may hold, all together
+MOST = 1024  # changes in the queue
+WEIGHT = 1 << 22  # numbers in all changes of the queue together
 
 Result = TypeVar("Result")
 
@@ -36,12 +36,12 @@ class _Job:
         return 2 * len(self.change.lanes) + 1 if isinstance(self.change, Batch) else 1
 
     def told(self, result: Any, error: Exception | None) -> None:
-        """Hand over the answer, to the thread that waits for it."""
+        """Pass the result to the thread that waits for it."""
         self.loop.call_soon_threadsafe(_settle, [(self.answer, result)], error)
 
 
 class Writer:
-    """Changes of a store, one after the other, in the order they came."""
+    """Makes the changes to a store one by one, in order of arrival."""
 
     def __init__(self, store: Store, *, most: int = MOST, weight: int = WEIGHT) -> None:
         self._store, self._most, self._weight = store, most, weight
@@ -50,26 +50,26 @@ class Writer:
         self._turn = Condition()
         self._stopping = False
         self._thread = Thread(target=self._work, name="hushfade writer", daemon=True)
-        self.failed = False  # the store has stopped, and takes no more changes
+        self.failed = False  # the store has failed and accepts no further changes
         self.commits = 0
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Take no more, finish what waits, and end."""
+        """Refuse new changes, finish the queued changes, and stop the thread."""
         with self._turn:
             self._stopping = True
             self._turn.notify()
         self._thread.join()
 
     def accept(self, batch: Batch) -> asyncio.Future[str]:
-        """Queue a batch now; what the store says of it, when that is on the disk."""
+        """Queue a batch now; return the store's result after the batch is on disk."""
         return self._put(batch)
 
     def change(self, action: Callable[[Store], Result]) -> asyncio.Future[Result]:
-        """Queue an action now; what it returns, done in the writer's thread."""
+        """Queue an action now; return its result after the writer's thread has run it."""
         return self._put(action)
 
     def _put(self, change: Batch | Callable[[Store], Any]) -> asyncio.Future[Any]:
@@ -77,9 +77,9 @@ class Writer:
         job = _Job(change, loop, loop.create_future())
         with self._turn:
             if self._stopping:
-                raise Failed("the service stops: send it again")
+                raise Failed("the service is stopping: send the request again later")
             full = len(self._waiting) >= self._most or self._held + job.weight > self._weight
-            if full and self._waiting:  # what is alone is never too much
+            if full and self._waiting:  # a single change is always accepted
                 raise busy()
             self._waiting.append(job)
             self._held += job.weight
@@ -97,7 +97,7 @@ class Writer:
                         self._do(job)
 
     def _taken(self) -> list[_Job]:
-        """All that wait; nothing when the work is over."""
+        """All waiting changes, or none if the thread must stop."""
         with self._turn:
             while not self._waiting and not self._stopping:
                 self._turn.wait()
@@ -115,7 +115,7 @@ class Writer:
             if len(jobs) == 1:
                 jobs[0].told(None, error)
                 return
-            for job in jobs:  # one of them is at fault: each for itself
+            for job in jobs:  # one of them is invalid: run them one by one
                 self._accept([job])
         except Exception as error:
             self._fell(error)
@@ -139,7 +139,7 @@ class Writer:
     def _fell(self, error: Exception) -> None:
         if isinstance(error, Failed) and not self.failed:
             self.failed = True
-            LOG.error("the store has stopped: %s", error)
+            LOG.error("the store has failed and accepts no further changes: %s", error)
 
 
 def _settle(answers: Sequence[tuple[asyncio.Future[Any], Any]], error: Exception | None) -> None:

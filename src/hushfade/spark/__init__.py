@@ -1,19 +1,19 @@
-"""Private decaying sums on Apache Spark, from streams and from tables of events.
+"""Differentially private decaying sums on Apache Spark, from streams and tables of events.
 
     released = private_decaying_sums(
         events, plan, time="at", key="country", every="1h", start="2026-01-01Z",
         noise=KeyFile("/etc/hushfade/key", stream="visits"), lateness="10min",
     )
 
-A streaming frame gives a streaming frame, a table a table, with the same bits for the same records
-and key, whatever the order, the number of machines, and what was run twice; and the bits of
+A streaming frame gives a streaming frame, a table gives a table.  The same records and key give the
+same bits, whatever the order, the number of machines and repeated tasks.  They are the bits of
 `plan.start(noise).run(totals)` on one machine.
 
     lineage         rejects frames that could differ when they are computed again
-    frame_identity  what a frame is, in every session and on every machine
-    cells           events become cells: step, lane, units
+    frame_identity  a description of a frame that is the same in every session and on every machine
+    cells           converts events to cells: step, lane, units
     limits          limits on the records and steps of one person
-    streams         records and a clock, which alone closes steps
+    streams         records, and a clock, which alone closes steps
     bucket_steps    the open and closed steps of a bucket of lanes, in Spark's state
     close_steps     releases the steps that the watermark has passed
     tables          all steps of a table, sealed before noise is drawn
@@ -32,7 +32,7 @@ from pyspark.sql import functions as sql
 from hushfade import check
 from hushfade.crossing.key_file import KeyFile, travelling
 from hushfade.crossing.noise_sources import UnsafeSeededNoise
-from hushfade.duration import step_length
+from hushfade.duration import fixed
 from hushfade.errors import Failed, InvalidType, InvalidValue
 from hushfade.planning.plan import Plan
 from hushfade.records.batch import Columns
@@ -69,28 +69,30 @@ def private_decaying_sums(
     buckets: int = 16,
     counts: str | Observation = "hushfade",
 ) -> DataFrame:
-    """Columns step, time, key, value, stddev: a row for each step and declared key.
+    """Columns step, time, key, value, stddev, with one row per step and declared key.
 
     Step t has the records from start + (t - 1)·every up to, not including, start + t·every; `time`
-    is its end.  `every` may be left out if the plan has it.  A table needs `end` or `steps`.  A
-    stream needs `lateness`: a step closes when the clock is that far past its end.  The clock is
-    the driver's, or a streaming frame with a column `timestamp`, which must not depend on the
+    is its end.  `every` may be omitted if the plan has it.  A table needs `end` or `steps`.  A
+    stream needs `lateness`: a step closes when the clock is this long past its end.  The clock is
+    the driver's clock, or a streaming frame with a column `timestamp`, which must not depend on the
     records.
 
-    `skip_empty` leaves out the records of a table that have no finite value, no time or no person;
-    without it they stop the job.  A stream always leaves them out.
+    `skip_empty` drops records of a table without a finite value, a time or a person; without it
+    they stop the job.  A stream always drops them.
 
-    A `KeyFile` serves one job under one name.  For a table the totals are computed at once, and a
-    digest of them under the key is recorded: other totals are refused under the same name.  For a
-    stream the record has its sources and all that is done to the records.
+    A `KeyFile` serves one job under one name.  For a table hushfade computes the totals at once and
+    records a keyed digest of them: it refuses other totals under the same name.  For a stream it
+    records the sources and all operations on the records.
 
-    Guarantee: that of the plan: adding or removing one record, or replacing its value and key; with
-    `user`, one person with all their records.  In a stream, of the records that came in time.
+    Guarantee: the plan's guarantee, for adding or removing one record, or for replacing its value
+    and key; with `user`, for one person with all their records.  In a stream it covers the records
+    that arrive in time.
     """
     if not isinstance(plan, Plan):
         raise InvalidType("plan must be a Plan", got=type(plan).__name__)
     if not isinstance(df, DataFrame):
-        raise InvalidType("df must be a data frame of Spark", got=type(df).__name__)
+        raise InvalidType("df must be a Spark data frame", got=type(df).__name__)
+    plan.require_sums("Spark")
     columns = Columns(value, time, key, user)
     check_columns(df, columns)
     lineage.check_repeatable(df, "the frame of events")
@@ -99,8 +101,8 @@ def private_decaying_sums(
     if df.isStreaming:
         if not may_leave_out(plan):
             raise InvalidValue(
-                "a stream needs 0 between low and high where records are replaced: a record "
-                "without a value is left out, and counts as 0"
+                "a stream needs 0 between low and high if neighbours is replace: hushfade drops a "
+                "record without a value, which then counts as 0"
             )
         skip_empty = True  # if a record stopped the query, it would decide about all later ones
     request = Request(plan.grid, columns, days, check.count(buckets=buckets), skip_empty, counts)
@@ -116,9 +118,9 @@ def private_decaying_sums(
             noise.claim(plan.digest, "spark stream", job)
         return _named(released, plan, days)
     if days.steps is None:
-        raise InvalidType("end or steps must be given for a table: it has no clock to end it")
+        raise InvalidType("end or steps must be given for a table, because no clock ends it")
     if lateness is not None or clock is not None:
-        raise InvalidType("lateness and clock are for streams: a table is all there")
+        raise InvalidType("lateness and clock are for streams only: a table is complete")
     cells = cells_of(df, request)
     if limits is not None:
         cells = of_table(cells, limits).where("lane >= 0")
@@ -126,12 +128,14 @@ def private_decaying_sums(
 
 
 def local_session(cores: int = 2, **settings: str) -> SparkSession:
-    """A session on this machine that is fit for private sums; settings with _ for the dots.
+    """A session on this machine with the settings for private sums; write _ for dots in names.
 
-    Workers run this interpreter, with what is installed in it.
+    Workers run this interpreter with its installed packages.
     """
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        raise Failed("Java 17 or newer must be installed: Debian's package is default-jre-headless")
+        raise Failed(
+            "Java 17 or newer must be installed (on Debian: apt install default-jre-headless)"
+        )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = f"local[{check.count(cores=cores)}, 4]"  # a task is tried four times, as on a cluster
     builder = SparkSession.builder.master(master).appName("hushfade")
@@ -152,15 +156,17 @@ def _calendar(
     steps: int | None,
     plan: Plan,
 ) -> Calendar:
-    length = plan.step_length(None if every is None else step_length(every))
+    length = fixed(plan.step_length(every))
     if length is None:
-        raise InvalidType("every must be given: a step's length, such as '1h'")
+        raise InvalidType("every must be given: the length of a step, such as '1h'")
     last = None if end is None else written(end, "end")
     found = calendar(written(start, "start"), length, end=last, steps=steps)
     if not found.zoned:
-        raise InvalidValue("start must have a zone, as 2026-01-31Z: Spark's times are instants")
+        raise InvalidValue(
+            "start must have a time zone, such as 2026-01-31Z, because Spark's times are instants"
+        )
     if found.every % 1000 or found.start % 1000:
-        raise InvalidValue("every and start must be whole microseconds, as Spark's times are")
+        raise InvalidValue("every and start must be whole microseconds, like Spark's times")
     if plan.horizon is None:
         return found
     if found.steps is None:

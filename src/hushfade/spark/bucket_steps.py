@@ -1,4 +1,4 @@
-"""The steps of a bucket, in Spark's state: which have closed, and what waits in the open ones."""
+"""The steps of a bucket in Spark's state: the closed steps, and the content of open steps."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from hushfade.records.calendar import Calendar
 
 
 class Clock:
-    """Which steps have ended, in the milliseconds in which Spark's watermark counts."""
+    """The ends of steps, in milliseconds, like Spark's watermark."""
 
     def __init__(self, calendar: Calendar) -> None:
         self._start, self._every = calendar.start // 1000, calendar.every // 1000
         self._steps = calendar.steps
 
     def ended(self, watermark: int) -> int:
-        """How many steps have ended at this watermark: no record of theirs is let in any more."""
+        """The number of steps that have ended at this watermark, and accept no more records."""
         found = max(0, (watermark * 1000 - self._start) // self._every)
         return found if self._steps is None else min(found, self._steps)
 
     def timer(self, closed: int) -> int | None:
-        """When the next step may close; None after the last.
+        """The timer for the next step to close; None after the last step.
 
-        A timer fires when the watermark is beyond it, and a step closes when it is at its end.
+        A timer fires when the watermark is beyond it, and a step closes when the watermark reaches
+        its end.
         """
         if self._steps is not None and closed >= self._steps:
             return None
@@ -32,7 +33,7 @@ class Clock:
 
 
 class Steps:
-    """How many steps of a bucket have closed, bytes for each that is open, and the next timer."""
+    """The number of closed steps of a bucket, bytes for each open step, and the next timer."""
 
     def __init__(self, handle: Any, clock: Clock, bond: str) -> None:
         self._handle, self._clock, self._bond = handle, clock, bond
@@ -41,49 +42,49 @@ class Steps:
         self._open = handle.getMapState("open", "step bigint", "waiting binary")
 
     def begin(self) -> None:
-        """No step has closed; the bucket belongs from now on to what was declared."""
+        """Start the state: no step has closed, and the bucket belongs to this declaration."""
         self._begun.update((self._bond,))
         self.close(0)
 
     def check(self) -> None:
-        """Refuse a checkpoint in which something else was declared.  Before anything is done."""
+        """Raise, before any change, if the checkpoint belongs to another declaration."""
         found = self._begun.get()
         if found is None or found[0] != self._bond:
             raise Refused(
-                "the checkpoint must be of the same plan, noise, steps, columns, limits, buckets "
-                "and session: something of them has changed since. Restore it, or begin anew with "
-                "another directory and a higher epoch, and count the guarantee again"
+                "the checkpoint belongs to another plan, noise, steps, columns, limits, buckets or "
+                "session. Restore the old settings, or start again with another directory and a "
+                "higher epoch, and count the guarantee again"
             )
 
     @property
     def closed(self) -> int:
-        """How many have closed."""
+        """The number of closed steps."""
         return int(self._closed.get()[0])
 
     def close(self, ended: int) -> None:
-        """So many have closed, 0 at first: wait for the end of the next."""
+        """Set the number of closed steps, 0 at first, and wait for the end of the next step."""
         self._closed.update((ended,))
         timer = self._clock.timer(ended)
         if timer is not None:
             self._handle.registerTimer(timer)
 
     def waiting(self, ended: int) -> list[int]:
-        """Steps before this one in which something waits, in order."""
+        """The earlier steps with waiting content, in order."""
         found = self._open.keys()
         return sorted(step for (step,) in found if step < ended)
 
     def found(self, step: int) -> bytes | None:
-        """What waits in a step."""
+        """The content of an open step, or None."""
         if not self._open.containsKey((step,)):  # Spark warns of what is missing
             return None
         return bytes(self._open.getValue((step,))[0])
 
     def put(self, step: int, waiting: bytes) -> None:
-        """From now on this waits in the step."""
+        """Set the content of an open step."""
         self._open.updateValue((step,), (waiting,))
 
     def taken(self, step: int) -> bytes:
-        """What waited in a step, which is erased."""
+        """Remove the content of a step, and return it."""
         found = self.found(step)
         assert found is not None
         self._open.removeKey((step,))

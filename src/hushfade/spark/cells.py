@@ -1,8 +1,8 @@
-"""From events to cells, in Spark's own expressions: which step, which lane, how many units.
+"""Conversion of events to cells (step, lane, units) by Spark's own expressions.
 
-Each record becomes units on the plan's grid before anything is summed.  The expression is built by
-`Grid.rule`, the same rule by which `Grid.units` reads records, so the units are the same integers.
-No record passes through Python.
+Each record becomes units on the plan's grid before summation.  `Grid.rule` builds the expression,
+and `Grid.units` uses the same rule, so the units are the same integers.  No record passes through
+Python.
 """
 
 from __future__ import annotations
@@ -23,18 +23,15 @@ from hushfade.records.step_totals import AHEAD
 
 _BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
 _FARTHEST = 1 << 62  # microseconds since 1970, where the number of steps is not declared
-_EMPTY = "the column of values must have finite numbers: clean it, or leave them out by skip_empty"
-_NO_TIME = "the column of times must not have nulls: clean it, or leave them out by skip_empty"
-_NO_USER = (
-    "the column of persons must not have nulls or blank names: whose records are they? clean it, "
-    "or leave them out by skip_empty"
-)
+_EMPTY = "the column of values must have finite numbers: clean it, or use skip_empty"
+_NO_TIME = "the column of times must not have nulls: clean it, or use skip_empty"
+_NO_USER = "the column of persons must not have nulls or blank names: clean it, or use skip_empty"
 _LATEST = 9_183_110_400_000_000  # the year 2261, where pandas' nanoseconds end
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a frame of events."""
+    """The declared options for a frame of events."""
 
     grid: Grid
     columns: Columns
@@ -45,17 +42,17 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Lanes of a bucket: bucket b has those from b·size up to (b + 1)·size."""
+        """The number of lanes per bucket: bucket b has lanes from b·size up to (b + 1)·size."""
         return -(-self.grid.lanes // self.buckets)
 
     @property
     def filled(self) -> int:
-        """How many buckets have lanes."""
+        """The number of buckets with lanes."""
         return -(-self.grid.lanes // self.size)
 
 
 def check_columns(df: DataFrame, columns: Columns) -> None:
-    """Refuse columns that are not there, or of kinds that would have to be guessed."""
+    """Raise if a column is missing, or has an ambiguous type."""
     allowed = {
         "time": ((kinds.TimestampType,), "TIMESTAMP"),
         "value": ((kinds.NumericType,), "numbers"),
@@ -77,14 +74,14 @@ def check_columns(df: DataFrame, columns: Columns) -> None:
 
 
 def cells_of(df: DataFrame, request: Request) -> DataFrame:
-    """Columns step, lane, units, microseconds: a row for each record that counts, steps from 0.
+    """Columns step, lane, units, microseconds, with one row per record that counts; steps from 0.
 
-    Left out and counted are records without a time or a value, outside the declared steps, of no
-    declared key, and in a stream those more than 1024 steps ahead of the batch's clock.  Each is
-    judged alone, by the clock and by what was declared.  With a column of persons `high` and `low`
-    are 128 bits of a digest of the person, and records inside the steps that count nowhere have
-    lane -1: they use up what a person may contribute.  In a stream `at` is the end of the step:
-    what Spark compares with its watermark.
+    The conversion drops and counts records without a time or a value, outside the declared steps,
+    with an undeclared key, and in a stream records more than 1024 steps ahead of the batch's clock.
+    Whether it drops a record depends only on that record, the clock and the declaration.  With a
+    column of persons, `high` and `low` are 128 bits of a digest of the person.  Records inside the
+    steps that do not count have lane -1: they use up the person's limits.  In a stream `at` is the
+    end of the step, which Spark compares with its watermark.
     """
     columns, calendar = request.columns, request.calendar
     start, every = calendar.start // 1000, calendar.every // 1000
@@ -148,7 +145,7 @@ def _key(request: Request) -> list[Column]:
 
 
 def _units(request: Request) -> Column:
-    """The units of each record, null where there is no finite value."""
+    """The units of each record, or null without a finite value."""
     grid, name = request.grid, request.columns.value
     if name is None:
         return sql.lit(int(grid.units(1.0))).cast("bigint")
@@ -171,7 +168,7 @@ def _time(request: Request) -> Column:
 
 
 def _person(request: Request) -> list[Column]:
-    """Whose record it is, in 128 bits from SHA-256: nobody can make two persons one."""
+    """The person of a record as 128 bits of SHA-256, so that nobody can merge two persons."""
     if request.columns.user is None:
         return []
     name = sql.col(_quoted(request.columns.user)).cast("string")
@@ -191,5 +188,5 @@ def _refused(message: str, kind: str) -> Column:
 
 
 def _quoted(name: str) -> str:
-    """A name as it stands, also with dots in it."""
+    """A column by its literal name, which may contain dots."""
     return "`" + name.replace("`", "``") + "`"

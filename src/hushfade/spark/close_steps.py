@@ -1,8 +1,8 @@
-"""Steps of a bucket of lanes, closed when the watermark has passed their end.
+"""Closing of the steps of a bucket of lanes, when the watermark has passed their end.
 
-A bucket's state is what the mechanism remembers and the totals of its open steps.  Totals are
-integers, so the order of arrival does not matter.  All lanes of the bucket are released at each
-step, whether they had records or not.
+The state of a bucket is the memory of the mechanism and the totals of its open steps.  Totals are
+integers, so the order of arrival does not matter.  Each step releases all lanes of the bucket,
+whether they had records or not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PIECE = 1 << 18  # releases at a time
 
 @dataclass(frozen=True)
 class Buckets:
-    """How a mechanism's lanes are cut, and what noise they have.  Travels to workers."""
+    """The division of a mechanism's lanes into buckets, and the noise.  It is sent to workers."""
 
     mechanism: Mechanism
     noise: Travelling
@@ -87,12 +87,12 @@ class Closing(StatefulProcessor):
         self._memory = handle.getValueState("memory", "saved binary")
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
-        """Every bucket waits for the end of step 1, also where no record ever comes."""
+        """Let every bucket wait for the end of step 1, even if it never has records."""
         self._memory.update((self._buckets.running(int(key[0])).save(),))
         self._steps.begin()
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
-        """Nothing yet: the records are added to the totals of their steps."""
+        """Add the records to the totals of their steps; the result has no rows."""
         self._steps.check()
         part, closed = self._buckets.part(int(key[0])), self._steps.closed
         totals: dict[int, Signed] = {}
@@ -109,7 +109,7 @@ class Closing(StatefulProcessor):
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Any]:
-        """The releases of all steps that have ended."""
+        """Close and release all steps that have ended."""
         self._steps.check()
         closed = self._steps.closed
         ended = self._clock.ended(timerValues.getCurrentWatermarkInMs())
@@ -121,13 +121,13 @@ class Closing(StatefulProcessor):
             totals = np.zeros((stop - start, lanes), dtype=np.int64)
             for step in waiting.intersection(range(start, stop)):
                 totals[step - start] = np.frombuffer(self._steps.taken(step), dtype="<i8")
-            # a larger total would stop the query: one record would decide about all later steps
+            # a larger total would stop the query, and one record would decide about all later steps
             yield pd.DataFrame(released(running, np.clip(totals, -most, most)))
         self._memory.update((running.save(),))
         self._steps.close(ended)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the processor holds no resources."""
 
 
 def add(totals: dict[int, Signed], part: Part, steps: Signed, lanes: Signed, units: Signed) -> None:

@@ -1,12 +1,12 @@
-"""What a frame is: the same in every session and on every machine that builds it the same way.
+"""The identity of a frame: the same in every session and on every machine that builds it equally.
 
     tree       Spark's analyzed plan: operators, expressions, literals, types; its numbers for
                columns are replaced by their order of appearance
     sql        each expression as SQL, which also shows what the tree leaves out, as in try_cast
     sources    where the records come from: format, options and paths, tables, names of files
 
-What cannot be identified is rejected: rows in memory, whose digest would confirm a guess, and
-functions in Python or Scala, whose code has no lasting name.
+The module rejects frames without an identity: rows in memory, whose digest would confirm a guess,
+and functions in Python or Scala, whose code has no lasting name.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SECRET = re.compile("(?i)secret|password|token|access[.]?key|credential|jaas")
 
 
 def identity(df: DataFrame, name: str) -> dict[str, Any]:
-    """What the frame is, as plain data; it holds no record and no secret."""
+    """The identity of the frame, as plain data without records and secrets."""
     plan = analyzed(df, name)
     every = list(nodes(plan))
     sources = [_source(node, df, name) for node in every if _reads(node)]
@@ -69,7 +69,7 @@ def _kind(node: Any) -> str:
 
 
 def _plain(value: Any, numbers: dict[object, int], name: str) -> Any:
-    """The tree without marks of the session; what it cannot describe is rejected."""
+    """The tree without marks of the session.  Raise if it cannot describe an operator."""
     if isinstance(value, list):
         return [_plain(item, numbers, name) for item in value]
     if not isinstance(value, dict):
@@ -101,8 +101,8 @@ def _check_known(kind: str, simple: str, name: str) -> None:
     elif simple in _OPERATORS:
         return
     raise InvalidValue(
-        f"{name} must be made of Spark's own expressions, so that the record of the noise key can "
-        f"tell it from another frame. Found: {simple}. Apply functions before, and write the "
+        f"{name} must consist of Spark's own expressions, so that the record of the noise key can "
+        f"distinguish it from other frames. Found: {simple}. Apply functions before, and write the "
         "result to files or a table"
     )
 
@@ -111,7 +111,7 @@ def _check_known(kind: str, simple: str, name: str) -> None:
 
 
 def _source(node: Any, df: DataFrame, name: str) -> list[Any]:
-    """Format, options and place of what is read."""
+    """The format, options and location of a source."""
     match _kind(node):
         case "StreamingRelation":
             source = node.dataSource()
@@ -134,13 +134,13 @@ def _source(node: Any, df: DataFrame, name: str) -> list[Any]:
         case kind:
             raise InvalidValue(
                 f"{name} must be read from files, tables or a streaming source, so that the record "
-                f"of the noise key can tell it from another frame. Found: {kind}. Write rows that "
-                "are in memory to files first"
+                f"of the noise key can distinguish it from other frames. Found: {kind}. Write rows "
+                "in memory to files first"
             )
 
 
 def _table(node: Any) -> list[str]:
-    """The catalog and the name of a table, where there is one."""
+    """The catalog and the name of a table, if there is one."""
     catalog, identifier = node.catalog(), node.identifier()
     places = [catalog.get().name()] if catalog.isDefined() else []
     return [

@@ -1,12 +1,12 @@
-"""At most so many records of one person: which of them count, whatever the order of arrival.
+"""Limits on the records of one person, independent of the order of arrival.
 
-A person's steps are taken by time: the first, then the next that is `separation` steps later, up to
-`steps` of them.  Of a step's records the first `records_per_step` count, by time, then lane, then
-units.  So what is kept of a person is a function of the set of that person's records: the same in a
-table, in a stream, and when a task runs again.  Steps are chosen by times alone: another value or
-key never lets another step in.
+A person's steps count in order of time: the first, then the next that is `separation` steps later,
+up to `steps` of them.  In each step the first `records_per_step` records count, ordered by time,
+lane and units.  So the records that count depend only on the set of that person's records: they are
+the same in a table, in a stream, and when a task runs again.  The choice of steps depends only on
+times: another value or key never admits another step.
 
-In a stream a person's records wait until their step has ended.  Late records are not there.
+In a stream the records of a person wait until their step has ended.  Late records are dropped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _USED = np.dtype([(name, "<i8") for name in ("high", "low", "count", "last")])
 
 
 def of_table(cells: DataFrame, limits: Limits) -> DataFrame:
-    """The cells of a table that count, those of no declared key among them."""
+    """The cells of a table that count, including cells with undeclared keys."""
     person = ("high", "low")
     first = Window.partitionBy(*person, "step").orderBy("microseconds", "lane", "units")
     ranked = cells.withColumn("rank", sql.row_number().over(first))
@@ -51,7 +51,7 @@ def of_table(cells: DataFrame, limits: Limits) -> DataFrame:
 
 
 class Limiting(StatefulProcessor):
-    """Passes on what counts of the records of some persons, when their step has ended."""
+    """Passes on the records that count, when their step has ended."""
 
     def __init__(self, limits: Limits, calendar: Calendar, bond: str) -> None:
         self._limits, self._bond = limits, bond
@@ -63,12 +63,12 @@ class Limiting(StatefulProcessor):
         self._used = handle.getValueState("used", "persons binary")
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
-        """All persons wait for the end of step 1."""
+        """Let all persons wait for the end of step 1."""
         self._used.update((b"",))
         self._steps.begin()
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
-        """Nothing yet: of each person and open step the first few records are kept."""
+        """Keep the first records of each person and open step; the result has no rows."""
         self._steps.check()
         closed = self._steps.closed
         for frame in rows:
@@ -103,11 +103,11 @@ class Limiting(StatefulProcessor):
         self._steps.close(ended)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the processor holds no resources."""
 
 
 def first_of_each(records: Records, most: int) -> Records:
-    """The first records of each person, by time, lane and units, at most so many; in order."""
+    """The first `most` records of each person, ordered by time, lane and units."""
     names = ("units", "lane", "at", "low", "high")
     found = records[np.lexsort([records[name] for name in names])]
     begins = np.flatnonzero(_new_person(found))
@@ -119,10 +119,10 @@ def first_of_each(records: Records, most: int) -> Records:
 def taken(
     used: Records, records: Records, step: int, limits: Limits
 ) -> tuple[Records, NDArray[np.bool_]]:
-    """What persons have used after this step, by person, and which of its records count.
+    """The used limits per person after this step, and which of its records count.
 
-    The records are ordered by person.  Steps come in order, so a person's last one is enough to
-    know.  Cost: a sort of all persons.
+    The records are ordered by person.  Steps come in order, so the last step of a person is enough.
+    Cost: a sort of all persons.
     """
     firsts = _new_person(records)
     new = np.zeros(int(firsts.sum()), dtype=_USED)

@@ -1,7 +1,7 @@
-"""What a frame is made of, as Spark has analyzed it: what would break the promise is refused.
+"""Checks of a frame's analyzed plan: it rejects operators that would break the guarantee.
 
-A batch that runs again must have the same totals, for it has the same noise.  And no record may
-decide whether another counts.
+A batch that runs again must have the same totals, because it has the same noise.  And no record may
+decide whether another record counts.
 """
 
 from __future__ import annotations
@@ -22,39 +22,40 @@ _PATTERN = set("*?[{")
 
 
 def check_repeatable(df: DataFrame, name: str) -> None:
-    """Refuse a frame that is, or may be, another each time it is computed.
+    """Raise if a frame may differ each time it is computed.
 
-    A stream may ask for the current time: it is that of the batch, which Spark writes down.
+    A stream may use the current time: it is the time of the batch, which Spark records.
     """
     plan = analyzed(df, name)
     if not df.isStreaming and plan.containsPattern(_current(df)):
         raise InvalidValue(
-            f"{name} must be the same each time it is computed, without current_timestamp(), now() "
-            "and the like: what runs later has the same noise. Write the time as a literal"
+            f"{name} must be the same each time it is computed, because it has the same noise each "
+            "time: it must not use current_timestamp(), now() or similar functions. Write the time "
+            "as a literal"
         )
     found = next((node.nodeName() for node in nodes(plan) if _picks(node)), None)
     if found is not None or not plan.deterministic():
         raise InvalidValue(
-            f"{name} must be the same each time it is computed, without rand(), limit, sample, "
-            "first, dropDuplicates of some columns and the like: what runs again has the same "
-            f"noise. Found: {found or 'an expression that is not deterministic'}. To limit what a "
-            "person counts, name the column by user"
+            f"{name} must be the same each time it is computed, because it has the same noise each "
+            "time: it must not use rand(), limit, sample, first, dropDuplicates of some columns "
+            f"or similar operators. Found: {found or 'an expression that is not deterministic'}. "
+            "To limit the records per person, use the argument user"
         )
 
 
 def check_unmarked(df: DataFrame, name: str) -> None:
-    """Refuse a frame whose watermark would have a say in when steps close."""
+    """Raise if a frame has a watermark, which would affect when steps close."""
     if not (isinstance(df, DataFrame) and df.isStreaming):
         raise InvalidType(f"{name} must be a streaming frame")
     if any(node.nodeName() == "EventTimeWatermark" for node in nodes(analyzed(df, name))):
         raise InvalidValue(
-            f"{name} must have no watermark of its own: steps would close by its records, and one "
-            "of them decide whether others count"
+            f"{name} must have no watermark: its records would close steps, and one record would "
+            "decide whether others count"
         )
 
 
 def check_apart(clock: DataFrame, df: DataFrame) -> None:
-    """Refuse a clock that reads what the records are read from, in whatever way."""
+    """Raise if the clock reads the same sources as the records."""
     sources, others = (
         [node for node in nodes(analyzed(frame, name)) if _is_leaf(node)]
         for frame, name in ((df, "df"), (clock, "clock"))
@@ -64,7 +65,7 @@ def check_apart(clock: DataFrame, df: DataFrame) -> None:
         again = any(_overlap(place, other) for place in _places(node, clock) for other in read)
         if again or any(node.sameResult(source) for source in sources):
             raise InvalidValue(
-                "clock must not be made from the records: one of them would close steps for all"
+                "clock must not be derived from the records: one record would close steps for all"
             )
 
 
@@ -72,7 +73,7 @@ def analyzed(df: DataFrame, name: str) -> Any:
     """The logical plan of a frame, with its relations and columns resolved."""
     found = getattr(df, "_jdf", None)
     if found is None:
-        raise InvalidType(f"{name} must be of a session in this process, not of Spark Connect")
+        raise InvalidType(f"{name} must belong to a session in this process, not to Spark Connect")
     return found.queryExecution().analyzed()
 
 
@@ -99,7 +100,7 @@ def _current(df: DataFrame) -> Any:
 
 
 def _picks(node: Any) -> bool:
-    """Does it choose among rows by chance, or by the order in which they come?"""
+    """Whether the operator chooses rows at random, or by their order."""
     name = node.nodeName()
     if name.startswith("Deduplicate"):
         return bool(node.keys().size() < node.output().size())

@@ -1,9 +1,9 @@
-"""A stream of events, released step by step as a clock goes on.
+"""A stream of events, released step by step as the clock advances.
 
-Steps are closed by a clock and by nothing else: a streaming frame of times, joined to the records,
-on which alone the watermark is declared.  A record's time says to which step it belongs and whether
-that step is still open.  It moves nothing: no record makes another late, and the moment of a
-release does not tell that somebody came.
+Only a clock closes steps: a streaming frame of times, joined to the records, which alone has a
+watermark.  The time of a record determines its step, and whether that step is still open.  It does
+not move the watermark: no record makes another late, and the moment of a release does not reveal
+that a record arrived.
 """
 
 from __future__ import annotations
@@ -47,9 +47,13 @@ def releases(
 ) -> DataFrame:
     """Columns step, lane, value, stddev, of each step when the clock is `lateness` past its end."""
     if lateness is None:
-        raise InvalidType("lateness must be given for a stream: how long a step waits for records")
+        raise InvalidType(
+            "lateness must be given for a stream: how long a step waits for late records"
+        )
     if request.calendar.start < 0:
-        raise InvalidValue("start must not be before 1970 for a stream: Spark's watermark is not")
+        raise InvalidValue(
+            "start must not be before 1970 for a stream, because Spark's watermark starts there"
+        )
     session = df.sparkSession
     if session.conf.get(PROVIDER, None) != ROCKS:
         raise InvalidValue(f"{PROVIDER} must be {ROCKS}: timers need it")
@@ -78,10 +82,10 @@ def releases(
 
 
 def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | None) -> str:
-    """A digest of all that a checkpoint belongs to; no secret.
+    """A digest of the settings to which a checkpoint belongs.  It is not secret.
 
-    A batch may run again after a restart, with the noise that it had.  So whatever would make
-    other totals of the same records is in here.
+    A batch may run again after a restart with the same noise.  So the digest covers every setting
+    that could change the totals of the same records.
     """
     noise = buckets.noise
     if isinstance(noise, KeyFile):  # its path may change
@@ -99,10 +103,10 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | No
 def job_digest(
     df: DataFrame, clock: DataFrame | None, request: Request, limits: Limits | None
 ) -> bytes:
-    """SHA-256 of what is asked of which records, for the key's record of its uses; no secret.
+    """SHA-256 of the request and its sources, for the record of the noise key.  It is not secret.
 
-    It covers the sources, all that is done to the records, and the clock.  It cannot see what the
-    sources hold, nor how much of it a query has read.
+    It covers the sources, all operations on the records, and the clock.  It cannot cover the
+    content of the sources, nor how much of it a query has read.
     """
     job = _asked(df, request, limits) | {
         "frame": identity(df, "the frame of events"),
@@ -112,7 +116,7 @@ def job_digest(
 
 
 def _asked(df: DataFrame, request: Request, limits: Limits | None) -> dict[str, object]:
-    """Steps, columns, settings and limits: whatever makes other totals of the same records."""
+    """Steps, columns, settings and limits: everything that can change the totals."""
     calendar, named = request.calendar, request.columns.roles()
     return {
         "steps": (calendar.start, calendar.every, calendar.steps),
@@ -123,11 +127,11 @@ def _asked(df: DataFrame, request: Request, limits: Limits | None) -> dict[str, 
 
 
 def ticking(session: SparkSession, *, silent: bool = False) -> DataFrame:
-    """The driver's clock: a row in every batch, column timestamp, with the batch's own time.
+    """The driver's clock: one row per batch with the time of the batch in the column timestamp.
 
-    That time is in Spark's log of offsets, the same when a batch runs again.  The clock is the
-    pacemaker too: it always has something new, so that Spark makes a batch at every trigger,
-    whether there are records or not.  A silent one does only that.
+    Spark records this time in its log of offsets, so it is the same when a batch runs again.  The
+    clock always has a new row, so that Spark makes a batch at every trigger, even without records.
+    A silent clock does only that.
     """
     paced = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1)
     beats = paced.option("numPartitions", 1).load().where("value < 0" if silent else "value >= 0")
@@ -149,7 +153,7 @@ def _beats(clock: DataFrame, like: DataFrame) -> DataFrame:
 def _stateful(
     found: DataFrame, processor: StatefulProcessor, schema: str, buckets: int, event_time: str = ""
 ) -> DataFrame:
-    """What the processor makes of each bucket; all of them are there from the first batch on."""
+    """The processor's output for each bucket.  All buckets exist from the first batch on."""
     waiting = found.sparkSession.range(buckets).select(sql.col("id").alias("bucket"))
     return found.groupBy("bucket").transformWithStateInPandas(
         processor,

@@ -1,12 +1,12 @@
 """A table of events, released at once: all declared steps of all declared keys.
 
-Spark sums the cells and sorts each bucket's by step.  Tasks take them in pieces of some steps, so
-memory is that of a piece, whatever the number of steps.
+Spark sums the cells and sorts each bucket by step.  Tasks process them in pieces of some steps, so
+the memory does not depend on the number of steps.
 
-Under a noise key a table is taken twice.  First each piece is sealed: a digest of its exact totals
-under the key.  The driver claims the key's name for all seals together.  Then each piece is sealed
-again before noise is drawn for it, and must have the seal that was claimed.  So no other totals
-ever get this noise, whatever has changed in files, databases or frames.
+With a noise key hushfade reads a table twice.  First it seals each piece: a keyed digest of its
+exact totals.  The driver claims the key's name for all seals together.  Then it seals each piece
+again before it draws noise, and the seal must be the claimed one.  So no other totals ever get this
+noise, even if files, databases or frames have changed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Seals = Mapping[tuple[int, int], int]  # of the pieces, by bucket and first step
 def releases(cells: DataFrame, buckets: Buckets, filled: int, steps: int) -> DataFrame:
     """Columns step, lane, value, stddev, of steps 1 to `steps`, from columns step, lane, units.
 
-    Under a noise key the totals are computed here and now, and kept for the releases.
+    With a noise key the totals are computed immediately, and kept for the releases.
     """
     totals, noise = _totals(cells, buckets, filled), buckets.noise
     if not isinstance(noise, KeyFile):
@@ -55,8 +55,8 @@ def releases(cells: DataFrame, buckets: Buckets, filled: int, steps: int) -> Dat
 def _totals(cells: DataFrame, buckets: Buckets, filled: int) -> DataFrame:
     """Columns bucket, step, lane, units: the totals that are not 0, each bucket's by rising steps.
 
-    Each bucket has a row with step -1: a bucket without records is released too, and where there
-    are no rows at all Spark would forget what it observed of them.
+    Each bucket has a row with step -1, because a bucket without records is released too, and
+    because Spark loses its observations of a frame without rows.
     """
     session = cells.sparkSession
     silent = session.range(filled).select(
@@ -65,7 +65,7 @@ def _totals(cells: DataFrame, buckets: Buckets, filled: int) -> DataFrame:
         sql.lit(0).cast("bigint").alias("units"),
     )
     every = cells.select("step", "lane", "units").unionByName(silent)
-    # null where the sum exceeds 64 bits, whatever the session's arithmetic does with other sums
+    # null if the sum exceeds 64 bits, whatever the session's arithmetic does with other sums
     totals = every.groupBy("step", "lane").agg(sql.try_sum("units").alias("units"))
     tasks = min(filled, int(session.conf.get("spark.sql.shuffle.partitions", "200") or 200))
     return (
@@ -78,7 +78,7 @@ def _totals(cells: DataFrame, buckets: Buckets, filled: int) -> DataFrame:
 def _kept(totals: DataFrame) -> DataFrame:
     """The totals, computed once: in the session's checkpoint directory, or else on the workers.
 
-    Now, not later: Spark tells what it observed of the records when this action ends.
+    This happens now, because Spark reports its observations of the records after this action.
     """
     if totals.sparkSession.sparkContext.getCheckpointDir() is None:
         return totals.localCheckpoint()
@@ -96,13 +96,13 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Seal:
-    """Seals the pieces of one task.  Travels to workers."""
+    """Seals the pieces of one task.  It is sent to workers."""
 
     buckets: Buckets
     steps: int
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Columns bucket, step, seal.  A total that the plan cannot carry is rejected."""
+        """Columns bucket, step, seal.  Raise if the plan does not support a total."""
         seal, most = self.buckets.seal(), self.buckets.mechanism.plan.grid.largest_total
         for piece in pieces(batches, self.buckets, self.steps):
             integer_totals.bounded(piece.totals, most)
@@ -118,21 +118,21 @@ class Seal:
 
 @dataclass(frozen=True)
 class Release:
-    """Releases the pieces of one task, if they have their seals.  Travels to workers."""
+    """Releases the pieces of one task, if they have their seals.  It is sent to workers."""
 
     buckets: Buckets
     steps: int
     seals: Seals | None  # none without a key
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Columns step, lane, value, stddev, of one bucket after the other."""
+        """Columns step, lane, value, stddev, one bucket after another."""
         seal = None if self.seals is None else self.buckets.seal()
         running: Running | None = None
         for piece in pieces(batches, self.buckets, self.steps):
             if seal is not None and self.seals is not None:
                 found = seal.of(piece.totals, step=piece.step, lane=piece.part.first)
                 if self.seals.get((piece.bucket, piece.step)) != found:
-                    raise Refused("the table must stay as it was when its noise was claimed")
+                    raise Refused("the table must not change after its noise was claimed")
             if running is None or piece.step == 0:
                 running = self.buckets.running(piece.bucket)
             yield pa.RecordBatch.from_pydict(released(running, piece.totals))

@@ -1,4 +1,4 @@
-"""What a store needs of a database: rows, transactions, and that nobody else writes."""
+"""The protocol of a store's database: rows, transactions, and a single writer."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from hushfade.store import fail_points
 
 
 class Database(Protocol):
-    """One connection, which one thread uses at a time.  Placeholders are `?`."""
+    """A connection for one thread at a time.  Placeholders are `?`."""
 
     kinds: ClassVar[dict[str, str]]  # the database's names for 'blob', 'integer' and 'real'
-    recovered: bool  # was there a log of a process that did not close it?
+    recovered: bool  # whether a crashed process had left a log
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows."""
+        """The rows of a query."""
 
     def write(self, sql: str, *values: Any) -> None:
-        """Change something, inside a transaction."""
+        """Execute a statement that changes data, inside a transaction."""
 
     def tables(self) -> set[str]:
-        """The names of the tables that are there."""
+        """The names of the existing tables."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All that is written in the block is on the disk when it ends, or nothing is."""
+        """A transaction: after the block all its changes are on disk, or none."""
 
     def sound(self) -> None:
-        """Failed, if the database itself finds that it is damaged."""
+        """Raise Failed if the database reports damage."""
 
     def tidy(self) -> None:
-        """Empty the log, if it can be done now: nothing is left there of what was erased."""
+        """Empty the log if possible now, so that it keeps nothing of erased rows."""
 
     def backup(self, path: Path) -> None:
-        """A copy of what is committed, in a new file."""
+        """Copy all committed data to a new file."""
 
     def close(self) -> None:
-        """End the connection, and let somebody else write."""
+        """Close the connection, and release the lock."""
 
 
 def failed(deed: str, reason: str) -> Failed:
-    """That the database cannot be `deed`, in our words: what it says may show content."""
+    """The error that the database cannot be `deed`.  The original message may contain data."""
     safe = "; nothing was published" if deed == "written" else ""
     return Failed(f"the database cannot be {deed}: {reason}{safe}")
 
 
 @contextmanager
 def committed(database: Database, begin: str, rollback: Callable[[], None]) -> Iterator[None]:
-    """A transaction in the order that every store keeps: the block, the commit, or the rollback."""
+    """A transaction: the block, then commit, or rollback after an error."""
     database.write(begin)
     try:
         yield

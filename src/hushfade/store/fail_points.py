@@ -1,7 +1,7 @@
-"""Where a test may stop the process.  In use nothing happens here."""
+"""Points at which a test can stop the process.  Outside of tests they do nothing."""
 
 from __future__ import annotations
 
 
 def reached(name: str) -> None:
-    """A place in the order of a step; `soak` puts a kill in this function's place."""
+    """A point in the order of a step.  Soak tests replace this function with a kill."""

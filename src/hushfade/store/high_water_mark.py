@@ -1,8 +1,8 @@
-"""The high-water mark: a file beside the database that says how far its ledger had come.
+"""The high-water mark: a file next to the database with the last entry of its ledger.
 
-A database that was restored from an older copy lacks entries that the mark knows.  Its steps would
-be drawn a second time, so it is refused, or opened as a new epoch that is charged again.  What was
-spent since the copy was made is in the mark too: else a restored budget would be spent twice.
+A database restored from an older copy lacks entries that the mark knows.  It would draw steps a
+second time, so the store refuses it, or opens it as a new epoch and charges all streams again.  The
+mark also records the budgets spent since the copy, so that no budget is spent twice.
 
     slot, slot, accounts, accounts, ...       two slots in turn; then a line whenever budgets change
 """
@@ -54,18 +54,18 @@ class MarkFile:
         self._lock: int | None = None
 
     def lock(self) -> None:
-        """Nobody else goes by this mark until it is let go: two copies of a store would."""
+        """Lock the mark, so that two copies of a store cannot use it at the same time."""
         self._lock = process_lock.locked(self.path)
 
     def release(self) -> None:
-        """Close the file, and let others go by it."""
+        """Close the file, and release the lock."""
         self.close()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def read(self) -> Mark | None:
-        """The newest mark that is whole; None if there is no file."""
+        """The newest intact mark, or None if the file does not exist."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -77,7 +77,7 @@ class MarkFile:
         return max(marks, key=lambda mark: mark.number)
 
     def accounts(self) -> dict[str, Account]:
-        """The budgets as they were last told: of what was spent, the most that is known."""
+        """The budgets that the mark recorded last: the largest known spending of each."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -102,8 +102,7 @@ class MarkFile:
             raise Malformed(f"{self.path.name} must be a mark, as a store wrote it") from None
 
     def write(self, mark: Mark, accounts: Mapping[str, Account] | None = None) -> None:
-        """Put the mark on the disk, and before it the budgets if they are given; OSError if that
-        fails."""
+        """Write the budgets, if given, and then the mark to disk.  Raise OSError if this fails."""
         if self._descriptor is None:
             self._descriptor = self._made()
         if accounts is not None:
@@ -112,7 +111,7 @@ class MarkFile:
         _put(self._descriptor, mark.line(), mark.number % 2 * _SLOT)
 
     def replace(self, mark: Mark, accounts: Mapping[str, Account]) -> None:
-        """Only this mark, whatever stood there: a crash leaves the old one or the new one."""
+        """Replace the file with this mark.  A crash leaves the old or the new file."""
         self.close()
         beside = MarkFile(self.path.with_name(f".{self.path.name}.new"))
         beside.path.unlink(missing_ok=True)
@@ -129,28 +128,28 @@ class MarkFile:
 
     def _made(self) -> int:
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-        synced(self.path.parent)  # a new file's name must outlive a crash too
+        synced(self.path.parent)  # the name of a new file must survive a crash too
         return descriptor
 
 
 def _put(descriptor: int, content: bytes, place: int) -> None:
     if os.pwrite(descriptor, content, place) != len(content):
-        raise OSError("the disk took a part only")
+        raise OSError("the disk wrote only a part")
     os.fdatasync(descriptor)
 
 
 def _line(accounts: Mapping[str, Account]) -> bytes:
-    """The budgets on a line of their own with a checksum, after whatever was torn off before."""
+    """The budgets on a new line with a checksum, after any torn line."""
     text = json.dumps({name: _document(account) for name, account in accounts.items()}).encode()
     return b"\n" + text + b" " + hashlib.sha256(text).hexdigest().encode() + b"\n"
 
 
 def _document(account: Account) -> dict[str, Any]:
-    """The account as plain data; sums of losses as fractions, which are exact."""
+    """The account as plain data; sums of losses are exact fractions."""
     total = account.losses
     losses = None if total is None else {"epsilon": str(total.epsilon), "delta": str(total.delta)}
     document = asdict(account) | {"losses": losses}
-    del document["last"]  # it decides nothing
+    del document["last"]  # it has no effect
     return document
 
 

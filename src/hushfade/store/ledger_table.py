@@ -1,8 +1,7 @@
-"""The ledger as a table of the store: appended to inside the transaction that it tells of."""
+"""The ledger as a table of the store.  Each entry is part of the transaction that it records."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -10,27 +9,34 @@ from typing import TYPE_CHECKING, Any
 from hushfade.errors import Failed, Refused
 from hushfade.planning.charge import charge_of
 from hushfade.privacy import ledger
-from hushfade.privacy.account import Account, Loss, Spending
-from hushfade.privacy.ledger import Entry, Kind
+from hushfade.privacy.account import Account, Charge, Loss, Spending
+from hushfade.privacy.ledger import COUNTED, Entry, Kind, Totals
 from hushfade.privacy.rounding import epsilon_up, rounded_down, rounded_up
 
 if TYPE_CHECKING:
+    from hushfade.planning.joint_charge import JointCharge
     from hushfade.planning.plan import Plan
     from hushfade.store.database import Database
 
 _ROWS = "SELECT number, kind, body, digest FROM ledger"
+_KINDS = ", ".join(f"'{kind}'" for kind in COUNTED)
 
 
 class Book:
-    """The entries in the database; `last` is the end of the chain."""
+    """The entries in the database; `last` is the end of the chain.
+
+    The totals stay in memory.  Each use reads only the entries since the last use, so its cost does
+    not depend on the length of the ledger.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._forget()
         rows = database.read(f"{_ROWS} ORDER BY number DESC LIMIT 1")
         self.last = Entry(*rows[0]) if rows else None
 
     def enter(self, kind: Kind, **content: Any) -> None:
-        """Append an entry with its date, inside a transaction.  A step's date is its release's."""
+        """Append an entry with its date, inside a transaction.  A step has its release's date."""
         if kind != "step":
             content["at"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.last = ledger.following(self.last, kind, **content)
@@ -40,13 +46,61 @@ class Book:
         )  # fmt: skip
 
     def add(self, account: Account) -> None:
-        """Enter a dataset and its whole budget."""
+        """Enter a dataset with its total budget."""
         self.enter("dataset", **ledger.budget_fields(account))
 
+    def create(self, stream: str, dataset: str, plan: Plan) -> None:
+        """Charge a new stream, unless a joint charge has paid for it.
+
+        Raise Refused if a joint charge names the stream with another plan or dataset.
+        """
+        reserved = self.totals().reserved.get(stream)
+        if reserved is None:
+            self.charge(stream, dataset, plan, epoch=0)
+            return
+        if (reserved.dataset, reserved.plan) != (dataset, plan.digest.hex()):
+            raise Refused(
+                f"stream {stream!r} must have the plan and the dataset that joint charge "
+                f"{reserved.joint} names for it, or another name"
+            )
+        self.enter(
+            "member", stream=stream, dataset=dataset, plan=reserved.plan, joint=reserved.joint
+        )
+
     def charge(self, stream: str, dataset: str, plan: Plan, *, epoch: int) -> None:
-        """Charge a stream to its dataset; Refused if that would overspend, or not add up."""
-        account = self.accounts()[dataset]
-        spending = account.spending(charge_of(plan))
+        """Charge a stream to its dataset.  Raise Refused if this overspends, or cannot compose."""
+        spending = self._afforded(dataset, charge_of(plan))
+        self.totals().accounts[dataset].charged(spending, plan.relation)
+        self.enter(
+            "charge", stream=stream, dataset=dataset, epoch=epoch, plan=plan.digest.hex(),
+            relation=plan.relation.listed(), **ledger.fields(spending),
+        )  # fmt: skip
+
+    def charge_joint(self, joint: JointCharge, dataset: str) -> None:
+        """Charge several plans together.  Raise Refused if this overspends, or cannot compose."""
+        spending = self._afforded(dataset, joint.charge)
+        self.totals().accounts[dataset].charged(spending, joint.relation)
+        streams = [[stream, plan.digest.hex()] for stream, plan in joint.streams]
+        self.enter(
+            "joint", dataset=dataset, streams=streams, relation=joint.relation.listed(),
+            **ledger.fields(spending),
+        )  # fmt: skip
+
+    def void(self) -> None:
+        """Void the reservations of all joint charges.
+
+        A newer copy of the store may have created these streams and published their steps.
+        """
+        joint: dict[tuple[int, str], list[str]] = {}
+        for stream, reserved in self.totals().reserved.items():
+            joint.setdefault((reserved.joint, reserved.dataset), []).append(stream)
+        for (number, dataset), streams in joint.items():
+            self.enter("void", joint=number, dataset=dataset, streams=streams)
+
+    def _afforded(self, dataset: str, charge: Charge) -> Spending:
+        """The amount that the charge spends of the budget.  Raise Refused if this overspends."""
+        account = self.totals().accounts[dataset]
+        spending = account.spending(charge)
         if not isinstance(spending, Loss) and not account.affords(spending):
             left, whole = rounded_down(account.left_epsilon), rounded_up(account.epsilon)
             needed = epsilon_up(spending, account.delta)
@@ -54,14 +108,10 @@ class Book:
                 f"the budget of dataset {dataset!r} must not be overspent: epsilon = {left} of "
                 f"{whole} is left at delta = {rounded_up(account.delta, 3)}, {needed} is needed"
             )
-        account.charged(spending, plan.relation)
-        self.enter(
-            "charge", stream=stream, dataset=dataset, epoch=epoch, plan=plan.digest.hex(),
-            relation=plan.relation.listed(), **ledger.fields(spending),
-        )  # fmt: skip
+        return spending
 
     def restore(self, known: Mapping[str, Account]) -> None:
-        """Spend what a mark knows to be spent, and this ledger, of an older copy, does not."""
+        """Enter the spending that the mark knows and this ledger, of an older copy, lacks."""
         for name, account in known.items():
             if name not in self.accounts():
                 self.add(account)
@@ -71,16 +121,44 @@ class Book:
                 self.enter("lost", dataset=name, relation=unit, **ledger.fields(lost))
 
     def published(self, stream: str) -> Spending:
-        """The mu, or the loss, of all that a stream has published, over all its epochs."""
-        rows = self._database.read(f"{_ROWS} WHERE kind IN ('charge', 'lost') ORDER BY number")
+        """The mu, or the privacy loss, of all releases of a stream in all its epochs."""
+        rows = self._database.read(f"{_ROWS} WHERE kind IN ({_KINDS}) ORDER BY number")
         return ledger.published((Entry(*row) for row in rows), stream)
 
     def accounts(self) -> Mapping[str, Account]:
-        """The budget of each dataset, and what was spent of it."""
-        rows = self._database.read(
-            f"{_ROWS} WHERE kind IN ('dataset', 'charge', 'lost') ORDER BY number"
-        )
-        return ledger.accounts(Entry(*row) for row in rows)
+        """The budget and the spending of each dataset."""
+        return dict(self.totals().accounts)
+
+    def totals(self) -> Totals:
+        """The accounts, reservations and charges, from all entries.
+
+        If the last entry that was read has changed, because a transaction was rolled back or the
+        database was restored, this reads all entries again.
+        """
+        if self._read.number and self.digest_of(self._read.number) != self._read.digest:
+            self._forget()
+        try:
+            self._catch_up()
+        except BaseException:
+            self._forget()  # the entries before the wrong one are already added
+            raise
+        return self._totals
+
+    def _forget(self) -> None:
+        self._totals, self._read = Totals(), Entry(0, "", "", "")  # the totals include this entry
+
+    def _catch_up(self) -> None:
+        """Add the entries after the last one that was read."""
+        newest = self._database.read(f"{_ROWS} ORDER BY number DESC LIMIT 1")
+        seen = self._read
+        if newest and newest[0][0] > seen.number:
+            last = Entry(*newest[0])
+            for row in self._database.read(
+                f"{_ROWS} WHERE number > ? AND number <= ? AND kind IN ({_KINDS}) ORDER BY number",
+                seen.number, last.number,
+            ):  # fmt: skip
+                self._totals.add(Entry(*row))
+            self._read = last
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
         """The entries after a number, a thousand at a time."""
@@ -91,22 +169,15 @@ class Book:
             after = rows[-1][0]
 
     def digest_of(self, number: int) -> str | None:
-        """The digest of that entry, if there is one."""
+        """The digest of the entry, or None."""
         rows = self._database.read("SELECT digest FROM ledger WHERE number = ?", number)
         return rows[0][0] if rows else None
 
-
-def check_charged(database: Database, stream: str, epoch: int, plan: Plan) -> None:
-    """Raise Failed unless the stream's dataset was charged for this plan, and for all of it."""
-    cost = charge_of(plan)
-    for (body,) in database.read("SELECT body FROM ledger WHERE kind = 'charge' ORDER BY number"):
-        charged = json.loads(body)
-        if (charged["stream"], charged["epoch"]) == (stream, epoch):
-            if "loss" in charged:
-                paid = charged["loss"] == cost.loss._asdict() and "mu" not in charged
-            else:
-                paid = cost.mu is not None and charged["mu"] == cost.mu
-            if paid and charged["plan"] == plan.digest.hex():
+    def check_charged(self, stream: str, epoch: int, plan: Plan) -> None:
+        """Raise Failed unless the ledger charged the stream's dataset for exactly this plan."""
+        charged = self.totals().charged.get(stream)
+        if charged is not None and (charged.epoch, charged.plan) == (epoch, plan.digest.hex()):
+            cost = charge_of(plan)
+            if charged.spending is None or charged.spending in (cost.loss, cost.mu):
                 return
-            break
-    raise Failed(f"the plan of stream {stream!r} must be the one that the ledger charged for it")
+        raise Failed(f"the plan of stream {stream!r} is not the plan that the ledger charged")

@@ -1,4 +1,4 @@
-"""A stream of the store in memory: its mechanism, and the totals of the step that is open."""
+"""A stream of the store in memory: its mechanism, and the totals of the open step."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from hushfade.crossing import memory
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.planning.plan import Plan
 from hushfade.store.database import Database
-from hushfade.store.ledger_table import check_charged
 from hushfade.stream.stream import Stream
 
 if TYPE_CHECKING:
+    from hushfade.store.ledger_table import Book
     from hushfade.store.store import Batch
 
 
-SENDERS = 100_000  # of a stream and token: each is remembered until the stream ends
-WINDOW = 1000  # by which a sender's next sequence may exceed its last one
+SENDERS = 100_000  # per stream and token: each is remembered until the stream ends
+WINDOW = 1000  # the largest jump of a sender's sequence number
 
 
 class Live:
-    """What is committed of a stream, and the rows that each change writes.
+    """The committed state of a stream, and the rows that each change writes.
 
-    The database holds a saved state, the traces of the steps since, and the batches of the open
-    step.  Traces are erased when a newer state is saved: after as many steps as the private half
-    remembers.  So no total is kept for more than twice as many steps as the mechanism needs it.
+    The database contains a saved state, the traces of later steps, and the batches of the open
+    step.  Saving a newer state erases the traces, after as many steps as the private half
+    remembers.  So the store keeps a total for at most twice the steps that the mechanism needs.
     """
 
     def __init__(self, number: int, name: str, plan: Plan, epoch: int, steps: int) -> None:
@@ -40,32 +40,32 @@ class Live:
         self.records = 0
         self.senders: dict[str, int] = {}
         self.counts: dict[str, int] = {}
-        self._owners: Counter[str] = Counter()  # how many senders each token has
-        self._stream: Stream | None = None  # none, once it has ended
+        self._owners: Counter[str] = Counter()  # the number of senders of each token
+        self._stream: Stream | None = None  # None after the end
         self._batches = 0
         self._traces = 0
         self._memory = memory.rows(plan.pair, plan.grid.lanes).past
 
     @property
     def ended(self) -> bool:
-        """Does it take no more steps?"""
+        """Whether the stream accepts no further steps."""
         return self._stream is None
 
     @classmethod
-    def load(cls, database: Database, name: str) -> Live:
-        """The stream as the database has it.
+    def load(cls, database: Database, book: Book, name: str) -> Live:
+        """The stream in the database.
 
-        Failed if its state is not that of its releases, or its plan not the one that was charged.
+        Raise Failed if its state does not match its releases, or its plan was not charged.
         """
         rows = database.read(
             "SELECT stream, plan, settings, epoch, ended FROM streams WHERE name = ?", name
         )
         if not rows:
-            raise InvalidValue("stream must be one of the store's", got=repr(name))
+            raise InvalidValue("stream must exist in the store", got=repr(name))
         number, text, settings, epoch, ended = rows[0]
         ((steps,),) = database.read("SELECT COUNT(*) FROM releases WHERE stream = ?", number)
         found = cls(number, name, Plan.from_json(text), epoch, steps)
-        check_charged(database, name, epoch, found.plan)
+        book.check_charged(name, epoch, found.plan)
         found.settings = json.loads(settings)
         if not ended:
             found._resume(database)
@@ -94,13 +94,13 @@ class Live:
             raise Failed(f"stream {self.name!r} must have a release for each step")
 
     def fits(self, batches: Sequence[Batch]) -> None:
-        """Refuse batches that do not fit, before anything is changed."""
+        """Raise if a batch is invalid, before any change."""
         if self.ended:
             raise Refused(f"stream {self.name!r} has ended")
         new = {batch.sender for batch in batches} - self.senders.keys()
         owners = Counter(map(_owner, new))
         if any(self._owners[owner] + count > SENDERS for owner, count in owners.items()):
-            raise Refused(f"senders must be at most {SENDERS} a stream and token")
+            raise Refused(f"a token must have at most {SENDERS} senders per stream")
         grid = self.plan.grid
         for batch in batches:
             lanes, units = batch.lanes, batch.units
@@ -117,7 +117,7 @@ class Live:
                 raise InvalidValue(f"units must be at most the plan's largest_total, {most}")
 
     def admit(self) -> None:
-        """Refuse a step after the end or the plan's horizon, before anything is changed."""
+        """Raise if the stream has ended or its horizon is reached, before any change."""
         if self.ended:
             raise Refused(f"stream {self.name!r} has ended")
         horizon = self.plan.horizon
@@ -125,7 +125,7 @@ class Live:
             raise Refused(f"steps must stay within the plan's horizon {horizon}")
 
     def accept(self, database: Database, batch: Batch) -> str:
-        """'accepted', 'repeated', 'late' or 'ahead', with the rows that belong to it."""
+        """'accepted', 'repeated', 'late' or 'ahead', with the rows to write."""
         last = self.senders.get(batch.sender, -1)
         late = batch.step is not None and batch.step <= self.steps
         if batch.sequence > last + WINDOW:
@@ -152,7 +152,7 @@ class Live:
         return "accepted"
 
     def count(self, database: Database, name: str, number: int) -> None:
-        """Add records that were late or repeated."""
+        """Count late or repeated records."""
         self.counts[name] = self.counts.get(name, 0) + number
         database.write(
             "INSERT INTO counts (stream, name, number) VALUES (?, ?, ?)"
@@ -161,7 +161,7 @@ class Live:
         )  # fmt: skip
 
     def close(self, database: Database, closed: int) -> tuple[Column, float]:
-        """Take the step: its release, with every row that belongs to it."""
+        """Close the step: its release, and all rows to write."""
         if self._stream is None:
             raise Refused(f"stream {self.name!r} has ended")
         units = self.totals
@@ -190,7 +190,7 @@ class Live:
         return values, release.stddev
 
     def end(self, database: Database) -> None:
-        """No more steps: state, traces, open totals are erased."""
+        """End the stream, and erase its state, traces and open totals."""
         erase(database, self.number)
         self._blank()
         self.senders.clear()
@@ -199,10 +199,10 @@ class Live:
         self._stream = None
 
     def _sum(self, records: int, lanes: Signed, units: Signed) -> None:
-        """Add to the totals, which stop at the plan's largest.
+        """Add to the totals, which are cut at the plan's largest total.
 
-        A refusal would tell the sender what others have sent.  A sum that stops moves by no more
-        than a record does, so the guarantee stands.
+        A refusal would reveal to the sender what others have sent.  Cutting a sum never increases
+        the change that a record causes, so the guarantee holds.
         """
         most = self.plan.grid.largest_total  # the sum of two fits int64
         self.totals[lanes] = np.clip(self.totals[lanes] + units, -most, most)
@@ -215,12 +215,12 @@ class Live:
 
 
 def _owner(sender: str) -> str:
-    """The token of a sender as the service names it; nothing without one."""
+    """The token in a sender's name, or an empty string."""
     return sender.rpartition("\n")[0]
 
 
 def erase(database: Database, number: int) -> None:
-    """The stream has ended, and what it kept of its records is erased."""
+    """The statements that end the stream and erase its private data."""
     for table in ("batches", "traces", "states", "senders", "counts"):
         database.write(f"DELETE FROM {table} WHERE stream = ?", number)
     database.write("UPDATE streams SET ended = 1 WHERE stream = ?", number)

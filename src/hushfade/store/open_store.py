@@ -1,4 +1,4 @@
-"""Opening a store: which database, and is it the newest copy?"""
+"""Opening a store: connect to its database, and check that it is the newest copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ELSEWHERE = ("postgresql://", "postgres://")
 
 
 def connected(where: str | Path, *, only_read: bool = False) -> Database:
-    """The database of a store; with `only_read` beside the process that writes."""
+    """The database of a store; with `only_read`, also while another process writes."""
     try:
         if str(where).startswith(ELSEWHERE):
             from hushfade.store.postgres import Postgres
@@ -35,18 +35,18 @@ def connected(where: str | Path, *, only_read: bool = False) -> Database:
 
 
 def mark_of(where: str | Path, mark: str | Path | None) -> MarkFile:
-    """The file of the high-water mark: FILE.mark, or as said where the database is elsewhere."""
+    """The file of the high-water mark: FILE.mark for SQLite, else the given file."""
     if mark is None and str(where).startswith(ELSEWHERE):
         raise InvalidValue(
-            "mark (--mark) must be given where the database is elsewhere: a file that is not "
-            "restored together with it"
+            "mark (--mark) must be given for a database server: a file that is not restored "
+            "together with the database"
         )
     return MarkFile(Path(f"{where}.mark" if mark is None else mark))
 
 
 @dataclass(frozen=True)
 class Settled:
-    """The store's name, and, where a new epoch began, what became of its streams."""
+    """The store's name, and the streams that a new epoch charged or ended."""
 
     name: str
     charged: tuple[str, ...] = ()
@@ -55,25 +55,26 @@ class Settled:
 
 
 def settle(database: Database, book: Book, file: MarkFile, *, new_epoch: bool) -> Settled:
-    """The store's name, if the database has all that the mark knows.
+    """The store's name, if the database contains everything that the mark knows.
 
-    Otherwise it is an older copy, whose steps could be drawn twice: Refused, or, as a new epoch,
-    what was spent since is spent here too, and every stream is charged again, or ended where its
-    budget does not allow that.
+    Otherwise it is an older copy, which could draw steps twice: raise Refused.  As a new epoch, it
+    enters the spending since the copy, and charges every stream again, or ends a stream if its
+    budget does not suffice.  It voids the reservations of joint charges, because a newer copy may
+    have created these streams.
     """
     name, mark = schema.name(database), file.read()
     if mark is not None and mark.store != name:
-        raise Refused("the mark must be of this store", got="that of another")
+        raise Refused("the mark must be of this store", got="the mark of another store")
     if mark is None and book.last is None:
         return Settled(name)
     if mark is not None and book.digest_of(mark.number) == mark.digest:
         assert book.last is not None
         if book.last.number > mark.number:
-            # committed, and the process died before the mark: marked before it is published
+            # the process died between commit and mark: write the mark before publishing
             file.write(Mark(name, book.last.number, book.last.digest), book.accounts())
         return Settled(name)
     if not new_epoch:
-        what = "has no mark beside it" if mark is None else "is older than its mark"
+        what = "has no mark" if mark is None else "is older than its mark"
         raise Refused(
             f"the store {what}: steps could be drawn twice. Restore the newest copy, or open it "
             "as a new epoch (new_epoch=True, --new-epoch), which charges every stream again"
@@ -88,6 +89,7 @@ def _renewed(name: str, database: Database, book: Book, known: Mapping[str, Acco
     charged, ended = [], []
     with database.transaction():
         book.restore(known)
+        book.void()
         for number, stream, dataset, text, epoch in database.read(
             "SELECT stream, name, dataset, plan, epoch FROM streams WHERE ended = 0 ORDER BY stream"
         ):

@@ -12,18 +12,18 @@ import psycopg
 from hushfade.errors import InUse, Refused
 from hushfade.store.database import committed, failed
 
-_PATIENCE = 1.0  # seconds that the server may take to see that a process is dead
-_REASONS = {  # for some words in what is said: the rest may have a part of the password
-    "Connection refused": "nothing listens at that host and port",
-    "No such file": "no server runs there",
-    "failed to resolve host": "there is no such host",
-    "could not translate host": "there is no such host",
-    "timeout": "the server does not answer",
-    "password authentication failed": "user or password is wrong",
+_PATIENCE = 1.0  # seconds for the server to notice that a process is dead
+_REASONS = {  # by words in the server's message, which may contain a part of the password
+    "Connection refused": "no server listens on this host and port",
+    "file or directory": "no server runs on this host",
+    "failed to resolve host": "the host name is unknown",
+    "could not translate host": "the host name is unknown",
+    "timeout": "the server does not respond",
+    "password authentication failed": "the user or the password is wrong",
     "no password supplied": "a password is needed",
-    "no pg_hba.conf entry": "the server does not let this user in from here",
-    'database "': "there is no such database, or it is not this user's",
-    'role "': "there is no such user",
+    "no pg_hba.conf entry": "the server does not allow this user to connect from this machine",
+    'database "': "the database does not exist, or this user has no access",
+    'role "': "the user does not exist",
     "too many clients": "the server has too many connections",
     "starting up": "the server is not ready yet",
     "shutting down": "the server is shutting down",
@@ -32,10 +32,10 @@ _LOCK = 0x68757368666164  # 'hushfad': the same for every process that writes to
 
 
 class Postgres:
-    """One connection, which holds the lock: if it breaks, so does the right to write.
+    """A connection that holds the lock: a broken connection cannot write any more.
 
-    All that is written goes through the connection that has the lock, so a process that lost it
-    cannot commit.  With `only_read` the lock is not asked for.
+    All changes use the connection with the lock, so a process that lost the lock cannot commit.
+    With `only_read` the connection does not take the lock.
     """
 
     kinds: ClassVar[dict[str, str]] = {
@@ -44,7 +44,7 @@ class Postgres:
         "real": "DOUBLE PRECISION",
     }
 
-    recovered = False  # the server looks after its own log
+    recovered = False  # the server recovers its own log
 
     def __init__(self, where: str, *, only_read: bool = False) -> None:
         try:
@@ -86,14 +86,14 @@ class Postgres:
             self._connection.execute("ROLLBACK")
 
     def sound(self) -> None:
-        """PostgreSQL looks after its own pages: only that it answers is checked."""
+        """Check that the server responds.  PostgreSQL checks its own pages."""
         self.read("SELECT 1")
 
     def tidy(self) -> None:
-        """PostgreSQL cleans up by itself, in its own time (autovacuum)."""
+        """Do nothing: PostgreSQL cleans up by itself (autovacuum)."""
 
     def backup(self, path: Path) -> None:
-        raise Refused("a PostgreSQL database must be backed up by pg_dump or its own means")
+        raise Refused("hushfade does not back up PostgreSQL databases: use pg_dump")
 
     def close(self) -> None:
         with suppress(psycopg.Error):
@@ -106,8 +106,8 @@ def _numbered(sql: str) -> Any:
 
 
 def _reason(error: psycopg.Error) -> str:
-    """Why there is no connection, in words of ours: the address has a password."""
+    """Why the connection failed, without the server's message, which may contain the password."""
     if isinstance(error, psycopg.ProgrammingError) or "connection option" in str(error):
-        return "its address must be as postgresql://user:password@host:port/name"
+        return "its address must have the form postgresql://user:password@host:port/name"
     found = (reason for words, reason in _REASONS.items() if words in str(error))
     return next(found, type(error).__name__)

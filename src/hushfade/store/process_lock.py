@@ -1,4 +1,4 @@
-"""A lock that one process has at a time, on a file beside what it guards."""
+"""A lock that one process holds at a time, on a file next to the file that it protects."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hushfade.errors import Failed, InUse
 
 
 def locked(path: Path) -> int:
-    """The descriptor that holds the lock of the path; whoever comes by a link meets the same one.
+    """The descriptor that holds the lock of the path; links to the path share the lock.
 
-    Close it to let it go; the process's end does too.
+    Closing the descriptor, or the end of the process, releases the lock.
     """
     target = path.resolve()
     try:

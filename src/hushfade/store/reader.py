@@ -1,4 +1,4 @@
-"""What may be read of a store, by its writer or beside it: releases, the ledger, budgets."""
+"""Read access to a store, also while another process writes: releases, the ledger, budgets."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from hushfade.planning.plan import Plan
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Account, Loss
 from hushfade.privacy.guarantee import Guarantee, epsilon_of
-from hushfade.privacy.ledger import Entry
+from hushfade.privacy.ledger import Entry, Joint
 from hushfade.store import schema
 from hushfade.store.database import Database
 from hushfade.store.ledger_table import Book
 from hushfade.store.live_streams import Live
 from hushfade.store.open_store import connected
 
-_PIECE = 1000  # rows that are read at a time
+_PIECE = 1000  # rows read at a time
 
 
 @dataclass(frozen=True)
 class Published:
-    """A release as it was committed: these bytes, whenever it is asked for."""
+    """A release as it was committed: always the same bytes."""
 
     stream: str
     step: int
@@ -39,13 +39,13 @@ class Published:
 
     @property
     def digest(self) -> str:
-        """Of what was released, as the ledger has it."""
+        """The digest of the release, as in the ledger."""
         content = np.append(self.values, self.stddev).astype("<f8").tobytes()
         return hashlib.sha256(content).hexdigest()
 
 
 class Reader:
-    """A store that is only read.  Threads take turns."""
+    """Read access to a store.  Threads take turns."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -54,37 +54,66 @@ class Reader:
 
     @classmethod
     def beside(cls, where: str | Path) -> Reader:
-        """The store at the place, read beside the process that writes to it, if there is one."""
+        """A reader of the store, which may be in use by another process."""
         database = connected(where, only_read=True)
         try:
             if schema.version(database) != schema.VERSION:
-                raise Refused(f"the store must be of version {schema.VERSION}: open it once")
+                raise Refused(
+                    f"the store must have version {schema.VERSION}: open it once to update it"
+                )
             return cls(database)
         except BaseException:
             database.close()
             raise
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         with self._turn:
             self._database.close()
 
     def accounts(self) -> Mapping[str, Account]:
-        """The budget of each dataset, and what was spent of it."""
+        """The budget and the spending of each dataset."""
         with self._turn:
             return self._book.accounts()
 
+    def reserved(self) -> Mapping[str, str]:
+        """The datasets of streams that joint charges have paid for and that do not exist yet."""
+        with self._turn:
+            reserved = self._book.totals().reserved
+            return {name: reservation.dataset for name, reservation in reserved.items()}
+
+    def joint(self, name: str) -> Joint | None:
+        """The joint charge that paid for a stream; None if the stream was charged alone."""
+        with self._turn:
+            return self._book.totals().joint.get(name)
+
     def streams(self) -> list[str]:
-        """The names of all streams, in the order they were added."""
+        """The names of all streams, in the order in which they were added."""
         with self._turn:
             rows = self._database.read("SELECT name FROM streams ORDER BY stream")
             return [name for (name,) in rows]
 
     def epoch(self, name: str) -> int:
-        """How often the stream was opened as a new epoch."""
+        """The number of new epochs of the stream."""
         with self._turn:
             rows = self._database.read("SELECT epoch FROM streams WHERE name = ?", name)
         return int(rows[0][0])
+
+    def dataset(self, name: str) -> str:
+        """The dataset of a stream."""
+        with self._turn:
+            ((dataset,),) = self._database.read("SELECT dataset FROM streams WHERE name = ?", name)
+        return str(dataset)
+
+    def steps(self, name: str) -> int:
+        """The number of closed steps of a stream."""
+        with self._turn:
+            ((steps,),) = self._database.read(
+                "SELECT COALESCE(MAX(step), 0) FROM releases WHERE stream ="
+                " (SELECT stream FROM streams WHERE name = ?)",
+                name,
+            )
+        return int(steps)
 
     def plan(self, name: str) -> Plan:
         """The plan of a stream."""
@@ -93,7 +122,7 @@ class Reader:
         return Plan.from_json(text)
 
     def guarantee(self, name: str) -> Guarantee:
-        """The guarantee of all that a stream has published: after a new epoch, all composed."""
+        """The guarantee of all releases of a stream, composed over its epochs."""
         with self._turn:
             planned = self.plan(name).guarantee
             if not self.epoch(name):
@@ -134,13 +163,13 @@ class Reader:
             yield from piece
 
     def verify(self) -> int:
-        """How many entries the ledger has, if it is whole and the releases are those it names.
+        """The number of ledger entries.  Raise unless the chain is intact and matches the releases.
 
-        Cost: one pass through the ledger and the releases, a thousand of them in memory.
+        Cost: one pass through the ledger and the releases, with a thousand of them in memory.
         """
         with self._turn:
             last = ledger.verified(self._book.entries())
-            self._book.accounts()
+            ledger.accounts(self._book.entries())
             kept = {name: self._all(name) for name in self.streams()}
             for entry in self._book.entries():
                 if entry.kind == "step":
@@ -163,17 +192,17 @@ class Reader:
             after = piece[-1].step
 
     def check(self) -> None:
-        """Failed or Refused, if the database or a stream's state is damaged."""
+        """Raise Failed or Refused if the database or the state of a stream is damaged."""
         with self._turn:
             self._database.sound()
             for name in self.streams():
-                Live.load(self._database, name)
+                Live.load(self._database, self._book, name)
 
     def backup(self, path: Path) -> None:
-        """A copy of what is committed, in a new SQLite file; PostgreSQL has its own way."""
+        """Copy all committed data to a new SQLite file.  For PostgreSQL use pg_dump."""
         with self._turn:
             self._database.backup(path)
 
 
 def _astray(name: str) -> Failed:
-    return Failed(f"the releases of stream {name!r} must be those of the ledger")
+    return Failed(f"the releases of stream {name!r} do not match the ledger")

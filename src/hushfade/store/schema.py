@@ -1,4 +1,4 @@
-"""The tables of a store, versioned: each migration takes a store from one version to the next."""
+"""The tables of a store, with versions.  Each migration updates a store to the next version."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ MIGRATIONS = (
     ("CREATE TABLE tokens (name TEXT PRIMARY KEY, scopes TEXT NOT NULL, digest TEXT NOT NULL)",),
     (),  # charges with a relation, entries 'lost': an older program would not count them
     (),  # charges of any law, and budgets of epsilon and delta: an older program cannot add them up
+    (),  # joint charges: an older program would not count them
 )
 VERSION = len(MIGRATIONS)
 
 
 def version(database: Database) -> int:
-    """The store's version, which is in its table `meta`."""
+    """The version of the store, from its table `meta`."""
     found = database.read("SELECT value FROM meta WHERE name = 'version'")
     return int(found[0][0]) if found else 0
 
 
 def migrate(database: Database) -> None:
-    """Bring the tables to this version, in one transaction; a newer one is refused."""
+    """Update the tables to this version in one transaction.  Raise if they are newer."""
     with database.transaction():
         if (others := database.tables()) and "meta" not in others:
             raise Refused("the database must be empty or a store", got="tables of something else")
@@ -52,7 +53,11 @@ def migrate(database: Database) -> None:
         )
         found = version(database)
         if found > VERSION:
-            raise Refused(f"the store must be of version {VERSION} or older", got=found)
+            raise Refused(
+                f"the store must have version {VERSION} or older",
+                got=found,
+                remedy="update hushfade",
+            )
         for migration in MIGRATIONS[found:]:
             for statement in migration:
                 database.write(statement.format(**database.kinds))
@@ -64,7 +69,7 @@ def migrate(database: Database) -> None:
 
 
 def name(database: Database) -> str:
-    """The random name that a store is given once."""
+    """The random name of the store, created once."""
     found = database.read("SELECT value FROM meta WHERE name = 'store'")
     if not found:
         with database.transaction():

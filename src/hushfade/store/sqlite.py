@@ -1,4 +1,4 @@
-"""A store in one SQLite file: write-ahead log, synchronous, one writing process."""
+"""A store in one SQLite file, with a write-ahead log, synchronous commits and one writer."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from hushfade.errors import Failed, InUse
 from hushfade.store import process_lock
 from hushfade.store.database import committed, failed
 
-_LOGS = ("-wal", "-journal", "-shm")  # SQLite's own files beside a database
+_LOGS = ("-wal", "-journal", "-shm")  # SQLite's own files next to a database
 _FIRST = b"SQLite format 3\0"
-_PATIENCE = 5000  # milliseconds that another process may hold the file
+_PATIENCE = 5000  # milliseconds to wait for another process to release the file
 
 _REASONS = {
-    apsw.BusyError: "another process holds it",
-    apsw.CantOpenError: "the system does not allow it",
+    apsw.BusyError: "another process has locked it",
+    apsw.CantOpenError: "the operating system does not allow it",
     apsw.CorruptError: "it is damaged, restore a backup",
     apsw.FullError: "the disk is full",
-    apsw.IOError: "the disk fails",
+    apsw.IOError: "the disk reported an error",
     apsw.NotADBError: "it is not a SQLite database",
-    apsw.ReadOnlyError: "it may only be read",
+    apsw.ReadOnlyError: "it is read-only",
 }
 
 
 class SQLite:
-    """The file, read and written by one process; with `only_read` beside the one that writes.
+    """A file with one writing process; with `only_read`, also while another process writes.
 
-    Deleted rows are overwritten with zeros (secure_delete).  The lock is on a file beside the
+    SQLite overwrites deleted rows with zeros (secure_delete).  The lock is on a file next to the
     database and ends with the process.
     """
 
@@ -44,7 +44,7 @@ class SQLite:
         _refuse_others(path)
         self._lock = None if only_read else process_lock.locked(path)
         self._closed = False
-        target = path.resolve()  # where the log of a link is too
+        target = path.resolve()  # the log is next to the target of a link
         log = target.with_name(target.name + "-wal")
         self.recovered = not only_read and log.exists() and log.stat().st_size > 0
         flags = apsw.SQLITE_OPEN_READONLY if only_read else apsw.SQLITE_OPEN_READWRITE
@@ -93,13 +93,13 @@ class SQLite:
             raise Failed("the database is damaged: restore a backup")
 
     def tidy(self) -> None:
-        with suppress(apsw.Error):  # a reader beside us may hold it: the next time then
+        with suppress(apsw.Error):  # another reader may have locked it: then the next time
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def backup(self, path: Path) -> None:
-        """A copy of what is committed, made beside the writer, whole or not at all.
+        """Copy all committed data to a new file, atomically, also while another process writes.
 
-        It is for its owner alone, as the store is, and without a log: reading it makes no file.
+        Only the owner may read the copy.  It has no log, so reading it creates no file.
         """
         try:
             with whole(path, new=True, mode=0o600) as hidden:
@@ -125,10 +125,10 @@ class SQLite:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A place for another database, which takes the store's place when the block ends well.
+    """The path of a new database, which replaces the store if the block succeeds.
 
-    Nobody writes meanwhile.  A block that fails changes nothing.  A crash leaves the old database
-    with all that was committed, or the new one, and never one with the log of the other:
+    Nobody writes meanwhile.  If the block fails, nothing changes.  A crash leaves the old database
+    with all committed data, or the new database, and never one with the log of the other:
 
         lock → new file on the disk → old log written back → old log removed → new file in place
     """
@@ -144,7 +144,7 @@ def replacing(path: Path) -> Iterator[Path]:
                 _write_back(target)
             for log in _LOGS:
                 target.with_name(target.name + log).unlink(missing_ok=True)
-            synced(target.parent)  # else the log could come back after a crash, and the name not
+            synced(target.parent)  # or the log could come back after a crash, but not the name
             made.replace(target)
             synced(target.parent)
     finally:
@@ -152,7 +152,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _without_log(path: Path) -> None:
-    """The file alone is the database from now on."""
+    """Switch off the log, so that the file alone is the database."""
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -162,7 +162,7 @@ def _without_log(path: Path) -> None:
 
 
 def _write_back(path: Path) -> None:
-    """The log is in the database; of one that is damaged there is nothing whole to keep."""
+    """Write the log back to the database.  A damaged database has nothing intact to keep."""
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         connection.set_busy_timeout(_PATIENCE)
@@ -177,15 +177,15 @@ def _write_back(path: Path) -> None:
 
 
 def _refuse_others(path: Path, *, content: bool = True) -> None:
-    """Failed, before a file is made, where no database can be."""
+    """Raise Failed, before a file is created, if the path cannot be a database."""
     try:
         if path.is_dir():
             raise Failed(f"{path} is a directory")
         if not path.absolute().parent.is_dir():
-            raise Failed(f"there is no directory {path.parent}")
+            raise Failed(f"the directory {path.parent} does not exist")
         logs = [path.resolve().with_name(path.resolve().name + log) for log in _LOGS[:2]]
         if not content or not path.is_file() or any(log.exists() for log in logs):
-            return  # with a log even a torn first page is mended
+            return  # a log repairs even a torn first page
         with path.open("rb") as file:
             first = file.read(len(_FIRST))
     except OSError as error:
@@ -195,6 +195,6 @@ def _refuse_others(path: Path, *, content: bool = True) -> None:
 
 
 def _failed(error: Exception, deed: str) -> Failed:
-    """What SQLite says may show content: only its kind is told."""
+    """The kind of SQLite's error.  Its message may contain data."""
     known = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
     return failed(deed, next(known, type(error).__name__))

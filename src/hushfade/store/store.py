@@ -1,7 +1,7 @@
 """The store: datasets and their budgets, streams, records on the grid, steps, releases.
 
-A method that changes something returns when the change is on the disk.  If that fails, the store
-stops: nothing was published, and the next process goes on from what was committed.
+A method that changes something returns when the change is on disk.  If this fails, the store stops:
+nothing was published, and the next process continues from the committed data.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from hushfade import duration
 from hushfade.check import Signed
 from hushfade.errors import Failed, InvalidValue, Refused
+from hushfade.planning.joint_charge import JointCharge
+from hushfade.privacy import ledger
 from hushfade.privacy.account import Account
 from hushfade.store import fail_points, schema
 from hushfade.store.database import Database
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Batch:
-    """Records of one stream, on the grid and summed by lane.  A sender counts its batches."""
+    """Records of one stream, summed in integer units per lane.  Senders number their batches."""
 
     stream: str
     sender: str
@@ -41,7 +43,7 @@ class Batch:
     records: int
     lanes: Signed  # each at most once
     units: Signed
-    step: int | None = None  # the step that it is for; None: the one that is open
+    step: int | None = None  # the step of the records; None: the open step
 
 
 class Store(Reader):
@@ -52,7 +54,7 @@ class Store(Reader):
         self._mark = mark
         schema.migrate(database)
         super().__init__(database)
-        if database.recovered:  # the log of another copy would have been written into this one
+        if database.recovered:  # SQLite may have applied the log of another copy
             database.sound()
             self.verify()
         self._process = os.getpid()
@@ -64,12 +66,12 @@ class Store(Reader):
     def open(
         cls, where: str | Path, *, mark: str | Path | None = None, new_epoch: bool = False
     ) -> Store:
-        """The store in a SQLite file or a PostgreSQL database, made if it is not there.
+        """The store in a SQLite file or a PostgreSQL database, which is created if needed.
 
-        The mark is a file beside SQLite's, FILE.mark; a database elsewhere, which is named by
-        'postgresql://...', needs a `mark` of its own.  Refused: a second writer, a newer version,
-        and an older copy than the mark knows, unless it is opened as a `new_epoch`, in which every
-        stream is charged again, or ended where its budget does not allow that, as `settled` says.
+        The mark of a SQLite file is FILE.mark.  A database server ('postgresql://...') needs the
+        path of a `mark`.  Raise Refused for a second writer, for a newer version, and for a copy
+        that is older than its mark.  As a `new_epoch` an older copy opens: the store charges every
+        stream again, or ends a stream if its budget does not suffice.  `settled` lists them.
         """
         file = mark_of(where, mark)
         database = connected(where)
@@ -81,47 +83,60 @@ class Store(Reader):
             raise
 
     def close(self) -> None:
-        """Let another process write."""
+        """Close the store, and release its lock."""
         with self._turn:
             self._stopped = True
             self._live.clear()
             self._mark.release()
             super().close()
 
+    def verify(self) -> int:
+        """The number of ledger entries, if they are intact and match the totals in memory."""
+        with self._turn:  # nobody else writes, so both read the same entries
+            number = super().verify()
+            if ledger.accounts(self._book.entries()) != self._book.accounts():
+                raise Failed("the totals in memory differ from the ledger: open the store again")
+            return number
+
     # Datasets and streams -------------------------------------------------------------------
 
     def add_dataset(
         self, name: str, guarantee: Guarantee, *, every: str | timedelta | None = None
     ) -> Account:
-        """A dataset with its whole budget: what all streams of it together may cost.
+        """Add a dataset with its total budget: the largest joint privacy loss of its streams.
 
         All streams must protect the unit of the guarantee: one record, or the records of one
         person.  For a person `every` is the length of a step; without it the first stream decides.
-        The first stream also decides how the budget adds up (`hushfade.privacy.account`).  A budget
-        that is declared by mu or rho takes Gaussian noise only.
+        The first stream also decides how losses compose (`hushfade.privacy.account`).  A budget in
+        mu or rho accepts Gaussian noise only.
         """
         _named(dataset=name)
         with self._changing():
             if name in self._book.accounts():
-                raise Refused(f"dataset {name!r} exists: its budget is fixed")
+                raise Refused(f"dataset {name!r} already exists, and its budget cannot change")
             step = None if every is None else duration.declared_step(every)
+            if step is not None:
+                duration.check_zone(step)
             self._book.add(Account.of(name, guarantee, step))
         return self.accounts()[name]
 
     def add_stream(
         self, name: str, plan: Plan, *, dataset: str, settings: Mapping[str, Any] | None = None
     ) -> None:
-        """A stream at step 0, charged to its dataset's budget; overspending is refused."""
+        """Add a stream, and charge its privacy loss to the dataset.  Raise if this overspends.
+
+        A stream that a joint charge has paid for costs nothing more.  It must have the plan that
+        the joint charge names.
+        """
         from hushfade.stream.stream import Stream
 
         _named(stream=name)
+        plan.require_sums("a store")
         began = Stream.begin(plan).save()
         with self._changing():
-            if self._database.read("SELECT 1 FROM streams WHERE name = ?", name):
-                raise Refused(f"stream {name!r} exists")
-            if dataset not in self._book.accounts():
-                raise InvalidValue("dataset must be one of the store's", got=repr(dataset))
-            self._book.charge(name, dataset, plan, epoch=0)
+            self._check_new(name)
+            self._check_dataset(dataset)
+            self._book.create(name, dataset, plan)
             ((number,),) = self._database.read("SELECT COALESCE(MAX(stream), 0) + 1 FROM streams")
             self._database.write(
                 "INSERT INTO streams (stream, name, dataset, plan, settings, epoch, ended)"
@@ -132,13 +147,50 @@ class Store(Reader):
                 "INSERT INTO states (stream, steps, state) VALUES (?, 0, ?)", number, began
             )
 
+    def charge_together(
+        self, streams: Mapping[str, Plan], guarantee: Guarantee, *, dataset: str
+    ) -> Account:
+        """Charge several plans that are fixed together, and return the account.
+
+        `streams` maps the names of streams to their plans, such as the plans of
+        `hushfade.plan_together`.  `guarantee` is their joint guarantee.  Afterwards `add_stream`
+        can add each of the streams once, and charges nothing more.  After a new epoch, each stream
+        is charged alone.
+        """
+        return self.enter_joint(JointCharge.of(streams, guarantee), dataset=dataset)
+
+    def enter_joint(self, joint: JointCharge, *, dataset: str) -> Account:
+        """Enter a joint charge, as `charge_together` does.  Raise if this overspends."""
+        for name, _ in joint.streams:
+            _named(stream=name)
+        with self._changing():
+            for name, _ in joint.streams:
+                self._check_new(name)
+                if name in self._book.totals().reserved:
+                    raise Refused(
+                        f"stream {name!r} is part of another joint charge: choose another name"
+                    )
+            self._check_dataset(dataset)
+            self._book.charge_joint(joint, dataset)
+        return self.accounts()[dataset]
+
+    def _check_new(self, stream: str) -> None:
+        if self._database.read("SELECT 1 FROM streams WHERE name = ?", stream):
+            raise Refused(f"stream {stream!r} already exists: choose another name")
+
+    def _check_dataset(self, dataset: str) -> None:
+        if dataset not in self._book.totals().accounts:
+            raise InvalidValue(
+                "dataset must exist in the store", got=repr(dataset), remedy="add it first"
+            )
+
     def live(self, name: str) -> Live:
-        """The stream as it stands: plan, open step, counts."""
+        """The current state of the stream: plan, open step, counts."""
         with self._turn:
             if self._stopped:
                 raise Failed("the store has stopped: open it in a new process")
             if name not in self._live:
-                self._live[name] = Live.load(self._database, name)
+                self._live[name] = Live.load(self._database, self._book, name)
             return self._live[name]
 
     # Records and steps ----------------------------------------------------------------------
@@ -163,16 +215,16 @@ class Store(Reader):
                 return [self.live(batch.stream).accept(self._database, batch) for batch in batches]
 
     def close_step(self, name: str, step: int, *, closed: int) -> Published:
-        """Close the step and release it; the same release if it is the last one closed already.
+        """Close the step and return its release; if it was the last to close, the same release.
 
-        `closed` is when, in nanoseconds since 1970; it decides nothing.
+        `closed` is the time in nanoseconds since 1970.  It has no effect.
         """
         with self._turn:
             live = self.live(name)
             if step == live.steps and step > 0:
                 return self.releases(name, after=step - 1)[0]
             if step != live.steps + 1:
-                raise Refused(f"step must be {live.steps + 1}, the open one", got=step)
+                raise Refused(f"step must be {live.steps + 1}, the open step", got=step)
             live.admit()
             with self._changing():
                 fail_points.reached("before draw")
@@ -187,7 +239,7 @@ class Store(Reader):
             return release
 
     def end(self, name: str) -> None:
-        """The stream takes no more steps; what it keeps of its records is erased."""
+        """End the stream, and erase its private data."""
         with self._turn:
             live = self.live(name)
             if live.ended:
@@ -204,9 +256,10 @@ class Store(Reader):
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """One transaction, and the mark after it: then, and not before, anybody may be told.
+        """One transaction, and then the mark.  Only after that may anything be published.
 
-        What is refused changes nothing.  What fails stops the store: memory may be ahead of disk.
+        A refused change has no effect.  A failed change stops the store: memory may be ahead of
+        the disk.
         """
         with self._turn:
             if self._stopped:

@@ -1,7 +1,7 @@
-"""Tokens of the service: who may send records, read releases, or look after the store.
+"""Tokens of the service: who may send records, read releases, or administer the store.
 
-A token is 256 random bits.  It is shown once; the store keeps its SHA-256, so that neither the
-database nor a copy of it opens anything.
+A token is 256 random bits.  It is shown once, and the store keeps only its SHA-256, so that a copy
+of the database gives no access.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 SCOPES = ("ingest", "read", "admin")  # admin includes the others
 
-_PREFIX = "hushfade_"  # a leaked token can be told from other secrets
+_PREFIX = "hushfade_"  # identifies a leaked token among other secrets
 
 
 @dataclass(frozen=True)
 class Token:
-    """What is kept of a token."""
+    """A stored token: its name, scopes and digest."""
 
     name: str
     scopes: tuple[str, ...]
     digest: str = field(repr=False)
 
     def allows(self, scope: str) -> bool:
-        """May its bearer do what needs this scope?"""
+        """Whether the token has the scope."""
         return scope in self.scopes or "admin" in self.scopes
 
 
 def add(store: Store, name: str, scopes: Iterable[str]) -> str:
-    """A new token of that name, to be shown once: only its digest is kept."""
+    """Add a token with this name, and return it.  The store keeps only its digest."""
     text = new_text()
     add_all(store, {name: text}, scopes)
     return text
@@ -49,13 +49,13 @@ def new_text() -> str:
 
 
 def add_all(store: Store, texts: Mapping[str, str], scopes: Iterable[str]) -> None:
-    """Add the token of each name with the same scopes: all of them, or none."""
+    """Add a token for each name with the same scopes, or none if one fails."""
     for name in texts:
         if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
             raise InvalidValue("name must be 1 to 200 printable characters")
         if "/" in name or name in (".", ".."):
             raise InvalidValue(
-                "name must be without '/', and not '.' or '..': it is part of an address"
+                "name must not contain '/', nor be '.' or '..', because it is part of a URL"
             )
     wanted = set(scopes)
     if not wanted or not wanted <= set(SCOPES):
@@ -64,7 +64,7 @@ def add_all(store: Store, texts: Mapping[str, str], scopes: Iterable[str]) -> No
     with store._changing():
         for name, text in texts.items():
             if store._database.read("SELECT 1 FROM tokens WHERE name = ?", name):
-                raise Refused(f"a token of the name {name!r} exists: revoke it first")
+                raise Refused(f"a token with the name {name!r} already exists: revoke it first")
             store._database.write(
                 "INSERT INTO tokens (name, scopes, digest) VALUES (?, ?, ?)",
                 name, allowed, digest(text),
@@ -72,10 +72,10 @@ def add_all(store: Store, texts: Mapping[str, str], scopes: Iterable[str]) -> No
 
 
 def revoke(store: Store, name: str) -> None:
-    """The token of that name opens nothing more."""
+    """Revoke the token with this name."""
     with store._changing():
         if not store._database.read("SELECT 1 FROM tokens WHERE name = ?", name):
-            raise InvalidValue("name must be that of a token of the store")
+            raise InvalidValue("the store has no token with this name")
         store._database.write("DELETE FROM tokens WHERE name = ?", name)
 
 
@@ -87,7 +87,7 @@ def kept(store: Reader) -> list[Token]:
 
 
 def bearer(tokens: Sequence[Token], text: str) -> Token | None:
-    """The token that the text is, if it is one; every token is compared, in constant time."""
+    """The token with this text, or None.  The text is compared with all, in constant time."""
     wanted, found = digest(text), None
     for token in tokens:
         if hmac.compare_digest(token.digest, wanted):
@@ -96,5 +96,5 @@ def bearer(tokens: Sequence[Token], text: str) -> Token | None:
 
 
 def digest(text: str) -> str:
-    """What is kept of a token's text."""
+    """The digest of a token's text."""
     return hashlib.sha256(text.encode("utf-8", errors="replace")).hexdigest()

@@ -1,12 +1,12 @@
-"""One binary container for everything that is saved: a magic line, a header, arrays, a checksum.
+"""The binary container of all saved states: a magic line, a header, arrays, and a checksum.
 
-    magic line        b"hushfade stream 3\\n": what is saved, and the version of its header
+    magic line        b"hushfade stream 3\\n": the content, and the version of its header
     8 bytes           the length of the header, little-endian
     header            JSON; "arrays" lists the type and length of each array
     arrays            little-endian, one after another
     32 bytes          SHA-256 of all of the above
 
-The checksum detects accidents, not forgers.
+The checksum detects accidental damage, not forgery.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hushfade.errors import Refused
 
 MOST_STEPS = (
     2**61
-)  # of a saved state without a horizon; random bits have positions for twice as many
+)  # the most steps of a saved state without a horizon; random bits have positions for twice as many
 _CHECKSUM = 32
 
 
@@ -44,7 +44,7 @@ def packed(magic: bytes, header: dict[str, Any], arrays: Sequence[NDArray[Any]])
     ).encode()
     parts = [magic, len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in little)]
     checksum = hashlib.sha256()
-    for part in parts:  # arrays may be large: they are joined only once
+    for part in parts:  # arrays may be large, so join them only once
         checksum.update(part)
     return b"".join([*parts, checksum.digest()])
 
@@ -58,7 +58,7 @@ def opened(data: Any, magics: Sequence[bytes], what: str) -> Frame:
 
 
 def frame(magic: bytes, raw: memoryview, what: str) -> Frame:
-    """The parts of whole bytes."""
+    """The parts of a container whose checksum was verified."""
     start = len(magic) + 8
     end = start + int.from_bytes(raw[len(magic) : start], "little")
     try:
@@ -71,7 +71,7 @@ def frame(magic: bytes, raw: memoryview, what: str) -> Frame:
 
 
 def recognised(data: Any, magics: Sequence[bytes], what: str) -> tuple[bytes, memoryview]:
-    """The magic line and all bytes, whose checksum matches."""
+    """The magic line and all bytes; raises Refused unless the checksum matches."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise Refused(f"{what} must be bytes", got=type(data).__name__)
     raw = memoryview(data).cast("B")
@@ -88,9 +88,9 @@ def recognised(data: Any, magics: Sequence[bytes], what: str) -> tuple[bytes, me
 
 
 def split(body: memoryview, listed: Any, kinds: Sequence[str], what: str) -> list[NDArray[Any]]:
-    """The body cut into arrays of these types, copied into native byte order.
+    """The body, split into arrays of these types and copied into native byte order.
 
-    `listed`, the type and length of each array, must agree with the types and fill the body.
+    `listed` has the type and length of each array.  It must match the types and fill the body.
     """
     sizes = _sizes(listed, kinds)
     if sizes is None or sum(sizes) != len(body):
@@ -104,7 +104,7 @@ def split(body: memoryview, listed: Any, kinds: Sequence[str], what: str) -> lis
 
 
 def _sizes(listed: Any, kinds: Sequence[str]) -> list[int] | None:
-    """The bytes of each array, or None if the list is not one of these types and of lengths."""
+    """The number of bytes of each array; None if the list does not consist of types and lengths."""
     if not isinstance(listed, list) or len(listed) != len(kinds):
         return None
     sizes = []

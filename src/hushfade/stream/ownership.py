@@ -1,4 +1,4 @@
-"""Whose turn it is: in this process a step is taken once, by one copy, one thread at a time."""
+"""The ownership of steps: in a process, one copy of a stream takes a step, and only once."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ _WIPE_ON_FORK = 18  # Linux's MADV_WIPEONFORK, since 4.14
 
 
 class Turn:
-    """The lock and the last taken step that all copies of one stream in this process share."""
+    """The lock and the number of taken steps that all copies of a stream in this process share."""
 
     __slots__ = ("__weakref__", "_identity", "lock", "saved", "taken")
 
     def __init__(self, identity: bytes, taken: int = 0) -> None:
         self.lock: Lock | Elsewhere = Lock()
         self.taken = taken
-        self.saved = False  # is there a state that somebody may load later?
+        self.saved = False  # whether a saved state exists that may be loaded later
         self._identity = identity
 
     def remember(self) -> None:
-        """Know the taken steps after all copies of the stream are gone.
+        """Keep the number of taken steps after all copies of the stream are gone.
 
-        Nobody can load a stream that was never saved: such a stream is forgotten.
+        A stream that was never saved cannot be loaded, so it is forgotten.
         """
         if self.saved:
             _kept[self._identity] = self
 
     def own(self) -> Lock | Elsewhere:
-        """The lock under which a step is taken; one that refuses, if this is a forked child."""
+        """The lock for taking a step; in a forked child, a lock that raises Refused."""
         if not _HERE[0]:
             _forked()
         return self.lock
 
 
 class Elsewhere:
-    """The lock of a stream that a forked child inherits: its parent takes the steps."""
+    """The lock of a stream that a forked child has inherited: only its parent takes steps."""
 
     def __enter__(self) -> NoReturn:
-        raise Refused("a stream must stay in the process that started or loaded it")
+        raise Refused(
+            "a stream must stay in the process that started or loaded it, not in a forked child"
+        )
 
     def __exit__(self, *_: object) -> None: ...
 
 
 class Here(Protocol):
-    """Its first entry is true where it was set, and false in a forked child, until it is set."""
+    """A flag whose first entry is true in the process that set it, and false in a forked child."""
 
     def __getitem__(self, _: int, /) -> int: ...
 
@@ -58,7 +60,7 @@ class Here(Protocol):
 
 
 class ByNumber:
-    """The process's number tells: slower than a page, and everywhere."""
+    """A flag that compares process numbers: slower than a page, but it works everywhere."""
 
     def __getitem__(self, _: int) -> int:
         return os.getpid() == self._process
@@ -68,30 +70,30 @@ class ByNumber:
 
 
 def _mark() -> Here:
-    """A page that the system wipes in a forked child, whoever forks: Python, or a server in C."""
+    """A memory page that the system wipes in a forked child, even if C code calls fork."""
     try:
         page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         page.madvise(_WIPE_ON_FORK)
-    except (AttributeError, OSError, TypeError):  # not Linux, or an old one
+    except (AttributeError, OSError, TypeError):  # not Linux, or an old kernel
         return ByNumber()
     return page
 
 
 _HERE = _mark()
 _HERE[0] = 1
-_turns: MutableMapping[bytes, Turn] = WeakValueDictionary()  # of all streams in use
-_kept: dict[bytes, Turn] = {}  # of streams that were saved and have taken steps here
+_turns: MutableMapping[bytes, Turn] = WeakValueDictionary()  # all streams in use
+_kept: dict[bytes, Turn] = {}  # streams that were saved and have taken steps in this process
 
 
 def turn_of(identity: bytes) -> Turn:
-    """The turn of all copies of a stream."""
+    """The turn that all copies of a stream share."""
     if not _HERE[0]:
         _forked()
     return _turns.setdefault(identity, Turn(identity))
 
 
 def _forked() -> None:
-    """In a forked child: what its parent started is refused, what it loads itself is its own."""
+    """Prepare a forked child: it may use streams that it loads, but not its parent's streams."""
     _HERE[0] = 1
     for identity, inherited in list(_turns.items()):
         inherited.lock = Elsewhere()

@@ -1,13 +1,13 @@
-"""A range of a plan's lanes, as a function: saved state and totals in, state and releases out.
+"""A range of a plan's lanes as a function, from saved state and totals to state and releases.
 
-    part = Part(Mechanism.of(plan), first=100, lanes=50)      # travels to a worker
+    part = Part(Mechanism.of(plan), first=100, lanes=50)      # can be sent to a worker
     running = part.resumed(noise, saved)                      # saved: bytes, or None at step 0
     values = running.run(totals)                              # (steps, lanes), integers of the grid
     saved = running.save()
 
-Noise belongs to (plan, step, lane), so any cut of a plan's lanes into parts gives the bits of the
-whole.  Unlike a `Stream`, a part may be run again from an older state: engines do that.  It is safe
-with noise that is drawn again as it was, for the same totals, and refused with any other.
+The noise is a function of (plan, step, lane), so any division of a plan's lanes into parts gives
+the bits of the whole.  Unlike a `Stream`, a part may run again from an older state, as engines do.
+This is safe for the same totals if the noise can be drawn again.  Other noise is rejected.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from hushfade.stream.engine import Engine
 MAGIC, OLD_MAGIC = b"hushfade part 2\n", b"hushfade part 1\n"
 _PART = "the saved part"
 _OTHER = (
-    "the saved part must be of this plan, these lanes and this noise: one of them has changed since"
+    "the saved part must have this plan, these lanes and this noise: one of them has changed since"
 )
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A plan on its way to a worker: without its keys, which may be many, but with its digest."""
+    """A plan to send to a worker: without its keys, which may be many, but with its digest."""
 
-    document: str  # of the plan with the first key alone
-    digest: bytes  # of the whole plan: the noise is bound to it
+    document: str  # the plan with the first key alone
+    digest: bytes  # the digest of the whole plan, to which the noise is bound
     lanes: int
 
     @classmethod
@@ -58,11 +58,11 @@ class Mechanism:
 
     @property
     def plan(self) -> Plan:
-        """The plan with the first key alone: factors, grid and sigma are those of the whole."""
+        """The plan with the first key alone; factors, grid and noise equal those in the whole."""
         return _read(self.document)
 
     def stddevs(self, taken: int, steps: int) -> list[float]:
-        """The standard deviations of so many releases after `taken` steps."""
+        """The standard deviations of the `steps` releases after the first `taken`."""
         return _deviations(self.document).of(taken, steps)
 
 
@@ -89,17 +89,17 @@ class Part:
         check.count(lanes=self.lanes, most=self.mechanism.lanes - self.first)
 
     def resumed(self, noise: NoiseSource, saved: bytes | None = None) -> Running:
-        """The part at step 0, or where it was saved."""
+        """The part at step 0, or at the step at which it was saved."""
         return Running(self, noise, saved)
 
 
 class Running:
-    """A part between two steps."""
+    """A running part, between two steps."""
 
     def __init__(self, part: Part, noise: NoiseSource, saved: bytes | None) -> None:
         if not isinstance(noise, KeyedNoise | UnsafeSeededNoise):
             raise InvalidType(
-                "noise must be keyed where a task may run again: fresh noise would be drawn twice "
+                "noise must be keyed if a task may run again: fresh noise would be drawn twice "
                 "for one step",
                 got=type(noise).__name__,
             )
@@ -108,7 +108,7 @@ class Running:
         self._engine = Engine(
             mechanism.plan, noise.bound(mechanism.digest), first=part.first, lanes=part.lanes
         )
-        self._owner = {  # no secret
+        self._owner = {  # not secret
             "plan": mechanism.digest.hex(),
             "first": part.first,
             "lanes": part.lanes,
@@ -124,7 +124,7 @@ class Running:
         return self._engine.steps
 
     def run(self, totals: Signed) -> Matrix:
-        """The next steps: integer totals (n, lanes) on the grid in, released values out."""
+        """The released values of the next steps, from integer totals (n, lanes) on the grid."""
         plan, engine = self._engine.plan, self._engine
         x = integer_totals.block(totals, lanes=self.part.lanes, most=plan.grid.largest_total)
         if plan.horizon is not None and self.steps + len(x) > plan.horizon:
@@ -135,7 +135,7 @@ class Running:
         return out
 
     def save(self) -> bytes:
-        """The state.  It holds raw totals: protect it like the data."""
+        """The state as bytes.  It contains raw totals: protect it like the data."""
         header = {**self._owner, "steps": self.steps}
         return container.packed(MAGIC, header, self._engine.state())
 
@@ -162,7 +162,7 @@ class Running:
 
 
 def _old_owner(part: Part, noise: KeyedNoise | UnsafeSeededNoise) -> bytes:
-    """What version 0.1.0 wrote in place of plan, lanes and noise: a digest of them."""
+    """The digest that version 0.1.0 wrote instead of plan, lanes and noise."""
     mark = noise.fingerprint.hex() if isinstance(noise, KeyedNoise) else ""
     name = legacy_name(noise.identity)
     text = f"{part.mechanism.digest.hex()} {part.first} {part.lanes} {mark} {name}"

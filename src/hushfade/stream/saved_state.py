@@ -3,8 +3,8 @@
     hushfade stream 3     plan, noise source, identity, steps; the state's integers and floats
     hushfade trace 2      identity and step; the step's totals and noise
 
-Both use the container of `container`.  Version 0.1.0 wrote `stream 2`, which names the noise source
-by a text, and `trace 1`, which has no header; both are still read.
+Both use the binary container.  Version 0.1.0 wrote `stream 2`, which names the noise source as
+text, and `trace 1`, which has no header; both can still be read.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class SavedState:
     """The contents of a saved state."""
 
     plan: Plan
-    noise: Identity | str  # a text in states of 0.1.0
+    noise: Identity | str  # text in states of 0.1.0
     identity: bytes
     steps: int
     integers: Signed
     floats: Column
 
     def check_noise(self, source: Noise) -> None:
-        """Reject a source other than the one with which the stream was saved."""
+        """Raise Refused unless this is the source with which the stream was saved."""
         check_noise(self.noise, source, "stream")
 
 
@@ -64,7 +64,7 @@ def read(data: bytes) -> SavedState:
         plan = Plan.from_json(header["plan"])
         noise, identity, steps = header["noise"], bytes.fromhex(header["identity"]), header["steps"]
         if type(steps) is not int or not 0 <= steps <= (plan.horizon or container.MOST_STEPS):
-            raise Refused(f"{_STREAM} has a step that its plan does not allow")
+            raise Refused(f"{_STREAM} has more steps than its plan allows")
         listed = header["arrays"] if frame.magic == MAGIC else _old_arrays(header["lengths"])
         expected = memory.lengths(plan, steps)
         if [size for _, size in listed] != list(expected):
@@ -78,7 +78,7 @@ def read(data: bytes) -> SavedState:
 
 
 def check_noise(saved: Identity | str, source: Noise, what: str) -> None:
-    """Reject a source that is not the saved one; `saved` is a text in states of 0.1.0."""
+    """Raise Refused unless the source is the saved one; `saved` is text in states of 0.1.0."""
     same = legacy_name(source.identity) if isinstance(saved, str) else source.identity
     if same != saved:
         name = saved if isinstance(saved, str) else legacy_name(saved)
@@ -92,9 +92,9 @@ def _old_arrays(lengths: Any) -> list[list[Any]]:
 
 @dataclass(frozen=True)
 class Trace:
-    """What one step added to a state."""
+    """The totals and the noise that one step added to a state."""
 
-    step: int  # the first is 1
+    step: int  # the first step is 1
     x: Signed
     z: Signed
 

@@ -3,10 +3,11 @@
     stream = plan.start()
     release = stream.step([0.3, 1, 0.7])     # the records of this step
     ...
-    data = stream.save()                     # holds raw totals: keep it as you keep the data
+    data = stream.save()                     # contains raw totals: protect it like the data
     stream = Stream.load(data)
 
-A step validates everything before it changes anything; a refused step leaves the stream as it was.
+A step validates everything before it changes anything.  A step that raises an error leaves the
+stream unchanged.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from hushfade.stream.engine import Engine
 from hushfade.stream.ownership import turn_of
 from hushfade.stream.saved_state import SavedState
 
-_new = tuple.__new__  # makes a release in a third of the time
+_new = tuple.__new__  # constructs a release in a third of the time
 
 
 class Stream:
-    """A stream between two steps.  `steps` counts the released steps; `begin` and `load` make it.
+    """A stream between two steps.  `plan.start` and `Stream.load` create it.
 
-    Each step is drawn once.  Threads take turns.  A second copy loaded from the same state is
-    refused once the first has gone on, and so is a forked child, which would draw for its parent's
-    steps.
+    The noise of each step is drawn once.  Threads take turns.  If two copies are loaded from the
+    same state and one of them takes a step, the other raises Refused.  So does a forked child,
+    which would draw the noise of its parent's steps again.
     """
 
     __slots__ = (
@@ -76,7 +77,7 @@ class Stream:
         self._ahead: list[Any] = []  # noise of the steps from _ahead_from up to _ahead_until
         self._stddevs: list[float] = []
         self._ahead_from = self._ahead_until = self.steps
-        self._drawn_from = self.steps  # this copy drew the noise of the steps after it
+        self._drawn_from = self.steps  # this copy drew the noise of all later steps
 
     @classmethod
     def begin(cls, plan: Plan, noise: Noise | None = None) -> Stream:
@@ -90,39 +91,47 @@ class Stream:
 
     @property
     def privacy_so_far(self) -> PrivacyLoss:
-        """What the released steps reveal of the most exposed record or person.
+        """The privacy loss of the most exposed record or person in the released steps.
 
-        `plan.privacy_after(steps)`: an upper bound, 0 before the first step.  `plan.privacy` is
-        what is revealed in the end.
+        It equals `plan.privacy_after(steps)`: an upper bound, 0 before the first step.
+        `plan.privacy` is the loss in the end.
         """
         return self.plan.privacy_after(self.steps)
 
     # Stepping --------------------------------------------------------------------------------
 
     def step(self, records: Any = ()) -> Release:
-        """Close a step with its records, each clipped to the plan's bounds: a number or many;
-        with keys a mapping from key to number or many; or vectors, one a row."""
+        """The release of the next step, closed with its records.
+
+        `records` is a number or a sequence of numbers; with keys, a mapping from each key to a
+        number or a sequence; for vectors, one row per vector.  hushfade clips each record to the
+        plan's bounds.
+        """
         if self._scalar:
             return self._single(self._grid.record_sum(records))
         return self._row(self._grid.record_sums(records))
 
     def step_total(self, total: Any) -> Release:
-        """Close a step with its total, summed by a caller who clipped and quantised each record."""
+        """The release of the next step, closed with its total.
+
+        The caller has clipped and quantised each record (`plan.quantise`) before summing.
+        """
         if self._scalar:
             return self._single(self._grid.total(total))
         return self._row(self._grid.totals(total))
 
     def run(self, totals: Any) -> Column:
-        """Close many steps: totals (n,) or (n, lanes) in, released values of the same shape out.
+        """The released values of many steps, closed with totals of shape (n,) or (n, lanes).
 
-        The same bits as step by step under the same noise.
+        The result has the same shape, and the same bits as step by step with the same noise.
         """
         return self._run(self._grid.block(totals), np.ndim(totals))
 
     def step_units(self, units: Any) -> Release:
-        """Close a step with its total in integer units of the grid, or with one total per lane.
+        """The release of the next step, closed with its total in integer units of the grid.
 
-        The caller has clipped and quantised each record (`plan.grid.units`).  No float is accepted.
+        With several lanes, `units` has one total per lane.  The caller has clipped and quantised
+        each record (`plan.grid.units`).  Floats are rejected.
         """
         most = self._grid.largest_total
         if self._scalar:
@@ -130,9 +139,9 @@ class Stream:
         return self._row(integer_totals.row(units, lanes=self._grid.lanes, most=most))
 
     def run_units(self, units: Any) -> Column:
-        """Close many steps: int64 units (n,) or (n, lanes) in, released values out.
+        """The released values of many steps, closed with int64 units of shape (n,) or (n, lanes).
 
-        The same bits as `step_units`, step by step, under the same noise.
+        The result has the same bits as `step_units`, step by step, with the same noise.
         """
         grid = self._grid
         x = integer_totals.block(units, lanes=grid.lanes, most=grid.largest_total)
@@ -145,7 +154,7 @@ class Stream:
             for part in self._engine.chunks(len(x)):
                 z = self._engine.noise(self.steps, part.stop - part.start)
                 self._take(x[part], z, out[part])
-                self._sound = part.stop == len(x)  # what is taken and not returned is lost
+                self._sound = part.stop == len(x)  # steps taken but not returned are lost
         return out[:, 0] if dimensions == 1 else out
 
     def _single(self, x: int) -> Release:
@@ -172,20 +181,28 @@ class Stream:
             out = np.empty((1, len(x)))
             self._take(x[None, :], self._ahead[at], out)
             fields = (step + 1, out[0], self._stddevs[at], self._grid.keys, (), self._errors)
-            return _new(Release, fields)
+        if self._grid.statistic is not None:
+            from hushfade.public.statistic_release import StatisticRelease
+
+            steps = np.array([step + 1], dtype=np.int64)
+            readings = self.plan.readings(out, steps, np.array([fields[2]]))
+            return StatisticRelease.of(readings, self._grid.keys)
+        return _new(Release, fields)
 
     def _take(self, x: Signed, z: Signed, out: Matrix) -> None:
-        """The next steps, admitted before: from here on they are taken, whatever happens."""
+        """Take the next steps, which were admitted.  From here on they count as taken."""
         self._turn.taken = self.steps + len(x)
         self._sound = False
         self._engine.take(x, z, out)
         self._sound = True
 
     def _admit(self, steps: int) -> None:
-        """Refuse the next steps if they are not this copy's to take."""
+        """Raise Refused if this copy must not take the next steps."""
         self._check_sound()
         if self._turn.taken > self.steps:
-            raise Refused("another copy of this stream has released the next step already")
+            raise Refused(
+                "another copy of this stream has already released the next step: use that copy"
+            )
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
             raise Refused(f"steps must stay within the plan's horizon {horizon}")
@@ -196,7 +213,7 @@ class Stream:
             raise Refused("an earlier step was interrupted: load the last saved state")
 
     def _prepare(self) -> None:
-        """Noise and standard deviations of the next steps; nothing is taken yet."""
+        """Prepare noise and standard deviations of the next steps, without taking a step."""
         self._admit(1)
         n = min(max(1, AHEAD // self._engine.lanes), (self.plan.horizon or 2**62) - self.steps)
         stddevs = self._deviations.of(self.steps, n)
@@ -208,7 +225,10 @@ class Stream:
     # Saving ----------------------------------------------------------------------------------
 
     def save(self) -> bytes:
-        """The whole state without the noise key.  It holds raw totals: protect it like the data."""
+        """The state as bytes, without the noise key.
+
+        It contains raw totals: protect it like the data.
+        """
         with self._turn.own():
             self._check_sound()
             self._turn.saved = True
@@ -216,10 +236,11 @@ class Stream:
             return saved_state.packed(self._engine, self._noise, self._identity)
 
     def trace(self) -> bytes:
-        """What the last step added to the state: its totals and its noise.  Private.
+        """The totals and the noise of the last step, as bytes.  They are private.
 
         A saved state and the traces of all later steps restore the stream.  A trace takes 16 bytes
-        per lane.  Destroy traces when a newer state is saved: noise and y together reveal totals.
+        per lane.  Destroy traces once a newer state is saved, because noise and releases together
+        reveal the totals.
         """
         with self._turn.own():
             if not (self._sound and self.steps > self._drawn_from):
@@ -237,16 +258,17 @@ class Stream:
         noise: Noise | None = None,
         traces: Iterable[bytes] = (),
     ) -> Stream:
-        """The stream that `save` wrote, after the steps whose traces are given, in their order.
+        """The stream that `save` wrote, after the steps of `traces`, which must be in order.
 
-        Refused are another format or version, changed bytes, another plan than `plan`, noise of
-        another kind, key, stream or epoch, traces with other noise than the key gives, and a state
-        older than what this process has released, because its steps would be drawn twice.  A later
-        state elsewhere cannot be seen from here; a store keeps track of that.
+        Raises Refused for another format or version, changed bytes, a plan other than `plan`,
+        noise of another kind, key, stream or epoch, and traces whose noise does not match the key.
+        It also refuses a state from before the last step that this process has released, because
+        its steps would be drawn twice.  `load` cannot know of later states elsewhere; a store
+        keeps track of them.
         """
         state = saved_state.read(data)
         if plan is not None and plan.digest != state.plan.digest:
-            raise Refused("the saved stream must belong to this plan, but has another digest")
+            raise Refused("the saved stream must belong to this plan, but its digest differs")
         source = key_file.checked(noise)
         state.check_noise(source)
         lanes = state.plan.grid.lanes
@@ -257,13 +279,15 @@ class Stream:
         if after > (state.plan.horizon or after):
             raise Refused("traces must stay within the plan's horizon")
         if after < turn_of(state.identity).taken:
-            raise Refused("the saved state must not be older than what was released since")
+            raise Refused(
+                "the saved state is older than the last released step: load the latest state"
+            )
         stream = cls(state.plan, source, state.identity, state)
         stream._turn.saved = True
         if source.identity["kind"] != "fresh":
             for trace in since:
                 if np.any(stream._engine.noise(trace.step - 1, 1)[0] != trace.z):
-                    raise Refused("a trace must have the noise that its step was given")
+                    raise Refused("a trace must have the noise that the key gives its step")
         with stream._turn.own():
             for trace in since:
                 stream._take(trace.x[None, :], trace.z[None, :], np.empty((1, lanes)))

@@ -1,10 +1,10 @@
-"""What a factor means for the published series: bounds on its errors, and Bolot et al.'s rival.
+"""Bounds on the errors of a published series from its error factor, and Bolot et al.'s formula.
 
-The error is L z with z_t ~ N(0, s²), s = noise_multiplier · change · ‖R‖₁→₂, so that no step's
-standard deviation exceeds noise_multiplier · change · factor, factor = ‖L‖₂→∞ ‖R‖₁→₂.
+The error is L z with z_t ~ N(0, s²), s = noise_multiplier · change · ‖R‖₁→₂.  So the standard
+deviation of a step is at most noise_multiplier · change · factor, factor = ‖L‖₂→∞ ‖R‖₁→₂.
 
-`change` is the largest change of one step's total.  The paper's records lie in [-Δ, Δ] and are
-replaced: change = 2Δ, and its σ = (2/ε)√(2 ln(1.25/δ)) is 2 `classical_noise_multiplier`.
+`change` is the largest change of one step's total.  In the paper records lie in [-Δ, Δ] and may be
+replaced, so change = 2Δ, and its σ = (2/ε)√(2 ln(1.25/δ)) is 2 `classical_noise_multiplier`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from hushfade.theory.bound_values import Bound
 def accuracy(
     factor: float, n: int, *, epsilon: float, delta: float, change: float
 ) -> dict[str, list[Bound]]:
-    """The bounds below for (epsilon, delta)-privacy, by calibration: "tight" and "classical".
+    """The error bounds of this module for (epsilon, delta)-privacy, for two calibrations.
 
-    The classical noise is proven for epsilon < 1 and is left out otherwise.
+    The keys are "tight" and "classical".  The classical noise is proven only for epsilon < 1 and
+    is omitted otherwise.
 
     >>> found = accuracy(1.0, 1, epsilon=0.5, delta=1e-6, change=1.0)
     >>> {name: round(listed[-1].value, 3) for name, listed in found.items()}
@@ -59,7 +60,7 @@ def expected_maximum(factor: float, n: int, *, noise_multiplier: float, change: 
         "expected maximum",
         "√(2 ln 2T)",
         "Theorem 5",
-        "√(log T), which independent noise exceeds at every T",
+        "√(log T), which the maximum of independent errors exceeds at every T",
     )
 
 
@@ -81,7 +82,7 @@ def sharper_expected_maximum(
     def exceeds(x: float) -> float:
         return -math.expm1(t * math.log1p(-math.erfc(x / math.sqrt(2.0))))
 
-    middle = math.sqrt(2.0 * math.log(2.0 * t))  # beyond middle + 12 nothing is left: e^-72
+    middle = math.sqrt(2.0 * math.log(2.0 * t))  # the integral beyond middle + 12 is below e^-72
     parts = quad(exceeds, 0.0, middle), quad(exceeds, middle, middle + 12.0)
     largest = float(sum(value + error for value, error in parts))
     return Bound(
@@ -120,7 +121,9 @@ def exact_mean_squared_error(
 
 
 def bolot_sensitivity(power: float, beta: float) -> Bound:
-    """Sensitivity ≤ 1/β + ln(1/(1-β))/(cβ²) of Bolot et al.'s power law with relative error β.
+    """The bound 1/β + ln(1/(1-β))/(cβ²) on the sensitivity of Bolot et al.'s power law.
+
+    β is the relative error of their mechanism, and c is the power.
 
     >>> round(bolot_sensitivity(1.0, 0.5).value, 6)  # 2 + 4 ln 2
     4.772589
@@ -133,16 +136,17 @@ def bolot_sensitivity(power: float, beta: float) -> Bound:
 
 
 def least_bolot_sensitivity(power: float) -> Bound:
-    """`bolot_sensitivity` with its best β in (0, 1); it is above 1 + 1/c.
+    """`bolot_sensitivity` with the best β in (0, 1); it exceeds 1 + 1/c.
 
-    1/β > 1 and ln(1/(1-β)) > β > β² give the latter; both terms are convex, so the least is found.
+    It exceeds 1 + 1/c because 1/β > 1 and ln(1/(1-β)) > β > β².  Both terms are convex, so the
+    search finds the minimum.
 
     >>> round(least_bolot_sensitivity(1.0).value, 4)
     3.7647
     """
     from scipy.optimize import minimize_scalar
 
-    def value(odds: float) -> float:  # β = 1/(1 + e^-odds), so that both ends are far away
+    def value(odds: float) -> float:  # β = 1/(1 + e^-odds) maps (0, 1) to the whole line
         return bolot_sensitivity(power, 1.0 / (1.0 + math.exp(-odds))).value
 
     found = minimize_scalar(value, bounds=(-30.0, 30.0), method="bounded")

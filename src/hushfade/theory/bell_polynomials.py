@@ -1,16 +1,16 @@
-"""Bell polynomials, and the theorems that the paper draws from them.
+"""Bell polynomials, and the theorems that the paper derives from them.
 
     partial(s)             B_{n,k}(s_1, s_2, ...), Definition 1
     ordinary(c)            the same with ordinary coefficients, in float64
-    root_coefficients(f)   a_n of √g by Theorem 2's formula
-    cancellation(f)        what that formula loses in float64
+    root_coefficients(f)   a_n of √g by the formula of Theorem 2
+    cancellation(f)        the size of the terms that cancel in that formula
     composition(F, G)      derivatives of F(G(x)), Theorem 8 (Faà di Bruno)
     inverse(F)             derivatives of the compositional inverse, Theorem 9
     rooted(s), squared(y)  the pair of Theorem 13
 
-Sequences of derivatives and of s, y start at order 1.  Integers and Fractions stay exact, floats
-are rounded.  `hushfade.numerics.power_series` computes the same a_n in O(n log n), to the last
-digits; this module is the paper's own way, to check by.
+Sequences of derivatives and of s, y start at order 1.  Results are exact for integers and
+Fractions, and rounded for floats.  `hushfade.numerics.power_series` computes the same a_n in
+O(n log n) with full accuracy.  This module implements the paper's formulas in order to check them.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ Numbers: TypeAlias = Sequence[Number] | Column
 def partial(s: Numbers) -> list[list[Number]]:
     """The triangle of B_{n,k}(s_1, s_2, ...), as rows [n][k] for 0 ≤ k ≤ n ≤ len(s).
 
-    B_{n,k} = Σ_i C(n-1, i-1) s_i B_{n-i,k-1} with B_{0,0} = 1: the block that holds the last of n
-    things has i members.  Cost: n³/6 products.
+    B_{n,k} = Σ_i C(n-1, i-1) s_i B_{n-i,k-1} with B_{0,0} = 1, where i is the size of the block
+    that contains the last of the n elements.  Cost: n³/6 products.
 
-    >>> partial([1, 1, 1, 1])[4]  # partitions of four things into 0, 1, 2, 3, 4 blocks
+    >>> partial([1, 1, 1, 1])[4]  # partitions of four elements into 0, 1, 2, 3, 4 blocks
     [0, 1, 7, 6, 1]
     """
     s = _numbers(s=s)
@@ -59,8 +59,8 @@ def partial(s: Numbers) -> list[list[Number]]:
 def ordinary(c: Column) -> NDArray[np.float64]:
     """The array of B̂_{n,k}(c_1, c_2, ...) = (k!/n!) B_{n,k}(1! c_1, 2! c_2, ...), by [n, k].
 
-    It is the coefficient of x^n in (c_1 x + c_2 x² + ...)^k, so no factorial is formed and
-    c_i ≤ 1 stays in float64 up to n = 1000.  Cost: n products of series, O(n³).
+    It is the coefficient of x^n in (c_1 x + c_2 x² + ...)^k, so it needs no factorials.  If all
+    c_i ≤ 1, it fits float64 up to n = 1000.  Cost: n products of series, O(n³).
 
     >>> ordinary([1.0, 0.5, 0.25])[3]
     array([0.  , 0.25, 1.  , 1.  ])
@@ -86,16 +86,16 @@ def root_coefficients(f: Sequence[int | Fraction]) -> list[Fraction]: ...
 @overload
 def root_coefficients(f: Sequence[float]) -> Column: ...
 def root_coefficients(f: Any) -> Any:
-    """a_0, ..., a_{n-1} with (Σ a_n x^n)² = Σ f_n x^n, by Theorem 2's formula.
+    """a_0, ..., a_{n-1} with (Σ a_n x^n)² = Σ f_n x^n, by the formula of Theorem 2.
 
         s_n = n! f_n / f_0,    a_n = (√f_0 / n!) Σ_{k=1}^n B_{n,k}(s) Π_{m<k} (½ - m)
 
     Integers and Fractions give exact Fractions; f_0 must then be the square of a rational (it is 1
-    in the paper).  Cost: n³/6 products of growing fractions, a second at n = 100.
+    in the paper).  Cost: n³/6 products of growing fractions, one second at n = 100.
 
-    Floats give a float64 column, by a_n = √f_0 Σ_k C(½, k) B̂_{n,k}(f/f_0).  The terms alternate
-    and cancel: `cancellation` says how much.  No digit is left at n = 60 for counting and
-    exponentials and at n = 160 for power 1; for powers ≥ 1.73 all stay.
+    Floats give a float64 column, by a_n = √f_0 Σ_k C(½, k) B̂_{n,k}(f/f_0).  The terms alternate in
+    sign and cancel; `cancellation` measures this.  No correct digit is left at n = 60 for counting
+    and exponentials, and at n = 160 for power 1.  For powers ≥ 1.73 no digits are lost.
 
     >>> [str(a) for a in root_coefficients([1, 1, 1, 1])]  # C(2n, n) / 4^n
     ['1', '1/2', '3/8', '5/16']
@@ -118,13 +118,13 @@ def root_coefficients(f: Any) -> Any:
 
 
 def cancellation(f: Column) -> Column:
-    """The sizes t_n = √f_0 Σ_k |C(½, k)| B̂_{n,k}(|f|/f_0) of the terms whose signed sum is a_n.
+    """The sums t_n = √f_0 Σ_k |C(½, k)| B̂_{n,k}(|f|/f_0) of the sizes of the terms of a_n.
 
-    Float64 `root_coefficients` err by at most 10 · 2^-53 t_n (measured for every decay of
+    The error of float64 `root_coefficients` is at most 10 · 2^-53 t_n (measured for every decay of
     `hushfade.decay` and n ≤ 300), so log10(t_n / |a_n|) digits are lost.  In closed form
     Σ_{n≥1} t_n x^n = √f_0 (1 - √(1 - u(x))) with u(x) = Σ_{n≥1} |f_n| x^n / f_0, so t_n grows like
-    ρ^-n where u(ρ) = 1.  Over a_n that is 2^n for counting and exponentials and 1.255^n for
-    power 1.  Where u(1) < 1, as for power laws with ζ(c) < 2, c > 1.7286, t_n / |a_n| is bounded.
+    ρ^-n where u(ρ) = 1.  The ratio t_n / a_n grows like 2^n for counting and exponentials, and like
+    1.255^n for power 1.  If u(1) < 1, as for power laws with ζ(c) < 2, c > 1.7286, it is bounded.
     Cost: one square root of a series, O(n log n).
 
     >>> cancellation([1.0, 1.0, 1.0, 1.0])  # a_3 = 5/16 = 1/2 - 1/4 + 1/16
@@ -140,7 +140,7 @@ def composition(outer: Numbers, inner: Numbers) -> list[Number]:
     """The derivatives of F(G(x)) at x, orders 1, ..., n (Theorem 8).
 
     (F∘G)^(n) = Σ_{k=1}^n F^(k) B_{n,k}(G', G'', ...) with `outer` = F'(G(x)), F''(G(x)), ... and
-    `inner` = G'(x), G''(x), ...  Theorem 9's y_n is the same sum: composition(F, s).
+    `inner` = G'(x), G''(x), ...  The y_n of Theorem 9 is the same sum: composition(F, s).
 
     >>> composition([1, 1, 1, 1], [1, 1, 1, 1])  # e^(e^x - 1) at 0: the Bell numbers
     [1, 2, 5, 15]
@@ -148,7 +148,7 @@ def composition(outer: Numbers, inner: Numbers) -> list[Number]:
     outer, inner = _numbers(outer=outer), _numbers(inner=inner)
     if len(outer) != len(inner):
         raise InvalidValue(
-            "outer and inner must have one length", got=f"{len(outer)} and {len(inner)}"
+            "outer and inner must have the same length", got=f"{len(outer)} and {len(inner)}"
         )
     return _composed(outer, partial(inner))
 
@@ -156,18 +156,19 @@ def composition(outer: Numbers, inner: Numbers) -> list[Number]:
 def inverse(outer: Numbers) -> list[Number]:
     """The derivatives at F(a) of G, the compositional inverse of F: G(F(x)) = x near a.
 
-    From Σ_k G^(k) B_{n,k}(F', F'', ...) = [n = 1], solved for k = n.  Then Theorem 9 holds for
-    every sequence: y = composition(F, s) exactly when s = composition(G, y).
+    The code solves Σ_k G^(k) B_{n,k}(F', F'', ...) = [n = 1] for the term k = n.  Then Theorem 9
+    holds for every sequence: y = composition(F, s) if and only if s = composition(G, y).
 
-    It needs F'(a) ≠ 0.  The paper asks for F(a) ≠ 0, which is neither needed (log at 1) nor enough
-    (cos at 0); it takes G^(k) at f(a), for F(a), and defines G by F(G(x)) = G(F(x)), without = x.
+    Requires F'(a) ≠ 0.  The paper requires F(a) ≠ 0 instead, which is neither necessary (log at 1)
+    nor sufficient (cos at 0).  It also writes G^(k) at f(a) instead of F(a), and defines G by
+    F(G(x)) = G(F(x)), without = x.
 
     >>> [int(d) for d in inverse([1, 1, 1, 1])]  # of e^x at 0: ln at 1
     [1, -1, 2, -6]
     """
     outer = _numbers(outer=outer)
     triangle = partial(outer)
-    if not triangle[-1][-1] != 0:  # F'(a)^n, in floats also where it underflows
+    if not triangle[-1][-1] != 0:  # F'(a)^n; in floats it is also 0 if it underflows
         raise InvalidValue("outer must start with a derivative != 0", got=outer[0])
     one: Number = 1.0 if any(isinstance(number, float) for number in outer) else Fraction(1)
     found: list[Number] = []
@@ -193,12 +194,12 @@ def rooted(s: Numbers) -> list[Number]:
 
 
 def squared(y: Numbers) -> list[Number]:
-    """s_n = 2 y_n + Σ_{0<l<n} C(n, l) y_l y_{n-l}, the way back from `rooted` (Theorem 13).
+    """s_n = 2 y_n + Σ_{0<l<n} C(n, l) y_l y_{n-l}, the inverse of `rooted` (Theorem 13).
 
     >>> squared([1, 1, 1])  # (e^x)² = e^2x
     [2, 4, 8]
     """
-    y = [1, *_numbers(y=y)]  # y_0 = 1 makes the two terms 2 y_n part of the sum
+    y = [1, *_numbers(y=y)]  # with y_0 = 1 the sum includes 2 y_n
     return [
         _total(math.comb(n, i) * y[i] * y[n - i] for i in range(n + 1)) for n in range(1, len(y))
     ]
@@ -218,18 +219,18 @@ def _composed(outer: Sequence[Number], triangle: list[list[Number]]) -> list[Num
 
 
 def _total(terms: Iterable[Number]) -> Number:
-    """Their sum, refused where floats leave float64."""
+    """The sum of the terms; raises an error if floats overflow."""
     try:
         total = sum(terms, start=0)
     except OverflowError:
         total = math.inf
     if isinstance(total, float) and not math.isfinite(total):
-        raise InvalidValue("the result must fit float64, but overflows: take Fractions")
+        raise InvalidValue("the result must fit float64, but overflows: use Fractions")
     return total
 
 
 def _numbers(**argument: Any) -> list[Number]:
-    """The single keyword's value as a list of ints, Fractions and finite floats."""
+    """The value of the single keyword argument as a list of ints, Fractions and finite floats."""
     ((name, value),) = argument.items()
     try:
         items = list(value.tolist() if isinstance(value, np.ndarray) else value)

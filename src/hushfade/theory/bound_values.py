@@ -1,4 +1,4 @@
-"""Numbers that know which side they are on: a proven bound, and a bracket of two."""
+"""A proven bound with its side (lower or upper), and a bracket of two bounds."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Quantity = Literal[
 
 @dataclass(frozen=True)
 class Bound:
-    """A proven bound: its value, its side, what it bounds, its name, and where it stands.
+    """A proven bound: its value, its side, the bounded quantity, its name, and its source.
 
-    The value of a formula is rounded like any float64 sum, some 1e-14 of it; those of
-    `certificates` are charged for rounding and hold as they are.
+    The value of a formula has the rounding error of a float64 sum, about 1e-14 of it.  The values
+    of `certificates` account for rounding and are valid exactly.
 
     >>> print(Bound(1.0328, "lower", "gamma2", "two steps", "Theorem 2"))
     gamma2 ≥ 1.0328 (two steps; Theorem 2)
@@ -36,8 +36,8 @@ class Bound:
     side: Side
     quantity: Quantity
     name: str
-    where: str  # in the paper, or author and year
-    correction: str = ""  # what the paper prints instead, where that is false
+    where: str  # statement of the paper, or author and year
+    correction: str = ""  # what the paper prints instead, if that is false
 
     def __str__(self) -> str:
         sign = "≥" if self.side == "lower" else "≤"
@@ -45,7 +45,7 @@ class Bound:
 
 
 class Contradiction(InvalidValue):
-    """A lower bound above the upper one: one of them is wrong."""
+    """A lower bound exceeds an upper bound, so one of them is wrong."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,16 @@ class Bracket:
 
 
 class Bracketed:
-    """Something with a bracket of the least error factor of any factorization."""
+    """An object with a bracket of the smallest error factor of any factorization."""
 
     bracket: Bracket
 
     @property
     def lower(self) -> float:
-        """No factorization has a smaller error factor."""
+        """The lower bound: no factorization has a smaller error factor."""
         return self.bracket.lower
 
     @property
     def upper(self) -> float:
-        """Some factorization has no larger one."""
+        """The upper bound: some factorization has an error factor of at most this."""
         return self.bracket.upper

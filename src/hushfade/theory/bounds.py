@@ -8,9 +8,9 @@
             output_noise     γ2 ≤ √(Σ_{k<n} f_k²)               before the paper
     both    `certificates`   explicit, for any decay            beyond the paper
 
-The formulas above are for f_0 = 1; the functions take any f_0 > 0, by γ2(f_0 M) = f_0 γ2(M).
-`families` has the bounds of named decays, `bounds` lists all that apply, `frobenius` turns an upper
-bound on γ2 into one on γ_F.
+The formulas above are for f_0 = 1.  The functions accept any f_0 > 0, since γ2(f_0 M) = f_0 γ2(M).
+`families` has the bounds of named decays, `bounds` lists all bounds that apply, and `frobenius`
+turns an upper bound on γ2 into one on γ_F.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from hushfade.theory.bound_values import Bound
 from hushfade.theory.class_f import membership
 from hushfade.theory.optimum import scaled
 
-_DECIDED = 2048  # coefficients whose signs are decided beyond doubt; 0.02 s
+_DECIDED = 2048  # coefficients whose signs are decided rigorously; 0.02 s
 
 
 def bounds(decay: Decay, n: int) -> list[Bound]:
-    """Every bound on γ2 that applies to the decay at n steps: lower ones first, then by value.
+    """All bounds on γ2 that apply to the decay at n steps: lower bounds first, then by value.
 
     >>> for bound in bounds(NoDecay(), 2):
     ...     print(bound)
@@ -55,7 +55,7 @@ def bounds(decay: Decay, n: int) -> list[Bound]:
 
 
 def largest_weight(decay: Decay, n: int) -> Bound:
-    """γ2 ≥ max_{k<n} |f_k|: an entry is ⟨row of L, column of R⟩, at most ‖L‖ ‖R‖.
+    """γ2 ≥ max_{k<n} |f_k|, because an entry of M is ⟨row of L, column of R⟩ ≤ ‖L‖ ‖R‖.
 
     >>> print(largest_weight(NoDecay(), 10))
     gamma2 ≥ 1 (largest weight; Appendix C)
@@ -67,8 +67,9 @@ def largest_weight(decay: Decay, n: int) -> Bound:
 def two_steps(decay: Decay, n: int) -> Bound:
     """γ2 ≥ 2/√(4 - f_1²), the exact γ2 of two steps; requires n ≥ 2.
 
-    γ2 never falls as n grows (Claim 23).  With u = |f_1|/f_0 it is f_0 · 2/√(4 - u²) for u ≤ √2;
-    weights that rise more steeply have f_0 · u, by unit vectors in three dimensions.
+    γ2 does not decrease as n grows (Claim 23).  Let u = |f_1|/f_0.  The bound is f_0 · 2/√(4 - u²)
+    for u ≤ √2, and f_0 · u for weights that increase more steeply, by unit vectors in three
+    dimensions.
 
     >>> round(two_steps(PowerLaw(power=1), 100).value, 6)  # 2/√(4 - 1/4)
     1.032796
@@ -77,7 +78,7 @@ def two_steps(decay: Decay, n: int) -> Bound:
     u = float(abs(f[1]) / f[0])
     value = float(f[0]) * (2.0 / math.sqrt(4.0 - u * u) if u * u <= 2.0 else u)
     return Bound(
-        value, "lower", "gamma2", "two steps", "Theorem 2", "claimed for T = 1 too, and above 1"
+        value, "lower", "gamma2", "two steps", "Theorem 2", "also claimed for T = 1, where γ2 = 1"
     )
 
 
@@ -92,18 +93,18 @@ def root(decay: Decay, n: int) -> Bound:
 
 
 def for_ever(decay: Decay) -> Bound:
-    """γ2 ≤ Σ a_k² over all k, at every n, and γ2's limit; raises Diverges where it is infinite.
+    """γ2 ≤ Σ a_k² over all k, for every n: the limit of γ2; raises Diverges if it is infinite.
 
     >>> round(for_ever(SlidingWindow(length=2)).value, 6)  # 4/π
     1.27324
     """
     found = limit_norms.energy(decay)
     value = found.value + found.error
-    return Bound(value, "upper", "gamma2", "square root for ever", "Bennett 1977")
+    return Bound(value, "upper", "gamma2", "square root, every T", "Bennett 1977")
 
 
 def half_weights(decay: Decay, n: int) -> Bound:
-    """γ2 ≤ 1 + Σ_{1≤k<n} f_k²/4, as 0 ≤ a_k ≤ f_k/2; requires a_0, ..., a_{n-1} ≥ 0.
+    """γ2 ≤ 1 + Σ_{1≤k<n} f_k²/4, because 0 ≤ a_k ≤ f_k/2; requires a_0, ..., a_{n-1} ≥ 0.
 
     For f_0 ≠ 1 the terms are f_k²/(4 f_0).
 
@@ -112,13 +113,15 @@ def half_weights(decay: Decay, n: int) -> Bound:
     """
     f = _weights(decay, n)
     if reason := _negative(decay, n):
-        raise InvalidValue("decay must have a square root without minus signs", got=reason)
+        raise InvalidValue(
+            "decay must have a square root without negative coefficients", got=reason
+        )
     value = float(f[0] + (f[1:] @ f[1:]) / (4.0 * f[0]))
     return Bound(value, "upper", "gamma2", "half weights", "Theorem 3")
 
 
 def output_noise(decay: Decay, n: int) -> Bound:
-    """γ2 ≤ √(Σ_{k<n} f_k²): noise on the output (L = I, R = M) or the input (L = M, R = I).
+    """γ2 ≤ √(Σ_{k<n} f_k²): noise on the output (L = I, R = M) or on the inputs (L = M, R = I).
 
     >>> output_noise(NoDecay(), 1024).value
     32.0
@@ -129,12 +132,12 @@ def output_noise(decay: Decay, n: int) -> Bound:
         "gamma2",
         "noise on the output",
         "Section 4.1",
-        "√(Σ k^-c) for √(Σ k^-2c), and Σ α^-2k without its root",
+        "√(Σ k^-c) instead of √(Σ k^-2c), and Σ α^-2k without its square root",
     )
 
 
 def frobenius(bound: Bound, n: int) -> Bound:
-    """γ_F ≤ √T γ2 from an upper bound on γ2, as ‖L‖_F ≤ √T ‖L‖₂→∞.
+    """γ_F ≤ √T γ2 from an upper bound on γ2, because ‖L‖_F ≤ √T ‖L‖₂→∞.
 
     >>> print(frobenius(output_noise(NoDecay(), 4), 4))
     gamma_f ≤ 4 (√T times noise on the output; Section 4.1)
@@ -150,7 +153,7 @@ def _general(decay: Decay, n: int) -> Iterator[Bound]:
     yield largest_weight(decay, n)
     if n > 1:
         yield two_steps(decay, n)
-    with suppress(InvalidValue):  # a square root that grows beyond float64
+    with suppress(InvalidValue):  # a square root that overflows float64
         yield root(decay, n)
     with suppress(Diverges):
         yield for_ever(decay)
@@ -182,7 +185,7 @@ def _of_family(decay: Decay, n: int) -> Iterator[Bound]:
             yield families.mathias_lower(n)
             yield families.mathias_upper(n)
         case SlidingWindow():
-            # the window's first steps are a count, whose γ2 the longer matrix has at least
+            # the window's first steps equal counting, and γ2 of the longer matrix is at least that
             yield families.mathias_lower(min(n, decay.length))
             yield families.window_blocks(decay, n)
             if n <= decay.length:
@@ -197,10 +200,10 @@ def _weights(decay: Decay, n: int) -> Column:
 
 
 def _negative(decay: Decay, n: int) -> str | None:
-    """The coefficient of √g below n that is negative, in words; None if there is none.
+    """A description of a negative coefficient of √g below n; None if there is none.
 
-    `membership` decides the first ones, at O(n²).  The others are read off the fast square root; a
-    minus sign within its rounding would not show in the bound.
+    `membership` decides the first signs, in O(n²).  The others come from the fast square root; a
+    negative coefficient within its rounding error would not affect the bound.
     """
     found = membership(decay, min(n, _DECIDED))
     if found.verdict != "up to n":

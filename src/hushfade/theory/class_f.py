@@ -1,12 +1,14 @@
 """Class F: the decays f for which √g = Σ a_n x^n has no negative coefficient.
 
-For them a_n ≤ f_n / 2 when f_0 = 1 (the proof of Theorem 3), because f_n = 2 a_n + Σ a_i a_{n-i}.
+If f is in F and f_0 = 1, then a_n ≤ f_n / 2, because f_n = 2 a_n + Σ a_i a_{n-i} (the proof of
+Theorem 3).
 
-Every log-convex decay belongs to F, for all n: 1/g = 1 - Σ_{k≥1} b_k x^k with b_k ≥ 0 (Kaluza
-1928, for f_0 = 1), and √g = (1 - b)^-½ has only positive powers of b with positive coefficients.
-So (k + 1)^-c belongs to F for every real c > 0, where the paper has whole c.  A decay that ends
-belongs to F only if g is the square of a polynomial without negative coefficients: otherwise √g
-has a branch point, for a_n ≥ 0 the nearest one is positive (Pringsheim), and g(x) > 0 there.
+Every log-convex decay belongs to F, for all n: 1/g = 1 - b with b = Σ_{k≥1} b_k x^k, b_k ≥ 0
+(Kaluza 1928, for f_0 = 1), and √g = (1 - b)^-½ is a power series in b with positive coefficients.
+So (k + 1)^-c belongs to F for every real c > 0; the paper states it for integer c.  A decay with
+finitely many weights belongs to F only if g is the square of a polynomial without negative
+coefficients.  Otherwise √g has a branch point.  If all a_n ≥ 0, the nearest branch point is
+positive (Pringsheim), but g(x) > 0 there, a contradiction.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ class Membership:
 
     * "proven": a_k ≥ 0 for every k;
     * "refuted": a_index = value < 0;
-    * "up to n": a_k ≥ 0 for every k < n, as surely as `reason` says, and nothing is claimed beyond.
+    * "up to n": a_k ≥ 0 for every k < n, with the certainty that `reason` states; nothing is
+      claimed for larger k.
     """
 
     verdict: Verdict
@@ -43,20 +46,22 @@ class Membership:
 
     @property
     def holds_up_to_n(self) -> bool:
-        """a_0, ..., a_{n-1} ≥ 0."""
+        """Whether a_0, ..., a_{n-1} ≥ 0."""
         return self.verdict != "refuted"
 
 
 def membership(decay: Decay, n: int) -> Membership:
-    """The decay's membership in F, judged by a_0, ..., a_{n-1} where it is not proven for all n.
+    """The decay's membership in F, decided by a_0, ..., a_{n-1} unless it is proven for all n.
 
-    What is certain: "proven", for the law itself, by the decay's own `log_convex`.  For the weights
-    as they are in float64: the signs of the first 64 coefficients, computed in integers; and later
-    signs as far as `enclosed_root` bounds the rounding errors, to first order and doubled.  A
-    later coefficient that is smaller than its bound counts as 0; `reason` says how many did.
+    "proven" refers to the exact weights and relies on the decay's property `log_convex`.  The
+    other verdicts refer to the weights in float64.  The signs of the first 64 coefficients are
+    computed in integers.  Later signs are as certain as the bounds of `enclosed_root` on the
+    rounding errors, which are first-order bounds times two.  A later coefficient that is smaller
+    than its bound counts as 0; `reason` states how many did.
 
-    Cost: milliseconds for the integers, a second if the weights range over hundreds of decimal
-    orders; then O(n²) until a coefficient is negative, 0.1 s at n = 2^12 and 10 s at 2^16.
+    Cost: milliseconds for the integers, or one second if the weights range over hundreds of
+    orders of magnitude; then O(n²) until a coefficient is negative, 0.1 s at n = 2^12 and 10 s at
+    2^16.
 
     >>> from hushfade.decay import PowerLaw, SlidingWindow
     >>> membership(PowerLaw(power=0.3), 1000).verdict
@@ -98,12 +103,13 @@ def membership(decay: Decay, n: int) -> Membership:
 
 
 def enclosed_root(f: Column) -> tuple[Column, Column]:
-    """The coefficients of √f by Remark 12's recurrence, and bounds on their rounding errors.
+    """The coefficients of √f by the recurrence of Remark 12, and bounds on their rounding errors.
 
     The computed a is the exact root of f + e with |e_k| ≤ (k + 4) u Σ_i |a_i a_{k-i}|, u = 2^-53,
-    and what underflows.  So √f - a = -e/(2a) to first order, and |e| * |1/a|, a product of series,
-    bounds it with a factor 2 for the rest.  Coefficients that are 0 come out as 0, which an FFT
-    does not do.  Cost: O(n²); `power_series.square_root` has the coefficients alone in O(n log n).
+    plus an allowance for underflow.  So √f - a = -e/(2a) to first order, and |e| * |1/a|, a product
+    of series, bounds the error with a factor of 2 for higher orders.  Coefficients that are 0 are
+    computed as 0, unlike with an FFT.  Cost: O(n²); `power_series.square_root` computes only the
+    coefficients, in O(n log n).
 
     >>> a, error = enclosed_root([1.0, 1.0, 1.0])
     >>> a, bool(error.max() < 1e-14)
@@ -126,8 +132,9 @@ def enclosed_root(f: Column) -> tuple[Column, Column]:
 def _first_negative(f: Column) -> tuple[int, float] | None:
     """The first k with a_k < 0, and a_k: 2 a_0 a_k = f_k - Σ_{0<i<k} a_i a_{k-i} (Remark 12).
 
-    In integers: let f_k = m_k/unit and A_k = (4 m_0)^k a_k/√f_0.  A_k is an even integer for k > 0,
-    because C(½, j) 4^j is one for j > 0, and 2 A_k = 4 m_k (4 m_0)^(k-1) - Σ A_i A_{k-i}.
+    The code uses integers.  Let f_k = m_k/unit and A_k = (4 m_0)^k a_k/√f_0.  A_k is an even
+    integer for k > 0, because C(½, j) 4^j is an even integer for j > 0, and
+    2 A_k = 4 m_k (4 m_0)^(k-1) - Σ A_i A_{k-i}.
     """
     ratios = [float(weight).as_integer_ratio() for weight in f]
     unit = max(denominator for _, denominator in ratios)

@@ -1,20 +1,21 @@
-"""Positive completions: which M may stand beside unit diagonals in a semidefinite matrix.
+"""Positive completions: which M can be the off-diagonal block of a semidefinite matrix.
 
-    P(M) = [[Q, M], [Mᵀ, Q']],  Q and Q' with ones on the diagonal and nothing else specified.
+    P(M) = [[Q, M], [Mᵀ, Q']],  where Q and Q' have ones on the diagonal and are free elsewhere.
 
-A completion is a Gram matrix of unit vectors x_i, y_j with ⟨x_i, y_j⟩ = M_ij, so P(M) has one if
-and only if γ2(M) ≤ 1; and if and only if X ↦ M∘X, the Schur map, keeps every ‖X‖ ≤ 1 at or
-below 1 (Paulsen, Power, Smith 1989, Proposition 3.1).  Both ways are shown, not only told:
+A completion is a Gram matrix of unit vectors x_i, y_j with ⟨x_i, y_j⟩ = M_ij.  So P(M) has a
+completion if and only if γ2(M) ≤ 1.  Equivalently, the Schur map X ↦ M∘X maps every X with
+‖X‖ ≤ 1 to a matrix of norm at most 1 (Paulsen, Power, Smith 1989, Proposition 3.1).  The module
+returns proofs of both:
 
-    complete(f)    a Completion or a Witness that there is none, or Undecided within rounding
-    stretch(f)     an X with ‖X‖ ≤ 1 that the Schur map makes longer, where γ2 > 1
+    complete(f)    a Completion, a Witness that there is none, or Undecided within rounding
+    stretch(f)     an X with ‖X‖ ≤ 1 and ‖M∘X‖ > 1, if γ2 > 1
 
 The paper's appendix calls P(M) partially positive *definite*.  With M_ii = f_0 = 1 the specified
-block [[1, 1], [1, 1]] is singular: P(M) is partially positive semidefinite and no more.  Then also
-x_i = y_i, so Q = M, and a completion exists only if M is symmetric, that is M = I.  The paper
-argues by ‖M‖ ≥ γ2(M) > 1; it is γ2 that matters, for M may have ‖M‖ > 1 and a completion.
+block [[1, 1], [1, 1]] is singular, so P(M) is only partially positive semidefinite.  Then also
+x_i = y_i, so Q = M, and a completion exists only if M is symmetric, that is, M = I.  The paper
+argues with ‖M‖ ≥ γ2(M) > 1.  But γ2 decides, since M may have ‖M‖ > 1 and a completion.
 
-Guarantee: `valid` is a proof, safe under rounding.  Eigenvalues are bounded by Cholesky's
+Guarantee: `valid` is a proof that accounts for rounding.  Eigenvalues are bounded by a Cholesky
 factorization, whose success bounds its own error (Demmel 1989; Rump 2006).
 """
 
@@ -34,7 +35,7 @@ from hushfade.theory.optimum import UNIT, Optimum
 
 @dataclass(frozen=True, eq=False)
 class Partial:
-    """P(M), of which only M and the ones on the diagonal are specified.
+    """P(M): only M and the ones on the diagonal are specified.
 
     >>> Partial(np.array([[1.0, 0.0], [0.5, 1.0]])).values
     array([[1. , nan, 1. , 0. ],
@@ -50,7 +51,7 @@ class Partial:
 
     @property
     def values(self) -> Matrix:
-        """The matrix, with NaN where nothing is specified."""
+        """The matrix, with NaN for unspecified entries."""
         m, n = self.block.shape
         out = np.full((m + n, m + n), math.nan)
         out[:m, m:], out[m:, :m] = self.block, self.block.T
@@ -59,28 +60,28 @@ class Partial:
 
     @property
     def block_floor(self) -> float:
-        """The least eigenvalue of all principal blocks that are fully specified: 1 - max |M_ij|.
+        """The smallest eigenvalue of all fully specified principal blocks: 1 - max |M_ij|.
 
-        Two indices of Q, or of Q', are never specified together.  So these blocks are the ones
-        and [[1, M_ij], [M_ij, 1]], with eigenvalues 1 ± M_ij.  P(M) is partially positive
-        semidefinite where this is ≥ 0, and the sign is exact.
+        Off-diagonal entries of Q and Q' are never specified.  So these blocks are [1] and
+        [[1, M_ij], [M_ij, 1]], with eigenvalues 1 ± M_ij.  P(M) is partially positive semidefinite
+        if the result is ≥ 0, and its sign is exact.
         """
         return 1.0 - float(np.max(np.abs(self.block)))
 
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """A matrix that agrees with P(M) wherever that is specified, semidefinite if valid."""
+    """A matrix that agrees with all specified entries of P(M), and is semidefinite if valid."""
 
     partial: Partial
     matrix: Matrix = field(repr=False)
 
     @property
     def floor(self) -> float:
-        """A proven lower bound of the smallest eigenvalue, equal rows taken once.
+        """A proven lower bound of the smallest eigenvalue, after removing duplicate rows.
 
-        Equal rows are one vector named twice: they add a zero eigenvalue, and take nothing from
-        semidefiniteness.  Without them the floor can be > 0 though the matrix is singular.
+        Equal rows belong to the same vector.  They add a zero eigenvalue and do not affect
+        semidefiniteness.  Without them the floor can be > 0 although the matrix is singular.
         """
         distinct = np.sort(np.unique(self.matrix, axis=0, return_index=True)[1])
         return _floor(self.matrix[np.ix_(distinct, distinct)])
@@ -99,7 +100,7 @@ class Completion:
 
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """W ⪰ 0, zero wherever P(M) is unspecified, with ⟨W, P⟩ < 0: no completion P is semidefinite.
+    """W ⪰ 0, zero where P(M) is unspecified, with ⟨W, P⟩ < 0: no completion P is semidefinite.
 
     W = [[D_p, -Y], [-Yᵀ, D_q]] with Y = D_p^½ U D_q^½ and ‖U‖ ≤ 1, so ⟨W, P⟩ = 2 - 2 ⟨Y, M⟩.
     """
@@ -109,14 +110,15 @@ class Witness:
 
     @property
     def floor(self) -> float:
-        """A proven lower bound of the smallest eigenvalue of W: about 0, rounding below it."""
+        """A proven lower bound of the smallest eigenvalue of W: slightly below 0 by rounding."""
         return _floor(self.matrix)
 
     @property
     def inner_product(self) -> float:
-        """A proven upper bound of ⟨W + s I, P⟩ for every completion P; s = -floor makes it ⪰ 0.
+        """A proven upper bound of ⟨W + s I, P⟩ for every completion P, where s = -floor.
 
-        The trace of P is its number of rows, so the shift adds s for each.
+        The shift makes W + s I ⪰ 0.  The trace of P is its number of rows, so the shift adds s per
+        row.
         """
         values = self.partial.values
         terms = (self.matrix * values)[~np.isnan(values)]
@@ -139,7 +141,7 @@ class Witness:
 
 @dataclass(frozen=True, eq=False)
 class Undecided:
-    """γ2(M) is 1 within rounding, or the bracket did not close: neither attempt is valid."""
+    """Neither attempt is valid: γ2(M) is 1 within rounding, or the bracket is too wide."""
 
     gamma2: Bracket
     completion: Completion
@@ -148,7 +150,7 @@ class Undecided:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """X, and u, v by which ‖M∘X‖ is seen: value > 1 proves that X ↦ M∘X is no contraction."""
+    """X and vectors u, v that bound ‖M∘X‖: value > 1 proves that X ↦ M∘X is not a contraction."""
 
     block: Matrix
     contraction: Matrix = field(repr=False)
@@ -157,7 +159,7 @@ class Stretch:
 
     @property
     def value(self) -> float:
-        """A proven lower bound of ‖M∘X‖/‖X‖, by uᵀ(M∘X)v / (‖u‖ ‖v‖ ‖X‖); so also of γ2(M)."""
+        """A proven lower bound of ‖M∘X‖/‖X‖ and of γ2(M), by uᵀ(M∘X)v / (‖u‖ ‖v‖ ‖X‖)."""
         m, n = self.block.shape
         X = np.zeros((m + n, m + n))  # its eigenvalues are ± the singular values of X
         X[:m, m:], X[m:, :m] = self.contraction, self.contraction.T
@@ -170,10 +172,11 @@ class Stretch:
 def complete(f: Column) -> Completion | Witness | Undecided:
     """A completion of P(M) for the Toeplitz matrix M of f, or a proof that there is none.
 
-    γ2 ≤ 1: M = L R with rows and columns of norm ≤ 1 gives [[L Lᵀ, M], [Mᵀ, RᵀR]], and raising
-    its diagonal to 1 keeps it semidefinite.  γ2 > 1: the weights and the contraction of the dual
-    give W.  Undecided means that γ2 is within some 1e-15 n² of 1, or that `optimum.solve` did not
-    close its bracket around 1.  Cost: up to three times `solve`, and two `eigh` of size 2n.
+    If γ2 ≤ 1, M = L R with rows and columns of norm ≤ 1 gives [[L Lᵀ, M], [Mᵀ, RᵀR]], and raising
+    the diagonal to 1 keeps it semidefinite.  If γ2 > 1, the weights and the contraction of the dual
+    give W.  Undecided means that γ2 is within about 1e-15 n² of 1, or that the bracket of
+    `optimum.solve` still contains 1.  Cost: up to three calls of `solve`, and two `eigh` of size
+    2n.
 
     >>> found = complete(np.array([1.0, 0.5]))  # ⟨W, P⟩ = 2 - 2 γ2 = 2 - 4/√3.75
     >>> type(found).__name__, round(found.inner_product, 6)
@@ -195,10 +198,10 @@ def complete(f: Column) -> Completion | Witness | Undecided:
 
 
 def stretch(f: Column) -> Stretch:
-    """The X of norm 1 that the Schur map of f's Toeplitz matrix stretches by γ2, nearly.
+    """An X of norm 1 for which ‖M∘X‖ is nearly γ2, where M is the Toeplitz matrix of f.
 
-    Σ √p_i U_ij M_ij √q_j = ‖D_p^½ M D_q^½‖_*: X is the dual's contraction U, and √p and √q are
-    the unit vectors.
+    Σ √p_i U_ij M_ij √q_j = ‖D_p^½ M D_q^½‖_*: X is the contraction U of the dual, and √p and √q
+    are the unit vectors.
 
     >>> found = stretch(np.array([1.0, 0.5]))
     >>> 2 / 3.75**0.5 - 1e-4 < found.value < 2 / 3.75**0.5
@@ -212,7 +215,7 @@ def stretch(f: Column) -> Stretch:
 def _completion(f: Column, best: Optimum) -> Completion:
     L, R, M = best.left, best.right, optimum.matrix(f)
     Q, Q2 = L @ L.T, R.T @ R
-    for i, j in np.argwhere(M == 1.0):  # x_i = y_j: their products are M's own entries
+    for i, j in np.argwhere(M == 1.0):  # then x_i = y_j, and their products are entries of M
         Q[i, :] = Q[:, i] = M[:, j]
         Q2[j, :] = Q2[:, j] = M[i, :]
     P = np.block([[Q, M], [M.T, Q2]])
@@ -227,11 +230,11 @@ def _witness(f: Column, best: Optimum) -> Witness:
 
 
 def _floor(A: Matrix) -> float:
-    """A proven lower bound of the smallest eigenvalue of A = Aᵀ; -inf if none was found.
+    """A proven lower bound of the smallest eigenvalue of A = Aᵀ; -inf if none is found.
 
-    If Cholesky runs to its end on A + s I, of size N, then A + s I ⪰ -c tr(A + s I), where
-    c = γ/(1 - γ), γ = (N + 1) u/(1 - (N + 1) u) (Demmel 1989; Higham 2002, Theorem 10.5).
-    Here c is doubled, which also pays for rounding A + s I.
+    If the Cholesky factorization of A + s I, of size N, succeeds, then A + s I ⪰ -c tr(A + s I)
+    with c = γ/(1 - γ), γ = (N + 1) u/(1 - (N + 1) u) (Demmel 1989; Higham 2002, Theorem 10.5).
+    The code doubles c, which also covers the rounding of A + s I.
     """
     if not np.all(np.isfinite(A)):
         return -math.inf

@@ -1,4 +1,4 @@
-"""A factor pair given by its matrices, with the questions that `Factorization` answers."""
+"""A factor pair stored as two matrices, with the interface of `Factorization`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hushfade.theory import optimum
 
 @dataclass(frozen=True, eq=False)
 class DenseFactorization:
-    """L R = M for `horizon` steps, both lower triangular: y = R x + z and L y go step by step.
+    """L R = M for `horizon` steps, both lower triangular, so y = R x + z and L y can run online.
 
     The leading n × n blocks are a factorization for the first n steps.
     """
@@ -29,7 +29,7 @@ class DenseFactorization:
         n = len(self.left)
         if not (self.left.shape == self.right.shape == (n, n)):
             raise InvalidValue(
-                "left and right must be square and alike",
+                "left and right must be square matrices of the same size",
                 got=f"{self.left.shape} and {self.right.shape}",
             )
         if np.any(np.triu(self.left, 1)) or np.any(np.triu(self.right, 1)):
@@ -37,25 +37,27 @@ class DenseFactorization:
         f = self.decay.weights(n)
         off = float(np.max(np.abs(self.left @ self.right - optimum.matrix(f))))
         if not off <= 1e-9 * float(np.max(np.abs(f))):
-            raise InvalidValue(f"left times right must be the decay's matrix, off by {off:.3g}")
+            raise InvalidValue(
+                f"left times right must be the decay's matrix, but differs by {off:.3g}"
+            )
 
     @property
     def horizon(self) -> int:
-        """The number of steps that it serves."""
+        """The number of steps."""
         return len(self.left)
 
     @property
     def memory(self) -> int:
-        """The number of past step totals that the private half keeps: all."""
+        """The number of past step totals that the private half keeps: all of them."""
         return self.horizon
 
     def errors(self, n: int) -> Column:
-        """‖L_t‖ for t = 0, ..., n-1: the error's standard deviation for unit noise."""
+        """‖L_t‖ for t = 0, ..., n-1: the standard deviation of the error for unit noise."""
         n = self._steps(n)
         return np.asarray(np.linalg.norm(self.left[:n, :n], axis=1))
 
     def sensitivity(self, n: int | None = None, *, participations: int = 1) -> Sensitivity:
-        """‖R‖₁→₂ over the first n steps, or all; k participations are bounded by k times it."""
+        """‖R‖₁→₂ over the first n steps (default: all), times k as a bound for k participations."""
         n = self._steps(self.horizon if n is None else n)
         k = min(check.count(participations=participations), n)
         longest = float(np.max(np.linalg.norm(self.right[:n, :n], axis=0)))
@@ -75,9 +77,9 @@ class DenseFactorization:
 
 
 def optimal(decay: Decay, horizon: int, *, gap: float = 1e-4) -> DenseFactorization:
-    """The pair of least ‖L‖₂→∞ ‖R‖₁→₂ for `horizon` steps, to a relative `gap`.
+    """The pair with the smallest ‖L‖₂→∞ ‖R‖₁→₂ for `horizon` steps, to a relative `gap`.
 
-    Cost: some twenty `eigh` of that size, and n² numbers to keep; a step costs O(n).
+    Cost: about twenty `eigh` of that size, and n² numbers of memory; a step costs O(n).
 
     >>> from hushfade.decay import NoDecay
     >>> round(optimal(NoDecay(), 64).error_factor(64), 3)
@@ -88,7 +90,7 @@ def optimal(decay: Decay, horizon: int, *, gap: float = 1e-4) -> DenseFactorizat
 
 
 def mean_optimal(decay: Decay, horizon: int, *, gap: float = 1e-4) -> DenseFactorization:
-    """The pair of least ‖L‖_F ‖R‖₁→₂: the least mean squared error over all steps.
+    """The pair with the smallest ‖L‖_F ‖R‖₁→₂, and so the smallest mean squared error.
 
     >>> from hushfade.decay import NoDecay
     >>> pair = mean_optimal(NoDecay(), 64)

@@ -1,4 +1,4 @@
-"""Hereditary discrepancy: how evenly signs can split a matrix's columns, and what γ2 says of it.
+"""Hereditary discrepancy: how evenly signs can balance a matrix's columns, and bounds by γ2.
 
     disc(A)    = min over signs x of ‖A x‖∞
     herdisc(A) = max over sets S of *columns* of disc(A restricted to S)
@@ -7,11 +7,11 @@
     determinant_bound                       max |det B|^(1/k) over k×k submatrices, by search
     lower_from_gamma2, upper_from_gamma2    γ2/(2 h) ≤ herdisc ≤ γ2 √(2 ln 2m), for any size
 
-The paper prints 'max over S ⊆ [m]', sets of rows.  Fewer rows never raise ‖A x‖∞, so that is
-disc(A) again: it is 0 for two equal columns, and no lower bound by γ2 can hold for it.
+The paper prints 'max over S ⊆ [m]', sets of rows.  Removing rows never increases ‖A x‖∞, so this
+maximum is just disc(A).  It is 0 for two equal columns, so no lower bound by γ2 can hold for it.
 
-Where the decay is monotone none of this is needed: signs that alternate along S leave sums of size
-at most f_0, since the newest weight is the largest, and a column alone leaves f_0, so that
+For a non-increasing decay the value is known.  Alternating signs along S keep all sums at most f_0
+in absolute value, since the newest weight is the largest, and a single column gives f_0.  So
 herdisc(M) = f_0, however large γ2(M) is.
 """
 
@@ -30,12 +30,12 @@ from hushfade.errors import InvalidValue
 from hushfade.theory.bound_values import Bound
 
 _SIGNED, _TERNARY, _SUBMATRICES = 20, 14, 1_000_000  # limits of the three searches
-_CORRECTION = "hereditary discrepancy restricts columns; with the rows of the paper it is disc"
+_CORRECTION = "a maximum over sets of rows, which is disc; it must be over sets of columns"
 
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """‖A[:, columns] @ signs‖∞ = value, the least of all signs on these columns."""
+    """‖A[:, columns] @ signs‖∞ = value, the minimum over all signs on these columns."""
 
     value: float
     columns: tuple[int, ...]
@@ -52,11 +52,11 @@ class Determinant:
 
 
 def discrepancy(A: Matrix) -> Discrepancy:
-    """disc(A) = min over x in {-1, 1}^n of ‖A x‖∞, with signs that reach it.
+    """disc(A) = min over x in {-1, 1}^n of ‖A x‖∞, with signs that attain it.
 
-    Cost: 2^(n-1) sums of columns, n ≤ 20; the first sign is +1, since x and -x do equally.
+    Cost: 2^(n-1) sums of columns, n ≤ 20.  The first sign is +1, since x and -x are equivalent.
 
-    >>> discrepancy([[1, 1, 1], [1, 1, 0]])  # an odd row cannot be split better than to 1
+    >>> discrepancy([[1, 1, 1], [1, 1, 0]])  # three ones cannot be balanced better than to 1
     Discrepancy(value=1.0, columns=(0, 1, 2), signs=(1, -1, 1))
     """
     A = _matrix(A, most=_SIGNED)
@@ -75,8 +75,8 @@ def discrepancy(A: Matrix) -> Discrepancy:
 def hereditary_discrepancy(A: Matrix) -> Discrepancy:
     """herdisc(A) = max over sets of columns of their disc, with the worst set and its best signs.
 
-    A set of columns with signs is one x in {-1, 0, 1}^n: of ‖A x‖∞ the least for each support,
-    then the most over supports.  Cost: 3^n/2 sums of columns, n ≤ 14.
+    A set of columns with signs is an x in {-1, 0, 1}^n.  The code minimises ‖A x‖∞ for each
+    support, and takes the maximum over the supports.  Cost: 3^n/2 sums of columns, n ≤ 14.
 
     >>> A = [[1, 1, 0, 0], [0, 0, 1, 1]]
     >>> discrepancy(A).value
@@ -104,10 +104,10 @@ def hereditary_discrepancy(A: Matrix) -> Discrepancy:
 
 
 def determinant_bound(A: Matrix) -> Determinant:
-    """detlb(A) = max |det B|^(1/k) over the k×k submatrices B of A, and where it is.
+    """detlb(A) = max |det B|^(1/k) over the k×k submatrices B of A, with the best B.
 
-    herdisc(A) ≥ detlb(A)/2 (Lovász, Spencer, Vesztergombi 1986).  Cost: a determinant for each
-    of the C(m + n, n) - 1 square submatrices, at most 10^6.
+    herdisc(A) ≥ detlb(A)/2 (Lovász, Spencer, Vesztergombi 1986).  Cost: one determinant per square
+    submatrix, of which there are C(m + n, n) - 1, at most 10^6.
 
     >>> found = determinant_bound([[2, 1], [1, -2]])
     >>> found.rows, found.columns, round(found.value**2, 12)
@@ -136,9 +136,9 @@ def upper_from_gamma2(gamma2: float, *, rows: int) -> Bound:
 
     Write A = L R with columns of R of norm ≤ 1 and rows of L of norm ≤ γ2.  The Gram-Schmidt
     walk (Harshaw, Sävje, Spielman, Zhang 2024) draws signs x with E e^⟨u, R x⟩ ≤ e^(‖u‖²/2) for
-    every u.  So the 2m numbers ±(A x)_i are subgaussian with parameter γ2, their largest has
-    mean ≤ γ2 √(2 ln 2m), and some signs are no worse than the mean.  Leaving columns of A out
-    leaves columns of R out.
+    every u.  So the 2m numbers ±(A x)_i are subgaussian with parameter γ2, and their maximum has
+    mean ≤ γ2 √(2 ln 2m).  Some choice of signs is at most the mean.  Removing columns of A removes
+    columns of R, so the bound also holds for every subset of columns.
 
     >>> print(upper_from_gamma2(1.0, rows=8))
     hereditary discrepancy ≤ 2.35482 (Gram-Schmidt walk; Harshaw et al. 2024)
@@ -160,14 +160,14 @@ def lower_from_gamma2(gamma2: float, *, rows: int, columns: int) -> Bound:
     h = Σ_{k ≤ min(m, n)} √((m-k+1)(n-k+1)/(mn)) / k; for m = n this is (1 + 1/n) H_n - 1.
 
     herdisc ≥ detlb/2 (Lovász, Spencer, Vesztergombi 1986), and detlb ≥ γ2/h: let
-    B = D_p^½ A D_q^½ with weights p, q of sum 1 and γ2 = ‖B‖_*.  By Cauchy and Binet its singular
-    values obey
+    B = D_p^½ A D_q^½ with weights p, q that each sum to 1 and γ2 = ‖B‖_*.  By the Cauchy-Binet
+    formula its singular values satisfy
 
         (σ_1 ⋯ σ_k)² ≤ Σ det(B_{S,T})² = Σ p_S q_T det(A_{S,T})² ≤ detlb^2k e_k(p) e_k(q)
 
-    over sets S, T of size k, and by Maclaurin e_k(p) ≤ C(m,k)/m^k.  That is, σ_1 ⋯ σ_k ≤
-    x_1 ⋯ x_k for every k, with x_k = detlb √((m-k+1)(n-k+1)/(mn)) / k.  As x_k falls, products
-    that are smaller for every k have a smaller sum (Weyl 1949): γ2 = Σ σ_k ≤ Σ x_k = h detlb.
+    over sets S, T of size k, and by Maclaurin's inequality e_k(p) ≤ C(m,k)/m^k.  So σ_1 ⋯ σ_k ≤
+    x_1 ⋯ x_k for every k, with x_k = detlb √((m-k+1)(n-k+1)/(mn)) / k.  Since x_k decreases, this
+    implies the same inequality for the sums (Weyl 1949): γ2 = Σ σ_k ≤ Σ x_k = h detlb.
 
     >>> print(lower_from_gamma2(1.0, rows=2, columns=2))  # h = 5/4
     hereditary discrepancy ≥ 0.4 (determinants; Appendix E.1)
@@ -187,7 +187,7 @@ def lower_from_gamma2(gamma2: float, *, rows: int, columns: int) -> Bound:
 
 
 def _halves(values: tuple[int, ...], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first ⌈n/2⌉ and the other entries of all x in values^n; of x and -x only one."""
+    """The first ⌈n/2⌉ and the other entries of all x in values^n, with one of each x and -x."""
     head, tail = (np.array(list(product(values, repeat=size))) for size in ((n + 1) // 2, n // 2))
     return head[: (len(head) + 1) // 2], tail.astype(np.int64)  # `product` mirrors x to -x
 

@@ -1,4 +1,4 @@
-"""Bounds on γ2 of the named decays: power laws, exponentials, the count, sliding windows.
+"""Bounds on γ2 of the named decays: power laws, exponentials, counting, sliding windows.
 
     power law     f_k = (k+1)^-c    power_sum, power_zeta, power_closed      Theorem 3, Theorem 20
     exponential   f_k = α^-k        exponential_sum, exponential_closed,     Theorem 4, Claim 14
@@ -6,7 +6,7 @@
     no decay      f_k = 1           counting_sum, mathias_lower, mathias_upper
     window        f_k = 1 (k < w)   window_blocks                            Theorem 7
 
-T = n is the number of steps.  Those without n hold for every n.
+T = n is the number of steps.  Functions without the argument n return bounds for every n.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def power_sum(decay: Decay, n: int) -> Bound:
         1.0 + float(np.sum(later ** (-2.0 * c))) / 4.0,
         "generalised harmonic sum",
         "Theorem 3",
-        "the sum stops at T - 1, so that gamma2 <= 1 at T = 2",
+        "the sum stops at T - 1, which would give gamma2 <= 1 at T = 2",
     )
 
 
 def power_zeta(decay: Decay) -> Bound:
-    """γ2 ≤ 1 + (ζ(2c) - 1)/4 at every n; requires c > 1/2, where the sum converges.
+    """γ2 ≤ 1 + (ζ(2c) - 1)/4 for every n; requires c > 1/2, so that the sum converges.
 
     >>> round(power_zeta(PowerLaw(power=1)).value, 6)  # 1 + (π²/6 - 1)/4
     1.161234
@@ -75,7 +75,7 @@ def power_closed(decay: Decay, n: int) -> Bound:
 
 
 def exponential_sum(decay: Decay, n: int) -> Bound:
-    """γ2 ≤ 1 + S/π with S = Σ_{k=1}^{T-1} q^k/k and q = α^-2, as a_k² ≤ q^k/(πk).
+    """γ2 ≤ 1 + S/π with S = Σ_{k=1}^{T-1} q^k/k and q = α^-2, because a_k² ≤ q^k/(πk).
 
     >>> value = exponential_sum(Exponential(alpha=2), 2).value
     >>> round(value, 12) == round(1 + 0.25 / math.pi, 12)
@@ -83,13 +83,15 @@ def exponential_sum(decay: Decay, n: int) -> Bound:
     """
     x = of_kind(decay, Exponential).weights(check.count(n=n))[1:]
     s = float(np.sum(x * x / np.arange(1, n)))
-    return _upper(1.0 + s / math.pi, "exponential sum", "Theorem 4", "f(n) = α^-n for α^-(n-1)")
+    correction = "f(n) = α^-n instead of α^-(n-1)"
+    return _upper(1.0 + s / math.pi, "exponential sum", "Theorem 4", correction)
 
 
 def exponential_closed(decay: Decay, n: int) -> Bound:
     """γ2 ≤ 1 + (q/(1-q)² - q^T/(T(1-q)))/π with q = α^-2: the paper's closed form.
 
-    True, though its proof is not, and very loose for slow decays: `exponential_logarithm`.
+    It is true, although its proof is wrong.  It is very loose for slow decays; use
+    `exponential_logarithm` instead.
 
     >>> value = exponential_closed(Exponential(alpha=2), 1).value  # (1/4)/(9/16) - (1/4)/(3/4)
     >>> round(value, 12) == round(1 + 1 / 9 / math.pi, 12)
@@ -102,7 +104,7 @@ def exponential_closed(decay: Decay, n: int) -> Bound:
 
 
 def exponential_logarithm(decay: Decay) -> Bound:
-    """γ2 ≤ 1 + ln(1/(1-q))/π with q = α^-2, at every n: the exponential sum over all k.
+    """γ2 ≤ 1 + ln(1/(1-q))/π with q = α^-2, for every n: the exponential sum over all k.
 
     >>> value = exponential_logarithm(Exponential(alpha=2)).value
     >>> round(value, 12) == round(1 + math.log(4 / 3) / math.pi, 12)
@@ -113,9 +115,9 @@ def exponential_logarithm(decay: Decay) -> Bound:
 
 
 def exponential_elliptic(decay: Decay) -> Bound:
-    """γ2 ≤ Σ a_k² = (2/π) K(modulus 1/α) at every n, and γ2's limit.
+    """γ2 ≤ Σ a_k² = (2/π) K(modulus 1/α) for every n: the limit of γ2.
 
-    a_k = α^-k C(2k,k)/4^k, whose squares are the series of the complete elliptic integral.
+    a_k = α^-k C(2k,k)/4^k; the squares are the terms of the complete elliptic integral's series.
 
     >>> round(exponential_elliptic(Exponential(alpha=2)).value, 5)
     1.07318
@@ -127,7 +129,7 @@ def exponential_elliptic(decay: Decay) -> Bound:
 
 
 def counting_sum(n: int) -> Bound:
-    """γ2 ≤ 1 + H_{T-1}/π for the count.
+    """γ2 ≤ 1 + H_{T-1}/π for counting.
 
     >>> value = counting_sum(3).value
     >>> round(value, 12) == round(1 + 1.5 / math.pi, 12)
@@ -138,7 +140,7 @@ def counting_sum(n: int) -> Bound:
 
 
 def mathias_lower(n: int) -> Bound:
-    """γ2 ≥ (1/2 + 1/(2T)) γ̂ for the count, with γ̂ = T⁻¹ Σ_{j=1}^{T} csc((2j-1)π/2T).
+    """γ2 ≥ (1/2 + 1/(2T)) γ̂ for counting, with γ̂ = T⁻¹ Σ_{j=1}^{T} csc((2j-1)π/2T).
 
     >>> round(mathias_lower(2).value, 6)  # (3/4) √2
     1.06066
@@ -148,7 +150,7 @@ def mathias_lower(n: int) -> Bound:
 
 
 def mathias_upper(n: int) -> Bound:
-    """γ2 ≤ 1/2 + γ̂/2 for the count, with γ̂ as in `mathias_lower`.
+    """γ2 ≤ 1/2 + γ̂/2 for counting, with γ̂ as in `mathias_lower`.
 
     >>> round(mathias_upper(2).value, 6)  # 1/2 + √2/2
     1.207107
@@ -158,12 +160,12 @@ def mathias_upper(n: int) -> Bound:
 
 
 def window_blocks(decay: Decay, n: int) -> Bound:
-    """γ2 ≤ √(S · max_j(‖ℓ_j‖² + ‖ℓ_w - ℓ_j‖²)): the paper's block construction, mended.
+    """γ2 ≤ √(S · max_j(‖ℓ_j‖² + ‖ℓ_w - ℓ_j‖²)): the paper's block construction, corrected.
 
-    Blocks of w steps are counted by L_1², the square root of the count, with rows ℓ_j and
-    S = ‖ℓ_w‖².  Place j of a later block publishes u[t] + u[end of the previous block] - u[t-w].
-    ‖ℓ_w - ℓ_j‖² = S + ‖ℓ_j‖² - 2 Σ_m r_m r_{m+w-j}: one FFT product, O(w log w).  For n ≤ w
-    only the first block is used.
+    Blocks of w steps are counted by L_1², where L_1 is the square root for counting with rows ℓ_j,
+    and S = ‖ℓ_w‖².  Position j of a later block publishes
+    u[t] + u[end of the previous block] - u[t-w].  ‖ℓ_w - ℓ_j‖² = S + ‖ℓ_j‖² - 2 Σ_m r_m r_{m+w-j}
+    takes one FFT product, O(w log w).  For n ≤ w only the first block is used.
 
     >>> round(window_blocks(SlidingWindow(length=16), 64).value, 3)
     2.891
@@ -178,19 +180,19 @@ def window_blocks(decay: Decay, n: int) -> Bound:
         math.sqrt(float(first[-1]) * variance),
         "blocks of counts",
         "Theorem 7",
-        "√2 (1 + ln(w)/π + 2/w), for an output u[t] - u[t-w] that is not the window's sum",
+        "√2 (1 + ln(w)/π + 2/w), for the output u[t] - u[t-w], which is not the window's sum",
     )
 
 
 def block_rows(w: int) -> tuple[Column, Column, Column]:
-    """r, ‖ℓ_j‖² and ‖ℓ_j‖² + ‖ℓ_w - ℓ_j‖² for j = 1, ..., w: the rows ℓ_j of the count's root."""
+    """r, ‖ℓ_j‖² and ‖ℓ_j‖² + ‖ℓ_w - ℓ_j‖² for the rows ℓ_1, ..., ℓ_w of counting's root."""
     r = factorization.square_root(NoDecay()).right(w)
     energy = np.cumsum(r * r)
     overlap = fft_products.plain_product(r[::-1], r, slice(0, w))  # Σ_m r_m r_{m+w-j}
     return r, energy, np.asarray(energy[-1] + 2.0 * (energy - overlap))
 
 
-_FOOTNOTE = "1/(2T) + ln(T)/π and 1/2 + ln(T)/π; the upper one is 0.72 at T = 2"
+_FOOTNOTE = "1/(2T) + ln(T)/π and 1/2 + ln(T)/π; the upper bound would be 0.72 at T = 2"
 
 
 def _mean_cosecant(n: int) -> float:
@@ -199,7 +201,7 @@ def _mean_cosecant(n: int) -> float:
 
 
 def _rate(decay: Decay) -> float:
-    """ln α²: q = α^-2 = e^-rate, and 1 - q without cancellation."""
+    """ln α², which gives q = α^-2 = e^-rate, and 1 - q without cancellation."""
     return 2.0 * math.log(2.0) / of_kind(decay, Exponential).half_life
 
 

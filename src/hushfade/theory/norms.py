@@ -1,4 +1,4 @@
-"""The factorization norms of a decay's matrix at n steps, bracketed, and their limit."""
+"""Brackets of the factorization norms of a decay's matrix at n steps, and the limit of γ2."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from hushfade.factors.limit_norms import Energy
 from hushfade.theory import certificates, families, optimum
 from hushfade.theory.bound_values import Bracket
 
-DENSE = 1024  # up to that many steps the bracket is the optimum's own
+DENSE = 1024  # up to this number of steps the bracket comes from the optimum
 
 
 def gamma2(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
-    """γ2(M) = min ‖L‖₂→∞ ‖R‖₁→₂ over all M = L R, for n steps: the least error factor there is.
+    """A bracket of γ2(M) = min ‖L‖₂→∞ ‖R‖₁→₂ over all M = L R at n steps: the smallest factor.
 
-    Up to 1024 steps the bracket is as narrow as `gap` (seconds at 1024); for weights that rise or
-    change sign it may stay wider.  Beyond, it is made of explicit bounds in O(n log n): the lower
-    certificate, and the best of circulant, square root and normalized square root.
+    Up to 1024 steps the relative width of the bracket is at most `gap` (seconds at 1024); for
+    weights that increase or change sign it may stay wider.  Beyond, the bracket consists of
+    explicit bounds in O(n log n): the lower certificate, and the best of circulant, square root and
+    normalized square root.
 
     >>> from hushfade.decay import NoDecay
     >>> found = gamma2(NoDecay(), 2, gap=1e-6)  # 2/√3
@@ -32,22 +33,23 @@ def gamma2(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     """
     f = checked_weights(decay, check.count(n=n))
     error = certificates.rounding(decay, f)
-    slack = math.sqrt(n) * error  # γ2 of the weights' own rounding
+    slack = math.sqrt(n) * error  # γ2 of the rounding of the weights
     if n <= DENSE:
         found = optimum.solve(f, gap=gap)
         return Bracket(found.lower - slack, found.upper + slack)
     above = [certificates.upper(f, weight_error=error).value]
-    with suppress(InvalidValue):  # √g of an unstable decay grows beyond float64
-        # the pairs' taps are good to 1e-12, relatively
+    with suppress(InvalidValue):  # √g of an unstable decay overflows float64
+        # the taps of the pairs have a relative error of at most 1e-12
         pairs = factorization.square_root(decay), factorization.normalized(decay, n)
         above += [pair.error_factor(n) * (1.0 + 1e-11) + slack for pair in pairs]
     return Bracket(certificates.lower(f, weight_error=error).value, min(above))
 
 
 def gamma_f(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
-    """γ_F(M) = min ‖L‖_F ‖R‖₁→₂, for n steps: √n times the least root mean square error factor.
+    """A bracket of γ_F(M) = min ‖L‖_F ‖R‖₁→₂ at n steps.
 
-    Up to 1024 steps as narrow as `gap`, beyond by explicit bounds; γ_F ≤ √n γ2 always.
+    γ_F is √n times the smallest root mean squared error factor, and γ_F ≤ √n γ2.  Up to 1024 steps
+    the relative width of the bracket is at most `gap`; beyond, it consists of explicit bounds.
 
     >>> from hushfade.decay import NoDecay
     >>> found = gamma_f(NoDecay(), 2, gap=1e-6)  # the golden ratio
@@ -56,7 +58,7 @@ def gamma_f(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     """
     f = checked_weights(decay, check.count(n=n))
     error = certificates.rounding(decay, f)
-    slack = n * error  # γ_F of the weights' own rounding
+    slack = n * error  # γ_F of the rounding of the weights
     if n <= DENSE:
         found = optimum.solve_frobenius(f, gap=gap)
         return Bracket(found.lower - slack, found.upper + slack)
@@ -69,10 +71,10 @@ def gamma_f(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
 
 
 def gamma2_limit(decay: Decay) -> Energy:
-    """The limit of γ2 as the steps go on, (1/2π) ∫ |g(e^iθ)| dθ, and its estimated error.
+    """The limit of γ2 as n → ∞, (1/2π) ∫ |g(e^iθ)| dθ (Bennett 1977), and its estimated error.
 
-    Bennett 1977; where √g is analytic in the disk it is also Σ a_n².  Exponentials have a closed
-    form, (2/π) K with modulus 1/α.  Raises Diverges where it is infinite: for counting.
+    If √g is analytic in the unit disk, the limit equals Σ a_n².  Exponentials have a closed form,
+    (2/π) K with modulus 1/α.  Raises Diverges if the limit is infinite, as for counting.
 
     >>> from hushfade.decay import PowerLaw
     >>> [round(gamma2_limit(decay).value, 5) for decay in (PowerLaw(1), Exponential(alpha=2))]

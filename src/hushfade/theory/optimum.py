@@ -1,22 +1,22 @@
-"""γ2 and γ_F at n steps by a primal and a dual that meet, and the factorization that attains them.
+"""γ2 and γ_F at n steps by matching primal and dual bounds, and the optimal factorization.
 
 For the n × n matrix M of the column f, and weights p, q ≥ 0 with Σ p = Σ q = 1,
 
     γ2(M)  = max_{p,q} ‖D_p^½ M D_q^½‖_*     (Lee, Shraibman, Špalek 2008)
     γ_F(M) = max_q ‖M D_q^½‖_*
 
-and every p, q gives a factorization: with B = D_p^½ M D_q^½ = W Σ Vᵀ take L = D_p^-½ W Σ^½ and
-R = Σ^½ Vᵀ D_q^-½, whose squared row and column norms are diag(W Σ Wᵀ)/p and diag(V Σ Vᵀ)/q.  At
-the optimum these are constant.  That is a fixed point, p ∝ p · (diag/p), reached here by
-Anderson's acceleration (1965) in log p: some twenty decompositions instead of hundreds.
+and every p, q gives a factorization: with B = D_p^½ M D_q^½ = W Σ Vᵀ let L = D_p^-½ W Σ^½ and
+R = Σ^½ Vᵀ D_q^-½.  Their squared row and column norms are diag(W Σ Wᵀ)/p and diag(V Σ Vᵀ)/q.  At
+the optimum these are constant.  This is a fixed point, p ∝ p · (diag/p).  The code finds it by
+Anderson acceleration (1965) in log p, in about twenty decompositions instead of hundreds.
 
-M is persymmetric, so q is p reversed, and with the reversal J the matrix J M is symmetric: γ2
-needs one `eigh` an iteration, O(n³); γ_F one `svd`.
+M is persymmetric, so q is p reversed, and with the reversal J the matrix J M is symmetric.  An
+iteration needs one `eigh` for γ2 and one `svd` for γ_F, O(n³).
 
-Guarantee: the bracket is safe under rounding.  Lower: for the computed polar factor U any
-‖U‖ ≤ 1 + ‖UᵀU - I‖_F / 2 will do, and ‖B‖_* ≥ ⟨B, U⟩ / ‖U‖.  Upper: γ(M) ≤ γ(L R) + γ(M - L R), and
-the residual's γ2 is at most its longest column.  Sums and products are charged their worst
-rounding (Higham 2002, chapters 3 and 4).
+Guarantee: the bracket is valid despite rounding.  Lower: the computed polar factor U satisfies
+‖U‖ ≤ 1 + ‖UᵀU - I‖_F / 2, and ‖B‖_* ≥ ⟨B, U⟩ / ‖U‖.  Upper: γ(M) ≤ γ(L R) + γ(M - L R), and γ2 of
+the residual is at most its largest column norm.  The bounds include the worst-case rounding of all
+sums and products (Higham 2002, chapters 3 and 4).
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from hushfade.check import Column, Matrix
 from hushfade.errors import InvalidValue
 from hushfade.theory.bound_values import Bracket, Bracketed
 
-UNIT = 2.0**-53  # the rounding of one operation
-LARGEST = 2048  # an eigh of that size takes seconds
+UNIT = 2.0**-53  # the relative rounding error of one operation
+LARGEST = 2048  # an eigh of this size takes seconds
 _DEPTH, _ITERATIONS, _FLOOR = 10, 200, -25.0
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum(Bracketed):
-    """A certified bracket of a factorization norm, with what proves either side.
+    """A certified bracket of a factorization norm, with proofs of both bounds.
 
     lower: row_weights, column_weights, contraction with ‖U‖ ≤ 1: Σ √p_i √q_j U_ij M_ij ≥ lower;
-    upper: left · right = M, both lower triangular, so the mechanism runs online.
+    upper: left · right = M, both lower triangular, so the mechanism can run online.
     For γ_F the row weights are ones.
     """
 
@@ -56,10 +56,10 @@ class Optimum(Bracketed):
 
 
 def solve(f: Column, *, gap: float = 1e-4) -> Optimum:
-    """γ2 of the lower triangular Toeplitz matrix of f, bracketed to a relative `gap`.
+    """A bracket of γ2 of the lower triangular Toeplitz matrix of f, with a relative `gap`.
 
-    The bracket may stay wider after 200 iterations; it is valid all the same.  The last answer is
-    kept.
+    After 200 iterations the bracket may still be wider; it is valid in any case.  The last result
+    is cached.
 
     >>> found = solve(np.array([1.0, 0.5]), gap=1e-9)  # 2/√(4 - f_1²)
     >>> round(found.lower, 6), round(found.upper, 6)
@@ -96,7 +96,7 @@ def _solved(column: bytes, gap: float) -> Optimum:
 
 
 def solve_frobenius(f: Column, *, gap: float = 1e-4) -> Optimum:
-    """γ_F = min ‖L‖_F ‖R‖₁→₂ of the lower triangular Toeplitz matrix of f, bracketed like `solve`.
+    """A bracket of γ_F = min ‖L‖_F ‖R‖₁→₂ of the lower triangular Toeplitz matrix of f.
 
     >>> found = solve_frobenius(np.array([2.0]))
     >>> round(found.lower, 9), round(found.upper, 9)
@@ -109,7 +109,7 @@ def solve_frobenius(f: Column, *, gap: float = 1e-4) -> Optimum:
         _, sizes, V = np.linalg.svd(M * np.sqrt(q)[None, :])
         return float(np.sum(sizes)), sizes @ (V * V)
 
-    # The upper bound is √(value · largest), so twice the gap of the largest ratio is enough.
+    # The upper bound is √(value · largest), so twice the gap suffices for the largest ratio.
     q = _fixed_point(attempt, n, 2.0 * gap)
     root = np.sqrt(q)
     W, sizes, V = np.linalg.svd(M * root[None, :])
@@ -131,7 +131,7 @@ def _fixed_point(attempt: Callable[[Column], tuple[float, Column]], n: int, gap:
     steps: list[Column] = []
     best, best_ratio = np.full(n, 1.0 / n), math.inf
     for _ in range(_ITERATIONS):
-        # weights may vanish at the optimum; below 1e-11 of the largest eigh cannot tell d/p
+        # weights may vanish at the optimum; below 1e-11 of the largest, eigh cannot resolve d/p
         log_p = np.maximum(log_p - np.max(log_p), _FLOOR)
         p = np.exp(log_p)
         p /= np.sum(p)
@@ -141,7 +141,7 @@ def _fixed_point(attempt: Callable[[Column], tuple[float, Column]], n: int, gap:
             best, best_ratio = p, ratio
         if best_ratio <= 1.0 + 0.9 * gap:
             break
-        if ratio > 3.0 * best_ratio:  # a wild step: begin anew from the best place
+        if ratio > 3.0 * best_ratio:  # a bad step: restart from the best weights
             log_p, places, steps = np.log(best), [], []
             continue
         step = np.log(np.maximum(d, 1e-300) / (p * value))
@@ -158,9 +158,10 @@ def _fixed_point(attempt: Callable[[Column], tuple[float, Column]], n: int, gap:
 
 
 def _causal(M: Matrix, R: Matrix, size: Callable[[Matrix], float]) -> tuple[Matrix, Matrix]:
-    """L, R with R turned to lower triangular form, which keeps RᵀR, and L = M R⁻¹.
+    """L and R, where R is rotated to lower triangular form, which keeps RᵀR, and L = M R⁻¹.
 
-    Where M is so nearly singular that rounding spoils the pair: M, I, noise on the inputs.
+    If M is so nearly singular that rounding spoils the pair, the result is M and I, noise on the
+    inputs.
     """
     from scipy.linalg import qr, solve_triangular
 
@@ -180,22 +181,22 @@ def _balanced(L: Matrix, R: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _inner(M: Matrix, U: Matrix, u: Column, v: Column) -> float:
-    """A number surely ≤ Σ u_i U_ij M_ij v_j / ‖U‖, so ≤ ‖D_u M D_v‖_*."""
+    """A proven lower bound of Σ u_i U_ij M_ij v_j / ‖U‖, and so of ‖D_u M D_v‖_*."""
     terms = u[:, None] * M * U * v[None, :]
-    # pairwise summation of up to 2^24 terms, four roundings in each
+    # pairwise summation of up to 2^24 terms, with four roundings per term
     value = float(np.sum(terms)) - 64.0 * UNIT * float(np.sum(np.abs(terms)))
     return value / _norm(U)
 
 
 def _norm(U: Matrix) -> float:
-    """A number surely ≥ ‖U‖, for U nearly orthogonal: ‖U‖² ≤ 1 + ‖UᵀU - I‖_F."""
+    """A proven upper bound of ‖U‖ for nearly orthogonal U: ‖U‖² ≤ 1 + ‖UᵀU - I‖_F."""
     n = len(U)
     off = float(np.linalg.norm(U.T @ U - np.eye(n))) + 2.0 * (n + 2) * UNIT * n
     return math.sqrt(1.0 + off) * (1.0 + 4.0 * UNIT)
 
 
 def _residual(M: Matrix, L: Matrix, R: Matrix) -> float:
-    """A number surely ≥ the longest column of M - L R, so ≥ γ2 of it."""
+    """A proven upper bound of the largest column norm of M - L R, and so of its γ2."""
     n = len(M)
     rounding = (n + 2) * UNIT * (np.abs(L) @ np.abs(R))
     return _columns(np.abs(M - L @ R) + 2.0 * rounding)
@@ -217,7 +218,7 @@ def matrix(f: Column) -> Matrix:
 
 
 def scaled(f: Column) -> Column:
-    """The column, if its largest weight is of a size that squares well."""
+    """The column, after checking that the square of its largest weight is within range."""
     f = check.coefficients(f=f)
     if not 1e-100 <= float(np.max(np.abs(f))) <= 1e100:
         raise InvalidValue("f must have its largest weight between 1e-100 and 1e100")
@@ -225,7 +226,7 @@ def scaled(f: Column) -> Column:
 
 
 def length(x: Column) -> float:
-    """‖x‖ by pairwise summation, right to 64 units; a BLAS norm is not."""
+    """‖x‖ by pairwise summation, accurate to 64 units; a BLAS norm is less accurate."""
     return math.sqrt(float(np.sum(x * x)))
 
 

@@ -1,8 +1,8 @@
 """Correlated noise for model training: the noise series w = R⁻¹ z.
 
 correlated_noise    CorrelatedNoise: the series, step by step
-noise_series        its factors, shape and level
-saved_series        its document, digest and saved state
-loop_coefficients   the coefficients of its loop in float32 or float64, and the taps that have them
+noise_series        the factors, shape and level of a series
+saved_series        the document, digest and saved state of a series
+loop_coefficients   the coefficients of the loop in float32 or float64, and the corresponding taps
 right_inverse       w = R⁻¹ z, compiled
 """

@@ -1,10 +1,11 @@
-"""Correlated noise for training: what a factorization mechanism adds to clipped gradient sums.
+"""Correlated noise for training: the noise that a factorization adds to clipped gradient sums.
 
     noise = CorrelatedNoise(NoDecay(), width, guarantee=guarantee, norm=1.0, horizon=steps)
-    gradient_sum += noise.next()             # in every step, before anything else sees it
+    gradient_sum += noise.next()             # in every step, before any other code reads it
 
-With M = L R the series is w = R⁻¹ z, z independent Gaussians: decayed sums of x + w are M x + L z,
-what the mechanism releases, and L z is far smaller than the decayed sum of independent noise.
+With M = L R the series is w = R⁻¹ z, where z are independent Gaussians.  Decayed sums of x + w are
+M x + L z, as the mechanism releases them, and L z is far smaller than the decayed sum of
+independent noise.
 """
 
 from __future__ import annotations
@@ -34,24 +35,25 @@ from hushfade.training.loop_coefficients import Floats
 from hushfade.training.noise_series import Correlation, correlation
 from hushfade.training.saved_series import SavedSeries, packed, read
 
-GRID = LARGEST  # grid units in one standard deviation of z: the finest table
-FINER = 2.0**-30  # of the grid, for float64
-_DRAWS = 1 << 15  # at a time, so that they stay in the cache
-_AHEAD = 1 << 10  # made in one go for single steps
+GRID = LARGEST  # grid units per standard deviation of z: the finest table
+FINER = 2.0**-30  # the second grid of float64, relative to the first
+_DRAWS = 1 << 15  # draws at a time, so that they stay in the cache
+_AHEAD = 1 << 10  # draws prepared together for single steps
 
 
 class CorrelatedNoise:
     """The series w = R⁻¹ z, step by step: w_t = (z_t - Σ_{n≥1} r_n w_{t-n}) / r_0.
 
-    `factors` is a decay, for its compact pair, or a Factorization whose taps are compact or end.
-    `width` is the length of the gradients, or their shape; `norm` the ℓ2 norm to which a person's
-    gradient of one step is clipped.  Compact taps keep a few numbers for each lane, for ever; taps
-    that end keep one per tap.
+    `factors` is a decay, for which the compact pair is used, or a Factorization whose taps are
+    compact or finite.  `width` is the length or the shape of the gradients.  `norm` is the ℓ2 norm
+    to which the caller clips one person's gradient in one step.  Compact taps keep a few numbers
+    per lane, however long the series is; finite taps keep one number per tap.
 
-    Guarantee: for gradient sums x that differ in one person's gradients, as `guarantee` says, the
-    series x + w is (epsilon, delta)-private in real arithmetic, also if later gradients depend on
-    earlier sums.  z has the deviation `stddev` = `sensitivity` / mu, where `sensitivity` is the
-    largest ℓ2 change of R x.  What floating point does to it is told in docs/training.md.
+    Guarantee: for gradient sums x that differ in one person's gradients, as `guarantee` defines it,
+    the series x + w is (epsilon, delta)-differentially private in real arithmetic, even if later
+    gradients depend on earlier sums.  The standard deviation of z is `stddev` = `sensitivity` / mu,
+    where `sensitivity` is the largest ℓ2 change of R x.  docs/how-to/training.md describes the
+    effect of floating point.
 
     >>> from hushfade.decay import Exponential
     >>> guarantee = Guarantee(epsilon=1, delta=1e-6)
@@ -88,7 +90,7 @@ class CorrelatedNoise:
         self, found: Correlation, noise: Noise, identity: bytes, steps: int, state: Floats
     ) -> None:
         from hushfade.training.right_inverse import (
-            mix_of,  # compiled, loaded when the first series is made
+            mix_of,  # compiled; loaded with the first series
         )
 
         self._steps = steps
@@ -104,19 +106,19 @@ class CorrelatedNoise:
         self._turn = turn_of(identity)
         self._sound = True
 
-    # What it is ------------------------------------------------------------------------------
+    # Properties ------------------------------------------------------------------------------
 
     @property
     def pair(self) -> Factorization:
-        """The factors in use: decayed sums of the noise have deviations stddev · pair.errors(n).
+        """The factors in use: decayed sums of w have standard deviations stddev · pair.errors(n).
 
-        They are the declared factors with the loop's coefficients, which its dtype has rounded.
+        They are the declared factors with the coefficients of the loop, rounded to its dtype.
         """
         return self._correlation.used
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee."""
+        """The guarantee of the series."""
         return self._correlation.guarantee
 
     @property
@@ -126,7 +128,7 @@ class CorrelatedNoise:
 
     @property
     def sensitivity(self) -> float:
-        """The largest ℓ2 change of R x by one person's gradients."""
+        """The ℓ2 sensitivity: the largest change of R x by one person's gradients."""
         return self._correlation.sensitivity
 
     @property
@@ -136,7 +138,7 @@ class CorrelatedNoise:
 
     @property
     def horizon(self) -> int | None:
-        """The number of steps that are covered; None for ever."""
+        """The number of steps that the guarantee covers; None if there is no limit."""
         return self.pair.horizon
 
     @property
@@ -146,31 +148,32 @@ class CorrelatedNoise:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of the noise and of what is kept."""
+        """The dtype of the noise and of the state."""
         return self._correlation.dtype
 
     @property
     def steps(self) -> int:
-        """The number of steps that were handed out."""
+        """The number of steps returned so far."""
         return self._steps
 
     @property
     def privacy_so_far(self) -> PrivacyLoss:
-        """What the steps so far reveal of the most exposed person: an upper bound, 0 at first.
+        """The privacy loss of the most exposed person in the steps so far, an upper bound.
 
-        Sums to which the noise of these steps was added are all that was published.
+        It is 0 before the first step.  It assumes that the caller published only sums to which it
+        added the noise of these steps.
         """
         return self._correlation.privacy_after(self.steps)
 
     @property
     def memory(self) -> int:
-        """The bytes that are kept from step to step."""
+        """The number of bytes kept from step to step."""
         return self._state.nbytes
 
     # Stepping --------------------------------------------------------------------------------
 
     def next(self, out: Floats | None = None) -> Floats:
-        """The noise of the next step, written to `out` if that is given.
+        """The noise of the next step, written to `out` if given.
 
         Cost per lane: one draw, and two multiply-adds for each exponential or one for each tap.
         """
@@ -184,11 +187,11 @@ class CorrelatedNoise:
         return out
 
     def next_many(self, n: int) -> Floats:
-        """The noise of the next n steps, (n, *shape): the same bits as one by one."""
+        """The noise of the next n steps, (n, *shape), with the same bits as one by one."""
         return self._taken(check.count(n=n)).reshape(n, *self.shape)
 
     def _taken(self, n: int, out: Floats | None = None) -> Floats:
-        """The next n steps, (n, lanes), in this memory if it is given."""
+        """The next n steps, (n, lanes), written to `out` if given."""
         with self._turn.own():
             self._admit(n)
             lanes = self._correlation.lanes
@@ -198,7 +201,7 @@ class CorrelatedNoise:
             try:
                 self._fill(series)
             except BaseException:
-                if out is None:  # nothing was handed out: a saved state may take the steps again
+                if out is None:  # nothing was returned, so a saved state may take the steps again
                     self._turn.taken = before
                 raise
             self._steps += n
@@ -209,13 +212,15 @@ class CorrelatedNoise:
         if not self._sound:
             raise Refused("an earlier step was interrupted: load the last saved state")
         if steps and self._turn.taken > self.steps:
-            raise Refused("another copy of this noise has handed out the next step already")
+            raise Refused(
+                "another copy of this noise has already returned the next step: use that copy"
+            )
         if self.horizon is not None and self.steps + steps > self.horizon:
             raise Refused(f"steps must stay within the horizon {self.horizon}")
         self._turn.remember()
 
     def _fill(self, out: Floats) -> None:
-        """Draw and mix, a tile of lanes after the other; large ones are shared among threads."""
+        """Draw and mix tile by tile of lanes; threads share large series."""
         n, lanes = out.shape
         if n == 1 and 2 * lanes <= _AHEAD:
             out[0] = self._next_white()
@@ -240,10 +245,11 @@ class CorrelatedNoise:
                 list(pool.map(work, tiles))
 
     def _white(self, step: int, lane: int, out: Floats) -> None:
-        """Fill `out`, (steps, lanes), with z / r_0 / gain from `step` and `lane` on.
+        """Fill `out`, (steps, lanes), with z / r_0 / gain, beginning at `step` and `lane`.
 
-        For float32 z is a multiple of stddev / 2^34.  float64 would show that grid: there a second
-        draw, from lanes of its own, is added on a grid of 2^-64, with 2^-30 of the deviation.
+        For float32 z is a multiple of stddev / 2^34.  In float64 this grid would be visible, so a
+        second draw, from separate lanes, is added on a grid of 2^-64, with 2^-30 of the standard
+        deviation.
         """
         n, lanes = out.shape
         gain = self.pair.gain
@@ -269,7 +275,10 @@ class CorrelatedNoise:
     # Saving ----------------------------------------------------------------------------------
 
     def save(self) -> bytes:
-        """The whole state but the noise's key.  It tells of past noise: keep it as the data."""
+        """The state as bytes, without the noise key.
+
+        It reveals past noise: protect it like the data.
+        """
         with self._turn.own():
             self._turn.saved = True
             self._admit(0)
@@ -278,17 +287,19 @@ class CorrelatedNoise:
 
     @classmethod
     def load(cls, data: bytes, *, noise: Noise | None = None) -> CorrelatedNoise:
-        """The series that `save` wrote; with the same keyed noise it goes on with the same bits.
+        """The series that `save` wrote; with the same keyed noise it continues with the same bits.
 
-        Refused: another format or version, changed bytes, another kind of noise, and a state older
-        than what this process has handed out.  That a later state exists elsewhere cannot be seen
-        from here.
+        Raises Refused for another format or version, changed bytes, another kind of noise, and a
+        state from before the last step that this process has returned.  `load` cannot know of
+        later states elsewhere.
         """
         saved = read(data)
         source = key_file.checked(noise)
         check_noise(saved.noise, source, "series")
         if saved.steps < turn_of(saved.identity).taken:
-            raise Refused("the saved state must not be older than what was handed out since")
+            raise Refused(
+                "the saved state is older than the last returned step: load the latest state"
+            )
         found = cls.__new__(cls)
         found._begin(saved.correlation, source, saved.identity, saved.steps, saved.state)
         found._turn.saved = True

@@ -1,15 +1,15 @@
-"""The coefficients of the loop w = R⁻¹ z in its own dtype, and the taps whose inverse they are.
+"""The coefficients of the loop w = R⁻¹ z in its own dtype, and the taps of the corresponding R.
 
-The loop works with rounded coefficients, so it divides by a slightly different R.  With a slow
-decay the difference matters: 1/c(1) = 1 - Σ_j v_j/ν_j is near 0, and rounding v and ν to float32
-moves it by about 2^-24.  So the sensitivity is not corrected by a constant.  It is computed for the
-R that has exactly these coefficients.
+The loop uses rounded coefficients, so it divides by a slightly different R.  For a slow decay the
+difference matters: 1/c(1) = 1 - Σ_j v_j/ν_j is near 0, and rounding v and ν to float32 changes it
+by about 2^-24.  A constant cannot correct the sensitivity for this.  So the sensitivity is computed
+for the R with exactly these coefficients.
 
     c(x) = 1 + Σ_i ω_i x / (1 - (1-q_i) x)         1/c = 1 - Σ_j v_j x / (1 - (1-ν_j) x)
 
 ν are the zeros of 1 - Σ_i ω_i / (ν - q_i), and v_j = 1 / Σ_i ω_i / (ν_j - q_i)².  In the same way ω
-and -q follow from v and -ν.  Both are solved in decimal arithmetic, which is the same on every
-machine, and rounded once.
+and -q follow from v and -ν.  The code solves both in decimal arithmetic, which is the same on every
+machine, and rounds once.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from hushfade.factors.taps import ListedTaps, Taps
 
 Floats = NDArray[Any]  # float32 or float64
 
-MOST = 64  # exponentials of a series
+MOST = 64  # the most exponentials of a series
 _DIGITS = 60
-_ENOUGH = Decimal("1e-45")  # of a root's distance from the pole beside it
+_ENOUGH = Decimal("1e-45")  # accuracy of a root, relative to its distance from the next pole
 
 
 @dataclass(frozen=True, eq=False)
 class FadingLoop:
-    """The loop of compact taps: the exponentials of 1/c, then those of the comb C(x^period)."""
+    """The loop of compact taps: the exponentials of 1/c, then of the comb C(x^period)."""
 
     weights: Floats
     fades: Floats
-    plain: int  # how many belong to 1/c
+    plain: int  # the number of exponentials of 1/c
     period: int
-    taps: CompactTaps  # whose inverse the loop computes
+    taps: CompactTaps  # the loop computes the inverse of these taps
 
 
 @dataclass(frozen=True, eq=False)
 class EndingLoop:
-    """The loop of taps that end: r_n / r_0."""
+    """The loop of finite taps, with the ratios r_n / r_0."""
 
     ratios: Floats
-    taps: Taps  # whose inverse the loop computes
+    taps: Taps  # the loop computes the inverse of these taps
 
 
 Loop = FadingLoop | EndingLoop
@@ -59,7 +59,7 @@ Loop = FadingLoop | EndingLoop
 def loop_of(taps: Taps, dtype: np.dtype[Any]) -> Loop:
     """The loop for these taps in this dtype.
 
-    Raises Unstable where rounded coefficients would let the noise's memory grow.
+    Raises Unstable if rounded coefficients would make the state grow without bound.
     """
     if isinstance(taps, CompactTaps):
         return _fading(taps, dtype)
@@ -67,12 +67,12 @@ def loop_of(taps: Taps, dtype: np.dtype[Any]) -> Loop:
     r = taps.first(taps.support)
     ratios = (r / r[0]).astype(dtype)
     if dtype == np.float64:
-        return EndingLoop(ratios, taps)  # right to the last digits of r itself
+        return EndingLoop(ratios, taps)  # accurate to the last digits of r
     return EndingLoop(ratios, ListedTaps(r[0] * ratios.astype(np.float64)))
 
 
 def check_few(exponentials: int) -> None:
-    """Raise if there are more than a loop takes."""
+    """Raise InvalidValue if there are more exponentials than a loop supports."""
     if exponentials > MOST:
         raise InvalidValue(f"factors must have at most {MOST} exponentials", got=exponentials)
 
@@ -86,8 +86,8 @@ def _fading(taps: CompactTaps, dtype: np.dtype[Any]) -> FadingLoop:
         omega, q = _solved(_decimals(weights)[::-1], [-x for x in _decimals(fades)[::-1]])
         if q and not q[-1] <= 0:
             raise Unstable(
-                f"dtype {dtype} must hold the slowest exponential of the factors: its rounded "
-                "coefficients would grow; take float64, or a faster decay"
+                f"dtype {dtype} is too short for the slowest exponential of the factors, whose "
+                "rounded coefficients would grow: use float64, or a faster decay"
             )
         used = Exponentials([float(x) for x in omega[::-1]], [float(-x) for x in q[::-1]])
     teeth = [part.astype(dtype) for part in (comb.weights, comb.fades)]
@@ -109,8 +109,8 @@ def _solved(
 ) -> tuple[list[Decimal], list[Decimal]]:
     """The roots x_j of Σ_i weights_i / (x - poles_i) = 1, and 1 / Σ_i weights_i / (x_j - poles_i)².
 
-    Weights are > 0 and poles rise, so there is one root after each pole, before the next one.
-    Cost: about a dozen Newton steps for each root.
+    Weights are > 0 and poles rise, so there is one root between each pole and the next.
+    Cost: about a dozen Newton steps per root.
 
     >>> ((residue,), (root,)) = _solved([Decimal("0.5")], [Decimal("0.5")])
     >>> float(residue), float(root)
@@ -127,7 +127,7 @@ def _solved(
 def _root(
     weights: Sequence[Decimal], poles: Sequence[Decimal], pole: Decimal, end: Decimal
 ) -> Decimal:
-    """The root between a pole and the next: Newton's method, halved where it leaves the bracket."""
+    """The root between a pole and the next, by Newton's method, with bisection as a fallback."""
     low, high = pole, end
     x = (low + high) / 2
     while True:

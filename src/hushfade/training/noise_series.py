@@ -1,8 +1,8 @@
-"""What a series of correlated noise is: its factors, shape and level.
+"""The factors, the shape and the noise level of a series of correlated noise.
 
 The level follows from the factors in use, the guarantee and the norm.  It is rounded up to 24 bits,
-far coarser than the last digits in which machines differ.  So the series is the same on every
-machine: its taps have few bits or are the caller's, and its loop comes from decimal arithmetic.
+which is far coarser than the differences between machines.  So the series is the same on every
+machine: its taps have few bits or come from the caller, and its loop comes from decimal arithmetic.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from hushfade.privacy.loss import Case, PrivacyLoss
 from hushfade.privacy.rounding import root_up
 from hushfade.training.loop_coefficients import Loop, loop_of
 
-LANES = 1 << 34  # numbers of one step, at most
-_ROOM = 2.0**34  # between the noise's deviation and the ends of its dtype
-_BITS = 24  # of a sensitivity
-_MARGIN = 2.0**-30  # more than float64 errs in a sensitivity, which is below 1e-12
+LANES = 1 << 34  # the most numbers per step
+_ROOM = 2.0**34  # factor between the standard deviation and the limits of the dtype
+_BITS = 24  # bits of a sensitivity
+_MARGIN = 2.0**-30  # more than the relative error of a sensitivity in float64, which is < 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Correlation:
-    """The series R⁻¹ z of independent Gaussians z with deviation sensitivity / mu.
+    """The series R⁻¹ z, where z are independent Gaussians with standard deviation sensitivity / mu.
 
-    `version_1` is true for a series that 0.1.0 began.  Such a series keeps its level and its
-    digest, so that it continues with the same noise.
+    `version_1` is true for a series that version 0.1.0 began.  It keeps its level and its digest,
+    so that it continues with the same noise.
     """
 
     pair: Factorization  # as declared
@@ -64,7 +64,7 @@ class Correlation:
 
     @cached_property
     def used(self) -> Factorization:
-        """The factors in use: those with the coefficients of the loop."""
+        """The factors in use, with the coefficients of the loop."""
         return used_pair(self.pair, self.loop)
 
     @property
@@ -73,9 +73,9 @@ class Correlation:
         return self.sensitivity * self.guarantee.noise_multiplier
 
     def privacy_after(self, steps: int) -> PrivacyLoss:
-        """What the first steps reveal of one person: the loss of a series that ends there.
+        """The privacy loss of one person in the first steps: the loss of a series that ends there.
 
-        mu times the sensitivity within these steps over the whole sensitivity, from above.
+        It is an upper bound: mu times the sensitivity within these steps over the whole one.
         """
         guarantee = self.guarantee
         if steps == 0:
@@ -88,12 +88,12 @@ class Correlation:
 
     @property
     def lanes(self) -> int:
-        """The number of numbers per step."""
+        """The number of values per step."""
         return math.prod(self.shape)
 
     @property
     def rows(self) -> int:
-        """The number of numbers that each lane keeps."""
+        """The number of values that each lane keeps."""
         taps = self.pair.taps
         if isinstance(taps, CompactTaps):
             return taps.state
@@ -102,7 +102,7 @@ class Correlation:
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of the whole series: taps and shape, and what is promised of it."""
+        """SHA-256 of the series: its taps, shape and guarantee."""
         from hushfade.training import saved_series
 
         return saved_series.digest(self)
@@ -117,11 +117,11 @@ def correlation(
     horizon: int | None,
     dtype: DTypeLike,
 ) -> Correlation:
-    """The series for a decay's compact pair, or for a pair of compact or ending taps.
+    """The series for the compact pair of a decay, or for a pair with compact or finite taps.
 
-    Guarantee: sensitivity is at least the largest ℓ2 change of R x, for the R in use, when the
-    gradients of one person change, of norm at most `norm` each, in the steps that `guarantee`
-    allows.
+    Guarantee: `sensitivity` is at least the largest ℓ2 change of R x, for the R in use, if one
+    person's gradients change.  Each gradient has a norm of at most `norm`, and they are in the
+    steps that `guarantee` allows.
     """
     if not isinstance(guarantee, Guarantee):
         raise InvalidType("guarantee must be a Guarantee", got=type(guarantee).__name__)
@@ -145,7 +145,7 @@ def used_pair(pair: Factorization, loop: Loop) -> Factorization:
 def change(
     pair: Factorization, guarantee: Guarantee, norm: float, steps: int | None = None
 ) -> float:
-    """The largest ℓ2 change of R x, as float64 computes it; of its first steps if given."""
+    """The largest ℓ2 change of R x in float64, over all steps or over the first `steps`."""
     bound = pair.sensitivity(
         steps, participations=guarantee.participations, separation=guarantee.separation
     )
@@ -153,10 +153,11 @@ def change(
 
 
 def rounded_up(sensitivity: float) -> float:
-    """A number of 24 bits above the sensitivity, and above the error of its computation.
+    """A number of 24 bits above the sensitivity plus its numerical error.
 
-    Machines that differ in the last digits get the same number, except where it lies between them:
-    about once in a million series.  Then their series differ in the digest, too.
+    Machines that differ in the last digits get the same number, unless a number of 24 bits lies
+    between their results.  This happens about once in a million series.  Then the digests differ,
+    too.
 
     >>> rounded_up(1.0) == 1 + 2**-23
     True
@@ -171,9 +172,9 @@ def _pair(factors: Decay | Factorization, horizon: int | None) -> Factorization:
     if not isinstance(factors, Factorization):
         raise InvalidType("factors must be a decay or a Factorization", got=type(factors).__name__)
     if isinstance(factors, BlockSums):
-        raise InvalidValue("factors must have taps: block sums have none")
+        raise InvalidValue("factors must have taps, but block sums have none")
     taps = factors.taps
-    # the last bits of counting taps depend on the machine, and the digest of a series may not
+    # the last bits of counting taps depend on the machine, but the digest of a series must not
     computed = isinstance(taps, CountingTaps) or taps.support is None
     if computed and not isinstance(taps, CompactTaps):
         raise InvalidValue(

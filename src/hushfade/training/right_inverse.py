@@ -1,11 +1,11 @@
-"""Independent noise becomes correlated noise, compiled and in place: w = R⁻¹ z for r_0 = 1.
+"""Compiled loops that turn independent noise into correlated noise, in place: w = R⁻¹ z, r_0 = 1.
 
     compact taps      c(x) / C(x^period): both inverses are exponentials, in constant memory
-    taps that end     w_t = z_t - Σ_{n≥1} r_n w_{t-n}, with a ring of past w
+    finite taps       w_t = z_t - Σ_{n≥1} r_n w_{t-n}, with a ring of past w
 
 Imported only when used: numba takes half a second to load.  Sums run along the lanes of one tile,
-whose state stays in the cache for all steps of a block.  A lane's operations have a fixed order:
-blocks, tiles and single steps give the same bits.
+whose state stays in the cache for all steps of a block.  The operations of a lane have a fixed
+order, so blocks, tiles and single steps give the same bits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from hushfade.compiled import compiled
 from hushfade.training.loop_coefficients import FadingLoop, Floats, Loop
 
-NARROW = 8  # lanes below which wide registers do not help
+NARROW = 8  # with fewer lanes, vector registers do not help
 
 
 class Mix(Protocol):
-    """Turns series[:, start:stop] from z to w, for the steps from `step` on."""
+    """Replaces z by w in series[:, start:stop], beginning at `step`."""
 
     def __call__(self, step: int, start: int, stop: int, state: Floats, series: Floats) -> None: ...
 
@@ -58,7 +58,7 @@ def _faded(
     """u_t = z_t + Σ_j V_j e_j,            e_j ← e_j + (z_t - ν_j e_j),   j < plain
     w_t = u_t + Σ_i W_i E_i[t mod p],   E_i[t mod p] ← E_i + (u_t - Q_i E_i)[t mod p]
 
-    The state has a row for each e, then p = `period` rows for each E.
+    The state has one row for each e, then p = `period` rows for each E.
     Cost: two multiply-adds per exponential, step and lane.
     """
     if stop - start < NARROW:
@@ -91,7 +91,7 @@ def _faded_alone(
     state: Floats,
     series: Floats,
 ) -> None:
-    """The same for one lane: its exponentials do not wait for each other."""
+    """`_faded` for one lane, whose exponentials do not wait for each other."""
     slot = step % period
     for i in range(series.shape[0]):
         x = w = series[i, lane]

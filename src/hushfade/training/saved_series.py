@@ -1,14 +1,14 @@
 """A series of correlated noise as a document, its digest, and its saved state.
 
-The document fixes every draw, so its digest binds keyed noise to the series: another tap, level,
-shape or dtype has independent noise under the same key.  The digest covers declared parameters and
-numbers of few bits, no float whose last digits depend on the machine.
+The document determines every draw, so its digest binds keyed noise to the series: with another tap,
+level, shape or dtype, the same key gives independent noise.  The digest covers declared parameters
+and numbers of few bits, and no float whose last digits depend on the machine.
 
     hushfade correlated noise 2     a series of this version
-    hushfade correlated noise 1     a series that 0.1.0 began; it is written again as 0.1.0 did
+    hushfade correlated noise 1     a series that 0.1.0 began; it is saved again in the same format
 
-A loader computes the level from the guarantee and rejects a smaller one: a forged document gains
-nothing.
+A loader computes the level from the guarantee and rejects a smaller one, so forging a document is
+useless.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MALFORMED = (
     KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, IndexError,
     MemoryError,
 )  # fmt: skip
-# 0.1.0 added 2^-12 for float32, and its sums differ by less than 1e-12 from those of today
+# 0.1.0 added 2^-12 for float32, and its sums differ by less than 1e-12 from today's sums
 _VERSION_1_FLOAT32, _VERSION_1_ROUNDING = 2.0**-12, 1e-12
 
 
@@ -58,7 +58,7 @@ class SavedSeries:
     """The contents of a saved series."""
 
     correlation: Correlation
-    noise: Identity | str  # a text in states of 0.1.0
+    noise: Identity | str  # text in states of 0.1.0
     identity: bytes
     steps: int
     state: Floats
@@ -71,7 +71,7 @@ def digest(series: Correlation) -> bytes:
         return hashlib.sha256(OLD_MAGIC + _text({"decay": decay, **_version_1(series)})).digest()
     try:
         decay = decay_document(series.pair.decay)
-    except InvalidType:  # a decay of the caller's: the noise does not depend on it
+    except InvalidType:  # a custom decay, on which the noise does not depend
         decay = {"kind": "own"}
     return hashlib.sha256(MAGIC + _text({"decay": decay, **_covered(series)})).digest()
 
@@ -92,10 +92,10 @@ def packed(saved: SavedSeries) -> bytes:
 
 
 def read(data: bytes) -> SavedSeries:
-    """The contents of a saved series, checked against its own description."""
+    """The contents of a saved series, checked against its header."""
     frame = container.opened(data, (MAGIC, OLD_MAGIC), _NOISE)
     try:
-        with np.errstate(all="ignore"):  # a number that overflows is rejected by what it makes
+        with np.errstate(all="ignore"):  # overflows lead to values that are rejected
             old = frame.magic == OLD_MAGIC
             series = _read_version_1(frame.header) if old else _read(frame.header)
             return _contents(frame, series)
@@ -121,7 +121,7 @@ def _contents(frame: container.Frame, series: Correlation) -> SavedSeries:
 
 
 def _covered(series: Correlation) -> dict[str, Any]:
-    """The fields that the digest covers, apart from the decay."""
+    """The fields that the digest covers, without the decay."""
     return {
         "series": _series(series),
         "guarantee": guarantee_document(series.guarantee),
@@ -145,12 +145,12 @@ def _read(header: dict[str, Any]) -> Correlation:
     guarantee = guarantee_from(header["guarantee"])
     series = _from(header, guarantee, header["sensitivity"])
     required = change(series.used, guarantee, series.norm)
-    # other machines may have computed a neighbour of the required number
+    # another machine may have computed an adjacent number
     least, most = required, rounded_up(required) * (1.0 + 2.0**-22)
     if not least <= series.sensitivity <= most:
         raise Refused(f"{_NOISE} does not have the level that its guarantee requires")
     if {name: header[name] for name in _covered(series)} != _covered(series):
-        raise Refused(f"{_NOISE} has been changed: a field differs from what was written")
+        raise Refused(f"{_NOISE} was changed after it was saved: a field differs")
     return series
 
 
@@ -183,7 +183,7 @@ def _taps_document(taps: Taps) -> dict[str, Any]:
 def _taps(document: dict[str, Any]) -> Taps:
     match document:
         case {"scale": scale, "weights": weights, "fades": fades, "period": period}:
-            check_few(max(map(len, weights)))  # first: making taps of thousands takes minutes
+            check_few(max(map(len, weights)))  # first: large taps take minutes
             fading, comb = map(Exponentials, weights, fades)
             return CompactTaps(scale, fading, comb, period)
         case {"integers": integers, "bits": bits}:
@@ -201,7 +201,7 @@ def _text(document: dict[str, Any]) -> bytes:
 
 
 def _version_1(series: Correlation) -> dict[str, Any]:
-    """The fields that 0.1.0 wrote, apart from the decay."""
+    """The fields that 0.1.0 wrote, without the decay."""
     guarantee = series.guarantee
     return {
         "series": {**_series(series), "stddev": series.stddev},
@@ -220,7 +220,7 @@ def _version_1(series: Correlation) -> dict[str, Any]:
 
 
 def _read_version_1(header: dict[str, Any]) -> Correlation:
-    """A series of 0.1.0: its level must be what 0.1.0 computed, and enough for the loop in use."""
+    """A series of 0.1.0, whose level 0.1.0 must have computed, and must suffice for the loop."""
     guarantee = Guarantee(**header["guarantee"])
     if header["mu"] != guarantee.mu:  # raises if mu is more than epsilon and delta allow
         guarantee = replace(guarantee, declared_mu=header["mu"])
@@ -233,5 +233,5 @@ def _read_version_1(header: dict[str, Any]) -> Correlation:
     if single and not series.sensitivity >= change(series.used, guarantee, series.norm):
         raise Refused(f"{_NOISE} has too little noise for float32: begin a new series")
     if {name: header[name] for name in _version_1(series)} != _version_1(series):
-        raise Refused(f"{_NOISE} has been changed: a field differs from what was written")
+        raise Refused(f"{_NOISE} was changed after it was saved: a field differs")
     return series

@@ -20,7 +20,8 @@ def stream(name: str, **changes: Any) -> dict[str, Any]:
     return {
         "name": name, "dataset": "clinics", "decay": "Exponential(half_life=24.0)",
         "guarantee": GUARANTEE, "epsilon": 1.0, "delta": 1e-6, "keys": None, "every": "1h",
-        "step": 0, "stddev": 7.68, "closed": None, "ended": False,
+        "step": 0, "stddev": 7.68, "closed": None, "ended": False, "together": None,
+        "limits": "The guarantee covers one record.",
     } | changes  # fmt: skip
 
 

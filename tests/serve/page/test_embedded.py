@@ -21,7 +21,7 @@ from hushfade.serve.service import Service
 from hushfade.store import Store, tokens
 from tests.serve.page.browser import Browser
 
-PAGE = Path(__file__).parents[3] / "docs" / "operate.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "operate.md"
 NAMED = "https://numbers.example.org"
 PLAN = hf.plan(
     hf.Exponential(half_life=3), hf.Guarantee(epsilon=1, delta=1e-6), method="square_root"

@@ -39,11 +39,26 @@ def test_a_card_says_value_band_decay_and_guarantee(browser: Browser, service: S
         page.until(f"document.querySelector('{PILOT} .value') !== null")
         assert page.text(f"{PILOT} .latest") == "2.50 ± 0.49"  # 1.96 · 0.25
         assert "step 40" in page.text(f"{PILOT} .when")
-        assert page.text(f"{PILOT} .decay") == "counts all, never fades"
-        assert page.text(f"{VISITS} .decay") == "halves every 24 steps, a step every 1h"
+        assert page.text(f"{PILOT} .decay") == "counts all records, without decay"
+        assert page.text(f"{VISITS} .decay") == "halves every 24 steps, one step every 1h"
         assert page.text(f"{VISITS} .guarantee").startswith("Adding or removing any one record")
+        assert page.text(f"{VISITS} .limits") == "The guarantee covers one record."
         assert page.value(f"document.querySelector('{PILOT} .badge').hidden") is False
         assert page.value(f"document.querySelector('{VISITS} .badge').hidden") is True
+
+
+def test_a_card_states_the_joint_charge_and_steps_that_are_closed_by_hand(
+    browser: Browser, service: Service
+) -> None:
+    joint = {"streams": ["visits", "pilot"], "epsilon": 1.0, "delta": 1e-6}
+    service.streams[0] |= {"together": joint, "every": "by hand"}
+    with browser.page(service.address) as page:
+        page.until(f"document.querySelector('{VISITS} .limits') !== null")
+        assert page.text(f"{VISITS} .limits") == (
+            "Charged as one guarantee for visits, pilot: epsilon 1 at delta 1e-6 together. "
+            "The guarantee covers one record."
+        )
+        assert page.text(f"{VISITS} .decay").endswith("steps closed by hand")
 
 
 def test_a_release_shows_as_it_comes_with_its_band(browser: Browser, service: Service) -> None:
@@ -125,9 +140,7 @@ def test_of_very_many_keys_some_are_offered_and_any_is_found(
     service.releases["wards"] = [release(1, [float(number) for number in range(300)], 1.0)]
     with browser.page(service.address) as page:
         page.until("document.querySelectorAll('.boxes input').length === 60")
-        assert page.text(".chooser [role=status]").endswith(
-            "240 more keys are found by their name."
-        )
+        assert page.text(".chooser [role=status]").endswith("Search by name to find 240 more keys.")
         page.value("document.querySelector('.chooser').open = true")
         page.click(".boxes input")
         page.type(".chooser [type=search]", "WARD 299")
@@ -153,7 +166,7 @@ def test_a_budget_tells_epsilon_first_and_its_share_is_of_the_numbers_beside_it(
     with browser.page(service.address) as page:
         words = page.text("[aria-label='Dataset clinics'] .budget-words")
         assert words == (
-            "epsilon 1.29 of 2.26 spent · one more stream like the last: 1.9 · delta 1e-6"
+            "epsilon 1.29 of 2.26 spent · after another stream like the last: 1.9 · delta 1e-6"
         )
         meter = "document.querySelector('[aria-label=\"Budget of dataset clinics\"]')"
         assert page.value(f"{meter}.ariaValueNow") == "58"  # 1.29 / 2.26, rounded up

@@ -27,7 +27,8 @@ def test_a_plan_is_shown_in_words(browser: Browser, service: Service) -> None:
     with browser.page(service.address + "#planner") as page:
         page.until(SHOWN)
         assert questions(service) == [ASKED]
-        assert page.text(".shown") == "A true 100 will show as 84 to 116"  # 1.96 · 7.68 = 15.05
+        # 1.96 · 7.68 = 15.05
+        assert page.text(".shown") == "A true sum of 100 is published as 84 to 116"
         assert page.text("#answer .guarantee").startswith("Adding or removing any one record")
         assert "99.85 %" in page.text(".optimum")
         assert page.text(".over-time").startswith("A record reveals at most epsilon = 0.7267")
@@ -50,7 +51,8 @@ def test_a_change_asks_again_once_it_has_settled(browser: Browser, service: Serv
         page.type("#participations", "3")
         page.type("#separation", "24")
         page.type("#horizon", "500")
-        page.until(f"{SHOWN} === 'A true 100 will show as 96.2 to 103.8'")  # 1.96 · 7.68 / 4
+        # 1.96 · 7.68 / 4
+        page.until(f"{SHOWN} === 'A true sum of 100 is published as 96.2 to 103.8'")
         assert questions(service)[-1] == ASKED | {
             "decay": {"kind": "window", "length": 168}, "epsilon": 4, "participations": 3,
             "separation": 24, "horizon": 500,
@@ -65,7 +67,7 @@ def test_a_mechanism_can_be_chosen(browser: Browser, service: Service) -> None:
         page.value(choose.format("law", "laplace"))
         page.value(choose.format("method", "square_root"))
         page.type("#epsilon", "4")
-        page.until(f"{SHOWN} === 'A true 100 will show as 96.2 to 103.8'")
+        page.until(f"{SHOWN} === 'A true sum of 100 is published as 96.2 to 103.8'")
         assert questions(service)[-1] == ASKED | {
             "epsilon": 4, "method": "square_root", "law": "laplace",
         }  # fmt: skip
@@ -96,7 +98,7 @@ def test_what_cannot_be_planned_is_said_at_its_field_and_not_asked(
         said = "Horizon must be a whole number, 1 or more, or empty."
         assert page.text("#horizon-wrong") == said
         page.type("#low", "2")
-        assert page.text("#high-wrong") == "Highest must be above lowest."
+        assert page.text("#high-wrong") == "Highest value must be above lowest value."
         assert all(body == ASKED for body in questions(service)[before:])
 
 

@@ -139,7 +139,7 @@ def test_the_budget_shows_what_the_streams_have_spent(browser: Browser, guarded:
         enter(page, guarded.tokens["read"])
         words = page.text(".budget-words")
         assert words == (
-            f"epsilon {rounded_up(spent, 3)} of 2 spent · one more stream like the last: "
+            f"epsilon {rounded_up(spent, 3)} of 2 spent · after another stream like the last: "
             f"{rounded_up(after, 3)} · delta 1e-6"
         )
         meter = "document.querySelector('[role=meter]').ariaValueNow"
@@ -269,7 +269,7 @@ def test_a_plan_is_told_and_what_is_copied_makes_the_same_plan(
             )
         for name, text in texts.items():
             page.type(f"#{name}", text)
-        said = f"95 of 100 times, at step {last:,}; standard deviation {stddev:.4g}."
+        said = f"95 times in 100, at step {last:,}; standard deviation {stddev:.4g}."
         told = "document.querySelector('#answer .shown + p').textContent"
         page.until(f"{told} === {json.dumps(said)}")
         page.until(READY)
@@ -278,7 +278,7 @@ def test_a_plan_is_told_and_what_is_copied_makes_the_same_plan(
         scale = 10**places
         ends = math.floor(scale * (100 - margin)) / scale, math.ceil(scale * (100 + margin)) / scale
         low, high = (f"{x:,.{places}f}".replace("-", "\u2212") for x in ends)
-        assert page.text("#answer .shown") == f"A true 100 will show as {low} to {high}"
+        assert page.text("#answer .shown") == f"A true sum of 100 is published as {low} to {high}"
         assert page.text("#answer .guarantee") == wanted.guarantee.sentence()
         assert page.text("#answer .optimum") == wanted.certificate(last).sentence()
         bars = page.value("[...document.querySelectorAll('.bars li')].map((b) => b.textContent)")

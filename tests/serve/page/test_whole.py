@@ -83,8 +83,8 @@ def test_a_service_that_is_asked_too_often_slows_the_page_and_is_not_lost(
         page.until("document.querySelector('#live-alert p') !== null")
         said = page.text("#live-alert p")
         assert said == (
-            "Too many questions at once. It says: requests must be fewer a second. "
-            "What is shown may be old; the page keeps trying."
+            "Too many requests at once. It says: requests must be fewer a second. "
+            "The values below may be old. The page keeps trying to connect."
         )
         assert page.text("#state-text") == "slowed down"
 
@@ -160,7 +160,7 @@ def test_all_that_can_be_operated_has_a_name(browser: Browser, service: Service)
         page.click("#tab-planner")
         page.until("document.querySelector('#answer .plot') !== null")
         planner = names(page)
-        assert {"Epsilon", "Delta", "Lowest", "Highest"} <= set(planner["textbox"])
+        assert {"Epsilon", "Delta", "Lowest value", "Highest value"} <= set(planner["textbox"])
         assert planner["radio"] == ["Exponential", "Power law", "Sliding window", "Counting"]
         assert "Copy Python" in planner["button"]
         for listed in (*live.values(), *planner.values()):

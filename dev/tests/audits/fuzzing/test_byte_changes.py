@@ -1,4 +1,4 @@
-"""Changes are made from numbers alone, and repairs make checksums right, nothing else."""
+"""Changes depend on numbers alone, and repairs correct only the checksums."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The watch notices every way to break the law, and nothing else."""
+"""The watch detects every violation of an invariant, and nothing else."""
 
 import os
 from pathlib import Path

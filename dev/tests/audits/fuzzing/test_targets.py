@@ -1,4 +1,4 @@
-"""Every target keeps the law under a few inputs, and the engines find what is planted."""
+"""Every target satisfies the invariants for a few inputs, and the engines find planted faults."""
 
 import importlib.util
 
@@ -9,7 +9,7 @@ from dev.audits.fuzzing.invariants import Watch
 from dev.audits.fuzzing.targets import CONTROLS, TARGETS
 
 PLANTED = {name: kind for name, kind in run.FAULTS.items() if name != "hangs"}
-# Inputs that once broke the law.
+# Inputs that once violated an invariant.
 FOUND = {
     "plans": [b'{"format": "hushfade plan 1", "digest": []}'],
     "calendars": [b"2026-01-0\xb5|1h|2026-01-08", b"\xed\xa0\x80"],
@@ -73,12 +73,12 @@ def test_a_process_that_dies_of_an_input_is_a_fault_with_that_input(tmp_path):
         Watch(target, tmp_path / "last").judge(b"deadly")
     found = run._read("grammar", tmp_path)
     assert found.faults == 1
-    assert bytes.fromhex(found.told["examples"][0][1]) == b"deadly"
+    assert bytes.fromhex(found.results["examples"][0][1]) == b"deadly"
 
 
 def test_runs_become_findings():
     runs = run.ran(["grammar"], {"durations": 400, "keys": 400}, planted=False)
-    assert [(found.target, found.told["inputs"], found.faults) for found in runs] == [
+    assert [(found.target, found.results["inputs"], found.faults) for found in runs] == [
         ("durations", 40, 0),
         ("keys", 40, 0),
     ]
@@ -89,7 +89,7 @@ def test_runs_become_findings():
 def test_what_is_hidden_behind_four_bytes_is_found_by_coverage(monkeypatch):
     monkeypatch.setattr(run, "PLANTED", {"guided": {"passages": 20_000, "changes": 5_000}})
     runs = {found.target: found for found in run.ran(["guided"], {"durations": 300})}
-    assert runs["durations"].told["faults"] == {}
+    assert runs["durations"].results["faults"] == {}
     assert runs["durations"].edges[1] > 20
-    assert runs["passages"].told["faults"]["crash"] > 0
-    assert runs["changes"].told["faults"]["change"] > 0
+    assert runs["passages"].results["faults"]["crash"] > 0
+    assert runs["changes"].results["faults"]["change"] > 0

@@ -1,9 +1,9 @@
-"""The options that commands share, in groups: each group is declared once, with its help.
+"""The options that commands share, in groups.  Each group is declared once, with its help texts.
 
-    parameters   how options are declared      decay, guarantee, records, time, mechanism, output,
+    parameters   declares options              decay, guarantee, records, time, mechanism, output,
                                                together
 
-A group checks its options against each other and turns them into hushfade's objects.
+A group checks that its options agree with each other, and converts them to hushfade's objects.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The options that choose a decay."""
+"""The options for the decay."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from hushfade.cli.options.parameters import (
     OptionGroup,
@@ -16,6 +16,9 @@ from hushfade.cli.options.time import steps_in, whole_steps_in
 from hushfade.decay import CustomDecay, Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import InvalidValue
 
+if TYPE_CHECKING:
+    from hushfade.duration import Length
+
 Kind: TypeAlias = Literal["none", "exponential", "power", "window", "custom"]
 
 _KINDS: dict[str, Kind] = {  # the decay that each option sets
@@ -29,11 +32,11 @@ _KINDS: dict[str, Kind] = {  # the decay that each option sets
 
 @option_group("Decay")
 class DecayOptions(OptionGroup):
-    """How old records fade."""
+    """The decay: how the weight of a record falls with its age."""
 
     decay: Annotated[
         Kind | None,
-        choice("How old records fade. Not needed if one of the options below is given."),
+        choice("The kind of decay. Not needed if one of the options below is given."),
     ] = None
     half_life: Annotated[
         str | None,
@@ -45,11 +48,11 @@ class DecayOptions(OptionGroup):
     ] = None
     alpha: Annotated[
         float | None,
-        number("Exponential decay: a record k steps old has the weight alpha^-k. Above 1."),
+        number("Exponential decay: a record that is k steps old has weight alpha^-k. Above 1."),
     ] = None
     power: Annotated[
         float | None,
-        number("Power-law decay: a record k steps old has the weight (k+1)^-power. Above 0."),
+        number("Power-law decay: a record that is k steps old has weight (k+1)^-power. Above 0."),
     ] = None
     window: Annotated[
         str | None,
@@ -62,14 +65,14 @@ class DecayOptions(OptionGroup):
     weights: Annotated[
         str | None,
         option(
-            "Custom decay: the weights of the newest step, the step before it, and so on. Older "
-            "steps have weight 0.",
+            "Custom decay: the weights of the steps, the newest step first. Older steps have "
+            "weight 0.",
             "1,0.5,0.25",
         ),
     ] = None
 
-    def function(self, step: int | None) -> Decay:
-        """The decay that the options choose; `step` is a step's length in nanoseconds.
+    def function(self, step: "Length") -> Decay:
+        """The decay that the options choose; `step` is a step's length.
 
         >>> DecayOptions(half_life="24h").function(step=3600 * 10**9)
         Exponential(half_life=24.0)
@@ -80,11 +83,11 @@ class DecayOptions(OptionGroup):
         given = [name for name in _KINDS if getattr(self, name) is not None]
         options = [option_name(name) for name in given]
         if len(given) > 1:
-            raise InvalidValue(f"{options[0]} and {options[1]} exclude each other")
+            raise InvalidValue(f"{options[0]} and {options[1]} cannot be combined")
         if not given:
             return self._without_parameter()
         if self.decay not in (None, _KINDS[given[0]]):
-            raise InvalidValue(f"--decay {self.decay} and {options[0]} exclude each other")
+            raise InvalidValue(f"--decay {self.decay} and {options[0]} cannot be combined")
         with naming_options(self, length="window"):
             if self.half_life is not None:
                 half_life = steps_in(self.half_life, step, "--half-life")
@@ -116,5 +119,5 @@ def _numbers(text: str) -> list[float]:
         return [number_in(part) for part in text.split(",")]
     except ValueError:
         raise InvalidValue(
-            "must be numbers with commas between them", argument="weights", got=repr(text[:40])
+            "must be numbers separated by commas", argument="weights", got=repr(text[:40])
         ) from None

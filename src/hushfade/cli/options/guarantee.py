@@ -1,7 +1,7 @@
-"""The options that state a guarantee."""
+"""The options for the guarantee."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from hushfade.cli.options.parameters import (
     OptionGroup,
@@ -17,7 +17,10 @@ from hushfade.cli.options.time import whole_steps_in
 from hushfade.errors import InvalidValue
 from hushfade.privacy.guarantee import Guarantee, Neighbours
 
-DELTA = 1e-6  # where epsilon is stated if mu or rho is given without a delta
+if TYPE_CHECKING:
+    from hushfade.duration import Length
+
+DELTA = 1e-6  # the delta at which epsilon is reported, if mu or rho is given without a delta
 
 
 @option_group("Guarantee")
@@ -27,57 +30,62 @@ class GuaranteeOptions(OptionGroup):
     epsilon: Annotated[
         float | None,
         number(
-            "No record changes the probability of any outcome by more than a factor of "
-            "e^epsilon ..."
+            "The privacy loss: one record changes the probability of any published outcome by at "
+            "most a factor of e^epsilon, plus delta."
         ),
     ] = None
     delta: Annotated[
         float | None,
         number(
-            "... except with this probability. 0 allows no exception. With --mu or --rho: the "
-            "delta at which epsilon is reported.",
+            "The additive term of the guarantee: a probability well below 1 / number of people, or "
+            "0 for pure differential privacy. With --mu or --rho: the delta at which epsilon is "
+            "reported.",
             default="1e-6 with --mu or --rho",
         ),
     ] = None
     mu: Annotated[
-        float | None, number("Gaussian differential privacy mu, in place of --epsilon.")
+        float | None,
+        number("The parameter mu of Gaussian differential privacy, in place of --epsilon."),
     ] = None
     rho: Annotated[
         float | None,
-        number("Zero-concentrated differential privacy rho = mu^2/2, in place of --epsilon."),
+        number(
+            "The parameter rho = mu^2/2 of zero-concentrated differential privacy, in place of "
+            "--epsilon."
+        ),
     ] = None
     neighbours: Annotated[
         Neighbours,
         choice(
-            "What the guarantee hides: with add_remove, whether a record exists; with replace, "
-            "its value."
+            "What the guarantee hides. add_remove: whether a record exists. replace: the value of "
+            "a record."
         ),
     ] = "add_remove"
     records_per_step: Annotated[
         int,
         count(
-            "The largest number of records that one person has in one step.",
+            "The largest number of records of one person in one step.",
             alias="--per-user-limit",
         ),
     ] = 1
 
-    def guarantee(self, step: int | None) -> Guarantee:
-        """The guarantee; `step` is a step's length in nanoseconds."""
+    def guarantee(self, step: "Length") -> Guarantee:
+        """The guarantee; `step` is a step's length."""
         return self._for_steps(participations=1, separation=1)
 
     def _for_steps(self, *, participations: int, separation: int) -> Guarantee:
         ways = {"epsilon": self.epsilon, "mu": self.mu, "rho": self.rho}
         given = [option_name(name) for name, value in ways.items() if value is not None]
         if len(given) > 1:
-            raise InvalidValue(f"{given[0]} and {given[1]} exclude each other")
+            raise InvalidValue(f"{given[0]} and {given[1]} cannot be combined")
         if not given:
             raise InvalidValue(
                 "a guarantee must be given: --epsilon and --delta, or --mu, or --rho"
             )
         if self.epsilon is not None and self.delta is None:
             raise InvalidValue(
-                "--epsilon needs --delta: a probability well below 1 / number of people, such as "
-                "1e-6, or 0"
+                "--epsilon needs --delta: 0, or a probability well below 1 / number of people, "
+                "such as 1e-6"
             )
         make: Callable[..., Guarantee] = Guarantee
         if self.epsilon is None:
@@ -103,11 +111,14 @@ class PersonOptions(GuaranteeOptions):
     ] = None
     separation: Annotated[
         str,
-        option("The smallest distance between these steps.", "STEPS|DURATION"),
+        option(
+            "The smallest distance between two steps in which one person has records.",
+            "STEPS|DURATION",
+        ),
     ] = "1"
 
-    def guarantee(self, step: int | None) -> Guarantee:
-        """The guarantee; `step` is a step's length in nanoseconds.
+    def guarantee(self, step: "Length") -> Guarantee:
+        """The guarantee; `step` is a step's length.
 
         >>> PersonOptions(epsilon=1, delta=1e-6).guarantee(None).neighbours
         'add_remove'

@@ -1,4 +1,4 @@
-"""The options that choose the mechanism, and the plan that all options together make."""
+"""The options for the mechanism, and the plan that follows from all options."""
 
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hushfade.decay import Decay
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
+    from hushfade.public.statistics import Statistic
 
 MethodName: TypeAlias = Literal[
     "best", "input", "blocks", "blend", "square_root", "normalized", "unbounded"
@@ -26,30 +27,32 @@ LawName: TypeAlias = Literal["gaussian", "laplace", "huber"]
 
 @option_group("Mechanism")
 class MechanismOptions(OptionGroup):
-    """Where the noise is added, and its law."""
+    """The mechanism: where it adds the noise, and the distribution of the noise."""
 
     method: Annotated[
         MethodName,
         choice(
-            "Where the noise is added. best: compare the mechanisms and take the smallest error. "
-            "input: on the inputs, for short memories. blocks: on sums over blocks of steps, for "
-            "long memories and --delta 0. square_root: on the square root of the weights, as in "
-            "the paper. blend: between input and square_root. normalized: the square root with a "
-            "gain per step, for a fixed --horizon. unbounded: counting without a horizon."
+            "Where the mechanism adds the noise. best: compare all mechanisms and choose the one "
+            "with the smallest error. input: to the inputs, if records fade quickly. blocks: to "
+            "sums over blocks of steps, if records fade slowly and --delta is 0. square_root: "
+            "between two square roots of the decay matrix, as in the paper. blend: between input "
+            "and square_root. normalized: square_root with a gain per step, for a fixed --horizon. "
+            "unbounded: for counting (--decay none) without a horizon."
         ),
     ] = "best"
     law: Annotated[
         LawName | None,
         choice(
-            "The law of the noise. laplace: the only one for --delta 0. gaussian: the only one "
-            "with --mu or --rho. huber: between both. By default the law with the smallest error."
+            "The distribution of the noise. laplace: the only choice with --delta 0. gaussian: the "
+            "only choice with --mu or --rho. huber: Gaussian in the middle, with the tails of "
+            "Laplace noise. By default the distribution with the smallest error."
         ),
     ] = None
     expect: Annotated[
         str | None,
         option(
-            "For counting without a horizon: the expected length of the stream, near which the "
-            "error is smallest. The stream may continue.",
+            "For --method unbounded: the expected length of the stream, near which the error is "
+            "smallest. The stream may become longer.",
             "STEPS|DURATION",
             default="1048576 steps",
         ),
@@ -64,18 +67,20 @@ class MechanismOptions(OptionGroup):
         horizon: int | None,
         time: "StepOptions",
         valued: bool = False,
+        statistic: "Statistic | None" = None,
     ) -> "Plan":
-        """The plan; `valued`: records have values, which need bounds."""
+        """The plan of these options; `valued`: records have values, which need bounds."""
         from hushfade.planning.planner import plan
 
         expect = None if self.expect is None else whole_steps_in(self.expect, time.step, "--expect")
-        low, high = records.bounds(valued=valued)
+        low, high = (0.0, 1.0) if statistic is not None else records.bounds(valued=valued)
         counts = not valued and records.counting and records.resolution is None
         keys = records.declared_keys()
         with naming_options(self, records, horizon="horizon"):
             return plan(
                 decay,
                 guarantee,
+                statistic=statistic,
                 low=low,
                 high=high,
                 horizon=horizon,

@@ -1,6 +1,6 @@
-"""Names that differ, from an option or from a file with one name per line.
+"""Lists of distinct names, from an option or from a file with one name per line.
 
-Errors state the place of a name, never the name.
+Errors state the position of a name, never the name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hushfade.errors import InvalidValue
 
 
 def names_in(path: Path, what: str) -> tuple[str, ...]:
-    """The names in a UTF-8 file with one name per line; errors call them `what`."""
+    """The names in a UTF-8 file with one name per line; `what` names them in errors."""
     with console.reading(path):
         try:
             text = path.read_bytes().decode("utf-8-sig")
@@ -25,7 +25,7 @@ def names_in(path: Path, what: str) -> tuple[str, ...]:
 
 
 def distinct(names: Sequence[str], what: str, place: str) -> tuple[str, ...]:
-    """The names, if none is empty, has space around it or occurs twice.
+    """The names.  Raise if a name is empty, has white space around it, or occurs twice.
 
     >>> distinct(["at", "ch"], "keys", "line")
     ('at', 'ch')
@@ -36,7 +36,7 @@ def distinct(names: Sequence[str], what: str, place: str) -> tuple[str, ...]:
             raise InvalidValue("must not be empty", argument=what, got=f"nothing at {place} {at}")
         if name != name.strip():
             raise InvalidValue(
-                "must have no space around them", argument=what, got=f"one at {place} {at}"
+                "must not start or end with white space", argument=what, got=f"one at {place} {at}"
             )
         if name in first:
             raise InvalidValue(

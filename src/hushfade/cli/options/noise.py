@@ -1,4 +1,4 @@
-"""The options that choose where the noise of `hushfade run` comes from."""
+"""The options for the source of noise of `hushfade run`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,24 +13,27 @@ if TYPE_CHECKING:
 
 @option_group("Noise")
 class NoiseOptions(OptionGroup):
-    """The operating system by default, or a secret key, or a known seed."""
+    """The source of noise: the operating system by default, a secret key, or a known seed."""
 
     noise_key: Annotated[
         Path | None,
         option(
-            "A file of 32 secret bytes, mode 0600: a repeated run draws the same noise. Needs "
-            "--stream. Never use it for other data.",
+            "A file of 32 secret bytes with mode 0600, so that a repeated run draws the same "
+            "noise. Needs --stream. Never use the key for other data.",
             "FILE",
         ),
     ] = None
     stream: Annotated[
         str | None,
-        option("With --noise-key: the name of this series. Give every series its own.", "NAME"),
+        option(
+            "With --noise-key: the name of this series. Give every series its own name.", "NAME"
+        ),
     ] = None
     unsafe_seed: Annotated[
         int | None,
         count(
-            "Noise that anyone can repeat, for tests and examples. Nothing is private.", "NUMBER"
+            "Draw noise that anyone can repeat, for tests and examples. Nothing is private.",
+            "NUMBER",
         ),
     ] = None
 
@@ -42,21 +45,21 @@ class NoiseOptions(OptionGroup):
     def check(self, *, live: bool) -> None:
         """Raise if the options contradict each other, or the key cannot be read."""
         if self.unsafe and self.noise_key is not None:
-            raise InvalidValue("--unsafe-seed and --noise-key exclude each other")
+            raise InvalidValue("--unsafe-seed and --noise-key cannot be combined")
         if (self.noise_key is None) != (self.stream is None):
             raise InvalidValue("--noise-key and --stream must be given together")
         if self.noise_key is not None and live:
             raise InvalidValue(
-                "--noise-key and --live exclude each other: a second run would repeat the noise "
-                "of the first run for other lines"
+                "--noise-key and --live cannot be combined: a second run would use the same noise "
+                "for other lines"
             )
         self.source(b"")
 
     def source(self, job: bytes) -> "NoiseSource | None":
-        """The source of noise for a job, which is known by the digest of all that it reads.
+        """The source of noise for a job; `job` is a digest of its input and options.
 
-        Keyed noise depends on this digest.  The same job repeats its bytes, and a job with other
-        records or other options has other noise.
+        Keyed noise depends on this digest.  The same job draws the same noise again.  A job with
+        other records or options draws other noise.
         """
         from hushfade.crossing.key_file import KeyFile
         from hushfade.crossing.noise_sources import UnsafeSeededNoise
@@ -68,9 +71,9 @@ class NoiseOptions(OptionGroup):
         return KeyFile(self.noise_key, stream=self.stream).opened().of_job(job)
 
     def claimed(self, plan: "Plan", job: bytes) -> "NoiseSource | None":
-        """The source for a job, once the key's record has the job under its stream's name.
+        """The source of noise for a job, after the key's record lists the job for its stream.
 
-        The record keeps the job's digest under the key: a digest of totals would confirm a guess.
+        The record contains a keyed digest: a plain digest of totals would confirm a guess.
         """
         from hushfade.crossing.key_file import KeyFile
         from hushfade.crossing.noise_sources import KeyedNoise
@@ -83,7 +86,7 @@ class NoiseOptions(OptionGroup):
 
     @property
     def description(self) -> str:
-        """In words, for the companion file."""
+        """The description of the source for the companion file."""
         if self.unsafe:
             return "NOT PRIVATE: a known seed, for tests and examples"
         if self.noise_key is None:

@@ -1,4 +1,4 @@
-"""The options that choose what a command writes."""
+"""The options for the output of a command."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -6,23 +6,23 @@ from typing import Annotated, TypeAlias
 from hushfade.cli import console
 from hushfade.cli.options.parameters import OptionGroup, flag, option, option_group
 
-Force: TypeAlias = Annotated[bool, flag("Replace files that exist.")]
+Force: TypeAlias = Annotated[bool, flag("Replace existing files.")]
 
 
 @option_group("Output")
 class ReportOptions(OptionGroup):
     """The form of the report."""
 
-    json: Annotated[
-        bool, flag("Print one JSON document, and nothing else, to standard output.")
-    ] = False
+    json: Annotated[bool, flag("Print one JSON document to standard output, and nothing else.")] = (
+        False
+    )
 
 
 @option_group("Output")
 class PictureOptions(ReportOptions):
-    """A report and a picture."""
+    """A report and a figure."""
 
-    plot: Annotated[Path | None, option("Write a picture to this file, .png or .svg.", "FILE")] = (
+    plot: Annotated[Path | None, option("Write a figure to this file, .png or .svg.", "FILE")] = (
         None
     )
     force: Force = False
@@ -34,7 +34,7 @@ class PictureOptions(ReportOptions):
 
 @option_group("Output")
 class FileOptions(PictureOptions):
-    """A report, a picture and a file of results."""
+    """A report, a figure and a file of results."""
 
     output: Annotated[
         Path | None,
@@ -53,7 +53,7 @@ class FileOptions(PictureOptions):
 
 @option_group("Output")
 class PlanFileOptions(FileOptions):
-    """A report, a picture, and the plan or the plans of several series."""
+    """A report, a figure, and the plan or the plans of several series."""
 
     output: Annotated[
         Path | None,

@@ -1,8 +1,9 @@
-"""How options are declared: a group of options is a frozen dataclass, and its fields are options.
+"""Declaration of options: a group of options is a frozen dataclass, and its fields are options.
 
-A field and its option have one name: `half_life` is `--half-life`.  The panels of the help are
-listed here, in the order in which `--help` shows them.  Modules that declare shared groups have no
-`from __future__ import annotations`: a derived group in another module could not resolve the text.
+A field and its option have the same name: `half_life` is `--half-life`.  This module lists the
+panels of the help in the order in which `--help` shows them.  Modules that declare shared groups
+omit `from __future__ import annotations`, because derived groups in other modules could not resolve
+the annotations.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from cyclopts import CycloptsError, Group, Parameter, Token
 from hushfade.errors import HushfadeError
 
 _PANELS = (
-    "Decay", "Time", "Guarantee", "Records", "Mechanism", "Several series", "Noise", "Store",
-    "Service", "Token", "Restore", "Audit", "Output",
+    "Decay", "Time", "Guarantee", "Records", "Statistic", "Mechanism", "Several series", "Noise",
+    "Store", "Service", "Token", "Restore", "Audit", "Output",
 )  # fmt: skip
 
 T = TypeVar("T")
@@ -26,10 +27,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class OptionGroup:
-    """The base of every group of options."""
+    """The base class of option groups."""
 
     def given(self, *names: str) -> list[str]:
-        """The options whose values differ from their defaults, among these fields or all."""
+        """The options that differ from their defaults, among these fields or among all fields."""
         return [
             option_name(field.name)
             for field in fields(self)
@@ -44,7 +45,7 @@ class OptionGroup:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def option_group(panel: str) -> Callable[[type[T]], type[T]]:
-    """Makes a class a frozen dataclass whose fields are options in that panel of the help."""
+    """A decorator: the class becomes a frozen dataclass whose fields are options of the panel."""
     shown = Parameter(name="*", group=Group(panel, sort_key=_PANELS.index(panel)))
     return lambda cls: shown(dataclass(frozen=True, kw_only=True)(cls))
 
@@ -60,10 +61,10 @@ def option_name(field: str) -> str:
 
 @contextmanager
 def naming_options(*groups: OptionGroup, **arguments: str) -> Iterator[None]:
-    """Errors about an argument name the option that sets it.
+    """A block whose errors name options in place of arguments.
 
-    An argument has the name of its field in one of the groups.  Other arguments are given with the
-    fields that set them: `length="window"`.
+    An argument belongs to the field of the same name in one of the groups.  Keyword arguments state
+    other pairs: `length="window"`.
     """
     try:
         yield
@@ -100,7 +101,7 @@ def count(text: str, metavar: str = "COUNT", **more: Any) -> Parameter:
 
 
 def number_in(text: str) -> float:
-    """The number that the text is, in ASCII digits: Python also reads 1_000 and other digits.
+    """The number in the text.  Only ASCII digits count, although Python also reads 1_000.
 
     >>> number_in("1e-6")
     1e-06

@@ -1,4 +1,4 @@
-"""The options that say what a record may be: its bounds, and its key."""
+"""The options for the bounds and the keys of records."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,25 +20,25 @@ class BoundsOptions(OptionGroup):
     low: Annotated[
         float | None,
         number(
-            "The smallest value of a record: smaller values count as this one. Choose it without "
+            "The smallest value of a record. Smaller values count as this value. Choose it without "
             "looking at the data."
         ),
     ] = None
     high: Annotated[
         float | None,
         number(
-            "The largest value of a record: larger values count as this one. Choose it without "
+            "The largest value of a record. Larger values count as this value. Choose it without "
             "looking at the data."
         ),
     ] = None
 
     @property
     def counting(self) -> bool:
-        """Whether each record counts 1."""
+        """Whether each record counts as 1."""
         return self.low is None and self.high is None
 
     def bounds(self, *, valued: bool) -> tuple[float, float]:
-        """The bounds; without them each record counts 1, unless records are `valued`.
+        """The bounds; without them each record counts as 1, unless records are `valued`.
 
         >>> BoundsOptions().bounds(valued=False)
         (0.0, 1.0)
@@ -58,27 +58,27 @@ class RecordOptions(BoundsOptions):
     resolution: Annotated[
         float | None,
         number(
-            "The grid to which each record is rounded, a power of two. Give 1 for records that are "
-            "whole numbers: other records are then rounded to whole numbers.",
+            "hushfade rounds each record to a multiple of this power of two. Use 1 if all records "
+            "are whole numbers.",
             default="at most 1/1024 of the range; 1 without --low and --high",
         ),
     ] = None
     keys: Annotated[
         str | None,
-        option("One series for each of these keys. Declare all keys in advance.", "A,B,C"),
+        option("Release one series for each of these keys. Declare all keys in advance.", "A,B,C"),
     ] = None
     keys_file: Annotated[
-        Path | None, option("The keys, from a UTF-8 file with one key per line.", "FILE")
+        Path | None, option("A UTF-8 file with one key per line, in place of --keys.", "FILE")
     ] = None
 
     def declared_keys(self) -> tuple[str, ...] | None:
-        """The keys, from the option or the file.  Errors name the place of a key, never the key.
+        """The keys from the option or the file.  Errors state the position of a key, not the key.
 
         >>> RecordOptions(keys="at,ch,de").declared_keys()
         ('at', 'ch', 'de')
         """
         if self.keys is not None and self.keys_file is not None:
-            raise InvalidValue("--keys and --keys-file exclude each other")
+            raise InvalidValue("--keys and --keys-file cannot be combined")
         if self.keys is not None:
             return distinct(self.keys.split(","), "--keys", "place")
         if self.keys_file is None:

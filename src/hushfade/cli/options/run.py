@@ -1,7 +1,8 @@
-"""The options of `hushfade run` alone: where records come from, when, and where releases go."""
+"""The options of `hushfade run` only: input files, times, columns and output."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,6 +15,7 @@ from hushfade.cli.options import (
     RecordOptions,
     TimeOptions,
 )
+from hushfade.cli.options.name_lists import distinct
 from hushfade.cli.options.parameters import (
     choice,
     count,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _paths(kind: object, tokens: Sequence[Token]) -> tuple[Path, ...]:
-    """The files.  A word that starts with a hyphen is an unknown option, unless it is - alone."""
+    """The files.  Raise if a name starts with a hyphen, which means an unknown option, except -."""
     from hushfade.cli import app
 
     for token in tokens:
@@ -43,8 +45,8 @@ def _paths(kind: object, tokens: Sequence[Token]) -> tuple[Path, ...]:
 Files = Annotated[
     tuple[Path, ...],
     Parameter(
-        help="CSV, TSV, JSON lines or Parquet, also compressed as .gz, .bz2, .zst or .lz4. - is "
-        "the standard input.",
+        help="CSV, TSV, JSON lines or Parquet files, also compressed as .gz, .bz2, .zst or .lz4. "
+        "- is the standard input.",
         metavar="FILES",
         allow_leading_hyphen=True,
         converter=_paths,
@@ -54,30 +56,30 @@ Files = Annotated[
 
 @option_group("Time")
 class RunTimeOptions(TimeOptions):
-    """The steps, and which step a record belongs to."""
+    """The steps, and the step of each record."""
 
     time: Annotated[
         str | None,
         option(
-            "The time of a record: 2026-01-31 or 2026-01-31T12:00, with Z or +01:00 or without. "
-            "Without this option the rows are the steps, in order.",
+            "The column with the time of a record, such as 2026-01-31 or 2026-01-31T12:00, with "
+            "or without Z or +01:00. Without this option a step is --rows-per-step rows.",
             "COLUMN",
         ),
     ] = None
     time_unit: Annotated[
         Literal["s", "ms", "us", "ns"] | None,
-        choice("Times are numbers: these units since 1970, UTC."),
+        choice("Times are numbers of this unit since 1970-01-01 UTC."),
     ] = None
     start: Annotated[
         str | None,
         option(
-            "When the first step begins. Earlier records are dropped.",
+            "The start of the first step. hushfade drops earlier records.",
             "TIME",
             default="with --live, the current step",
         ),
     ] = None
     end: Annotated[
-        str | None, option("When the last step ends. Later records are dropped.", "TIME")
+        str | None, option("The end of the last step. hushfade drops later records.", "TIME")
     ] = None
     steps: Annotated[
         int | None,
@@ -87,53 +89,64 @@ class RunTimeOptions(TimeOptions):
         bool,
         flag(
             "Take the first and the last step from the data. Use this only if the times of the "
-            "first and the last record are public. Reads the files twice."
+            "first and the last record are public. hushfade then reads the files twice."
         ),
     ] = False
-    rows_per_step: Annotated[int, count("Without --time: the number of rows in a step.")] = 1
+    rows_per_step: Annotated[int, count("Without --time: the number of rows per step.")] = 1
     live: Annotated[
         bool,
         flag(
-            "Read lines from the standard input as they arrive, and release when a step closes: "
-            "at the end of the time --every, or at an empty line if --every is not given. Without "
-            "--time, a line belongs to the step in which it arrives."
+            "Read lines from the standard input as they arrive, and release each step when it "
+            "closes: by the clock with --every, at an empty line otherwise. Without --time, a line "
+            "belongs to the step in which it arrives."
         ),
     ] = False
     lateness: Annotated[
         str | None,
         option(
-            "With --live and --time: how long after its end a step accepts the lines that arrive.",
+            "With --live and --time: how long a step waits for late lines after its end.",
             "DURATION",
         ),
     ] = None
 
     def of_plan(self, plan: "Plan") -> "RunTimeOptions":
-        """These options with the plan's step, which --every must not contradict."""
+        """These options with the plan's step length.  Raise if --every contradicts it.
+
+        If the records have no times, raise unless --every declares that each row is a step.
+        """
         from hushfade.duration import ROWS
 
+        if plan.every not in (None, ROWS) and self.rows_per_step != 1:
+            raise InvalidValue(
+                "--rows-per-step must not be given: a step of this plan is a length of time"
+            )
+        by_clock = self.time is not None or self.live
         with naming_options(self):
-            plan.step_length(self.step)
-            plan.check_declared(self.every)
+            plan.step_length(self.every)
+            if not by_clock:
+                plan.check_rows(self.every)
         if plan.every == ROWS:
             if self.time is not None:
-                raise InvalidValue("--time must not be given: the plan's steps are rows")
+                raise InvalidValue(
+                    "--time must not be given: a step of this plan is a number of rows"
+                )
             return self
-        if plan.every is not None and self.rows_per_step != 1:
-            raise InvalidValue("--rows-per-step must not be given: the plan's steps are times")
-        by_clock = self.time is not None or self.live
-        return replace(self, every=plan.every) if plan.every and by_clock else self
+        if plan.every is None:
+            return self
+        return replace(self, every=plan.every if by_clock else None)
 
 
 @option_group("Guarantee")
 class RunGuaranteeOptions(PersonOptions):
-    """The guarantee, and whose records they are."""
+    """The guarantee, and the person behind each record."""
 
     user: Annotated[
         str | None,
         option(
-            "The person behind a record. Needs --participations. hushfade drops the records of a "
-            "person that exceed --participations, --separation or --records-per-step, in the "
-            "order of arrival, so that the guarantee holds for every person.",
+            "The column with the person behind a record. Needs --participations. hushfade drops "
+            "the records of a person that exceed --participations, --separation or "
+            "--records-per-step, in order of arrival, so that the guarantee holds for every "
+            "person.",
             "COLUMN",
         ),
     ] = None
@@ -146,27 +159,58 @@ class RunRecordOptions(RecordOptions):
     value: Annotated[
         str | None,
         option(
-            "The number to sum. Without this option each record counts 1. Needs --low and --high.",
+            "The column with the number to sum. Needs --low and --high. Without this option each "
+            "record counts as 1.",
             "COLUMN",
         ),
     ] = None
     skip_empty: Annotated[
-        bool, flag("Leave out records without a value. Otherwise they are an error.")
+        bool, flag("Skip records without a value. Otherwise they are an error.")
     ] = False
     key: Annotated[
         str | None,
         option(
-            "The key of a record, one of --keys. Records with other keys are dropped.", "COLUMN"
+            "The column with the key of a record. hushfade drops keys that are not in --keys. "
+            "Several columns, such as district,result, form one key. Then --keys lists the values "
+            "of each column, such as a,b/yes,no, and every combination is a key, such as a/yes.",
+            "COLUMN[,COLUMN]",
         ),
     ] = None
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns of a key."""
+        found = () if self.key is None else tuple(self.key.split(","))
+        if len(found) > 3:
+            raise InvalidValue("--key must name at most 3 columns", got=len(found))
+        return found
+
+    def declared_keys(self) -> tuple[str, ...] | None:
+        """The keys; with several key columns, every combination of the declared values.
+
+        >>> RunRecordOptions(key="district,result", keys="a,b/yes,no").declared_keys()
+        ('a/yes', 'a/no', 'b/yes', 'b/no')
+        """
+        columns = len(self.key_columns)
+        if columns <= 1 or self.keys is None:
+            return super().declared_keys()
+        lists = self.keys.split("/")
+        if len(lists) != columns:
+            raise InvalidValue(
+                f"--keys must have {columns} lists separated by /, one per column of --key",
+                got=len(lists),
+            )
+        each = [distinct(one.split(","), "--keys", "place") for one in lists]
+        return tuple("/".join(parts) for parts in product(*each))
+
     input_format: Annotated[
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
-        choice("The format of the files. By default the file names decide; standard input is CSV."),
+        choice("The input format. By default the file name decides, and standard input is CSV."),
     ] = None
     delimiter: Annotated[
         str | None,
         option(
-            "What separates the columns of CSV, such as ';' or '|'.",
+            "The character between the columns of a CSV file, such as ';' or '|'.",
             "CHARACTER",
             default="a comma; a tab for TSV",
         ),
@@ -175,12 +219,12 @@ class RunRecordOptions(RecordOptions):
 
 @option_group("Mechanism")
 class RunMechanismOptions(MechanismOptions):
-    """The mechanism, or a whole plan."""
+    """The mechanism, or a complete plan."""
 
     plan_file: Annotated[
         Path | None,
         option(
-            "A plan from hushfade plan -o, in place of the options for decay, guarantee, "
+            "A plan file from hushfade plan -o, in place of the options for decay, guarantee, "
             "bounds and keys.",
             "FILE",
             name="--plan",
@@ -190,22 +234,23 @@ class RunMechanismOptions(MechanismOptions):
 
 @option_group("Output")
 class RunOutputOptions(FileOptions):
-    """The releases, and what is shown of them."""
+    """The releases, and how to show them."""
 
     output_format: Annotated[
         Literal["csv", "jsonl", "parquet"] | None,
-        choice("The format of --output. By default its name decides; standard output is CSV."),
+        choice("The format of --output. By default its name decides, and standard output is CSV."),
     ] = None
     confidence: Annotated[
-        float, number("The probability that the true sum lies between lower and upper.")
+        float,
+        number("The probability that the interval from lower to upper contains the true sum."),
     ] = 0.95
     non_negative: Annotated[
-        bool, flag("Show 0 in place of negative values. Adds a bias, costs no privacy.")
+        bool, flag("Replace negative values by 0. This adds a bias, and costs no privacy.")
     ] = False
-    whole: Annotated[bool, flag("Round values to whole numbers. Costs no privacy.")] = False
-    watch: Annotated[bool, flag("Draw the series in the terminal while it is released.")] = False
+    whole: Annotated[bool, flag("Round values to whole numbers. This costs no privacy.")] = False
+    watch: Annotated[bool, flag("Draw the series in the terminal during the run.")] = False
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """How values are changed after the noise, as the companion file names it."""
+        """The changes to values after the noise, as the companion file names them."""
         return tuple(name for name in ("non_negative", "whole") if getattr(self, name))

@@ -1,9 +1,12 @@
-"""The options about time: the length of a step, and how many steps there are."""
+"""The options for time: the length of a step, and the number of steps."""
 
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from hushfade.cli.options.parameters import OptionGroup, option, option_group
+
+if TYPE_CHECKING:
+    from hushfade.duration import Length
 
 
 @option_group("Time")
@@ -13,24 +16,31 @@ class StepOptions(OptionGroup):
     every: Annotated[
         str | None,
         option(
-            "The length of a step, such as 1h, 15min or 1d. Needed if any other option is a "
-            "duration. A plan keeps it, and no other length is accepted with that plan.",
+            "The length of a step, such as 1h, 15min or 1d. Required if any other option is a "
+            "duration. The plan stores it and cannot be used with another length. A plan may also "
+            "have calendar steps: day, week or month, in UTC or in another time zone, such as "
+            "'month Europe/Vienna'.",
             "DURATION",
         ),
     ] = None
 
     @property
-    def step(self) -> int | None:
-        """The length of a step in nanoseconds; None if steps have no length.
+    def step(self) -> "Length":
+        """The length of a step: nanoseconds, a calendar step, or None if steps have no length.
 
         >>> StepOptions(every="1h").step == 3600 * 10**9
         True
         """
         from hushfade import duration
 
-        if self.every is None or self.every == duration.ROWS:
-            return None
-        return duration.nanoseconds(self.every, name="--every")
+        return duration.length(self.every, name="--every")
+
+    @property
+    def fixed_step(self) -> int | None:
+        """The length of a step in nanoseconds, for records that are sorted into steps."""
+        from hushfade import duration
+
+        return duration.fixed(self.step, name="--every")
 
 
 @option_group("Time")
@@ -40,27 +50,28 @@ class TimeOptions(StepOptions):
     horizon: Annotated[
         str | None,
         option(
-            "The length of the stream. Without it the stream may run for ever.", "STEPS|DURATION"
+            "The length of the stream. Without it the stream can continue indefinitely.",
+            "STEPS|DURATION",
         ),
     ] = None
 
     @property
     def steps_to_horizon(self) -> int | None:
-        """The horizon in steps; None if there is none."""
+        """The horizon in steps, or None without a horizon."""
         if self.horizon is None:
             return None
         return whole_steps_in(self.horizon, self.step, "--horizon")
 
 
-def steps_in(text: str, step: int | None, option: str) -> Fraction:
-    """How many steps the text of an option means: a number of steps, or a duration."""
+def steps_in(text: str, step: "Length", option: str) -> Fraction:
+    """The number of steps in the text of an option: a number of steps, or a duration."""
     from hushfade import duration
 
     return duration.steps(text, step, name=option, step_name="--every")
 
 
-def whole_steps_in(text: str, step: int | None, option: str) -> int:
-    """The same, if it is a whole number of steps.
+def whole_steps_in(text: str, step: "Length", option: str) -> int:
+    """The number of steps in the text of an option.  Raise unless it is a whole number.
 
     >>> whole_steps_in("7d", 3600 * 10**9, "--window")
     168

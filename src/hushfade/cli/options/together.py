@@ -13,11 +13,11 @@ class TogetherOptions(OptionGroup):
     together: Annotated[
         Path | None,
         option(
-            "Plan the series of this TOML file under one guarantee, with the smallest error "
-            "relative to each series alone. Each table [[series]] has a name and the fields decay, "
-            "half_life, alpha, power, window, weights, every, horizon, low, high, resolution and "
-            "keys, with the meaning of the options. The field weight states how much the error of "
-            "the series matters, 1 by default.",
+            "Plan the series of this TOML file under one guarantee, with the smallest errors "
+            "relative to each series alone. Each table [[series]] has a name and any of the fields "
+            "decay, half_life, alpha, power, window, weights, every, horizon, low, high, "
+            "resolution and keys, which have the meaning of the options. The field weight sets how "
+            "much the error of the series matters (default 1).",
             "FILE",
         ),
     ] = None

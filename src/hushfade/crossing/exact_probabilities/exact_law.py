@@ -1,4 +1,4 @@
-"""What the sampler asks of a law: cumulative and single probabilities, and the density's shape."""
+"""The interface between the sampler and a law: exact probabilities, and the density's shape."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hushfade.check import Column
 
 
 class Curve(NamedTuple):
-    """ln P[z] up to a constant, in numbers that a compiled loop can use.
+    """The parameters of ln P[z], up to a constant, for a compiled loop.
 
         ln P[z] = -h(z) + c(z)
         h(z) = precision z²/2                   z ≤ core
-             = h(core) + slope (z - core)       beyond
+             = h(core) + slope (z - core)       z > core
         c(z) = (s² - p)/24 - (s⁴ + 4 s² p - 2 p²)/2880      z < core, with p = precision, s = p z
              = edge                                         z = core
-             = tail                                         beyond
+             = tail                                         z > core
 
-    c is what the integral over one unit adds to the density at its middle: the first two terms of
-    the cumulant expansion of ln ∫ e^(-s t - p t²/2) dt over |t| < ½.
+    c is ln of the integral over one unit minus the log density at its centre.  It has the first two
+    terms of the cumulant expansion of ln ∫ e^(-s t - p t²/2) dt over |t| < ½.
     """
 
     precision: float
@@ -38,7 +38,7 @@ class Curve(NamedTuple):
 
 
 class ExactLaw(Protocol):
-    """A law whose probabilities are known to 80 digits, with a range of scales that it covers."""
+    """A law whose probabilities are computed to 80 digits, for a range of scales."""
 
     @property
     def cell_bits(self) -> int:
@@ -51,8 +51,8 @@ class ExactLaw(Protocol):
     def cumulative(self) -> list[int]:
         """⌊2^127 P[|z| < (A + 1) 2^k]⌋ for A = 0, 1, ..., and 2^127 last.
 
-        The last entry stands for all magnitudes beyond the others: less than 2^-126 of probability
-        lies outside its cell.
+        The last entry covers all remaining magnitudes; a probability below 2^-126 lies outside its
+        cell.
         """
 
     def probability(self, z: int) -> Decimal:

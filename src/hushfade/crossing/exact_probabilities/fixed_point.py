@@ -1,4 +1,4 @@
-"""Numbers with 200 binary digits behind the point, and decimal numbers of 90 digits."""
+"""Fixed-point numbers with 200 binary places, and decimal numbers of 90 digits."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from fractions import Fraction
 
 BITS = 200
 ONE = 1 << BITS
-ENTRY_BITS = 127  # of a cumulative probability in a table
-WHOLE = 1 << ENTRY_BITS  # the table entry that stands for probability 1
+ENTRY_BITS = 127  # bits of a cumulative probability in a table
+WHOLE = 1 << ENTRY_BITS  # the table entry for probability 1
 
 
 def precise() -> AbstractContextManager[Context]:

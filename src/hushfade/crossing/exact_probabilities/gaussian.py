@@ -22,7 +22,7 @@ from hushfade.errors import InvalidValue
 from hushfade.laws import Gaussian
 
 SMALLEST, LARGEST = 1.0, 2.0**34
-_DIRECT = 512.0  # up to here every magnitude has its own table entry
+_DIRECT = 512.0  # up to this sigma every magnitude has its own table entry
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ExactGaussian:
         sums = normal_integrals.cumulative(self._precision, self._factor, self.cell_bits)
         for total, weight in sums:
             above.append(entry(total))
-            if weight < 1 << (BITS - 160):  # what is left beyond is below 2^-140
+            if weight < 1 << (BITS - 160):  # the remaining probability is below 2^-140
                 break
         return [*above, WHOLE]
 

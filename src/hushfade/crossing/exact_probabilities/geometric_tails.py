@@ -18,8 +18,8 @@ from hushfade.crossing.exact_probabilities.fixed_point import (
 def cell_bits(slope: float) -> int:
     """k with 1/128 ≤ 2^k slope < 1/64; 0 for larger slopes.
 
-    No law here falls faster than by a factor e^-slope per unit, so less than 1/64 of the places
-    in any cell are drawn again.
+    No law here falls faster than by a factor e^-slope per unit, so the sampler rejects less than
+    1/64 of the places in any cell.
     """
     return max(0, -6 - math.frexp(slope)[1])
 

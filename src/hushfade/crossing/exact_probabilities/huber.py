@@ -4,7 +4,7 @@
                = 1 - 2/(Z slope) e^(-κ/2 - slope (m - ½ - core))  m > core
     Z = 2 (∫_0^core e^(-p t²/2) dt + e^(-κ/2) / slope),  p = slope / core,  κ = core · slope
 
-The core is an integer, so its edge is the middle of a unit: only P[z = ±core] has both parts.
+The core is an integer, so its edge is the centre of a unit, and only P[z = ±core] has both parts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ExactHuber:
             raise InvalidValue(
                 "core · slope must be from 1/128 to 64",
                 got=f"{kappa:g}",
-                remedy="use Laplace below, Gaussian above",
+                remedy="use Laplace noise below this range, and Gaussian noise above it",
             )
 
     @property
@@ -75,7 +75,7 @@ class ExactHuber:
         with precise():
             return self._factor * self._unit(abs(z))
 
-    # Before they are normalised --------------------------------------------------------------
+    # Integrals without normalisation ---------------------------------------------------------
 
     def _unit(self, z: int) -> Decimal:
         """∫ e^(-h) over the unit around z ≥ 0."""

@@ -33,7 +33,7 @@ class ExactLaplace:
 
     @property
     def curve(self) -> Curve:
-        """No core; P[z] is its density at z, so that nothing is to be corrected."""
+        """The shape of the density: no core, and no correction, because P[z] is the density."""
         return Curve(0.0, 0.0, self.law.slope, 0.0, 0.0)
 
     def cumulative(self) -> list[int]:

@@ -1,10 +1,10 @@
 """Integrals of e^(-p t²/2), where p is the precision 1/σ².
 
-Around the middle m of an interval of width w, with x = m √p and half = w √p / 2,
+For an interval with centre m and width w, with x = m √p and half = w √p / 2,
 
     ∫ e^(-p t²/2) dt = w e^(-x²/2) Σ_i He_2i(x) half^2i / (2i + 1)!
 
-He are Hermite's polynomials.  The sum needs x · half and half² only, which are rational.
+He are Hermite polynomials.  The sum needs only x · half and half², which are rational.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def from_zero(precision: Fraction, end: Fraction) -> Decimal:
 
 
 def over(precision: Fraction, middle: Fraction, width: Fraction) -> Decimal:
-    """∫ e^(-p t²/2) dt over an interval of this middle and width."""
+    """∫ e^(-p t²/2) dt over the interval with this centre and width."""
     product = decimal(precision * middle * width / 2)
     half_square = decimal(precision * width * width / 4)
     total, before, now, factorial, n = Decimal(1), Decimal(0), Decimal(1), 1, 1
@@ -55,8 +55,8 @@ def over(precision: Fraction, middle: Fraction, width: Fraction) -> Decimal:
 def cumulative(precision: Fraction, factor: Decimal, k: int) -> Iterator[tuple[int, int]]:
     """factor ∫ e^(-p t²/2) dt over |t| < (A + 1) 2^k - ½, for A = 0, 1, ...; in fixed point.
 
-    With each, about what the next cell adds.  The factor at the cells' middles comes from two
-    running products.  10^4 rounding errors of 2^-200 add up to less than 2^-180.
+    Each value comes with an estimate of the next cell's integral.  Two running products give the
+    factor at the centres of the cells.  10^4 rounding errors of 2^-200 add up to less than 2^-180.
     """
     cell = Fraction(1 << k)
     start = cell - Fraction(1, 2)

@@ -1,4 +1,4 @@
-"""The number of records, decayed."""
+"""The decayed number of records."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Count:
-    """The statistic of a plan that counts: a record is 1, or 0 if it does not count.
+    """The decayed count of records: a record is 1, or 0 if it does not count.
 
-    Totals are whole numbers, so the grid has a resolution of 1.  Noise on that grid is whole too,
-    and smaller than noise on a finer grid.  For one step the two-sided geometric law is optimal
-    (Ghosh, Roughgarden, Sundararajan 2009).
+    Totals are whole numbers, so the grid has a resolution of 1.  Noise on this grid consists of
+    whole numbers, too, and is smaller than noise on a finer grid.  For one step the two-sided
+    geometric law is optimal (Ghosh, Roughgarden, Sundararajan 2009).
 
     >>> import hushfade as hf
     >>> visits = hf.plan(hf.SlidingWindow(7), hf.Guarantee(1, 1e-6), statistic=hf.Count())
@@ -23,6 +23,16 @@ class Count:
     """
 
     @property
-    def resolution(self) -> float:
+    def name(self) -> str:
+        """The name in reports."""
+        return "count"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """A record counts 1, or 0."""
+        return 0.0, 1.0
+
+    @property
+    def resolution(self) -> float | None:
         """The grid to which records are rounded."""
         return 1.0

@@ -1,30 +1,30 @@
-// Questions to the service, with the token, and its refusals in words.
+// Requests to the service, with the token, and its error messages.
 
 const ROOT = new URL("../v1/", import.meta.url);
 const KEPT = "hushfade token";
 
-/** What the service refused, or that it did not answer: status 0. */
+/** An error response of the service; status 0 means no response. */
 export class Refusal extends Error {
   constructor(status, message) {
     super(message);
     this.status = status;
   }
 
-  /** Whether the same question may be answered later. */
+  /** Whether the same request may succeed later. */
   get passing() {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** Keeps the token for this tab alone; null forgets it. */
+/** Keeps the token for this tab only; null forgets it. */
 export function useToken(token) {
   if (token === null) {
     sessionStorage.removeItem(KEPT);
     return;
   }
-  // A header may not hold other characters, and fetch would fail as if nobody had answered.
+  // A header may not contain other characters, and fetch would fail as if the service were down.
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new Refusal(401, "A token is made of plain letters, digits and signs, without spaces.");
+    throw new Refusal(401, "A token consists of plain letters, digits and signs, without spaces.");
   }
   sessionStorage.setItem(KEPT, token);
 }
@@ -34,7 +34,7 @@ export function hasToken() {
   return sessionStorage.getItem(KEPT) !== null;
 }
 
-/** The response to a question, of a status below 400. Anything else is thrown as a Refusal. */
+/** The response to a request, if its status is below 400. Throws a Refusal otherwise. */
 export async function ask(path, { body, signal, headers = {} } = {}) {
   const token = sessionStorage.getItem(KEPT);
   const sent = { Accept: "application/json", ...headers };
@@ -47,7 +47,7 @@ export async function ask(path, { body, signal, headers = {} } = {}) {
       body: body === undefined ? undefined : JSON.stringify(body),
       headers: sent,
       cache: "no-store",
-      redirect: "error", // a token goes nowhere else
+      redirect: "error", // never send the token to another address
       signal,
     });
   } catch (error) {
@@ -58,7 +58,7 @@ export async function ask(path, { body, signal, headers = {} } = {}) {
   return response;
 }
 
-/** The answer to a question, read as JSON. */
+/** The JSON document in the response to a request. */
 export async function answer(path, options) {
   const response = await ask(path, options);
   try {
@@ -66,24 +66,25 @@ export async function answer(path, options) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw error instanceof SyntaxError
-      ? new Refusal(response.status, "The service's answer cannot be read.") : unanswered();
+      ? new Refusal(response.status, "The page cannot read the response of the service.")
+      : unanswered();
   }
 }
 
-/** A part of an address: a stream's name may hold any letters. */
+/** A part of an address: the name of a stream may contain any characters. */
 export function part(name) {
   return encodeURIComponent(name);
 }
 
 function unanswered() {
-  return new Refusal(0, "The service does not answer. It has stopped, or this machine is offline.");
+  return new Refusal(0, "The service does not respond. It is stopped, or this machine is offline.");
 }
 
 const REASONS = {
-  401: "The service asks for a token, or does not know this one.",
-  403: "The service does not let this token read.",
-  404: "There is no such thing here.",
-  429: "Too many questions at once.",
+  401: "The service requires a token, or does not know this token.",
+  403: "This token is not allowed to read.",
+  404: "The service has nothing at this address.",
+  429: "Too many requests at once.",
   503: "The service is busy or is stopping.",
 };
 
@@ -96,7 +97,7 @@ async function reason(response) {
       return known && response.status !== 404 ? `${known} It says: ${sentence}` : sentence;
     }
   } catch {
-    // an answer without words: the status says what is known
+    // a response without a message: use the status
   }
   return known ?? `The service answered with status ${response.status}.`;
 }

@@ -3,7 +3,7 @@
 import { element } from "./dom.js";
 import { plain, up } from "./format.js";
 
-const SQUARES = "Budgets add up by the squares of mu: what is left is more than the difference.";
+const SQUARES = "The squares of mu add up, so more is left than the difference of the epsilons.";
 const SUMS = "The epsilons and the deltas of the streams add up.";
 
 /** How much of a budget's epsilon is spent, from 0 to 1. */
@@ -19,7 +19,7 @@ export function budget(account) {
   fill.style.width = `${share}%`;
   const left = !(account.left_epsilon > 0) ? "none left"
     : account.next_epsilon === null ? "no stream yet"
-      : `one more stream like the last: ${up(account.next_epsilon, 3)}`;
+      : `after another stream like the last: ${up(account.next_epsilon, 3)}`;
   return element(
     "div", { class: "budget" },
     element("p", { class: "budget-words" },

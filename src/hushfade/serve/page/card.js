@@ -4,14 +4,21 @@ import { answer, part, Refusal } from "./api.js";
 import { chart } from "./chart.js";
 import { alarm, element, say } from "./dom.js";
 import { follow, pause } from "./events.js";
-import { counted, decay, number, released, time, withBand } from "./format.js";
+import { counted, decay, number, plain, released, time, up, withBand } from "./format.js";
 import { Keys } from "./keys.js";
 import { Series } from "./series.js";
 import { table } from "./table.js";
 
-const POLLED = 5000; // milliseconds between questions where no connection is kept open
+const POLLED = 5000; // milliseconds between requests without an open connection
 
 let count = 0;
+
+/** The joint guarantee of a stream as a sentence; empty without a joint charge. */
+function together(joint) {
+  if (!joint) return "";
+  return `Charged as one guarantee for ${joint.streams.join(", ")}: epsilon `
+    + `${up(joint.epsilon)} at delta ${plain(joint.delta)} together. `;
+}
 
 /** One stream. `heard(refusal or null)` hears of its connection, `spoken(name, text)` of news. */
 export class Card {
@@ -41,6 +48,7 @@ export class Card {
     this.alert = element("div", { class: "alert", role: "alert" });
     this.extra = element("div", { class: "keys-place" });
     this.guarantee = element("p", { class: "guarantee" });
+    this.limits = element("p", { class: "limits quiet-text" });
     this.secret = element("p", { class: "secret", hidden: true });
     this.rows = element("div", {
       class: "rows", id: `${id}-rows`, role: "region", tabIndex: 0, hidden: true,
@@ -54,18 +62,21 @@ export class Card {
     this.node = element("article", { class: "card stream", "aria-labelledby": this.title.id },
       element("div", { class: "card-head" }, this.title, this.badge), this.decay,
       this.latest, this.when, this.alert, this.plot, this.extra,
-      element("div", { class: "card-foot" }, this.toggle), this.rows, this.guarantee, this.secret);
+      element("div", { class: "card-foot" }, this.toggle), this.rows, this.guarantee,
+      this.limits, this.secret);
   }
 
-  /** Takes what the list of streams says anew. */
+  /** Updates the card from the list of streams. */
   refresh(stream) {
-    if (stream.ended && !this.stream.ended) this.stop(); // started again, it reads what is left
+    if (stream.ended && !this.stream.ended) this.stop(); // after a restart it reads the rest
     this.stream = stream;
     this.badge.hidden = !stream.ended;
-    const every = stream.every ? `, a step every ${stream.every}` : "";
+    const every = !stream.every ? ""
+      : stream.every === "by hand" ? ", steps closed by hand" : `, one step every ${stream.every}`;
     say(this.decay, `${decay(stream.decay)}${every}`);
     this.decay.title = stream.decay;
     say(this.guarantee, stream.guarantee);
+    say(this.limits, `${together(stream.together)}${stream.limits}`);
     const secret = stream.not_for_publication;
     this.secret.hidden = !secret;
     if (secret) {
@@ -74,10 +85,10 @@ export class Card {
         + `${number(secret.open_records, 9)} in the open step.`);
     }
     this.toggle.hidden = !this.series.last;
-    if (!this.series.last) say(this.latest, stream.step ? "…" : "Nothing is released yet.");
+    if (!this.series.last) say(this.latest, stream.step ? "…" : "No release yet.");
   }
 
-  /** Begins to follow: by an open connection if `open`, otherwise by asking every few seconds. */
+  /** Follows the stream: with an open connection if `open`, else by a request every few seconds. */
   start(open) {
     if (this.#following) return;
     this.#following = new AbortController();
@@ -89,18 +100,18 @@ export class Card {
     });
   }
 
-  /** Stops following; what is shown stays. */
+  /** Stops following the stream. The card keeps its content. */
   stop() {
     this.#following?.abort();
     this.#following = null;
   }
 
-  /** Whether it hears of releases: the last question was answered. */
+  /** Whether the last request for releases succeeded. */
   get live() {
     return this.following && !this.stream.ended && this.#answered;
   }
 
-  /** Whether it follows. */
+  /** Whether the card follows its stream. */
   get following() {
     return this.#following !== null;
   }
@@ -144,7 +155,7 @@ export class Card {
   #take(releases) {
     const fresh = releases.filter((release) => this.series.add(release));
     if (!fresh.length) return;
-    // Releases may come by the hundred: the page is drawn once for all that came.
+    // Releases may arrive by the hundred: draw the card once for all of them.
     if (!this.#drawing) requestAnimationFrame(() => { this.#drawing = false; this.#draw(); });
     this.#drawing = true;
     const { name } = this.stream;
@@ -166,7 +177,7 @@ export class Card {
         element("span", { class: "band" }, ` each ± ${text.band}`));
     }
     const closed = last.closed ? `, closed ${time(last.closed)}` : "";
-    say(this.when, `step ${number(last.step, 9)}${closed}; ± holds 95 of 100 times`);
+    say(this.when, `step ${number(last.step, 9)}${closed}; ± is the 95 % confidence interval`);
     this.#list(null);
     if (this.chart) this.chart.update(this.series.columns(this.keys.lanes));
     else this.#chart();
@@ -223,7 +234,7 @@ export class Card {
     if (!this.keys) return;
     const kept = counted(this.series.releases.length, "release");
     const caption = `${this.stream.name}: the last ${kept}, `
-      + "with the edges of the 95 % band";
+      + "with the bounds of the 95 % interval";
     const top = this.rows.scrollTop;
     this.rows.replaceChildren(table(this.series, this.keys.lanes, caption));
     this.rows.scrollTop = top;

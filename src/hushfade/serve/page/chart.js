@@ -1,4 +1,4 @@
-// Charts: uPlot with the page's colours, drawn anew when size or colours change, and readable
+// Charts: uPlot with the page's colours, drawn again when size or colours change, and readable
 // step by step from the keyboard.
 
 import uPlot from "./vendor/uPlot.esm.js";
@@ -9,7 +9,7 @@ const DASHES = [[], [9, 5], [2, 4]]; // by rank, as the swatches of style.css
 const FONT = "12px system-ui, sans-serif";
 const PAGE = 20; // steps of PageUp and PageDown
 const WHOLE = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((x) => [x, 2 * x, 5 * x]);
-const HINT = "Point at the chart, or use the arrow keys on it, to read a step.";
+const HINT = "Point at the chart, or use the arrow keys, to read the value of a step.";
 
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 
@@ -46,7 +46,7 @@ export function chart(host, { label, lines, bands = [], data, told, height = 240
       grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false },
     };
     const upright = (u, values) => 14 + 7 * Math.max(2, ...(values ?? []).map((v) => v.length));
-    const wash = bands.length > 2 ? "17" : "2b"; // opacity: where many lie over another, thinner
+    const wash = bands.length > 2 ? "17" : "2b"; // opacity: thinner if many bands overlap
     const seen = (index) => index > 0 && lines[index - 1].rank !== undefined;
     return {
       width, height, padding: [10, 22, 0, 0],
@@ -76,7 +76,7 @@ export function chart(host, { label, lines, bands = [], data, told, height = 240
     };
   }
 
-  /** A band at one step alone has no area: it is drawn as a line between its edges. */
+  /** A band at a single step has no area: draw it as a line between its edges. */
   function whiskers(u, colour) {
     const x = u.valToPos(data[0][0], "x", true);
     for (const { series: [high, low], rank } of bands) {
@@ -140,7 +140,7 @@ export function chart(host, { label, lines, bands = [], data, told, height = 240
   place(at);
 
   return {
-    /** Draws other numbers of the same lines. */
+    /** Draws new data for the same lines. */
     update(columns) {
       const step = data[0][at];
       const atEnd = at >= data[0].length - 1;

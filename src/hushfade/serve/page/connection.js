@@ -1,4 +1,4 @@
-// Whether the service answers, shown in the page's head, and the form that asks for a token.
+// The state of the connection, shown at the top of the page, and the form for a token.
 
 import { hasToken, Refusal, useToken } from "./api.js";
 import { byId, say } from "./dom.js";
@@ -9,7 +9,7 @@ const WORDS = {
 };
 
 const ALL = "all";
-let current = ""; // the view that is shown
+let current = ""; // the visible view
 let closed = null; // the view that needs a token, or all of them
 
 /** Shows the state: one of the words' names. */
@@ -25,7 +25,7 @@ export function show(state) {
 export function refused(refusal, view = ALL) {
   if (refusal.passing) show(refusal.status === 429 ? "slow" : "lost");
   else if (refusal.status === 401) {
-    return askForToken(view, "The service does not know this token. Was it copied as a whole?");
+    return askForToken(view, "The service does not know this token. Did you copy all of it?");
   } else if (refusal.status === 403) {
     if (hasToken()) return askForToken(view, refusal.message);
     show("refused");
@@ -33,7 +33,7 @@ export function refused(refusal, view = ALL) {
   return false;
 }
 
-/** Tells which view is shown: where reading is public, the planner alone may need a token. */
+/** Sets the visible view: if reading is public, only the planner may need a token. */
 export function turned(view) {
   current = view;
   byId("token").hidden = closed !== ALL && closed !== current;
@@ -54,7 +54,7 @@ function askForToken(view, wrong) {
   return true;
 }
 
-/** Makes the token's form work: `again` runs after a token was given or forgotten. */
+/** Sets up the form for the token: `again` runs after the token has changed. */
 export function prepareToken(again) {
   const [form, field, wrong, forget] = ["token", "token-field", "token-wrong", "forget"].map(byId);
   forget.hidden = !hasToken();

@@ -1,12 +1,12 @@
-// A text to take away, with a button that copies it.
+// A text with a button that copies it.
 
 import { element, say } from "./dom.js";
 
 const THANKED = 2500; // milliseconds
 
-/** The text under a heading; where the clipboard is closed, the button selects it instead. */
+/** The text under a heading. Without access to the clipboard, the button selects the text. */
 export function copyable(heading, text) {
-  // Lines break between words alone: an option's hyphens stay with it.
+  // Lines break only between words, so that options keep their hyphens.
   const words = text.split(/(\s+)/).map((word, at) => (at % 2 ? word : element("span", {}, word)));
   const code = element("code", {}, ...words);
   const block = element("pre", { tabIndex: 0, role: "region", "aria-label": heading }, code);
@@ -18,7 +18,7 @@ export function copyable(heading, text) {
         await navigator.clipboard.writeText(text);
         say(note, "Copied");
         setTimeout(() => say(note, ""), THANKED);
-      } catch { // not a secure place, or not allowed: undefined.writeText throws too
+      } catch { // not a secure context, or not allowed: undefined.writeText throws too
         getSelection().selectAllChildren(code);
         say(note, "Selected: copy it with Ctrl+C or ⌘C");
       }

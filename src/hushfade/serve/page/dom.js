@@ -1,6 +1,6 @@
-// Elements without markup: text goes in as text, so no answer can become part of the page.
+// Elements without markup: text stays text, so no response can inject markup into the page.
 
-/** The element of that id, which index.html holds. */
+/** The element with this id in index.html. */
 export function byId(id) {
   return document.getElementById(id);
 }
@@ -22,12 +22,12 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/** Sets the text only where it differs: a live region would speak the same words again. */
+/** Sets the text only if it differs: a live region would speak the same words again. */
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Shows what went wrong, in words, with a button that tries again; without a message, nothing. */
+/** Shows an error message with a button to try again, or nothing without a message. */
 export function alarm(node, message, retry) {
   if (!message) {
     node.replaceChildren();

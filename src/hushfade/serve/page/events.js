@@ -1,8 +1,8 @@
-// Releases as they are published: server-sent events, read by fetch, which can send a token.
+// New releases as server-sent events, read with fetch, because fetch can send a token.
 
 import { ask, part, Refusal } from "./api.js";
 
-const FIRST_WAIT = 1000; // milliseconds before the first new try; doubled up to LAST_WAIT
+const FIRST_WAIT = 1000; // milliseconds before the first retry; doubled up to LAST_WAIT
 const LAST_WAIT = 30000;
 
 /**
@@ -16,7 +16,7 @@ export function reader() {
   return function feed(piece) {
     const found = [];
     rest += piece;
-    // A carriage return at the end may be half of a line's end: it waits for what follows.
+    // A carriage return at the end may be half of a line break: wait for the next character.
     const lines = rest.split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop();
     for (const line of lines) {
@@ -77,7 +77,7 @@ async function once(name, { after, take, tell, signal }) {
       if (error.name === "AbortError") throw error;
       throw new Refusal(0, "The connection to the service was lost.");
     });
-    if (done) return false; // the service closed it in good order: come back for more
+    if (done) return false; // the service closed the connection in order: reconnect
     for (const event of feed(value)) {
       if (event.event === "release") take(JSON.parse(event.data));
       else if (event.event === "end") return true;
@@ -85,7 +85,7 @@ async function once(name, { after, take, tell, signal }) {
   }
 }
 
-/** Waits so many milliseconds, or until the signal is aborted. */
+/** Waits this number of milliseconds, or until the signal is aborted. */
 export function pause(milliseconds, signal) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);

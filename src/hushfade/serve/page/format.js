@@ -4,7 +4,7 @@ import { roundedUp, upTo } from "./rounding.js";
 
 const MINUS = "\u2212";
 
-/** A number with so many significant digits; very large and very small ones with an exponent. */
+/** A number with this many significant digits, with an exponent if very large or very small. */
 export function number(x, digits = 4) {
   if (!Number.isFinite(x)) return "none";
   const size = Math.abs(x);
@@ -21,19 +21,19 @@ export function up(x, digits = 4) {
   return number(roundedUp(x, digits), digits);
 }
 
-/** The same, rounded down: for what is left of a budget. */
+/** The same, rounded down: for the rest of a budget. */
 export function down(x, digits = 4) {
   return number(-roundedUp(-x, digits), digits);
 }
 
-/** A number with so many places after the point; `short` leaves out zeros at the end. */
+/** A number with this many decimal places; `short` omits trailing zeros. */
 export function fixed(x, places, short = false) {
   const options = { minimumFractionDigits: short ? 0 : places, maximumFractionDigits: places };
   const text = new Intl.NumberFormat("en-GB", options).format(x).replace("-", MINUS);
   return text === `${MINUS}0` ? "0" : text;
 }
 
-/** As many places as show a band with two digits. */
+/** The number of decimal places that shows a band with two digits. */
 export function placesOf(band) {
   if (!(band > 0)) return 2;
   return Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(band))));
@@ -69,10 +69,10 @@ const DECAYS = [
   [/^Exponential\(half_life=([\d.e+-]+)\)$/, (x) => `halves every ${steps(x)}`],
   [/^PowerLaw\(power=([\d.e+-]+)\)$/, (x) => `fades by a power law, power ${number(+x)}`],
   [/^SlidingWindow\(length=(\d+)\)$/, (x) => `counts the last ${steps(x)}`],
-  [/^NoDecay\(\)$/, () => "counts all, never fades"],
+  [/^NoDecay\(\)$/, () => "counts all records, without decay"],
 ];
 
-/** A decay in words; one that has none as it is written in Python. */
+/** A decay in words, or in Python for a decay without words. */
 export function decay(text) {
   for (const [pattern, words] of DECAYS) {
     const found = pattern.exec(text);

@@ -1,9 +1,9 @@
-// Which keys a chart shows: at most six, each with a colour of its own as long as it is shown.
+// The keys in a chart: at most six, each with its own colour while the chart shows it.
 
 import { element, say } from "./dom.js";
 import { SHOWN } from "./series.js";
 
-const SEARCHED = 12; // from so many keys on there is a field to find one
+const SEARCHED = 12; // with at least this many keys there is a search field
 const OFFERED = 60; // boxes at once
 
 let count = 0;
@@ -45,7 +45,7 @@ export class Keys {
       element("summary", {}, `Choose keys (${this.names.length})`), ...inside);
   }
 
-  /** Offers the keys that are sought: the first of them, where there are many. */
+  /** Lists the keys that match the search, at most OFFERED of them. */
   #offer() {
     const fit = [...this.names.keys()].filter((lane) => (
       this.sought ? this.names[lane].toLowerCase().includes(this.sought) : true));
@@ -94,9 +94,9 @@ export class Keys {
     this.boxes.forEach((box) => { box.disabled = box.checked ? alone : full; });
     const said = [];
     if (full && this.names.length > SHOWN) {
-      said.push(`${SHOWN} keys are shown, the most at once: take one away to choose another.`);
+      said.push(`The chart shows at most ${SHOWN} keys: remove one to choose another.`);
     }
-    if (this.more) said.push(`${this.more} more keys are found by their name.`);
+    if (this.more) said.push(`Search by name to find ${this.more} more keys.`);
     say(this.note, said.join(" "));
   }
 }

@@ -7,15 +7,15 @@ import { refused, show } from "./connection.js";
 import { alarm, byId, element, say } from "./dom.js";
 
 const REFRESHED = 5000; // milliseconds between readings of the list of streams
-const SPOKEN = 10000; // at most one announcement in so many milliseconds
-// A browser keeps six connections to one server (HTTP/1.1): two are left for questions.
+const SPOKEN = 10000; // milliseconds between announcements, at least
+// A browser keeps six connections to one server (HTTP/1.1): two are left for requests.
 const OPEN = 4;
 
 const cards = new Map(); // by name
 const inView = new Set(); // names
 let timer = 0;
 let reading = null;
-let lost = false; // whether the last reading found nobody
+let lost = false; // whether the last request had no response
 
 const views = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
@@ -25,7 +25,7 @@ const views = new IntersectionObserver((entries) => {
   arrange();
 }, { rootMargin: "200px" });
 
-/** Reads the streams and follows those in view; again, from the start. */
+/** Loads the streams again, and follows the streams in view. */
 export async function load() {
   clearTimeout(timer);
   reading?.abort();
@@ -36,7 +36,7 @@ export async function load() {
       answer("streams", { signal }), answer("datasets", { signal }),
     ]);
     alarm(byId("live-alert"), null);
-    // A connection of before may look open and be dead, or wait long before its next try.
+    // An earlier connection may look open but be dead, or wait long before its next retry.
     if (lost) for (const card of cards.values()) card.stop();
     lost = false;
     draw(streams, datasets);
@@ -46,14 +46,14 @@ export async function load() {
     if (!(error instanceof Refusal)) throw error;
     heard(error);
     if (!error.passing) return;
-    lost = error.status !== 429; // slowed down, it was there: what is open stays open
+    lost = error.status !== 429; // status 429: the service is up, so open connections stay open
   } finally {
     byId("streams").setAttribute("aria-busy", "false");
   }
   timer = setTimeout(load, REFRESHED);
 }
 
-/** Forgets all that is shown: another token may see other streams. */
+/** Clears the view: another token may see other streams. */
 export function forget() {
   for (const card of cards.values()) card.stop();
   cards.clear();
@@ -63,7 +63,7 @@ export function forget() {
   alarm(byId("live-alert"), null);
 }
 
-/** Stops and goes on with the page's visibility: a hidden page keeps no connection. */
+/** Pauses while the page is hidden: a hidden page keeps no connection. */
 export function prepareLive() {
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) {
@@ -73,11 +73,11 @@ export function prepareLive() {
     clearTimeout(timer);
     for (const card of cards.values()) card.stop();
   });
-  // A service on this machine answers without a network too: only asking tells.
+  // A service on this machine responds without a network too: send a request to find out.
   for (const change of ["online", "offline"]) addEventListener(change, load);
 }
 
-/** Asks at once for all: streams that wait before a new try begin anew. */
+/** Loads everything at once: streams that wait for a retry start again. */
 function retry() {
   for (const card of cards.values()) card.stop();
   load();
@@ -89,7 +89,8 @@ function heard(refusal) {
     alarm(byId("live-alert"), null);
     return;
   }
-  const after = refusal.passing ? " What is shown may be old; the page keeps trying." : "";
+  const after = refusal.passing
+    ? " The values below may be old. The page keeps trying to connect." : "";
   alarm(byId("live-alert"), refused(refusal) ? null : refusal.message + after, retry);
   if (!cards.size) byId("streams").replaceChildren();
 }
@@ -123,7 +124,7 @@ function added(stream) {
   return card;
 }
 
-/** Moves no card that stands where it should: a moved element loses the focus. */
+/** Leaves cards in the right place untouched: a moved element loses the focus. */
 function sections(place, streams, datasets) {
   const standing = new Map([...place.querySelectorAll("section")].map((s) => [s.dataset.name, s]));
   const wanted = datasets.map((account) => {
@@ -156,13 +157,13 @@ function empty(name) {
 
 function nothing() {
   return element("div", { class: "card nothing" },
-    element("h2", {}, "Nothing is released here yet"),
-    element("p", {}, "A stream begins with a plan. ",
-      element("a", { href: "#planner" }, "Make one in the planner"),
-      ", then create a dataset and a stream of it: POST /v1/datasets and POST /v1/streams."));
+    element("h2", {}, "No releases yet"),
+    element("p", {}, "A stream starts with a plan. ",
+      element("a", { href: "#planner" }, "Make a plan in the planner"),
+      ", then create a dataset and a stream with POST /v1/datasets and POST /v1/streams."));
 }
 
-/** Gives the open connections to the first cards in view; further ones in view ask by turns. */
+/** Gives open connections to the first cards in view; other cards in view send requests. */
 function arrange() {
   if (document.hidden) return;
   let free = OPEN;
@@ -178,7 +179,7 @@ const unsaid = new Map();
 let nextWord = 0;
 let speaking = 0;
 
-/** Says the newest release of each stream, seldom: a reader must be able to read on. */
+/** Announces the newest release of each stream, rarely, so that users can continue to read. */
 function spoken(name, text) {
   unsaid.set(name, text);
   if (speaking) return;

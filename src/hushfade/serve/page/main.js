@@ -1,4 +1,4 @@
-// The page: two views behind tabs, and the service's state.
+// The page: two views in tabs, and the state of the service.
 
 import { prepareToken, show, turned } from "./connection.js";
 import { byId } from "./dom.js";
@@ -10,7 +10,7 @@ const tabs = VIEWS.map((name) => byId(`tab-${name}`));
 let current = VIEWS[0];
 let isPlanned = false;
 
-/** Shows the view of the address; any other address, such as the skip link's, changes nothing. */
+/** Shows the view in the address. Other addresses, such as the skip link, change nothing. */
 function turn() {
   const name = location.hash.slice(1) || VIEWS[0];
   if (VIEWS.includes(name)) current = name;
@@ -28,7 +28,7 @@ function turn() {
   }
 }
 
-/** Arrows, Home and End choose the tab beside, the first and the last. */
+/** Arrow keys, Home and End choose the next, the first and the last tab. */
 function key(event) {
   const at = tabs.indexOf(event.currentTarget);
   const goal = {

@@ -1,4 +1,4 @@
-// The planner's answer: what will be seen, the error by step, the alternatives, what to copy.
+// The planner's result: an example, the error by step, other mechanisms, and code to copy.
 
 import { chart } from "./chart.js";
 import { copyable } from "./copy.js";
@@ -6,7 +6,7 @@ import { element } from "./dom.js";
 import { fixed, number, placesOf } from "./format.js";
 import { upTo } from "./rounding.js";
 
-const LONGEST = 4; // times: longer bars are cut, and say so
+const LONGEST = 4; // times the plan's error: longer bars are cut, and marked
 
 /** A function that shows an answer in `place`, and the next one in the same place. */
 export function planned(place) {
@@ -17,29 +17,30 @@ export function planned(place) {
   let drawn = null;
   place.replaceChildren(head, element("div", { class: "card" },
     element("h2", {}, "Error by step"),
-    element("p", { class: "quiet-text" }, "Standard deviation of what is released, in the records' "
-      + "own unit. It depends on the plan alone, never on data."), plot), others, texts);
+    element("p", { class: "quiet-text" },
+      "Standard deviation of the error, in the unit of the records. "
+      + "It depends only on the plan, never on data."), plot), others, texts);
   return function view(found) {
     head.replaceChildren(...sentences(found));
     drawn?.destroy();
     drawn = curve(plot, found.curve);
     others.replaceChildren(element("h2", {}, "Other mechanisms, same guarantee"),
       element("p", { class: "quiet-text" },
-        "Their largest error beside this plan's: a longer bar is a larger error."),
+        "The largest error of each mechanism, relative to this plan. Longer bars mean more error."),
       alternatives(found.alternatives));
-    texts.replaceChildren(element("h2", {}, "Take it with you"),
+    texts.replaceChildren(element("h2", {}, "Use this plan"),
       copyable("Python", found.code), copyable("Command", found.command),
-      element("p", { class: "quiet-text" }, "The command keeps the plan in plan.json. A stream of "
-        + "this service begins with it: POST /v1/streams, with the plan as the field \"plan\". "
-        + "docs/operate.md has the lines to copy."));
+      element("p", { class: "quiet-text" }, "The command saves the plan in plan.json. To start a "
+        + "stream of this service, send it with POST /v1/streams as the field \"plan\". "
+        + "docs/how-to/operate.md shows the commands."));
   };
 }
 
-/** "A true 100 will show as 85 to 115", with the numbers as precise as they mean anything. */
+/** "A true sum of 100 is published as 85 to 115", with only meaningful digits. */
 export function shownText(shown) {
   const places = placesOf((shown.high - shown.low) / 2);
   return {
-    before: `A true ${number(shown.true)} will show as `,
+    before: `A true sum of ${number(shown.true)} is published as `,
     numbers: `${fixed(-upTo(-shown.low, places), places)} to `
       + `${fixed(upTo(shown.high, places), places)}`,
   };
@@ -48,10 +49,10 @@ export function shownText(shown) {
 function sentences(found) {
   const shown = shownText(found.shown);
   return [
-    element("h2", { class: "spoken" }, "What will be seen"),
+    element("h2", { class: "spoken" }, "Example"),
     element("p", { class: "shown" }, shown.before, element("strong", {}, shown.numbers)),
     element("p", { class: "quiet-text" },
-      `95 of 100 times, at step ${number(found.step, 9)}; `
+      `95 times in 100, at step ${number(found.step, 9)}; `
       + `standard deviation ${number(found.stddev)}.`),
     element("p", { class: "guarantee" }, found.guarantee),
     element("p", { class: "over-time quiet-text" }, found.over_time),
@@ -78,7 +79,7 @@ export function times(ratio) {
 
 function alternatives(listed) {
   if (!listed.length) {
-    return element("p", {}, "None is known: no other mechanism gives this guarantee.");
+    return element("p", {}, "No other known mechanism gives this guarantee.");
   }
   const rows = [{ name: "this plan", ratio: 1, own: true }, ...listed];
   rows.sort((a, b) => a.ratio - b.ratio);

@@ -1,4 +1,4 @@
-// The planner: a form whose every change asks the service for a plan.
+// The planner: a form that requests a plan from the service after every change.
 
 import { answer, Refusal } from "./api.js";
 import { refused, show } from "./connection.js";
@@ -7,13 +7,13 @@ import { number } from "./format.js";
 import { planned } from "./planned.js";
 import { question } from "./question.js";
 
-const SETTLED = 350; // milliseconds without a change before the service is asked
+const SETTLED = 350; // milliseconds without a change before a request
 
 let timer = 0;
 let asking = null;
 let view = null;
 
-/** Makes the form work. Nothing is asked before `plan` runs for the first time. */
+/** Sets up the form. It sends no request before `plan` runs for the first time. */
 export function preparePlanner() {
   const form = byId("question");
   form.addEventListener("submit", (event) => { event.preventDefault(); plan(); });
@@ -25,7 +25,7 @@ export function preparePlanner() {
   arrange(form);
 }
 
-/** Asks for the plan that the form describes, and shows it. */
+/** Requests the plan that the form describes, and shows it. */
 export async function plan() {
   clearTimeout(timer);
   asking?.abort();
@@ -58,7 +58,7 @@ export async function plan() {
   }
 }
 
-/** Forgets the answer: another token may not plan. */
+/** Clears the result: another token may not be allowed to plan. */
 export function forgetPlan() {
   asking?.abort();
   view = null;
@@ -78,7 +78,7 @@ function arrange(form) {
   byId("separation-field").hidden = !(Number(participations) > 1);
 }
 
-/** Says what is wrong below each field, where a screen reader finds it too. */
+/** Shows the error below each field, where screen readers find it too. */
 function mark(wrong) {
   for (const input of byId("question").querySelectorAll("input:not([type=radio])")) {
     const message = wrong[input.name];

@@ -1,4 +1,4 @@
-// What the planner's form asks, checked field by field.
+// The request of the planner's form, checked field by field.
 
 const positive = { rule: "must be a number above 0", holds: (x) => x > 0 };
 const count = {
@@ -15,8 +15,8 @@ const RULES = {
   delta: ["Delta", share],
   participations: ["Records of one person", count],
   separation: ["Steps between them", count],
-  low: ["Lowest", real],
-  high: ["Highest", real],
+  low: ["Lowest value", real],
+  high: ["Highest value", real],
 };
 
 const PARAMETER = { exponential: "half_life", power: "power", window: "length", counting: null };
@@ -50,12 +50,12 @@ export function question(texts) {
     if (!count.holds(asked.horizon)) wrong.horizon = `Horizon ${count.rule}, or empty.`;
   }
   if (!wrong.low && !wrong.high && !(asked.low < asked.high)) {
-    wrong.high = "Highest must be above lowest.";
+    wrong.high = "Highest value must be above lowest value.";
   }
   return { asked, wrong };
 }
 
-/** A number as people type it; NaN for anything else. */
+/** The number in a text field, or NaN. */
 function parsed(text) {
   const trimmed = text.trim().replace("\u2212", "-");
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : Number.NaN;

@@ -1,6 +1,6 @@
-// Rounding to the safe side, never to nearest.
+// Rounding in the safe direction, never to the nearest number.
 
-/** The smallest number of so many significant digits that is not below x. */
+/** The smallest number with this many significant digits that is not below x. */
 export function roundedUp(x, digits) {
   const nearest = Number(x.toPrecision(digits));
   if (!(nearest < x)) return nearest;
@@ -9,7 +9,7 @@ export function roundedUp(x, digits) {
   return Number(`${next}e${Number(exponent) - digits + 1}`);
 }
 
-/** The smallest number with so many places after the point that is not below x. */
+/** The smallest number with this many decimal places that is not below x. */
 export function upTo(x, places) {
   const nearest = Number(x.toFixed(places));
   return nearest < x ? Number((nearest + 10 ** -places).toFixed(places)) : nearest;

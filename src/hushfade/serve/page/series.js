@@ -1,19 +1,19 @@
 // The last releases of a stream, and their bands.
 
-const KEPT = 500; // steps that are drawn
-const NUMBERS = 2_000_000; // that are kept: with very many keys there are fewer steps
+const KEPT = 500; // steps in the chart
+const NUMBERS = 2_000_000; // numbers in memory: with very many keys the chart has fewer steps
 
-/** How many keys are drawn at once. */
+/** The largest number of keys in the chart. */
 export const SHOWN = 6;
 
-/** The last releases, in order of their steps; `keys` is null where there is one sum. */
+/** The last releases, in order of their steps; `keys` is null for a single sum. */
 export class Series {
   constructor(keys) {
     this.keys = keys;
     this.releases = [];
   }
 
-  /** How many steps are kept and drawn. */
+  /** The largest number of steps in memory and in the chart. */
   get kept() {
     return Math.max(1, Math.min(KEPT, Math.floor(NUMBERS / (this.keys?.length || 1))));
   }
@@ -28,7 +28,7 @@ export class Series {
     return this.last?.step ?? 0;
   }
 
-  /** Adds a release; one that is already here, or older, is left out and false comes back. */
+  /** Adds a release. Returns false, and skips it, if it is not newer than the last release. */
   add(release) {
     if (!(release.step > this.step)) return false;
     this.releases.push(release);
@@ -36,7 +36,7 @@ export class Series {
     return true;
   }
 
-  /** The names of what is released: keys, coordinates of a vector, or one without a name. */
+  /** The names of the values: keys, coordinates of a vector, or one empty name. */
   get names() {
     if (this.keys) return this.keys;
     const value = this.last?.value;

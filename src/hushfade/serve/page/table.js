@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 import { fixed, placesOf, time } from "./format.js";
 import { Series } from "./series.js";
 
-/** A table of the lanes' values with both edges of their 95 % bands. */
+/** A table of the lanes' values with the bounds of their 95 % intervals. */
 export function table(series, lanes, caption) {
   const heads = ["step", "closed"];
   for (const lane of lanes) {
@@ -21,7 +21,7 @@ export function table(series, lanes, caption) {
 
 function row(release, lanes) {
   const band = release.margin;
-  const places = placesOf(band) + 1; // one more than in the sentence: a table is for copying
+  const places = placesOf(band) + 1; // one more than in the text, for copying
   const cells = [];
   for (const lane of lanes) {
     const value = Series.value(release, lane);

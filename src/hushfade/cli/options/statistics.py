@@ -1,0 +1,203 @@
+"""The options that choose what is computed from the records of a run: a mean, a share and so on."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+from hushfade.cli.options.parameters import (
+    OptionGroup,
+    count,
+    naming_options,
+    number,
+    number_in,
+    option,
+    option_group,
+)
+from hushfade.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from hushfade.cli.options.records import RecordOptions
+    from hushfade.cli.options.run import RunRecordOptions
+    from hushfade.public.statistics import LaneStatistic
+
+_KINDS = ("mean", "share", "variance", "histogram", "quantiles", "ratio")
+_OF_RATIO = ("numerator_high", "denominator_high", "largest_ratio")
+
+_RATIO_NAMES = {
+    "numerator": "numerator_high",
+    "denominator": "denominator_high",
+    "most": "largest_ratio",
+}
+
+
+@option_group("Statistic")
+class StatisticOptions(OptionGroup):
+    """A statistic in place of a sum or a count.  All have the noise of a count."""
+
+    mean: Annotated[
+        str | None,
+        option("The mean of this column, in place of a sum. Needs --low and --high.", "COLUMN"),
+    ] = None
+    share: Annotated[
+        str | None,
+        option("The share of records that have this value in this column.", "COLUMN=VALUE"),
+    ] = None
+    variance: Annotated[
+        str | None,
+        option(
+            "The variance of this column, with its mean and standard deviation. Needs --low and "
+            "--high.",
+            "COLUMN",
+        ),
+    ] = None
+    histogram: Annotated[
+        str | None, option("The number of records in each bin. Needs --edges.", "COLUMN")
+    ] = None
+    edges: Annotated[
+        str | None,
+        option(
+            "The edges of the bins of --histogram, in rising order. Values outside count in the "
+            "first or the last bin. Choose them without looking at the data.",
+            "A,B,C",
+            allow_leading_hyphen=True,
+        ),
+    ] = None
+    quantiles: Annotated[
+        str | None,
+        option("Quantiles of this column, such as latency=.5,.9. Needs --low and --high.",
+            "COLUMN=Q,Q",
+        ),
+    ] = None  # fmt: skip
+    bins: Annotated[
+        int | None,
+        count(
+            "The number of bins of --quantiles.",
+            default="the number with the smallest predicted error",
+        ),
+    ] = None
+    expect_records: Annotated[
+        float | None,
+        number(
+            "The decayed number of records that you expect for --quantiles, without looking at the "
+            "data. It only affects the number of bins.",
+            default="1000",
+        ),
+    ] = None
+    ratio: Annotated[
+        str | None,
+        option(
+            "The sum of one column over the sum of another, such as errors/requests. Needs "
+            "--numerator-high, --denominator-high and --largest-ratio.",
+            "COLUMN/COLUMN",
+        ),
+    ] = None
+    numerator_high: Annotated[
+        float | None, number("The largest numerator of a record: larger ones count as this one.")
+    ] = None
+    denominator_high: Annotated[
+        float | None, number("The largest denominator of a record: larger ones count as this one.")
+    ] = None
+    largest_ratio: Annotated[float | None, number("The largest ratio that is reported.")] = None
+    suppress_below: Annotated[
+        float | None,
+        number(
+            "Leave out values whose noisy count is below this number. Costs no privacy, because it "
+            "looks at released numbers only."
+        ),
+    ] = None
+
+    @property
+    def kind(self) -> str | None:
+        """The option that names the statistic; None for sums and counts."""
+        given = [name for name in _KINDS if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InvalidValue(f"--{given[0]} and --{given[1]} exclude each other")
+        kind = given[0] if given else None
+        needs = {"edges": "histogram", "bins": "quantiles", "expect_records": "quantiles"}
+        needs |= dict.fromkeys(_OF_RATIO, "ratio")
+        for name, other in needs.items():
+            if getattr(self, name) is not None and kind != other:
+                raise InvalidValue(f"--{name.replace('_', '-')} needs --{other}")
+        return kind
+
+    @property
+    def column(self) -> str | None:
+        """The column that the statistic is about.
+
+        >>> StatisticOptions(share="result=positive").column
+        'result'
+        """
+        kind = self.kind
+        if kind is None:
+            return None
+        text: str = getattr(self, kind)
+        return self._divided(kind)[0] if kind in ("share", "quantiles", "ratio") else text
+
+    @property
+    def denominator(self) -> str | None:
+        """The second column of a ratio."""
+        return self._divided("ratio")[1] if self.kind == "ratio" else None
+
+    def read_from(self, records: "RunRecordOptions") -> "RunRecordOptions":
+        """The options of the records, with the statistic's column as the value."""
+        if self.column is None:
+            return records
+        if records.value is not None:
+            raise InvalidValue(f"--{self.kind} and --value exclude each other")
+        return replace(records, value=self.column)
+
+    def statistic(self, records: "RecordOptions") -> "LaneStatistic | None":
+        """The statistic, with the bounds of the records where it needs them."""
+        kind = self.kind
+        if kind is None:
+            return None
+        bounded = kind in ("mean", "variance", "quantiles")
+        if not bounded and not records.counting:
+            raise InvalidValue(f"--{kind} takes neither --low nor --high")
+        if kind not in ("mean", "variance") and records.resolution is not None:
+            raise InvalidValue(f"--{kind} takes no --resolution: each record counts 1")
+        low, high = records.bounds(valued=True) if bounded else (0.0, 1.0)
+        with naming_options(self, records, expect="expect_records", **_RATIO_NAMES):
+            return self._made(kind, low, high)
+
+    def _made(self, kind: str, low: float, high: float) -> "LaneStatistic":
+        from hushfade.public.statistics import Histogram, Mean, Quantiles, Ratio, Share, Variance
+
+        match kind:
+            case "mean" | "variance":
+                return Mean(low, high) if kind == "mean" else Variance(low, high)
+            case "share":
+                return Share(of=self._divided(kind)[1])
+            case "ratio":
+                most = [getattr(self, name) for name in _OF_RATIO]
+                if None in most:
+                    raise InvalidValue(
+                        "--ratio needs --numerator-high, --denominator-high and --largest-ratio"
+                    )
+                return Ratio(*most)
+            case "histogram":
+                if self.edges is None:
+                    raise InvalidValue("--histogram needs --edges, such as 0,18,65,120")
+                return Histogram(_numbers(self.edges, "--edges"))
+        asked = _numbers(self._divided(kind)[1], "--quantiles")
+        return Quantiles(asked, low, high, bins=self.bins, expect=self.expect_records)
+
+    def _divided(self, kind: str) -> tuple[str, str]:
+        """The column before the first equals sign or slash, and what is after it."""
+        text: str = getattr(self, kind)
+        divider = "/" if kind == "ratio" else "="
+        column, sign, rest = text.partition(divider)
+        if not (sign and column and rest):
+            example = {"share": "result=positive", "ratio": "errors/requests"}.get(
+                kind, "latency=.5,.9"
+            )
+            raise InvalidValue(f"--{kind} must be two parts with {divider}, such as {example}")
+        return column, rest
+
+
+def _numbers(text: str, name: str) -> list[float]:
+    try:
+        return [number_in(one) for one in text.split(",")]
+    except ValueError:
+        raise InvalidValue(
+            f"{name} must be numbers, divided by commas", got=repr(text[:40])
+        ) from None

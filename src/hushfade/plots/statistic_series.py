@@ -1,0 +1,153 @@
+"""Released statistics with their intervals against time, and the histogram of the last step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hushfade import check
+from hushfade.check import Column, Matrix
+from hushfade.errors import InvalidValue
+from hushfade.plots import style, thinning
+from hushfade.plots.released_series import _Clock, _clock
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from hushfade.decay import Decay
+    from hushfade.privacy.guarantee import Guarantee
+    from hushfade.public.statistics import LaneStatistic
+
+_MOST = 12  # panels
+_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.BLACK)
+
+
+def statistic_series(
+    times: ArrayLike | Sequence[date],
+    values: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    statistic: LaneStatistic,
+    keys: Sequence[str] | None = None,
+    decay: Decay | None = None,
+    guarantee: Guarantee | None = None,
+    confidence: float = 0.95,
+) -> Figure:
+    """The released values with their intervals at each time, a panel per key.
+
+    Values, lower and upper ends are (n,), or (n, keys · outputs) with the outputs of a key next to
+    each other.  Quantiles are lines of one panel.  A histogram is bars: the counts of the last
+    step.  The first 12 keys are drawn.  Missing values leave gaps.
+    """
+    confidence = check.probability(confidence=confidence)
+    clock = _clock(times)
+    parts = [_table(len(clock.x), values=values)]
+    parts += [_table(len(clock.x), lower=lower), _table(len(clock.x), upper=upper)]
+    outputs = 1 if statistic.outputs is None else len(statistic.outputs)
+    names = [""] if keys is None else list(keys)
+    if parts[0].shape[1] != outputs * len(names):
+        raise InvalidValue(
+            f"values must have {outputs * len(names)} columns", got=parts[0].shape[1]
+        )
+    shown = min(len(names), _MOST)
+    across = 1 if shown <= 3 else 2 if shown <= 8 else 3
+    down = math.ceil(shown / across)
+    figure = style.figure(9.0 if across < 3 else 12.0, 2.8 + 2.0 * down)
+    bars = statistic.name == "histogram"
+    panels = figure.subplots(down, across, sharex=True, sharey=not bars, squeeze=False).ravel()
+    chance = f"{100 * confidence:.6g} %"
+    for place, axes in enumerate(panels[:shown]):
+        columns = slice(place * outputs, (place + 1) * outputs)
+        value, low, high = (part[:, columns] for part in parts)
+        if bars:
+            _bars(axes, statistic, value[-1], low[-1], high[-1], chance)
+        else:
+            _lines(axes, clock, statistic, value, low, high, chance, columns=600 // across)
+        lowest = place + across >= shown
+        words = statistic.output_name if bars else clock.label
+        title = style.short(names[place], 100 if across == 1 else 46)
+        style.tidy(axes, x=words if lowest else "", title=title)
+        axes.tick_params(labelbottom=lowest)
+    if not bars:
+        clock.dress(panels[0])
+    for axes in panels[shown:]:
+        axes.set_visible(False)
+    figure.supylabel(statistic.name, fontsize=style.LABEL, parse_math=False)
+    style.legend_below(figure, panels[0])
+    notes = f"The first {shown} of {len(names)} keys." if shown < len(names) else ""
+    when = " at the last step" if bars else ""
+    title = f"Released {statistic.name}{when}, with {chance} interval"
+    style.headline(figure, style.short(title, 100), style.terms(decay, guarantee), notes)
+    return figure
+
+
+def _lines(
+    axes: Axes,
+    clock: _Clock,
+    statistic: LaneStatistic,
+    value: Matrix,
+    low: Matrix,
+    high: Matrix,
+    chance: str,
+    *,
+    columns: int,
+) -> None:
+    for place in range(value.shape[1]):
+        colour = _COLOURS[place % len(_COLOURS)]
+        there = np.isfinite(value[:, place])
+        x, line = clock.x[there], value[there, place]
+        if not len(x):
+            continue
+        name = "released"
+        if statistic.outputs is not None:
+            name = f"{statistic.output_name} {statistic.outputs[place]}"
+        edges = thinning.envelope(x, low[there, place], high[there, place], columns=columns)
+        band = f"{chance} interval, at each step by itself" if place == 0 else None
+        style.band(axes, *edges, colour=colour, label=band or "_nolegend_")
+        at = thinning.kept(x, line, columns=columns)
+        few = len(x) <= 40
+        axes.plot(
+            x[at],
+            line[at],
+            color=colour,
+            linewidth=0.5 if len(x) > columns else 1.3,
+            marker="o" if few else "",
+            markersize=3,
+            label=name,
+        )
+
+
+def _bars(
+    axes: Axes, statistic: LaneStatistic, value: Column, low: Column, high: Column, chance: str
+) -> None:
+    assert statistic.outputs is not None
+    x = np.arange(len(value))
+    axes.bar(x, value, color=style.BLUE, alpha=0.6, label="released")
+    axes.errorbar(
+        x,
+        value,
+        yerr=np.stack([value - low, high - value]),
+        fmt="none",
+        ecolor=style.BLACK,
+        capsize=3,
+        label=f"{chance} interval",
+    )
+    axes.set_xticks(x, [style.short(name, 14) for name in statistic.outputs])
+    axes.axhline(0.0, color=style.BLACK, linewidth=0.6)
+
+
+def _table(rows: int, **argument: ArrayLike) -> Matrix:
+    """The single keyword's value as (n, columns); nan is allowed."""
+    ((name, value),) = argument.items()
+    found = np.asarray(value, dtype=np.float64)
+    found = found[:, None] if found.ndim == 1 else found
+    if found.ndim != 2 or len(found) != rows:
+        raise InvalidValue(f"must have one row per time, {rows}", argument=name, got=found.shape)
+    return found

@@ -1,0 +1,175 @@
+"""The variance of the records, decayed, with their mean and standard deviation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hushfade.check import Column, Matrix, Signed
+from hushfade.public.statistics.bounds import checked_bounds
+from hushfade.public.statistics.lane_margins import LaneMargins
+from hushfade.public.statistics.ratio_interval import ratio_interval
+
+_TRIALS = 9  # means in the interval of the mean, at which the variance is bounded
+
+
+@dataclass(frozen=True)
+class Variance:
+    """The decayed variance of records in [low, high], at the price of one count.
+
+    With t = (x - low) / range a record adds (1-t)², 2t(1-t) and t² to three lanes: Bernstein's
+    polynomials, which sum to 1.  Count, sum and sum of squares are linear in the lanes.
+    variance = Σ f x² / n - mean², between 0 and range²/4.  It is half of the largest variance if
+    the noisy count is not positive.
+
+    The interval combines an interval of the mean and an interval of the variance around that mean,
+    each with half of the allowed failures.  It is conservative: it covers more often than stated.
+
+    >>> import hushfade as hf
+    >>> delays = hf.Variance(low=0, high=100)
+    >>> plan = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6), statistic=delays)
+    >>> release = plan.start(hf.UnsafeSeededNoise(1)).step([40, 60] * 5000)
+    >>> round(release.value), [round(end) for end in release.interval(0.95)]
+    (101, [97, 104])
+    >>> round(release.derived["mean"], 1), round(release.derived["standard_deviation"], 1)
+    (50.0, 10.0)
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        low, high = checked_bounds(self.low, self.high)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @property
+    def name(self) -> str:
+        """The name in plan files and reports."""
+        return "variance"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The bounds of a record."""
+        return self.low, self.high
+
+    @property
+    def resolution(self) -> float | None:
+        """At most 1/128 of the range; the caller may choose another grid.
+
+        Lanes have the square of the range in units, so a finer grid needs larger noise tables.
+        """
+        return None
+
+    @property
+    def default_resolution(self) -> float:
+        """A power of two that divides the range 128 to 256 times."""
+        return float(2.0 ** (np.floor(np.log2(self.high - self.low)) - 7))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the lanes."""
+        return "low", "middle", "high"
+
+    @property
+    def levels(self) -> int:
+        """A record adds one whole."""
+        return 1
+
+    @property
+    def kind(self) -> Literal["grid"]:
+        """Records are numbers on the grid."""
+        return "grid"
+
+    @property
+    def outputs(self) -> None:
+        """The value is one number."""
+        return
+
+    @property
+    def output_name(self) -> str:
+        """There is one output."""
+        return ""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The largest variance has half of the records at each bound."""
+        return 0.0, (self.high - self.low) ** 2 / 4.0
+
+    @property
+    def sums(self) -> dict[str, Column]:
+        """Count, sum and sum of squares: weights of the lanes."""
+        low, high = self.low, self.high
+        return {
+            "count": np.ones(3),
+            "sum": np.array([low, (low + high) / 2.0, high]),
+            "sum_of_squares": np.array([low * low, low * high, high * high]),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """The declared parameters; the plan's grid has the bounds."""
+        return {"kind": self.name}
+
+    def whole(self, span: int) -> int:
+        """A record adds the square of the range in units."""
+        return span * span
+
+    def codes(self, records: Any) -> Signed:
+        """The grid reads records."""
+        raise NotImplementedError
+
+    def lanes(self, codes: Signed, span: int) -> tuple[Signed, Signed]:
+        """((span - u)², 2u(span - u), u²) for a record u units above `low`.
+
+        >>> Variance(low=0, high=1).lanes(np.array([0, 3, 8]), 8)[1].tolist()
+        [[64, 0, 0], [25, 30, 9], [0, 0, 64]]
+        """
+        rest = span - codes
+        added = np.stack([rest * rest, 2 * codes * rest, codes * codes], axis=1)
+        return np.broadcast_to(np.arange(3), added.shape), added
+
+    def value(self, lanes: Matrix) -> Matrix:
+        """The variance, between 0 and range²/4."""
+        first, second = self._moments(lanes)
+        spread = np.clip(second - first * first, 0.0, 0.25)
+        known = lanes.sum(axis=-1) > 0.0
+        return np.asarray(np.where(known, spread, 0.125) * (self.high - self.low) ** 2)
+
+    def derived(self, lanes: Matrix) -> dict[str, Matrix]:
+        """The mean, between the bounds, and the standard deviation."""
+        first, _ = self._moments(lanes)
+        mean = self.low + (self.high - self.low) * np.clip(first, 0.0, 1.0)
+        return {"mean": mean, "standard_deviation": np.sqrt(self.value(lanes))}
+
+    def _moments(self, lanes: Matrix) -> tuple[Matrix, Matrix]:
+        """Σ t / n and Σ t² / n; one half each where the count is not positive."""
+        count = lanes.sum(axis=-1)
+        first, half = lanes[..., 1] / 2.0 + lanes[..., 2], np.full(count.shape, 0.5)
+        one = np.divide(first, count, out=half.copy(), where=count > 0.0)
+        return one, np.divide(lanes[..., 2], count, out=half, where=count > 0.0)
+
+    def interval(self, lanes: Matrix, margins: LaneMargins) -> tuple[Matrix, Matrix]:
+        """The union over all plausible means m of the intervals of Σ (t - m)² / n.
+
+        `margins` must have the confidence 1 - (1 - confidence) / 2: see `interval_confidence`.
+        """
+        ones = np.ones(3)
+        low, high = ratio_interval(lanes, np.array([0.0, 0.5, 1.0]), ones, margins, 0.0, 1.0)
+        lower, upper = np.full(len(lanes), np.inf), np.full(len(lanes), -np.inf)
+        middle = np.clip(self._moments(lanes)[0], low, high)
+        for share in np.linspace(0.0, 2.0, _TRIALS):  # both sides of the middle
+            mean = low + share * (middle - low)
+            if share > 1.0:
+                mean = middle + (share - 1.0) * (high - middle)
+            squares = np.stack([mean**2, mean**2 - mean, (1.0 - mean) ** 2], axis=1)
+            ends = ratio_interval(lanes, squares, ones, margins, 0.0, 0.25)
+            lower, upper = np.minimum(lower, ends[0]), np.maximum(upper, ends[1])
+        span = (self.high - self.low) ** 2
+        return span * lower, span * upper
+
+    @staticmethod
+    def interval_confidence(confidence: float) -> float:
+        """The confidence of each of the two intervals, by Bonferroni's inequality."""
+        return 1.0 - (1.0 - confidence) / 2.0
