@@ -34,8 +34,8 @@ html_title = f"hushfade {version}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 
-# The pages in reference/ are generated from the names in api.md: remove those of earlier names.
-shutil.rmtree(Path(__file__).parent / "reference", ignore_errors=True)
+# The pages in reference/names are generated from reference/api.md: remove pages of earlier names.
+shutil.rmtree(Path(__file__).parent / "reference" / "names", ignore_errors=True)
 autosummary_filename_map = {  # for file systems that ignore case
     "hushfade.Plan": "hushfade.Plan-class",
     "hushfade.audit.Audit": "hushfade.audit.Audit-class",
@@ -45,9 +45,7 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_type_aliases = {name: name for name in ("Column", "ComplexColumn", "Integers")}
 python_use_unqualified_type_names = True
-suppress_warnings = [
-    "ref.python"
-]  # a signature's bare name may be that of two classes: no link then
+suppress_warnings = ["ref.python"]  # two classes may share a bare name in a signature: no link then
 
 
 def setup(app: Any) -> None:
