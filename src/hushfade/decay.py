@@ -25,6 +25,7 @@ from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.numerics import polylogarithm, portable_exp2, unit_disk
+from hushfade.numerics.cached_columns import parts
 
 ComplexColumn: TypeAlias = NDArray[np.complex128]
 Kind = TypeVar("Kind")
@@ -137,7 +138,10 @@ class Exponential(Mixable):
         return float(np.exp2(1.0 / self.half_life))
 
     def weights(self, n: int) -> Column:
-        return self.at(np.arange(check.count(n=n), dtype=np.float64))
+        weights = np.empty(check.count(n=n))
+        for here in parts(n):
+            weights[here] = self.at(np.arange(here.start, here.stop, dtype=np.float64))
+        return weights
 
     def at(self, age: Column) -> Column:
         """f_k at whole ages k."""

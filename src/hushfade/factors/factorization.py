@@ -36,10 +36,10 @@ from hushfade.factors.taps import (
     ListedTaps,
     RootTaps,
     Taps,
-    weights_of,
 )
 from hushfade.numerics import fft_products, power_series, stepped_zeros, unit_disk
-from hushfade.numerics.fast_division import quotient
+from hushfade.numerics.cached_columns import sum_of_squares
+from hushfade.numerics.fast_division import quotient, stepped_quotient
 
 _ADDED_UP = 1 << 24  # the most steps whose taps are summed one by one
 LONGEST = 1 << 20  # the most taps that `rounded` keeps without a horizon
@@ -99,6 +99,12 @@ class Factorization(_Factors):
         sums = fft_products.plain_product(square, 1.0 / self.gain[:n] ** 2, slice(0, n))
         return np.sqrt(np.maximum(sums, 0.0))
 
+    def largest_error(self, n: int) -> float:
+        """The largest of the first n errors; without a gain, the last one."""
+        if self.gain is None:
+            return math.sqrt(sum_of_squares(self.left(n)))
+        return float(np.max(self.errors(n)))
+
     def sensitivity(
         self, n: int | None = None, *, participations: int = 1, separation: int = 1
     ) -> Sensitivity:
@@ -149,7 +155,7 @@ class Factorization(_Factors):
         >>> round(square_root(NoDecay()).error_factor(1024), 4)
         3.2726
         """
-        return float(np.max(self.errors(n))) * self.sensitivity(n).value
+        return self.largest_error(n) * self.sensitivity(n).value
 
     @property
     def memory(self) -> int | None:
@@ -186,13 +192,13 @@ class Factorization(_Factors):
         A gain is rounded, too: to 10 binary places, or more if it is small, but at most `bits`.
         Raises Unstable if r̃ has a zero inside the unit disk.
         """
-        if not float(np.max(np.abs(integers))) < 2.0**53:
+        if not max(float(np.max(integers)), -float(np.min(integers))) < 2.0**53:
             raise Unstable(f"right must stay below 2^53 with bits = {bits}, but its taps grow")
         gain = self.gain
         if gain is not None:
             places = min(bits, max(10, 10 - math.frexp(float(np.min(gain)))[1]))
             gain = np.ldexp(np.rint(np.ldexp(gain, places)), -places)
-        taps = IntegerTaps(integers.astype(np.int64), bits)
+        taps = IntegerTaps(integers, bits)
         pair = IntegerFactorization(self.decay, taps, self.horizon, gain)
         _check_stable(pair)
         return pair
@@ -368,7 +374,7 @@ def _squared_sensitivity(pair: IntegerFactorization, k: int, b: int) -> int:
 def _left(pair: Factorization, n: int) -> Column:
     if isinstance(pair.taps, RootTaps):
         return pair.taps.first(n)
-    weights = weights_of(pair.decay, n)
+    weights = root_series.weights_of(pair.decay, n)
     match pair.taps:
         case IntegerTaps(support=1) | ListedTaps(support=1) as taps:
             left = np.asarray(weights / taps.first(1)[0])
@@ -383,8 +389,12 @@ def _left(pair: Factorization, n: int) -> Column:
                 weights = power_series.multiply(weights, comb)
             left = power_series.multiply(weights, taps.fading.inverse().first(n)) / taps.scale
         case BlendedTaps(decay=NoDecay() | Exponential()) as taps:  # x is scaled by α
-            left = weights * root_series.blended_left(taps.c, n)
-        case IntegerTaps() | BlendedTaps() as taps:
+            left = root_series.blended_left(taps.c, n)
+            left *= weights
+        case IntegerTaps() as taps:
+            heights = np.ldexp(taps.heights.astype(np.float64), -taps.bits)
+            left = stepped_quotient(weights, taps.jumps, heights)
+        case BlendedTaps() as taps:
             left = quotient(weights, taps.first(n))
         case taps:
             left = power_series.multiply(weights, power_series.inverse(taps.first(n)))

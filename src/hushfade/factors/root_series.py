@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from hushfade.decay import (
     SlidingWindow,
 )
 from hushfade.numerics import power_series
+from hushfade.numerics.cached_columns import parts
 
 _NEAR = 1024  # smaller lags come from the series
 _STEP = 0.25  # the step of the trapezoidal rule in ln s, whose error is e^(-π²/step)
@@ -53,16 +54,26 @@ def square_root(decay: Decay, n: int) -> Column:
         case NoDecay():
             return _central(n)
         case Exponential():
-            return decay.weights(n) * _central(n)
+            root = _central(n)
+            root *= weights_of(decay, n)
+            return root
         case SlidingWindow(length=w) if n <= _PERIODS * w or w <= 2:
             return _window(w, n)
         case PowerLaw(power=c) if c <= _STEEPEST and n > _NEAR:
             near = power_series.square_root(decay.weights(_NEAR))
-            return np.append(near, _far(partial(_power_law, c), (1.0 + c) / 2.0, n))
+            return _with_far(near, partial(_power_law, c), (1.0 + c) / 2.0, n)
         case Mixture(parts=((weight, part),)):
             return math.sqrt(weight) * square_root(part, n)
         case _:
             return power_series.square_root(decay.weights(n))
+
+
+@lru_cache(maxsize=4)
+def weights_of(decay: Decay, n: int) -> Column:
+    """The decay's weights f_0, ..., f_{n-1}, kept for the next caller."""
+    weights = decay.weights(n)
+    weights.flags.writeable = False
+    return weights
 
 
 def _window(w: int, n: int) -> Column:
@@ -104,7 +115,7 @@ def counting(c: float, beta: float, n: int) -> Column:
         step = np.expm1(s)
         return np.asarray(1j * step**-0.5 * (1.0 + c * (1j * np.pi - np.log(step))) ** -beta)
 
-    return np.append(first, _far(cut, 0.5, n))
+    return _with_far(first, cut, 0.5, n)
 
 
 def blended_left(c: float, n: int) -> Column:
@@ -126,17 +137,20 @@ def blended_left(c: float, n: int) -> Column:
         step = np.expm1(s)
         return np.asarray(-1.0 / ((1.0 - c) * step + 1j * c * np.sqrt(step)))
 
-    return np.append(first, _far(cut, 0.5, n))
+    return _with_far(first, cut, 0.5, n)
 
 
 def _central(n: int) -> Column:
     """C(2k, k) / 4^k for k < n: first by products, then by the expansion
     (πz)^-½ (1 - 1/64z² + 21/8192z⁴ - 671/524288z⁶ + ...) with z = k + ¼."""
-    first = np.cumprod(np.append(1.0, 1.0 - 0.5 / np.arange(1.0, min(n, 128))))
-    z = np.arange(128.0, max(n, 128)) + 0.25
-    y = 1.0 / (z * z)
-    rest = 1.0 + y * (-1.0 / 64 + y * (21.0 / 8192 - y * (671.0 / 524288)))
-    return np.append(first, rest / np.sqrt(np.pi * z))
+    column = np.empty(n)
+    column[:128] = np.cumprod(np.append(1.0, 1.0 - 0.5 / np.arange(1.0, min(n, 128))))
+    for here in parts(n - 128):
+        z = np.arange(128.0 + here.start, 128.0 + here.stop) + 0.25
+        y = 1.0 / (z * z)
+        rest = 1.0 + y * (-1.0 / 64 + y * (21.0 / 8192 - y * (671.0 / 524288)))
+        column[128 + here.start : 128 + here.stop] = rest / np.sqrt(np.pi * z)
+    return column
 
 
 def _power_law(c: float, s: Column) -> ComplexColumn:
@@ -150,8 +164,12 @@ def _power_law(c: float, s: Column) -> ComplexColumn:
     return np.asarray(np.sqrt((singular + smooth) * np.exp(-s)))
 
 
-def _far(cut: Callable[[Column], ComplexColumn], exponent: float, n: int) -> Column:
-    """h_1024, ..., h_{n-1} from h on the cut, where Im h · s falls like s^exponent towards 0.
+def _with_far(
+    near: Column, cut: Callable[[Column], ComplexColumn], exponent: float, n: int
+) -> Column:
+    """h_0, ..., h_{n-1} from h_0, ..., h_1023, and h on the cut.
+
+    Im h · s falls like s^exponent towards 0.
 
     The nodes cover the range outside of which e^-1024s, or the rest below, is at most e^-40 of all.
     """
@@ -160,4 +178,8 @@ def _far(cut: Callable[[Column], ComplexColumn], exponent: float, n: int) -> Col
     weights = _STEP / np.pi * s * cut(s).imag
     width = math.isqrt(n - _NEAR) + 1
     coarse = weights * np.exp(-np.outer(_NEAR + width * np.arange(width), s))
-    return np.asarray(coarse @ np.exp(-np.outer(s, np.arange(width)))).ravel()[: n - _NEAR]
+    column = np.empty(_NEAR + width * width)
+    column[:_NEAR] = near
+    far = column[_NEAR:].reshape(width, width)
+    np.matmul(coarse, np.exp(-np.outer(s, np.arange(width))), out=far)
+    return column[:n]

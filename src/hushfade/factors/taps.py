@@ -177,7 +177,7 @@ class IntegerTaps(_Pieces):
     with the end of the support last.  The integers themselves are computed on first use.
     """
 
-    def __init__(self, integers: Signed, bits: int) -> None:
+    def __init__(self, integers: Signed | Column, bits: int) -> None:
         column = np.array(integers, dtype=np.int64)
         column = _sealed(column[: _support(column) if column.any() else 1])
         inner = np.flatnonzero(column[1:] != column[:-1]) + 1
@@ -274,12 +274,6 @@ def _root(decay: Decay, n: int) -> Column:
 def _closed(decay: Decay) -> list[Column]:
     """The longest column of √g that was computed."""
     return []
-
-
-@lru_cache(maxsize=4)
-def weights_of(decay: Decay, n: int) -> Column:
-    """The decay's weights f_0, ..., f_{n-1}, kept for the next caller."""
-    return _sealed(decay.weights(n))
 
 
 @lru_cache(maxsize=16)

@@ -79,13 +79,15 @@ class _Curve:
 
     def __init__(self, decay: Decay, steps: int, lanes: int, epsilon: float, delta: float) -> None:
         root = RootTaps(decay).first(steps)
-        self._root = root / root[0]
+        self._root = root if root[0] == 1.0 else root / root[0]
         self._weights = decay.weights(min(steps, _SERIES))
         self._lanes, self._epsilon, self._log_delta = lanes, epsilon, math.log(delta)
         size = np.abs(self._root[1:])
-        large = np.sort(np.partition(size, -_LARGE)[-_LARGE:] if len(size) > _LARGE else size)
+        large = _largest(size, _LARGE)
         self._large = large[::-1]
-        self._rest = max(float(np.sum(size * size) - np.sum(large * large)), 0.0)
+        size *= size
+        self._rest = max(float(np.sum(size) - np.sum(large * large)), 0.0)
+        self._later = float(np.sum(size[_SERIES - 1 :]))  # of the terms that are not computed
         self._slope = epsilon / 2.0
         self._blends: dict[tuple[int, int], Blend] = {}
         self._lefts: dict[int, float] = {}
@@ -112,7 +114,7 @@ class _Curve:
             if n < len(self._root):
                 last = slice(n - n // 8, n)
                 ratio = float(np.sum(left[last] ** 2) / np.sum(self._root[last] ** 2))
-                total += ratio * float(np.sum(self._root[n:] ** 2))
+                total += ratio * self._later
             self._lefts[part] = math.sqrt(total)
         return self._lefts[part]
 
@@ -138,6 +140,18 @@ class _Curve:
         mu = c * _UNITS * math.sqrt(self._lanes * self._rest * law.fisher_information)
         beyond = self._epsilon - step * np.arange(low, low + len(masses), dtype=np.float64)
         return math.log(max(float(np.sum(masses * _gaussian(beyond, max(mu, 1e-9)))), 1e-320))
+
+
+def _largest(column: Column, count: int) -> Column:
+    """The largest numbers, sorted: `count` of them, or all if there are fewer.
+
+    >>> _largest(np.array([3.0, 1.0, 2.0]), 2)
+    array([2., 3.])
+    """
+    if len(column) > count * _SERIES:  # at least `count` numbers reach the tops of that many parts
+        tops = np.maximum.reduceat(column, np.arange(0, len(column), _SERIES))
+        column = column[column >= np.partition(tops, -count)[-count]]
+    return np.sort(column)[-count:]
 
 
 def _law(slope: float, kappa: float) -> Huber:

@@ -178,7 +178,7 @@ class Plan:
 
     def max_stddev(self, n: int) -> float:
         """The largest standard deviation of the first n steps."""
-        return float(np.max(self.stddevs(n)))
+        return self.noise_stddev * self.pair.largest_error(self._steps(n))
 
     def margins(self, n: int, confidence: float = 0.95) -> Column:
         """The margins of steps 1, ..., n: |error| is at most the margin with this probability.
