@@ -25,7 +25,7 @@ from hushfade import check
 from hushfade.check import Column, Matrix, Signed
 from hushfade.decay import Decay, Exponential, Mixture, NoDecay, SlidingWindow
 from hushfade.errors import InvalidType, InvalidValue, Unstable
-from hushfade.factors import integer_sensitivity, root_series
+from hushfade.factors import blend_norms, integer_sensitivity, root_series
 from hushfade.factors import sensitivity as participation
 from hushfade.factors.counting_parameters import EXPECTED, expected_taps
 from hushfade.factors.exponentials import CompactTaps
@@ -102,7 +102,7 @@ class Factorization(_Factors):
     def largest_error(self, n: int) -> float:
         """The largest of the first n errors; without a gain, the last one."""
         if self.gain is None:
-            return math.sqrt(sum_of_squares(self.left(n)))
+            return math.sqrt(_squared_left(self, self._steps(n)))
         return float(np.max(self.errors(n)))
 
     def sensitivity(
@@ -368,6 +368,15 @@ def _squared_sensitivity(pair: IntegerFactorization, k: int, b: int) -> int:
     return integer_sensitivity.squared(
         pair.taps, gain=pair.integer_gain, steps=pair.horizon, participations=k, separation=b
     )
+
+
+@lru_cache(maxsize=16)
+def _squared_left(pair: Factorization, n: int) -> float:
+    if isinstance(pair.taps, BlendedTaps):
+        total = blend_norms.squared_left(pair.decay, pair.taps.c, n)
+        if total is not None:
+            return total
+    return sum_of_squares(_left(pair, n))
 
 
 @lru_cache(maxsize=16)

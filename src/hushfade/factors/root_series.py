@@ -33,7 +33,7 @@ from hushfade.decay import (
 from hushfade.numerics import power_series
 from hushfade.numerics.cached_columns import parts
 
-_NEAR = 1024  # smaller lags come from the series
+NEAR = 1024  # smaller lags come from the series
 _STEP = 0.25  # the step of the trapezoidal rule in ln s, whose error is e^(-π²/step)
 _PERIODS = 4096  # up to this many periods of a window, the closed form is about as fast
 _STEEPEST = 0.9  # the largest power; from 1 on, the expansion of Li_c has logarithms
@@ -59,8 +59,8 @@ def square_root(decay: Decay, n: int) -> Column:
             return root
         case SlidingWindow(length=w) if n <= _PERIODS * w or w <= 2:
             return _window(w, n)
-        case PowerLaw(power=c) if c <= _STEEPEST and n > _NEAR:
-            near = power_series.square_root(decay.weights(_NEAR))
+        case PowerLaw(power=c) if c <= _STEEPEST and n > NEAR:
+            near = power_series.square_root(decay.weights(NEAR))
             return _with_far(near, partial(_power_law, c), (1.0 + c) / 2.0, n)
         case Mixture(parts=((weight, part),)):
             return math.sqrt(weight) * square_root(part, n)
@@ -105,10 +105,10 @@ def counting(c: float, beta: float, n: int) -> Column:
     >>> counting(0.5, 2.0, 3)  # r_1 = ½ - βc
     array([ 1.   , -0.5  ,  0.125])
     """
-    near = min(n, _NEAR)
+    near = min(n, NEAR)
     log = np.append(1.0, c / np.arange(1.0, near))
     first = power_series.multiply(_central(near), power_series.power(log, -beta))
-    if n <= _NEAR:
+    if n <= NEAR:
         return first
 
     def cut(s: Column) -> ComplexColumn:
@@ -126,18 +126,22 @@ def blended_left(c: float, n: int) -> Column:
     >>> blended_left(0.5, 3)
     array([1.   , 0.75 , 0.625])
     """
-    near = min(n, _NEAR)
-    right = c * _central(near)
+    near = min(n, NEAR)
+    first = power_series.multiply(np.ones(near), power_series.inverse(blended_right(c, near)))
+    return first if n <= NEAR else _with_far(first, partial(blend_on_cut, c), 0.5, n)
+
+
+def blended_right(c: float, n: int) -> Column:
+    """r_0, ..., r_{n-1} of r = 1 + c (√g - 1) for counting."""
+    right = c * _central(n)
     right[0] = 1.0
-    first = power_series.multiply(np.ones(near), power_series.inverse(right))
-    if n <= _NEAR:
-        return first
+    return right
 
-    def cut(s: Column) -> ComplexColumn:
-        step = np.expm1(s)
-        return np.asarray(-1.0 / ((1.0 - c) * step + 1j * c * np.sqrt(step)))
 
-    return _with_far(first, cut, 0.5, n)
+def blend_on_cut(c: float, s: Column) -> ComplexColumn:
+    """The left factor g/r of `blended_left` at x = e^s + i0."""
+    step = np.expm1(s)
+    return np.asarray(-1.0 / ((1.0 - c) * step + 1j * c * np.sqrt(step)))
 
 
 def _central(n: int) -> Column:
@@ -164,22 +168,34 @@ def _power_law(c: float, s: Column) -> ComplexColumn:
     return np.asarray(np.sqrt((singular + smooth) * np.exp(-s)))
 
 
+def nodes(exponent: float, n: int) -> Column:
+    """The rates s of the exponentials e^(-ks) that represent h_k for 1024 ≤ k < n.
+
+    Im h · s falls like s^exponent towards 0.  The nodes cover the range outside of which e^-1024s,
+    or the rest below, is at most e^-40 of all.
+    """
+    top, bottom = math.log(45.0 / NEAR), -math.log(n) - 40.0 / exponent
+    return np.exp(np.arange(top, bottom, -_STEP))
+
+
+def weighted(s: Column, cut: ComplexColumn) -> Column:
+    """The weights of the exponentials, from the values of h on the cut."""
+    return np.asarray(_STEP / np.pi * s * cut.imag)
+
+
 def _with_far(
     near: Column, cut: Callable[[Column], ComplexColumn], exponent: float, n: int
 ) -> Column:
     """h_0, ..., h_{n-1} from h_0, ..., h_1023, and h on the cut.
 
     Im h · s falls like s^exponent towards 0.
-
-    The nodes cover the range outside of which e^-1024s, or the rest below, is at most e^-40 of all.
     """
-    top, bottom = math.log(45.0 / _NEAR), -math.log(n) - 40.0 / exponent
-    s = np.exp(np.arange(top, bottom, -_STEP))
-    weights = _STEP / np.pi * s * cut(s).imag
-    width = math.isqrt(n - _NEAR) + 1
-    coarse = weights * np.exp(-np.outer(_NEAR + width * np.arange(width), s))
-    column = np.empty(_NEAR + width * width)
-    column[:_NEAR] = near
-    far = column[_NEAR:].reshape(width, width)
+    s = nodes(exponent, n)
+    weights = weighted(s, cut(s))
+    width = math.isqrt(n - NEAR) + 1
+    coarse = weights * np.exp(-np.outer(NEAR + width * np.arange(width), s))
+    column = np.empty(NEAR + width * width)
+    column[:NEAR] = near
+    far = column[NEAR:].reshape(width, width)
     np.matmul(coarse, np.exp(-np.outer(s, np.arange(width))), out=far)
     return column[:n]
