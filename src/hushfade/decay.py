@@ -30,6 +30,8 @@ from hushfade.numerics.cached_columns import parts
 ComplexColumn: TypeAlias = NDArray[np.complex128]
 Kind = TypeVar("Kind")
 
+_TINY = 1e-200  # half-lives that are so short may lead to quotients beyond float64
+
 
 @runtime_checkable
 class Decay(Protocol):
@@ -146,9 +148,10 @@ class Exponential(Mixable):
     def at(self, age: Column) -> Column:
         """f_k at whole ages k."""
         # k/half_life = whole + part/half_life, both exact, so each weight has an error of 1e-16
-        with np.errstate(over="ignore", invalid="ignore"):  # half-lives near the smallest float
+        with np.errstate(over="ignore", invalid="ignore"):
             whole, part = np.divmod(age, self.half_life)
-        whole, part = np.nan_to_num(whole, nan=2000.0), np.nan_to_num(part)
+        if self.half_life < _TINY:
+            whole, part = np.nan_to_num(whole, nan=2000.0), np.nan_to_num(part)
         weights = portable_exp2.exp2(-part / self.half_life)
         return np.ldexp(weights, -np.minimum(whole, 2000).astype(np.int64))
 

@@ -19,7 +19,7 @@ from hushfade import check
 from hushfade.check import Column, Matrix
 from hushfade.decay import Decay, Exponential, NoDecay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.factors.block_schedule import BlockErrors, BlockSchedule
+from hushfade.factors.block_schedule import BlockErrors, BlockSchedule, largest_variance
 from hushfade.factors.factorization import IntegerFactorization, Sensitivity
 from hushfade.factors.taps import IntegerTaps
 
@@ -88,6 +88,8 @@ class BlockSums(IntegerFactorization):
         n = self._steps(n)
         if isinstance(self.decay, NoDecay) and n < self.schedule.period:
             return math.sqrt(min(n, self.schedule.total))  # blocks of level 0 are opened first
+        if isinstance(self.decay, Exponential):
+            return math.sqrt(largest_variance(self.decay, self.schedule, n, looks=1))
         return float(np.max(self.errors(n)))
 
     def weights_of_noise(self, step: int) -> Column:

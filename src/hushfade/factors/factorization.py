@@ -192,13 +192,22 @@ class Factorization(_Factors):
         A gain is rounded, too: to 10 binary places, or more if it is small, but at most `bits`.
         Raises Unstable if r̃ has a zero inside the unit disk.
         """
-        if not max(float(np.max(integers)), -float(np.min(integers))) < 2.0**53:
+        inner = np.flatnonzero(integers[1:] != integers[:-1]) + 1
+        ends = np.concatenate([[0], inner, [len(integers)]])
+        return self.with_pieces(ends, integers[ends[:-1]], bits)
+
+    def with_pieces(self, ends: Signed, values: Column, bits: int) -> IntegerFactorization:
+        """The pair as in `with_integers`, for integers with these constant pieces.
+
+        Piece i runs from ends_i to ends_{i+1}.
+        """
+        if not float(np.max(np.abs(values))) < 2.0**53:
             raise Unstable(f"right must stay below 2^53 with bits = {bits}, but its taps grow")
         gain = self.gain
         if gain is not None:
             places = min(bits, max(10, 10 - math.frexp(float(np.min(gain)))[1]))
             gain = np.ldexp(np.rint(np.ldexp(gain, places)), -places)
-        taps = IntegerTaps(integers, bits)
+        taps = IntegerTaps.merging(ends, values.astype(np.int64), bits)
         pair = IntegerFactorization(self.decay, taps, self.horizon, gain)
         _check_stable(pair)
         return pair
@@ -386,7 +395,8 @@ def _left(pair: Factorization, n: int) -> Column:
     weights = root_series.weights_of(pair.decay, n)
     match pair.taps:
         case IntegerTaps(support=1) | ListedTaps(support=1) as taps:
-            left = np.asarray(weights / taps.first(1)[0])
+            first = float(taps.first(1)[0])
+            left = weights if first == 1.0 else np.asarray(weights / first)
         case CountingTaps() as taps if taps.support is None or n <= taps.support:
             left = root_series.counting(taps.c, -taps.beta, n)
         case CountingTaps() as taps:

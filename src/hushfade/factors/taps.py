@@ -177,7 +177,7 @@ class IntegerTaps(_Pieces):
     with the end of the support last.  The integers themselves are computed on first use.
     """
 
-    def __init__(self, integers: Signed | Column, bits: int) -> None:
+    def __init__(self, integers: Signed, bits: int) -> None:
         column = np.array(integers, dtype=np.int64)
         column = _sealed(column[: _support(column) if column.any() else 1])
         inner = np.flatnonzero(column[1:] != column[:-1]) + 1
@@ -199,6 +199,18 @@ class IntegerTaps(_Pieces):
         taps = cls.__new__(cls)
         taps._keep(jumps, values, bits)
         return taps
+
+    @classmethod
+    def merging(cls, ends: Signed, values: Signed, bits: int) -> IntegerTaps:
+        """The taps of pieces from each of the ends up to the next, whose values may be equal or 0.
+
+        >>> IntegerTaps.merging(np.array([0, 1, 2, 4, 5]), np.array([8, 5, 5, 0]), bits=3).pieces
+        ([8, 5], [1, 3])
+        """
+        values = np.append(values, 0)
+        changes = np.append(True, values[1:] != values[:-1])
+        jumps, values = ends[changes].astype(np.int64), values[changes][:-1]
+        return cls.of_pieces(jumps, values, bits)
 
     def _keep(self, jumps: Signed, values: Signed, bits: int) -> None:
         bits = check.count(bits=bits, least=0, most=40)

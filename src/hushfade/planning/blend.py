@@ -23,6 +23,7 @@ from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.factors.taps import RootTaps, blended
 from hushfade.laws import Huber
+from hushfade.numerics.cached_columns import parts, sum_of_squares
 from hushfade.numerics.fast_division import quotient
 from hushfade.privacy.rounded_losses import Shift, block
 
@@ -82,12 +83,10 @@ class _Curve:
         self._root = root if root[0] == 1.0 else root / root[0]
         self._weights = decay.weights(min(steps, _SERIES))
         self._lanes, self._epsilon, self._log_delta = lanes, epsilon, math.log(delta)
-        size = np.abs(self._root[1:])
-        large = _largest(size, _LARGE)
+        large = _largest(self._root[1:], _LARGE)
         self._large = large[::-1]
-        size *= size
-        self._rest = max(float(np.sum(size) - np.sum(large * large)), 0.0)
-        self._later = float(np.sum(size[_SERIES - 1 :]))  # of the terms that are not computed
+        self._rest = max(sum_of_squares(self._root[1:]) - float(np.sum(large * large)), 0.0)
+        self._later = sum_of_squares(self._root[_SERIES:])  # of the terms that are not computed
         self._slope = epsilon / 2.0
         self._blends: dict[tuple[int, int], Blend] = {}
         self._lefts: dict[int, float] = {}
@@ -143,15 +142,17 @@ class _Curve:
 
 
 def _largest(column: Column, count: int) -> Column:
-    """The largest numbers, sorted: `count` of them, or all if there are fewer.
+    """The largest absolute values, sorted: `count` of them, or all if there are fewer.
 
-    >>> _largest(np.array([3.0, 1.0, 2.0]), 2)
+    >>> _largest(np.array([-3.0, 1.0, 2.0]), 2)
     array([2., 3.])
     """
-    if len(column) > count * _SERIES:  # at least `count` numbers reach the tops of that many parts
-        tops = np.maximum.reduceat(column, np.arange(0, len(column), _SERIES))
-        column = column[column >= np.partition(tops, -count)[-count]]
-    return np.sort(column)[-count:]
+    large = np.empty(0)
+    for here in parts(len(column)):
+        size = np.abs(column[here])
+        if len(large) < count or np.max(size) > large[0]:
+            large = np.sort(np.append(large, size))[-count:]
+    return large
 
 
 def _law(slope: float, kappa: float) -> Huber:

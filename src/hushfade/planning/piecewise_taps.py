@@ -44,8 +44,11 @@ def merged(r: Column, starts: Signed, bits: int) -> Column:
     array([4., 1., 1., 1.])
     """
     lengths = np.diff(starts, append=len(r))
-    means = np.add.reduceat(r, starts) / lengths
-    return np.repeat(_nearest(np.ldexp(means, bits)), lengths)
+    return np.repeat(_rounded_means(r, starts, lengths, bits), lengths)
+
+
+def _rounded_means(r: Column, starts: Signed, lengths: Signed, bits: int) -> Column:
+    return _nearest(np.ldexp(np.add.reduceat(r, starts) / lengths, bits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,16 +106,24 @@ class Landscape:
         return next((bits for bits in range(40) if 12.0 * rounding * 4.0**bits >= kept), 40)
 
     def fewest(self, distance: float, bits: int) -> Column:
-        """Few constant pieces with Σ (r̃_n - r_n)² ≤ distance, in units of 2^-bits, then zeros.
+        """The column of `pieces`.
+
+        >>> r = np.array([1.0, 0.5, 0.25, 0.25, 0.125])
+        >>> Landscape.of(r, 0.01, 0.03).fewest(0.03, bits=4)
+        array([16.,  8.,  3.,  3.,  3.])
+        """
+        ends, values = self.pieces(distance, bits)
+        return np.repeat(values, np.diff(ends))
+
+    def pieces(self, distance: float, bits: int) -> tuple[Signed, Column]:
+        """The ends and values of few pieces with Σ (r̃_n - r_n)² ≤ distance.
+
+        The first end is 0.  The values are in units of 2^-bits, and zeros follow the last piece.
 
         The pieces are a shortest path over the places.  Each piece costs its own squared distance
         plus a toll.  The toll is the largest one that keeps the distance, or 0 if no toll does.  Of
         the paths with no more pieces than this one, the result is the path that ends first, which
         has the shortest memory.  Cost: milliseconds.
-
-        >>> r = np.array([1.0, 0.5, 0.25, 0.25, 0.125])
-        >>> Landscape.of(r, 0.01, 0.03).fewest(0.03, bits=4)
-        array([16.,  8.,  3.,  3.,  3.])
         """
         prices, distance = self._prices(bits), distance / self.unit
         low, high, toll = 0.0, math.inf, self.toll
@@ -142,7 +153,7 @@ class Landscape:
         while path[-1] > 0:
             path.append(int(best.before[path[-1]]))
         ends = self.ends[path[::-1]]
-        return merged(self.column[: ends[-1]], ends[:-1], bits)
+        return ends, _rounded_means(self.column[: ends[-1]], ends[:-1], np.diff(ends), bits)
 
     def _prices(self, bits: int) -> Matrix:
         """The squared distance of the rounded piece from place j to place i > j, rounded to units.

@@ -62,7 +62,7 @@ def integer_factors(exact: Factorization) -> tuple[IntegerFactorization, float]:
         distance = share * MAX_LOSS * whole
         bits = max(least, landscape.places(rounding * distance))
         try:
-            pair = exact.with_integers(landscape.fewest(distance, bits), bits)
+            pair = exact.with_pieces(*landscape.pieces(distance, bits), bits)
         except (Unstable, InvalidValue):  # a zero inside the unit disk, or a first tap <= 0
             share /= 2.0
             continue
