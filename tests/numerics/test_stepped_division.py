@@ -35,7 +35,9 @@ def test_single_terms_at_any_lag():
     f = rng.normal(size=300)
     for lag in (1, 7, 15, 16, 31, 128, 200, 299, 300, 10**6):
         lags, terms = np.array([0, lag]), np.array([2.0, -0.7])
-        assert_allclose(divided(f, lags, terms), plain(f, lags, terms), atol=1e-14, err_msg=str(lag))
+        assert_allclose(
+            divided(f, lags, terms), plain(f, lags, terms), atol=1e-14, err_msg=str(lag)
+        )
 
 
 # Numbers -------------------------------------------------------------------------------------

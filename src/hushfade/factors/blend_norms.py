@@ -2,7 +2,7 @@
 
 From lag 1024 on, the left factor of counting is a sum of some hundred exponentials (`root_series`).
 So are the left factors of exponentials and, between two multiples of its length, of a window.  The
-squares of such a sum add up in closed form, over any number of steps:
+squares of a sum of exponentials add up in closed form, over any number of steps:
 
     Σ_{k=a}^{b-1} (Σ_i ω_i e^(-s_i k))² = Σ_ij ω_i ω_j Σ_{k=a}^{b-1} e^(-(s_i + s_j) k)
 """

@@ -207,10 +207,12 @@ class IntegerTaps(_Pieces):
         >>> IntegerTaps.merging(np.array([0, 1, 2, 4, 5]), np.array([8, 5, 5, 0]), bits=3).pieces
         ([8, 5], [1, 3])
         """
-        values = np.append(values, 0)
-        changes = np.append(True, values[1:] != values[:-1])
-        jumps, values = ends[changes].astype(np.int64), values[changes][:-1]
-        return cls.of_pieces(jumps, values, bits)
+        after = np.append(values[1:], 0)
+        last = values != after  # the last pieces before a change
+        last[0] |= not last.any()  # all taps are 0, which `_keep` rejects
+        taps = cls.__new__(cls)
+        taps._keep(np.append(0, ends[1:][last]), values[last], bits)
+        return taps
 
     def _keep(self, jumps: Signed, values: Signed, bits: int) -> None:
         bits = check.count(bits=bits, least=0, most=40)

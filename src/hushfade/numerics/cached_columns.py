@@ -45,6 +45,6 @@ def places_above(column: Column, beyond: float, limit: float) -> int:
     for here in reversed(list(parts(len(column)))):
         rests = total + np.cumsum((column[here] * column[here])[::-1])
         if rests[-1] > limit:
-            return here.stop - int(np.argmax(rests > limit))
+            return int(here.stop - np.argmax(rests > limit))
         total = float(rests[-1])
     return 0
