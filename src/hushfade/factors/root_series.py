@@ -175,7 +175,7 @@ def nodes(exponent: float, n: int) -> Column:
     or the rest below, is at most e^-40 of all.
     """
     top, bottom = math.log(45.0 / NEAR), -math.log(n) - 40.0 / exponent
-    return np.exp(np.arange(top, bottom, -_STEP))
+    return np.asarray(np.exp(np.arange(top, bottom, -_STEP)))
 
 
 def weighted(s: Column, cut: ComplexColumn) -> Column:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.numerics import fft_products, unit_disk
+from hushfade.numerics.cached_columns import sum_of_squares
 
 
 def once(r: Column, gain: Column) -> float:
@@ -65,7 +66,7 @@ def forever(r: Column, k: int, b: int) -> tuple[float, bool]:
 
 
 def _norm(column: Column) -> float:
-    return math.sqrt(float(np.sum(column * column)))
+    return math.sqrt(sum_of_squares(column))
 
 
 def _endless(r: Column, b: int) -> Column:
