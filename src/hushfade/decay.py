@@ -129,7 +129,7 @@ class Exponential(Mixable):
                 )
             # correctly rounded, so that the same alpha is the same decay on every machine
             half_life = float(Decimal(2).ln() / Decimal(alpha).ln())
-        object.__setattr__(self, "half_life", check.positive(half_life=half_life))
+        check.settle(self, half_life=check.positive(half_life=half_life))
 
     @property
     def alpha(self) -> float:
@@ -168,7 +168,7 @@ class PowerLaw(Mixable):
     monotone = log_convex = completely_monotone = horizon_free = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "power", check.positive(power=self.power))
+        check.settle(self, power=check.positive(power=self.power))
 
     def weights(self, n: int) -> Column:
         return self.at(np.arange(check.count(n=n), dtype=np.float64))
@@ -197,7 +197,7 @@ class SlidingWindow(Mixable):
     monotone = horizon_free = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", check.count(length=self.length))
+        check.settle(self, length=check.count(length=self.length))
 
     @property
     def log_convex(self) -> bool:
@@ -236,7 +236,7 @@ class CustomDecay(Mixable):
         if not column[0] > 0:
             raise InvalidValue("must start with a weight > 0", argument="weights", got=column[0])
         support = int(np.flatnonzero(column)[-1]) + 1
-        object.__setattr__(self, "values", tuple(column[:support].tolist()))
+        check.settle(self, values=tuple(column[:support].tolist()))
 
     @property
     def monotone(self) -> bool:
@@ -283,7 +283,7 @@ class Mixture(Mixable):
     parts: tuple[tuple[float, Decay], ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", tuple(map(tuple, self.parts)))  # lists have no hash
+        check.settle(self, parts=tuple(map(tuple, self.parts)))  # lists have no hash
 
     def _all(self, name: str) -> bool:
         return all(weight > 0 and getattr(part, name) for weight, part in self.parts)

@@ -53,7 +53,7 @@ class BlockSums(IntegerFactorization):
             check.count(period=schedule.period, least=2, most=_LONGEST)
         # the loops for a single tap scale the sum of a block by 1
         super().__init__(checked_decay(decay), IntegerTaps(np.ones(1, np.int64), 0), horizon)
-        object.__setattr__(self, "schedule", schedule)
+        check.settle(self, schedule=schedule)
 
     def right(self, n: int) -> NoReturn:
         raise InvalidType("block sums have no right taps: use `matrices` for their factors")
