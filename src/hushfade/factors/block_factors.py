@@ -20,7 +20,8 @@ from hushfade.check import Column, Matrix
 from hushfade.decay import Decay, Exponential, NoDecay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.block_schedule import BlockErrors, BlockSchedule
-from hushfade.factors.factorization import IntegerFactorization, Sensitivity
+from hushfade.factors.factorization import IntegerFactorization
+from hushfade.factors.sensitivity import Sensitivity
 from hushfade.factors.taps import IntegerTaps
 
 _LONGEST = 1 << 20  # the longest period if errors need a number for each of its steps
