@@ -546,3 +546,11 @@ def test_the_list_of_streams_states_which_limits_are_assumed(place):
     assert "does not check how many records one person has" in stream["limits"]
     shown = run("store list", str(place))
     assert f"late: {stream['limits']}" in " ".join(shown.stdout.split())
+
+
+def test_verify_and_ledger_state_which_limits_are_assumed(place):
+    for action in ("verify", "ledger"):
+        (stream,) = document(f"store {action}", str(place))["limits"]
+        assert stream["stream"] == "late"
+        shown = run(f"store {action}", str(place))
+        assert f"late: {stream['limits']}" in " ".join(shown.stdout.split())

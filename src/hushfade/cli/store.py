@@ -117,8 +117,9 @@ def _print(found: dict[str, Any]) -> None:
     if "streams" in found:
         page.print(_streams_table(found["streams"]))
     lines = [found["said"]]
-    for text in dict.fromkeys(stream["limits"] for stream in found.get("streams", [])):
-        names = [stream["stream"] for stream in found["streams"] if stream["limits"] == text]
+    limited = found.get("streams", []) + found.get("limits", [])
+    for text in dict.fromkeys(stream["limits"] for stream in limited):
+        names = [stream["stream"] for stream in limited if stream["limits"] == text]
         lines.append(f"{', '.join(names)}: {text}")
     for account in found.get("budgets", []):
         lines.append(f"Dataset {account['dataset']!r}: {budget_lines.sentence(account)}")
@@ -158,6 +159,10 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
         "said": f"The ledger is an unbroken chain of {entries} entries and matches the releases.",
         "budgets": [budget_lines.budget(account) for account in reader.accounts().values()],
         "new_epochs": [_composed(reader, name) for name in reader.streams() if reader.epoch(name)],
+        "limits": [
+            {"stream": name, "limits": limits(reader.plan(name).relation)}
+            for name in reader.streams()
+        ],
     }
     if action == "ledger" and kind is None:
         found["statement"] = ledger_statement.lines(reader)
