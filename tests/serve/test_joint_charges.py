@@ -52,8 +52,8 @@ def test_gaussian_streams_state_their_joint_epsilon(make):
     client = served(make)
     plan = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(0.6, 1e-6), law="gaussian")
     document = json.loads(plan.to_json())
-    body = body() | {"streams": [{"name": name, "plan": document} for name in ("a", "b")]}
-    assert client.post("/v1/joint-charges", body).status_code == 201
+    asked = body() | {"streams": [{"name": name, "plan": document} for name in ("a", "b")]}
+    assert client.post("/v1/joint-charges", asked).status_code == 201
     made = client.post("/v1/streams", {"name": "a", "dataset": "trains", "plan": document})
     assert made.json()["together"] == {"streams": ["a", "b"], "epsilon": 1.0, "delta": 1e-6}
 
