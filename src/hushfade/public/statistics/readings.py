@@ -58,10 +58,7 @@ class Readings:
 
         Each interval by itself contains the true value with at least this probability.
         """
-        confidence, together = checked(confidence), self.statistic.intervals
-        if together > 1:  # by Bonferroni's inequality
-            confidence = 1.0 - (1.0 - confidence) / together
-        margins = self._margins(confidence)
+        margins = self._margins(self.statistic.interval_confidence(checked(confidence)))
         rows = self.lanes.reshape(-1, self.lanes.shape[-1])
         lower, upper = self.statistic.interval(rows, margins)
         return lower.reshape(self.value.shape), upper.reshape(self.value.shape)

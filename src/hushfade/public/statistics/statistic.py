@@ -78,9 +78,8 @@ class LaneStatistic(Statistic, Protocol):
     def value(self, lanes: Matrix) -> Matrix:
         """The value of released lanes, (..., lanes)."""
 
-    @property
-    def intervals(self) -> int:
-        """The number of intervals that `interval` combines, which must hold together."""
+    def interval_confidence(self, confidence: float) -> float:
+        """The confidence that the margins must have for an interval with this confidence."""
 
     def interval(self, lanes: Matrix, margins: LaneMargins) -> tuple[Matrix, Matrix]:
         """The lower and the upper end, with the confidence of the margins."""
@@ -98,12 +97,15 @@ class LaneDefaults:
 
     levels: int = 1
     output_name = ""
-    intervals = 1
     derived_names: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> tuple[str, ...] | None:
         return None
+
+    @staticmethod
+    def interval_confidence(confidence: float) -> float:
+        return confidence
 
     def derived(self, lanes: Matrix) -> dict[str, Matrix]:
         return {}

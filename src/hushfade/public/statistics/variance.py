@@ -45,7 +45,6 @@ class Variance(LaneDefaults):
     resolution = None  # the caller may choose the grid
     parts = "low", "middle", "high"
     kind: ClassVar[Literal["grid"]] = "grid"
-    intervals = 2  # of the mean, and of the variance around it
     derived_names = "mean", "standard_deviation"
 
     def __post_init__(self) -> None:
@@ -121,7 +120,7 @@ class Variance(LaneDefaults):
     def interval(self, lanes: Matrix, margins: LaneMargins) -> tuple[Matrix, Matrix]:
         """The union over all plausible means m of the intervals of Σ (t - m)² / n.
 
-        Both the interval of m and the intervals around m hold with the confidence of the margins.
+        `margins` must have the confidence 1 - (1 - confidence) / 2: see `interval_confidence`.
         """
         ones = np.ones(3)
         low, high = ratio_interval(lanes, np.array([0.0, 0.5, 1.0]), ones, margins, 0.0, 1.0)
@@ -136,3 +135,8 @@ class Variance(LaneDefaults):
             lower, upper = np.minimum(lower, ends[0]), np.maximum(upper, ends[1])
         span = (self.high - self.low) ** 2
         return span * lower, span * upper
+
+    @staticmethod
+    def interval_confidence(confidence: float) -> float:
+        """The confidence of each of the two intervals, by Bonferroni's inequality."""
+        return 1.0 - (1.0 - confidence) / 2.0
