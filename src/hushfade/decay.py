@@ -335,7 +335,11 @@ def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
 def checked_decay(decay: Any) -> Decay:
     """The argument, if it is a decay; raises InvalidType otherwise."""
     if not isinstance(decay, Decay):
-        raise InvalidType("must be a decay", argument="decay", got=type(decay).__name__)
+        raise InvalidType(
+            "must be a decay such as Exponential(half_life=24)",
+            argument="decay",
+            got=type(decay).__name__,
+        )
     return decay
 
 

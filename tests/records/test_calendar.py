@@ -69,7 +69,7 @@ def test_calendars_that_do_not_fit_are_refused():
         calendar("2026-01-01", HOUR, end="2026-01-01T01:30")
     with pytest.raises(InvalidValue, match="whole number of steps after start"):
         calendar("2026-01-01", HOUR, end="2025-01-01")
-    with pytest.raises(InvalidValue, match="both have a time zone"):
+    with pytest.raises(InvalidValue, match="end must have a time zone if start has one"):
         calendar("2026-01-01", HOUR, end="2026-01-02T00:00Z")
     with pytest.raises(InvalidValue, match="cannot be combined"):
         calendar("2026-01-01", HOUR, end="2026-01-02", steps=3)

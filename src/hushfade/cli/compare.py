@@ -98,7 +98,7 @@ def _table(found: Comparison, *, wide: bool) -> Table:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("mechanism", no_wrap=True)
+    table.add_column("mechanism")  # the only column that may wrap: numbers must not be cut
     for head in ("largest error", "rms error", "ratio", *(("memory", "work") if wide else ())):
         table.add_column(head, justify="right", no_wrap=True)
     if wide:

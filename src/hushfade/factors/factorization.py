@@ -349,7 +349,9 @@ def unbounded_counting(
 
 def _decay(decay: Decay) -> Decay:
     if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
+        raise InvalidType(
+            "decay must be a decay such as Exponential(half_life=24)", got=type(decay).__name__
+        )
     return decay
 
 

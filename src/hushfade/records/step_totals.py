@@ -22,7 +22,7 @@ from hushfade.public.statistics import Ratio, Share
 from hushfade.records import parse_columns as read
 from hushfade.records.batch import Batch, Columns
 from hushfade.records.calendar import Calendar, Order, RowOrder
-from hushfade.records.faults import EMPTY, Faults
+from hushfade.records.faults import EMPTY, NO_VALUE, Faults
 from hushfade.records.limits import Bounding, Limits
 from hushfade.records.parse_columns import BETWEEN_KEYS, Mask, Names
 from hushfade.records.time_columns import check_unit, times
@@ -256,7 +256,7 @@ class Reader:
             places, codes = read.keys(batch, name, (statistic.of,), role="value")
             present = ~read.nulls(batch.columns["value"])
             if not self._skip_empty:
-                codes[~present & (codes == 0)] = EMPTY
+                codes[~present & (codes == 0)] = NO_VALUE
             faults.add(name, codes)
             return (places == 0).astype(np.int64), present
         if name is None:
@@ -273,8 +273,7 @@ class Reader:
         """The numbers of a column, 0 for those at fault, and which rows have one."""
         values, codes = read.numbers(batch, name, role)
         present = codes != EMPTY
-        if self._skip_empty:
-            codes[~present] = 0
+        codes[~present] = 0 if self._skip_empty else NO_VALUE
         faults.add(name, codes)
         if codes.any():
             values = np.where(codes == 0, values, 0.0)
@@ -291,7 +290,9 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
     if grid.norm is not None:
         raise InvalidValue("events have numbers: use a plan without vectors")
     if (columns.key is None) != (grid.keys is None):
-        raise InvalidValue("a key column and declared keys must be given together")
+        raise InvalidValue(
+            "a key column and declared keys must be given together (--key and --keys)"
+        )
     divided = len(columns.key_columns()) - 1
     if divided > 0 and any(key.count(BETWEEN_KEYS) != divided for key in grid.keys or ()):
         raise InvalidValue(

@@ -205,7 +205,10 @@ class Stream:
             )
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
-            raise Refused(f"steps must stay within the plan's horizon {horizon}")
+            raise Refused(
+                f"steps must stay within the plan's horizon {horizon}",
+                remedy="start a new stream for later records",
+            )
         self._turn.remember()
 
     def _check_sound(self) -> None:
