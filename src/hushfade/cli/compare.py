@@ -37,7 +37,7 @@ def compare(
     mechanism: MechanismOptions = MechanismOptions(),
     output: PictureOptions = PictureOptions(),
 ) -> None:
-    """Compare the errors of hushfade's mechanisms with the errors of all other mechanisms.
+    """Compare the error of hushfade with the errors of about twenty other mechanisms.
 
     All mechanisms have the same guarantee and the same number of steps (--horizon). Errors are
     exact standard deviations, not simulations. The first row is hushfade's plan: the mechanism

@@ -38,7 +38,7 @@ def records(statistic: LaneStatistic) -> str:
     """What becomes of a record, for a table."""
     match statistic:
         case Share():
-            return "true or false" if statistic.of is None else "texts"
+            return "true or false" if statistic.of is None else "text"
         case Ratio():
             return f"pairs, up to {statistic.numerator:g} and {statistic.denominator:g}"
         case Histogram():

@@ -159,9 +159,11 @@ class StatisticOptions(OptionGroup):
             return None
         bounded = kind in ("mean", "variance", "quantiles")
         if not bounded and not records.counting:
-            raise InvalidValue(f"--{kind} takes neither --low nor --high")
+            raise InvalidValue(f"--{kind} cannot be combined with --low or --high")
         if kind not in ("mean", "variance") and records.resolution is not None:
-            raise InvalidValue(f"--{kind} takes no --resolution: each record counts 1")
+            raise InvalidValue(
+                f"--{kind} and --resolution cannot be combined: each record counts 1"
+            )
         low, high = records.bounds(valued=True) if bounded else (0.0, 1.0)
         with naming_options(self, records, expect="expect_records", **_RATIO_NAMES):
             return self._made(kind, low, high)
