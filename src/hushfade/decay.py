@@ -336,9 +336,10 @@ def checked_decay(decay: Any) -> Decay:
     """The argument, if it is a decay; raises InvalidType otherwise."""
     if not isinstance(decay, Decay):
         raise InvalidType(
-            "must be a decay such as Exponential(half_life=24)",
+            "must be a decay",
             argument="decay",
             got=type(decay).__name__,
+            remedy="use one such as Exponential(half_life=24)",
         )
     return decay
 

@@ -350,7 +350,9 @@ def unbounded_counting(
 def _decay(decay: Decay) -> Decay:
     if not isinstance(decay, Decay):
         raise InvalidType(
-            "decay must be a decay such as Exponential(half_life=24)", got=type(decay).__name__
+            "decay must be a decay",
+            got=type(decay).__name__,
+            remedy="use one such as Exponential(half_life=24)",
         )
     return decay
 

@@ -56,7 +56,7 @@ class Considered(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A mechanism, fixed to the last bit.  `hushfade.plan` makes it without looking at any data.
+    """A mechanism that is fixed before any record arrives.  `hushfade.plan` makes it without data.
 
     `version_1` marks a plan that version 0.1.0 wrote.  It keeps its noise and its digest, so that
     its streams can continue.
