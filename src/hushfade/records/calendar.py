@@ -133,15 +133,15 @@ def calendar(
         last, same = instant(end, name="end")
         if same != zoned:
             raise InvalidValue(
-                "must have a time zone if start has one, and none otherwise",
+                "must have a time zone if and only if the start has one",
                 argument="end",
                 got=repr(end),
             )
         steps, beyond = divmod(last - first, every)
         if beyond or not steps > 0:
             raise InvalidValue(
-                "must be a whole number of steps after start",
+                "must be a whole number of steps after the start",
                 argument="end",
-                got=f"end {end} and start {start}",
+                got=f"end {end}, start {start}",
             )
     return Calendar(first, every, zoned, steps)

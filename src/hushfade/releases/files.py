@@ -159,8 +159,10 @@ def form_of(path: Path | None, form: str | None) -> str:
     found = form or ("csv" if path is None else _ENDINGS.get(path.suffix.lower()))
     if found not in FORMS:
         if form is None:
-            endings = " or ".join(f".{one}" for one in FORMS)
-            raise InvalidValue(f"the name {path} must end in {endings}, unless a format is given")
+            *most, last = (f".{one}" for one in FORMS)
+            raise InvalidValue(
+                f"the name {path} must end in {', '.join(most)} or {last}, unless a format is given"
+            )
         raise InvalidValue(f"must be one of {', '.join(FORMS)}", argument="format", got=form)
     return found
 
