@@ -192,7 +192,7 @@ def test_what_contradicts_is_refused():
         (["--mean", "latency", "--share", "result=positive"], "cannot be combined"),
         (["--mean", "latency", "--value", "latency", *BOUNDS], "cannot be combined"),
         (["--share", "result"], "such as result=positive"),
-        (["--share", "result=positive", *BOUNDS], "neither --low nor --high"),
+        (["--share", "result=positive", *BOUNDS], "cannot be combined with --low or --high"),
         (["--histogram", "latency"], "--histogram needs --edges"),
         (["--histogram", "latency", "--edges", "3,2,1"], "--edges must be in increasing order"),
         (["--histogram", "latency", "--edges", "a,b,c"], "must be numbers"),
