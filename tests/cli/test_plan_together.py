@@ -177,7 +177,7 @@ def test_every_field_means_what_its_option_means(tmp_path):
         ("[[series]]\nname = 'a'\nweights = []", "series 'a': weights must be a list"),
         (
             "[[series]]\nname = 'a'\npower = 1\nkeys = ['at', 'at']",
-            "series 'a': keys must differ from each other, got the one of place 1 again at place 2",
+            "series 'a': keys must not contain a name twice: place 2 repeats place 1",
         ),
         (
             "[[series]]\nname = 'a'\npower = 1\n[[series]]\nname = 'A'\npower = 1",

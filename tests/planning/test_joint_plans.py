@@ -131,7 +131,7 @@ def test_errors_name_the_series():
 @pytest.mark.parametrize(
     ("series", "weights", "message"),
     [
-        ([], None, "series must be 1 to 100"),
+        ([], None, "series must have 1 to 100 entries"),
         ([WEEK, "day"], None, "series must be Series or decays"),
         ([WEEK], [1, 2], "weights must have one entry per series"),
         ([WEEK], [0.0], "weights must be > 0"),

@@ -63,7 +63,12 @@ def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
 def checked_decay(decay: Any) -> Decay:
     """The argument, if it is a decay; raises InvalidType otherwise."""
     if not isinstance(decay, Decay):
-        raise InvalidType("must be a decay", argument="decay", got=type(decay).__name__)
+        raise InvalidType(
+            "must be a decay",
+            argument="decay",
+            got=type(decay).__name__,
+            remedy="use one such as Exponential(half_life=24)",
+        )
     return decay
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Plan(PlannedMechanism):
-    """A mechanism, fixed to the last bit.  `hushfade.plan` makes it without looking at any data.
+    """A mechanism that is fixed before any record arrives.  `hushfade.plan` makes it without data.
 
     `PlannedMechanism` has its privacy and its accuracy.
     """

@@ -75,7 +75,7 @@ def grid_of(
             got=repr(resolution),
         )
     if statistic is not None and norm is not None:
-        raise InvalidType("statistic and norm exclude each other: a statistic has no vectors")
+        raise InvalidType("statistic and norm cannot be combined: a statistic has no vectors")
     grid = Grid(low, high, resolution, 1, names, lanes, norm, statistic)
     if grid.low_unit == grid.high_unit:
         raise InvalidValue("must be below high - low", argument="resolution", got=repr(resolution))
@@ -89,9 +89,10 @@ def _names(keys: Iterable[str]) -> tuple[str, ...]:
     if not names:
         raise InvalidValue("must not be empty", argument="keys")
     if not all(isinstance(name, str) for name in names):
-        raise InvalidType("must be str", argument="keys")
+        other = next(type(name).__name__ for name in names if not isinstance(name, str))
+        raise InvalidType("must be text (str)", argument="keys", got=other)
     if len(set(names)) != len(names):
-        raise InvalidValue("must differ from each other", argument="keys")
+        raise InvalidValue("must not contain a key twice", argument="keys")
     return names
 
 

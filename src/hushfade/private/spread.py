@@ -76,10 +76,10 @@ def texts(records: Any) -> NDArray[Any]:
     if isinstance(records, str):
         records = [records]
     if not isinstance(records, list | tuple | np.ndarray):
-        raise InvalidType("must be texts", argument="records")
+        raise InvalidType("must be text", argument="records")
     array = np.empty(len(records), dtype=object)
     for place, record in enumerate(records):
         if not isinstance(record, str):
-            raise InvalidType("must be texts", argument="records")
+            raise InvalidType("must be text", argument="records")
         array[place] = str(record)
     return array

@@ -24,7 +24,9 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
     if grid.norm is not None:
         raise InvalidValue("events have numbers: use a plan without vectors")
     if (columns.key is None) != (grid.keys is None):
-        raise InvalidValue("a key column and declared keys must be given together")
+        raise InvalidValue(
+            "a key column and declared keys must be given together (--key and --keys)"
+        )
     divided = len(columns.key_columns()) - 1
     if divided > 0 and any(key.count(BETWEEN_KEYS) != divided for key in grid.keys or ()):
         raise InvalidValue(

@@ -24,7 +24,7 @@ from hushfade.records.batch import Batch, Columns
 from hushfade.records.calendar import Calendar, Order, RowOrder
 from hushfade.records.counts import Counts
 from hushfade.records.declared_columns import check_fit, may_leave_out
-from hushfade.records.faults import EMPTY, Faults
+from hushfade.records.faults import EMPTY, NO_VALUE, Faults
 from hushfade.records.limits import Bounding, Limits
 from hushfade.records.parse_columns import Mask, Names
 from hushfade.records.time_columns import check_unit, times
@@ -214,7 +214,7 @@ class Reader:
             places, codes = read.keys(batch, name, (statistic.of,), role="value")
             present = ~read.nulls(batch.columns["value"])
             if not self._skip_empty:
-                codes[~present & (codes == 0)] = EMPTY
+                codes[~present & (codes == 0)] = NO_VALUE
             faults.add(name, codes)
             return (places == 0).astype(np.int64), present
         if name is None:
@@ -231,8 +231,7 @@ class Reader:
         """The numbers of a column, 0 for those at fault, and which rows have one."""
         values, codes = read.numbers(batch, name, role)
         present = codes != EMPTY
-        if self._skip_empty:
-            codes[~present] = 0
+        codes[~present] = 0 if self._skip_empty else NO_VALUE
         faults.add(name, codes)
         if codes.any():
             values = np.where(codes == 0, values, 0.0)

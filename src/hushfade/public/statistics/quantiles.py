@@ -68,7 +68,9 @@ class Quantiles(LaneDefaults):
             raise InvalidType("must be a list", argument="quantiles", got=repr(quantiles)[:60])
         asked = tuple(check.probability(quantiles=one) for one in quantiles)
         if not asked or not all(a < b for a, b in itertools.pairwise(asked)):
-            raise InvalidValue("must rise, and be at least one", argument="quantiles")
+            raise InvalidValue(
+                "must be at least one number, in increasing order", argument="quantiles"
+            )
         low, high = check.bounds(low, high)
         levels = check.count(levels=levels, most=8)
         if bins is not None:

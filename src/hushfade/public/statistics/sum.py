@@ -9,7 +9,7 @@ from hushfade import check
 
 @dataclass(frozen=True)
 class Sum:
-    """The statistic of a plan without any other: the sum of records in [low, high].
+    """The decayed sum of records in [low, high], which a plan releases by default.
 
     >>> import hushfade as hf
     >>> week, guarantee = hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6)
