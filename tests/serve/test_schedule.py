@@ -5,7 +5,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.serve.registry import shown
-from hushfade.serve.service import step_times
+from hushfade.serve.declarations import step_times
 from tests.serve.client import ONE, PLAN
 
 HOUR = 3600 * 10**9

@@ -32,7 +32,7 @@ from hushfade.planning.search_taps import reference_steps
 from hushfade.planning.summary import lower_bounds, shown_step
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.serve import strict_json
-from hushfade.serve.service import guarantee_of
+from hushfade.serve.declarations import guarantee_of
 
 LONGEST = 1 << 16  # the largest horizon in steps
 EXPECTED = 1 << 20  # the largest expected length in steps
