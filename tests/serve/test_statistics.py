@@ -29,20 +29,8 @@ RECORDS = {
     "ratio": ["pair", [1, 2]],
 }
 WRONG = [
-    0.5,
-    2,
-    True,
-    None,
-    "yes",
-    "1",
-    [1],
-    [1, 2],
-    [1, 2, 3],
-    [True, 1],
-    ["1", 1],
-    {},
-    {"value": 1},
-]
+    0.5, 2, True, None, "yes", "1", [1], [1, 2], [1, 2, 3], [True, 1], ["1", 1], {}, {"value": 1},
+]  # fmt: skip
 RIGHT = {
     "number": [0.5, 2],
     "boolean": [True],
@@ -268,17 +256,13 @@ def test_one_record_never_changes_how_another_is_read(made):
     client, _ = made
     mixed = {
         "share": [True, 1, 0, False, 1.0, 0.0],
-        "histogram": [10**400, -(10**400), 17.999999999999996, 65, 2**70],
-        "quantiles": [10**400, 0.1, 99],
-        "ratio": [[10**400, 5], [0.25, 1e300]],
-        "mean": [10**400, 0.03125, -5],
+        "histogram": [10**300, -(2**70), 17.999999999999996, 65, 2**64],
+        "quantiles": [2**70, 0.1, 99],
+        "ratio": [[2**70, 5], [0.25, 1e300]],
+        "mean": [2**64 + 1, 0.03125, -5],
     }
     for name, sent in mixed.items():
         plan, totals = PLANS[name], np.zeros(PLANS[name].grid.lanes, dtype=np.int64)
-        if any(isinstance(one, int) and abs(one) > 10**300 for one in np.ravel(sent).tolist()):
-            assert client.send(sent, stream=name).status_code == 422  # beyond float64
-            sent = [one for one in sent if not (isinstance(one, int) and abs(one) > 10**300)]
-            sent = [one for one in sent if not (isinstance(one, list) and one[0] == 10**400)]
         for one in sent:
             as_given = bool(one) if name == "share" else one
             lanes, units = plan.grid.spread(
