@@ -1,6 +1,6 @@
 // Histograms: the counts of one step as bars, with their intervals, and a slider over the steps.
 
-import { element, say } from "./dom.js";
+import { byId, element, say } from "./dom.js";
 import { number } from "./format.js";
 import { Series } from "./series.js";
 import { laneWords } from "./words.js";
@@ -8,7 +8,7 @@ import { laneWords } from "./words.js";
 const HEIGHT = 240;
 const LETTER = 6.6; // pixels of a letter of a label
 const HINT = "Point at a bar to read its count. The slider chooses the step.";
-const SVG = "http://www.w3.org/2000/svg";
+const SVG = byId("drawing").namespaceURI; // scripts contain no address
 
 let made = 0;
 
@@ -86,7 +86,8 @@ export class Bars {
     const bins = this.lanes.map((lane, at) => {
       const [low, high] = Series.interval(release, lane);
       const value = Series.value(release, lane);
-      return { name: names[at], value, low, high, text: `${names[at]}: ${laneWords(release, lane)}` };
+      const text = `${names[at]}: ${laneWords(release, lane)}`;
+      return { name: names[at], value, low, high, text };
     });
     const said = bins.map((bin) => bin.text).join(", ");
     this.area.setAttribute("aria-label", `${this.label} at ${step}: ${said}`);
@@ -121,10 +122,10 @@ function drawing(bins, width, pointed) {
     if (bin.value !== null) {
       const [high, low] = [y(Math.max(bin.value, 0)), y(Math.min(bin.value, 0))];
       const gap = Math.min(6, wide / 8);
-      group.append(svg("rect", {
-        x: from + gap, y: high, width: Math.max(1, wide - 2 * gap), height: Math.max(1, low - high),
-        class: "bars-bar",
-      }), svg("path", { d: whisker(middle, y(bin.low), y(bin.high), wide), class: "bars-whisker" }));
+      const size = { width: Math.max(1, wide - 2 * gap), height: Math.max(1, low - high) };
+      const ends = whisker(middle, y(bin.low), y(bin.high), wide);
+      group.append(svg("rect", { x: from + gap, y: high, ...size, class: "bars-bar" }),
+        svg("path", { d: ends, class: "bars-whisker" }));
     }
     group.addEventListener("pointerenter", () => pointed(bin));
     group.addEventListener("pointerleave", () => pointed(null));

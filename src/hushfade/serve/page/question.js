@@ -48,7 +48,10 @@ export function question(texts) {
     statistic: statistic(texts, read, wrong),
   };
   if (texts.law) asked.law = texts.law;
-  if (BOUNDED.includes(texts.statistic)) Object.assign(asked, { low: read("low"), high: read("high") });
+  if (BOUNDED.includes(texts.statistic)) {
+    asked.low = read("low");
+    asked.high = read("high");
+  }
   if (texts.whole && texts.statistic === "sum") asked.resolution = 1;
   if (asked.participations > 1) asked.separation = read("separation");
   if (texts.horizon.trim() !== "") {

@@ -29,7 +29,8 @@ export function heading(series) {
     return { value: text.value, band: ` ± ${text.band} ${names[0]}` };
   }
   const text = withBand(0, last.margin);
-  return { value: `${names.length} ${keys ? "keys" : "coordinates"}`, band: ` each ± ${text.band}` };
+  const kind = keys ? "keys" : "coordinates";
+  return { value: `${names.length} ${kind}`, band: ` each ± ${text.band}` };
 }
 
 function statisticHeading({ last, names, keys, statistic }) {
@@ -44,8 +45,10 @@ function statisticHeading({ last, names, keys, statistic }) {
     if (Series.hidden(last, 0)) return { value: "hidden", band: " by noise: too few records" };
     return { value: text, band: ` ${from} to ${to}` };
   }
-  const each = statistic.output ? ` with ${counted(statistic.outputs.length, statistic.output)}` : "";
-  if (keys) return { value: counted(keys.length, "key"), band: each };
+  if (keys) {
+    const each = statistic.output && counted(statistic.outputs.length, statistic.output);
+    return { value: counted(keys.length, "key"), band: each ? ` with ${each} each` : "" };
+  }
   return { value: counted(names.length, statistic.output), band: "" };
 }
 
