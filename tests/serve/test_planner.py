@@ -13,7 +13,7 @@ from hushfade import baselines
 from hushfade.planning import privacy_over_time
 from hushfade.planning.statistic_summary import accuracy
 from hushfade.serve import openapi, planner
-from tests.cli.command import run
+from tests.cli.command import invoke, run
 from tests.serve.client import ONE
 
 DECAYS = [
@@ -203,7 +203,7 @@ def test_a_statistic_is_planned_with_its_accuracy_code_and_command(tmp_path, mon
         if found["command"] is None:
             assert told == {"kind": "share", "of": None}
             continue
-        shown = run(*shlex.split(found["command"].removeprefix("hushfade ")))
+        shown = invoke(*shlex.split(found["command"].removeprefix("hushfade ")))
         assert shown.exit_code == 0, shown.stderr
         kept = hf.Plan.from_json((tmp_path / "plan.json").read_text(encoding="utf-8"))
         assert kept.digest == plan.digest, told
@@ -213,7 +213,8 @@ def test_a_statistic_is_planned_with_its_accuracy_code_and_command(tmp_path, mon
 def test_a_statistic_with_other_parameters_is_refused(client):
     week = {"kind": "window", "length": 7}
     for status, statistic, more in (
-        (400, {}, {}), (400, "mean", {}), (400, {"kind": "median"}, {}), (400, {"kind": ["mean"]}, {}),
+        (400, {}, {}), (400, "mean", {}), (400, {"kind": "median"}, {}),
+        (400, {"kind": ["mean"]}, {}),
         (400, {"kind": "mean", "low": 0}, {}), (400, {"kind": "histogram"}, {}),
         (422, {"kind": "histogram", "edges": [1, 0, 2]}, {}),
         (422, {"kind": "histogram", "edges": list(range(2000))}, {}),
