@@ -210,6 +210,7 @@ def _stream(reader: Reader, name: str) -> dict[str, Any]:
     return {
         "stream": name,
         "dataset": reader.dataset(name),
+        "releases": "sum" if plan.statistic is None else plan.statistic.name,
         "decay": repr(plan.decay),
         "every": plan.every,
         "epsilon": guarantee.epsilon,
@@ -226,7 +227,7 @@ def _streams_table(streams: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
     table = Table(title="Streams", title_justify="left", title_style="bold")
-    for head in ("stream", "dataset", "decay", "step"):
+    for head in ("stream", "dataset", "releases", "decay", "step"):
         table.add_column(head)
     for head in ("epsilon", "delta", "steps"):
         table.add_column(head, justify="right")
@@ -235,6 +236,7 @@ def _streams_table(streams: list[dict[str, Any]]) -> Table:
         table.add_row(
             one["stream"],
             one["dataset"],
+            one["releases"],
             one["decay"],
             one["every"] or "not declared",
             rounded_up(one["epsilon"]),
