@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tests.serve.page.answers import plan, release, stream
-from tests.serve.page.browser import Browser
+from tests.serve.page.browser import Browser, Page
 from tests.serve.page.service import Service
 
 AGES = ["[0, 18)", "[18, 65)", "[65, 120]"]
 CARD = "article[aria-labelledby=stream-{}-title]"
-MEANS, BINS, QUANTILES = (CARD.format(number) for number in (4, 5, 6))
+MEANS, BINS, QUANTILES = (CARD.format(number) for number in (1, 2, 3))
 
 
 def statistic(name: str, **more: Any) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def statistic_release(step: int, value: Any, lower: Any, upper: Any, **more: Any
 
 def with_statistics(service: Service) -> Service:
     """The service with a mean, a histogram by key, and quantiles."""
-    service.streams += [
+    service.streams = [
         stream("delay", step=40, dataset="sensors", statistic=statistic("mean")),
         stream(
             "ages", step=3, dataset="sensors", keys=["at", "ch"],
@@ -62,9 +62,16 @@ def with_statistics(service: Service) -> Service:
     return service
 
 
+def shown(page: Page, card: str, condition: str) -> None:
+    """Scroll to a card, since only cards in view are loaded, and wait."""
+    page.until(f"document.querySelector('{card}') !== null")
+    page.value(f"document.querySelector('{card}').scrollIntoView()")
+    page.until(condition)
+
+
 def test_a_mean_has_its_interval_and_count(browser: Browser, service: Service) -> None:
     with browser.page(with_statistics(service).address) as page:
-        page.until(f"document.querySelector('{MEANS} .value') !== null")
+        shown(page, MEANS, f"document.querySelector('{MEANS} .value') !== null")
         assert page.text(f"{MEANS} .latest") == "82.0 80.0 to 85.0"
         assert page.text(f"{MEANS} .decay").startswith("the decayed mean · halves every 24 steps")
         assert "603.4 ± 6.0 records, decayed; with 95 % confidence" in page.text(f"{MEANS} .when")
@@ -79,7 +86,7 @@ def test_a_mean_has_its_interval_and_count(browser: Browser, service: Service) -
 def test_what_noise_hides_or_is_suppressed_is_said(browser: Browser, service: Service) -> None:
     with_statistics(service)
     with browser.page(service.address) as page:
-        page.until(f"document.querySelector('{MEANS} .value') !== null")
+        shown(page, MEANS, f"document.querySelector('{MEANS} .value') !== null")
         service.publish("delay", statistic_release(41, 50.0, 0.0, 100.0, whole_range=True))
         page.until(f"document.querySelector('{MEANS} .value').textContent === 'hidden'")
         told = f"document.querySelector('{MEANS} .plot').ariaValueText"
@@ -95,7 +102,7 @@ def test_a_histogram_is_bars_of_one_key_and_step(browser: Browser, service: Serv
     bars = f"document.querySelectorAll('{BINS} .bars-bar')"
     label = f"document.querySelector('{BINS} .bars-plot').getAttribute('aria-label')"
     with browser.page(with_statistics(service).address) as page:
-        page.until(f"{bars}.length === 3")
+        shown(page, BINS, f"{bars}.length === 3")
         assert page.text(f"{BINS} .latest") == "2 keys with 3 bins each"
         assert page.value(label) == (
             "Histogram of ages at step 3: [0, 18): 30.0 (26.0 to 34.0), "
@@ -122,9 +129,9 @@ def test_a_histogram_is_bars_of_one_key_and_step(browser: Browser, service: Serv
 
 def test_quantiles_are_lines_of_one_chart(browser: Browser, service: Service) -> None:
     with browser.page(with_statistics(service).address) as page:
-        page.until(f"document.querySelectorAll('{QUANTILES} .legend li').length === 2")
-        assert page.text(f"{QUANTILES} .latest") == "2 quantiles"
         figures = f"[...document.querySelectorAll('{QUANTILES} .legend li')]"
+        shown(page, QUANTILES, f"{figures}.length === 2")
+        assert page.text(f"{QUANTILES} .latest") == "2 quantiles"
         assert page.value(f"{figures}.map((x) => x.textContent)") == [
             "quantile 0.520.0 (15.0 to 25.0)", "quantile 0.990.0 (80.0 to 95.0)",
         ]  # fmt: skip
