@@ -5,9 +5,9 @@ records:
 
     noise     the standard deviation of the estimated (records below an edge) - q · (all records),
               by least squares over all levels, averaged over the edges and the quantiles
-    bins      inside a bin the rank is interpolated.  A bin has expect / bins records on average, and
-              the error is taken to be half of them, which also allows for bins near the quantile
-              that have more records than the average
+    bins      inside a bin the rank is interpolated.  A bin has expect / bins records on average,
+              and the error is taken to be half of them, which also allows for bins near the
+              quantile that have more records than the average
 
 The half is the best of several factors in simulations with records of different shapes: see
 docs/results/quantiles.md.  The choice depends on declared numbers only, never on data.  It is the

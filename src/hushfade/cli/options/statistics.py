@@ -137,6 +137,26 @@ class StatisticOptions(OptionGroup):
         """The second column of a ratio."""
         return self._divided("ratio")[1] if self.kind == "ratio" else None
 
+    @property
+    def label(self) -> str | None:
+        """The statistic in words, for figures.
+
+        >>> StatisticOptions(share="result=positive").label
+        'share of result = positive'
+        """
+        kind = self.kind
+        if kind is None:
+            return None
+        text: str = getattr(self, kind)
+        match kind:
+            case "share":
+                return f"share of {' = '.join(self._divided(kind))}"
+            case "ratio":
+                return f"ratio {' / '.join(self._divided(kind))}"
+            case "histogram":
+                return f"number of records by {text}"
+        return f"{kind} of {self.column}"
+
     def read_from(self, records: "RunRecordOptions") -> "RunRecordOptions":
         """The options of the records, with the statistic's column as the value."""
         if self.column is None:
