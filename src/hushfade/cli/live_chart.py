@@ -92,6 +92,7 @@ class SeriesView:
             keys=self._meaning.keys,
             decay=self._plan.decay,
             guarantee=self._plan.guarantee,
+            label=self._label or "decayed sum",
             confidence=self._meaning.confidence,
             margins=np.concatenate(
                 [piece.margins(self._meaning.confidence) for piece in self._pieces]

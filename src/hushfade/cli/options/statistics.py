@@ -31,26 +31,30 @@ _RATIO_NAMES = {
 
 @option_group("Statistic")
 class StatisticOptions(OptionGroup):
-    """A statistic in place of a sum or a count.  All have the noise of a count."""
+    """A statistic in place of a sum or a count."""
 
     mean: Annotated[
         str | None,
-        option("The mean of this column, in place of a sum. Needs --low and --high.", "COLUMN"),
+        option("Release the mean of this column. Needs --low and --high.", "COLUMN"),
     ] = None
     share: Annotated[
         str | None,
-        option("The share of records that have this value in this column.", "COLUMN=VALUE"),
+        option(
+            "Release the share of records with exactly this text in this column, such as "
+            "result=positive.",
+            "COLUMN=VALUE",
+        ),
     ] = None
     variance: Annotated[
         str | None,
         option(
-            "The variance of this column, with its mean and standard deviation. Needs --low and "
-            "--high.",
+            "Release the variance of this column, with its mean and standard deviation. Needs "
+            "--low and --high.",
             "COLUMN",
         ),
     ] = None
     histogram: Annotated[
-        str | None, option("The number of records in each bin. Needs --edges.", "COLUMN")
+        str | None, option("Release the number of records in each bin of this column. Needs --edges.", "COLUMN")
     ] = None
     edges: Annotated[
         str | None,
@@ -63,7 +67,7 @@ class StatisticOptions(OptionGroup):
     ] = None
     quantiles: Annotated[
         str | None,
-        option("Quantiles of this column, such as latency=.5,.9. Needs --low and --high.",
+        option("Release quantiles of this column, such as latency=.5,.9. Needs --low and --high.",
             "COLUMN=Q,Q",
         ),
     ] = None  # fmt: skip
@@ -85,7 +89,7 @@ class StatisticOptions(OptionGroup):
     ratio: Annotated[
         str | None,
         option(
-            "The sum of one column over the sum of another, such as errors/requests. Needs "
+            "Release the sum of one column over the sum of another, such as errors/requests. Needs "
             "--numerator-high, --denominator-high and --largest-ratio.",
             "COLUMN/COLUMN",
         ),
@@ -112,6 +116,8 @@ class StatisticOptions(OptionGroup):
         if len(given) > 1:
             raise InvalidValue(f"--{given[0]} and --{given[1]} exclude each other")
         kind = given[0] if given else None
+        if self.suppress_below is not None and not self.suppress_below > 0:
+            raise InvalidValue("--suppress-below must be > 0", got=self.suppress_below)
         needs = {"edges": "histogram", "bins": "quantiles", "expect_records": "quantiles"}
         needs |= dict.fromkeys(_OF_RATIO, "ratio")
         for name, other in needs.items():
@@ -172,7 +178,13 @@ class StatisticOptions(OptionGroup):
             return None
         bounded = kind in ("mean", "variance", "quantiles")
         if not bounded and not records.counting:
-            raise InvalidValue(f"--{kind} takes neither --low nor --high")
+            raise InvalidValue(
+                f"--{kind} takes neither --low nor --high"
+                + {
+                    "histogram": ": --edges are the bounds",
+                    "ratio": ": use --numerator-high and --denominator-high",
+                }.get(kind, ": each record counts 1")
+            )
         if kind not in ("mean", "variance") and records.resolution is not None:
             raise InvalidValue(f"--{kind} takes no --resolution: each record counts 1")
         low, high = records.bounds(valued=True) if bounded else (0.0, 1.0)
@@ -199,6 +211,11 @@ class StatisticOptions(OptionGroup):
                     raise InvalidValue("--histogram needs --edges, such as 0,18,65,120")
                 return Histogram(_numbers(self.edges, "--edges"))
         asked = _numbers(self._divided(kind)[1], "--quantiles")
+        if any(1.0 <= one <= 100.0 for one in asked):
+            raise InvalidValue(
+                "--quantiles must be shares between 0 and 1, such as .9 for the 90th percentile",
+                got=self._divided(kind)[1][:40],
+            )
         return Quantiles(asked, low, high, bins=self.bins, expect=self.expect_records)
 
     def _divided(self, kind: str) -> tuple[str, str]:
@@ -210,7 +227,10 @@ class StatisticOptions(OptionGroup):
             example = {"share": "result=positive", "ratio": "errors/requests"}.get(
                 kind, "latency=.5,.9"
             )
-            raise InvalidValue(f"--{kind} must be two parts with {divider}, such as {example}")
+            raise InvalidValue(
+                f"--{kind} must have a part before and after {divider!r}, such as {example}",
+                got=repr(text[:40]),
+            )
         return column, rest
 
 
@@ -219,5 +239,5 @@ def _numbers(text: str, name: str) -> list[float]:
         return [number_in(one) for one in text.split(",")]
     except ValueError:
         raise InvalidValue(
-            f"{name} must be numbers, divided by commas", got=repr(text[:40])
+            f"{name} must be numbers, separated by commas", got=repr(text[:40])
         ) from None

@@ -65,7 +65,9 @@ class Quantiles:
             raise InvalidType("must be a list", argument="quantiles", got=repr(quantiles)[:60])
         asked = tuple(check.probability(quantiles=one) for one in quantiles)
         if not asked or not all(a < b for a, b in itertools.pairwise(asked)):
-            raise InvalidValue("must rise, and be at least one", argument="quantiles")
+            raise InvalidValue(
+                "must be at least one number, in rising order", argument="quantiles", got=str(asked)
+            )
         low, high = checked_bounds(low, high)
         levels = check.count(levels=levels, most=8)
         if bins is None and levels > 1:
