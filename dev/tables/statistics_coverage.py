@@ -68,8 +68,8 @@ The same for `release.parts`, the noisy sums behind each value:
 
 {parts}
 
-The smallest cell of the parts is {least_part:.2f} %.  The bias of the intervals is smaller than
-five binomial errors in every cell.
+The smallest cell of the parts is {least_part:.2f} %.  The script
+requires every cell to be above 95 % minus five binomial errors.
 
 ## Widths against an oracle
 
@@ -80,9 +80,9 @@ count in a histogram does not depend on the number of all records, so it has no 
 
 {widths}
 
-The oracle's share of a few true records is narrower than a released one by more than the oracle's
-mean, because the interval of a share accounts for atoms of the noise: it adds half a record on both
-sides.
+For a mean m in [0, 1] of many records the ratio is √(2 (1 - m)² + 2 m²): 1 in the middle of the
+range, 1.41 at its ends.  The simulated shares are further from the middle than the means.  The
+oracle's interval is not cut where it leaves the range on one side, so a ratio may be below 1.
 
 The share of intervals that are the whole range, in percent, where records are few.  For quantiles
 it is the mean over both quantiles.
@@ -102,6 +102,7 @@ guarantee, where the count is large: the error of the ratio is then linear in th
 {separate}
 
 The largest ratio to two separate plans is {largest:.2f}; at most .75 is required.
+Noise around the middle comes close where the true mean is near the middle and the memory is long.
 
 With few records the error of a ratio is not linear.  Root mean square errors of {simulated_copies}
 simulated releases of a window of 7, all values cut to [0, 1]:

@@ -34,9 +34,9 @@ class DemoOutputOptions(ReportOptions):
             alias="-o",
         ),
     ] = Path("demo-output")
-    data_only: Annotated[
-        bool, flag("Write only the events, flights.csv, and release nothing.")
-    ] = False
+    data_only: Annotated[bool, flag("Write only the events, flights.csv, and release nothing.")] = (
+        False
+    )
 
 
 def demo(*, output: DemoOutputOptions = DemoOutputOptions()) -> None:

@@ -61,7 +61,9 @@ def check_statistic(
         )
     if output.changes and kind not in (None, "histogram"):
         options = " and ".join(f"--{name.replace('_', '-')}" for name in output.changes)
-        raise InvalidValue(f"{options}: only sums, counts and histograms can be changed, not {kind}")
+        raise InvalidValue(
+            f"{options}: only sums, counts and histograms can be changed, not {kind}"
+        )
     if output.plot_label is not None and output.plot is None:
         raise InvalidValue("--plot-label needs --plot")
 

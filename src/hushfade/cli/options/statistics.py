@@ -54,7 +54,10 @@ class StatisticOptions(OptionGroup):
         ),
     ] = None
     histogram: Annotated[
-        str | None, option("Release the number of records in each bin of this column. Needs --edges.", "COLUMN")
+        str | None,
+        option(
+            "Release the number of records in each bin of this column. Needs --edges.", "COLUMN"
+        ),
     ] = None
     edges: Annotated[
         str | None,
