@@ -1,4 +1,4 @@
-"""How large is the error inside a bin of quantiles, as a share of the average records per bin?
+"""The noise of ranks, and the error inside a bin as a share of the average records per bin.
 
 Simulated releases with normal noise, on records of several shapes, for all bins and levels that a
 plan compares.  A factor is good if the bins that it chooses have nearly the smallest error.
@@ -13,7 +13,7 @@ import numpy as np
 import hushfade as hf
 from dev.progress import progress
 from dev.tables.page import table
-from hushfade.check import Column
+from hushfade.check import Column, Matrix
 from hushfade.public.statistics.quantiles import branches
 
 FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0)
@@ -97,3 +97,37 @@ def _error(
     below, upto = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
     errors = np.maximum(np.maximum(below - wanted, wanted - upto), 0.0)
     return float(np.sqrt(np.mean(errors**2)))
+
+
+def squares_table(noises: dict[int, float]) -> str:
+    """The noise of ranks with least squares and without, relative to flat bins."""
+    rows = []
+    flat = noises[1]
+    for bins, levels in ((64, 2), (256, 2), (64, 3), (512, 3), (4096, 3)):
+        statistic = hf.Quantiles(ASKED, 0, 1, bins=bins, levels=levels)
+        noise = noises[levels]
+        alone = hf.Quantiles(ASKED, 0, 1, bins=bins)
+        energies = [
+            [np.mean(one.tree.rank_moments(q).energy) for q in ASKED] for one in (alone, statistic)
+        ]
+        fewest = [np.mean(np.square(_fewest(statistic, q)).sum(axis=1)) for q in ASKED]
+        base = flat * math.sqrt(np.mean(energies[0]))
+        rows.append([
+            f"{bins}", f"{levels}", f"{noise * math.sqrt(np.mean(fewest)) / base:.2f}",
+            f"{noise * math.sqrt(np.mean(energies[1])) / base:.2f}",
+        ])  # fmt: skip
+    return table(["bins", "levels", "fewest counts", "least squares"], rows)
+
+
+def _fewest(statistic: hf.Quantiles, quantile: float) -> Matrix:
+    """The weights of the lanes in a rank minus its share of the count, (edges, lanes)."""
+    sizes, bins = statistic.sizes, statistic.sizes[-1]
+    starts = np.cumsum((0, *sizes))
+    weights = np.zeros((bins + 1, starts[-1]))
+    for edge in range(bins + 1):
+        done = 0
+        for start, size in zip(starts, sizes, strict=False):
+            below = edge * size // bins
+            weights[edge, start + done : start + below] = 1.0
+            done = below * sizes[0]
+    return np.asarray(weights - quantile * weights[-1])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import importlib.resources
 import io
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,7 +19,7 @@ import hushfade as hf
 from dev.paths import IMAGES
 from dev.progress import progress
 from dev.tables.page import table, write
-from dev.tables.quantile_bin_factors import factor_table
+from dev.tables.quantile_bin_factors import factor_table, squares_table
 from hushfade import demo, plots
 from hushfade.check import Column, Matrix
 from hushfade.planning.plan import Plan
@@ -35,6 +34,10 @@ COUNTS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 SAMPLES, COPIES = 10, 40  # sets of records for each count, releases of each set
 KEYS = tuple(str(copy) for copy in range(COPIES))
 CONFIDENCE = 0.95
+ALT = (
+    "Root mean square rank error of released medians and 90th percentiles against the number of "
+    "records, for delays and visits"
+)
 TITLES = {"delays": "delays of departures", "visits": "visits to a doctor"}
 
 
@@ -87,7 +90,7 @@ a value has no error if the wanted rank lies among the records of that value.
 
 ## Rank error against count
 
-![Root mean square rank error of released medians and 90th percentiles against the number of records, for delays and visits](../images/quantile-ranks.png)
+![{alt}](../images/quantile-ranks.png)
 
 The plan chooses bins and levels for `expect=n`.  *Flat* is the best choice with one level.
 *Predicted* is the error that the plan predicts without records, from the noise and from half the
@@ -162,17 +165,18 @@ def main() -> None:
             expected.append([*name, *(f"{error} ({_bins(one)})" for error, one in cells)])
             progress(f"quantiles of {data.name}, {count}: {best}")
     _draw(drawn)
-    words, factors = factor_table({data.name: data.records for data in datasets}, _noises())
+    noises = _noises()
+    words, factors = factor_table({data.name: data.records for data in datasets}, noises)
     of = [f"{q:g}" for q in ASKED]
     bins = ["records", "n", "bins", *of, "flat", *(f"{q} flat" for q in of), "predicted"]
     write(
         "results/quantiles.md",
         PAGE.format(
-            samples=SAMPLES, copies=COPIES, flights=f"{len(datasets[0].records):,}",
+            alt=ALT, samples=SAMPLES, copies=COPIES, flights=f"{len(datasets[0].records):,}",
             visits=f"{len(datasets[1].records):,}", chosen=table(bins, chosen), least=100 * least,
             intervals=table(["records", "n", "covered", *(f"width, {q}" for q in of)], intervals),
             expected=table(["records", "n", "n/10", "n", "10 n"], expected),
-            squares=_squares(), factors=factors, factors_words=words,
+            squares=squares_table(noises["window of 7"]), factors=factors, factors_words=words,
         ),
     )  # fmt: skip
 
@@ -277,39 +281,6 @@ def _noises() -> dict[str, dict[int, float]]:
         asked = hf.Quantiles(ASKED, 0, 1, bins=2**levels, levels=levels)
         found["half-life 500"][levels] = hf.plan(slow, GUARANTEE, statistic=asked).max_stddev(4096)
     return found
-
-
-def _squares() -> str:
-    rows = []
-    flat = _with_levels(1).max_stddev(STEPS)
-    for bins, levels in ((64, 2), (256, 2), (64, 3), (512, 3), (4096, 3)):
-        statistic = hf.Quantiles(ASKED, 0, 1, bins=bins, levels=levels)
-        noise = _with_levels(levels).max_stddev(STEPS)
-        alone = hf.Quantiles(ASKED, 0, 1, bins=bins)
-        energies = [
-            [np.mean(one.tree.rank_moments(q).energy) for q in ASKED] for one in (alone, statistic)
-        ]
-        fewest = [np.mean(np.square(_fewest(statistic, q)).sum(axis=1)) for q in ASKED]
-        base = flat * math.sqrt(np.mean(energies[0]))
-        rows.append([
-            f"{bins}", f"{levels}", f"{noise * math.sqrt(np.mean(fewest)) / base:.2f}",
-            f"{noise * math.sqrt(np.mean(energies[1])) / base:.2f}",
-        ])  # fmt: skip
-    return table(["bins", "levels", "fewest counts", "least squares"], rows)
-
-
-def _fewest(statistic: hf.Quantiles, quantile: float) -> Matrix:
-    """The weights of the lanes in a rank minus its share of the count, (edges, lanes)."""
-    sizes, bins = statistic.sizes, statistic.sizes[-1]
-    starts = np.cumsum((0, *sizes))
-    weights = np.zeros((bins + 1, starts[-1]))
-    for edge in range(bins + 1):
-        done = 0
-        for start, size in zip(starts, sizes, strict=False):
-            below = edge * size // bins
-            weights[edge, start + done : start + below] = 1.0
-            done = below * sizes[0]
-    return np.asarray(weights - quantile * weights[-1])
 
 
 def _bins(one: Measured) -> str:

@@ -123,8 +123,9 @@ def one_shot() -> str:
                 ours = lane * math.hypot(1 - mean, mean)
                 opendp = _split(guarantee, releases, 1.0, mean)
                 google = _split(guarantee, releases, 0.5, mean - 0.5)
-                rows.append([words, f"{releases}", f"{mean:g}", f"{ours:.2f}", f"{opendp:.2f}",
-                             f"{google:.2f}", f"{ours / opendp:.2f}", f"{ours / google:.2f}"])  # fmt: skip
+                numbers = ours, opendp, google, ours / opendp, ours / google
+                cells = [f"{one:.2f}" for one in numbers]
+                rows.append([words, f"{releases}", f"{mean:g}", *cells])
     heads = ["guarantee", "releases of a record", "true value", "hushfade", "sum over count",
              "around the middle", "over sum over count", "over around the middle"]  # fmt: skip
     return table(heads, rows)
