@@ -94,7 +94,7 @@ def _error(
     ordered = np.sort(np.clip(drawn, low, high))
     values = np.rint(values) if whole else values
     wanted = np.array(ASKED) * count
-    below, upto = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+    below, upto = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
     errors = np.maximum(np.maximum(below - wanted, wanted - upto), 0.0)
     return float(np.sqrt(np.mean(errors**2)))
 
