@@ -287,12 +287,3 @@ def test_wrong_records_are_refused_without_being_shown():
             stream.step(wrong)
         assert "98765" not in str(caught.value)
         assert stream.steps == 0
-
-
-def test_the_number_of_bins_rises_with_the_expected_count():
-    guarantee, bins = hf.Guarantee(1, 1e-6), []
-    for expect in (100, 10_000, 1_000_000):
-        asked = hf.Quantiles([0.5], 0, 1, expect=expect)
-        bins.append(hf.plan(WEEK, guarantee, statistic=asked).statistic.bins)
-    assert bins == sorted(bins)
-    assert bins[0] < bins[-1]
