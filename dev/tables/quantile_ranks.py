@@ -269,7 +269,7 @@ def _rank_errors(ordered: Column, values: Matrix) -> Matrix:
     below = np.searchsorted(ordered, values, side="left") / len(ordered)
     upto = np.searchsorted(ordered, values, side="right") / len(ordered)
     asked = np.array(ASKED)
-    return np.maximum(np.maximum(below - asked, asked - upto), 0.0)
+    return np.asarray(np.maximum(np.maximum(below - asked, asked - upto), 0.0))
 
 
 def _noises() -> dict[str, dict[int, float]]:

@@ -94,7 +94,10 @@ def delays(noise: NoiseSource | None = None) -> Delays:
 
 @cache
 def _plans() -> JointPlan:
-    statistics = Mean(LOW, HIGH), Quantiles([PERCENTILE], LOW, HIGH, bins=BINS, levels=2)
+    statistics: tuple[Statistic, Statistic] = (
+        Mean(LOW, HIGH),
+        Quantiles([PERCENTILE], LOW, HIGH, bins=BINS, levels=2),
+    )
     week, keys = SlidingWindow(length=DAYS), tuple(AIRPORTS)
     return plan_together(
         [
