@@ -24,6 +24,7 @@ class Readings:
     stddevs: Column  # of the error of one lane at each step
     errors: StepErrors = field(repr=False)
     scale: float  # what one record adds to the lanes of a level, in the unit of `errors`
+    values: Matrix = field(repr=False)  # as released, (n, keys · lanes), in the unit of `errors`
 
     @classmethod
     def of(
@@ -37,7 +38,7 @@ class Readings:
     ) -> Readings:
         """The readings of released values, (n, keys · lanes), in the unit of `errors`."""
         lanes = values.reshape(len(values), -1, len(statistic.parts)) / scale
-        return cls(statistic, lanes, steps, stddevs / scale, errors, scale)
+        return cls(statistic, lanes, steps, stddevs / scale, errors, scale, values)
 
     @cached_property
     def value(self) -> Matrix:
