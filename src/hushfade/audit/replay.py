@@ -268,7 +268,9 @@ def _spread(plan: Plan, chance: Chance) -> _Given:
 
 def _length(plan: Plan) -> int:
     """The number of steps that are replayed."""
-    steps = max(4, min(_STEPS, _VALUES // plan.grid.lanes))
+    # a step of a statistic takes longer
+    most = _STEPS if plan.statistic is None else _STEPS // 8
+    steps = max(4, min(most, _VALUES // plan.grid.lanes))
     return min(steps, plan.horizon or steps)
 
 
