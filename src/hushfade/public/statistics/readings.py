@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -64,6 +65,20 @@ class Readings:
         rows = self.lanes.reshape(-1, self.lanes.shape[-1])
         lower, upper = self.statistic.interval(rows, margins)
         return lower.reshape(self.value.shape), upper.reshape(self.value.shape)
+
+    @cached_property
+    def derived(self) -> dict[str, Matrix]:
+        """Other values of the same lanes, (n, keys): mean and standard deviation of a variance."""
+        make = getattr(self.statistic, "derived", None)
+        return {} if make is None else dict(make(self.lanes))
+
+    def derived_interval(self, name: str, confidence: float) -> tuple[Matrix, Matrix]:
+        """The lower and the upper ends of one of them, (n, keys), each by itself."""
+        statistic: Any = self.statistic
+        margins = self._margins(statistic.derived_confidence(name, checked(confidence)))
+        rows = self.lanes.reshape(-1, self.lanes.shape[-1])
+        lower, upper = statistic.derived_interval(name, rows, margins)
+        return lower.reshape(self.count.shape), upper.reshape(self.count.shape)
 
     def sum_interval(self, name: str, confidence: float) -> tuple[Matrix, Matrix]:
         """The ends of the interval of a linear part, (n, keys)."""
