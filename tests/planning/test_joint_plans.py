@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hushfade as hf
+from tests.public.statistics.all_statistics import STATISTICS
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 WEEK, DAY = hf.SlidingWindow(length=7), hf.Exponential(half_life=24)
@@ -29,6 +30,22 @@ def test_two_short_memories_keep_laplace_noise_and_many_have_gaussian_noise():
         n = len(joint.plans)
         even = hf.plan(WEEK, hf.Guarantee(1 / n, 1e-6 / n))
         assert max(joint.errors) <= most * even.max_stddev(1000)
+
+
+def test_statistics_share_a_guarantee():
+    """Every statistic, in two joint plans; their errors are in records, like the errors of counts."""
+    for neighbours in ("add_remove", "replace"):
+        guarantee = hf.Guarantee.from_mu(0.3, delta=1e-6, neighbours=neighbours)
+        series = [hf.Series(decay=WEEK, statistic=one) for one in STATISTICS.values()]
+        joint = hf.plan_together(series, guarantee)
+        assert [made.statistic for made in joint.plans] == list(STATISTICS.values())
+        assert joint.privacy.delta(guarantee.epsilon) <= guarantee.delta * (1 + 1e-9)
+        by_name = dict(zip(STATISTICS, joint.errors, strict=True))
+        assert by_name["mean"] == pytest.approx(by_name["share"], rel=0.02)
+        assert by_name["variance"] == pytest.approx(by_name["share"], rel=0.02)
+        assert "SlidingWindow(length=7), mean:" in str(joint)
+    few = [hf.Series(decay=WEEK, statistic=STATISTICS[name]) for name in ("mean", "histogram")]
+    assert hf.plan_together(few, ONE).privacy.delta(1.0) <= 1e-6 * (1 + 1e-9)
 
 
 def test_gaussian_plans_share_mu_squared():

@@ -8,7 +8,7 @@ times of the first and the last record.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from typing import Any, cast
@@ -23,6 +23,7 @@ from hushfade.frames.settings import TotalsArguments, planned
 from hushfade.planning.plan import Plan
 from hushfade.records import Batch, Columns, Reader, tally
 from hushfade.records.arrow import Values
+from hushfade.records.batch import key_roles
 from hushfade.records.calendar import calendar, written
 from hushfade.records.faults import Codes
 from hushfade.records.files import check_names, place_of_row
@@ -42,6 +43,8 @@ class EventsArguments(TotalsArguments, total=False):
     `value` names the column to sum, and needs `low` and `high`; without it each record counts as
     1.  `user` names the column of persons and needs `participations`: hushfade drops the records
     of a person beyond participations, separation and records_per_step, and the first rows count.
+    `key` names the column of keys, or up to three columns: a declared key is then their values,
+    divided by slashes, such as north/positive.
     `denominator` names the second column of `hf.Ratio`.  `skip_empty` drops records without a
     value.  hushfade also drops records with other keys, and records before start or after end.
     `start` and `end` are strings, dates or datetimes, with a time zone if the times have one.
@@ -50,7 +53,7 @@ class EventsArguments(TotalsArguments, total=False):
 
     value: str | None
     denominator: str | None
-    key: str | None
+    key: str | Sequence[str] | None
     keys: Iterable[str] | None
     user: str | None
     start: str | date | None
@@ -90,9 +93,10 @@ def released_events(
         raise InvalidType(_RANGE)
     end = None if own["end"] is None else written(own["end"], "end")
     hours = calendar(written(own["start"], "start"), every, end=end, steps=own["steps"])
-    columns = Columns(own["value"], time, own["key"], own["user"], own["denominator"])
+    roles = key_roles(own["key"])
+    columns = Columns(own["value"], time, user=own["user"], denominator=own["denominator"], **roles)
     _check_names(columns)
-    keys = declared(own["key"], own["keys"], given.get("plan"))
+    keys = declared(roles.get("key"), own["keys"], given.get("plan"))
     made = planned(cast(TotalsArguments, given), keys)
     skip_empty = False if own["skip_empty"] is None else own["skip_empty"]
     if not isinstance(skip_empty, bool):

@@ -271,7 +271,10 @@ class Reader:
 
     def _numbers(self, batch: Batch, faults: Faults, name: str, role: str) -> tuple[Column, Mask]:
         """The numbers of a column, 0 for those at fault, and which rows have one."""
-        values, codes = read.numbers(batch, name, role)
+        if isinstance(self._grid.statistic, Share):
+            values, codes = read.truths(batch, name)
+        else:
+            values, codes = read.numbers(batch, name, role)
         present = codes != EMPTY
         if self._skip_empty:
             codes[~present] = 0
