@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from dataclasses import dataclass
+from typing import TypeAlias
 
 Edit: TypeAlias = tuple[str, str, str]
 """A file below src/hushfade, a text in it, and the text that replaces it."""

@@ -1,4 +1,4 @@
-"""The mutants that spread records wrongly over the lanes of a statistic, or account for too little."""
+"""Mutants that spread records wrongly over the lanes of a statistic, or account for too little."""
 
 from __future__ import annotations
 

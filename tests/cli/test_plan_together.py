@@ -186,8 +186,14 @@ def test_every_field_means_what_its_option_means(tmp_path):
         ("[[series]]\nname = 'a'\npower = 1\nmean = 3", "series 'a': mean must be a string, as"),
         ("[[series]]\nname = 'a'\npower = 1\nmean = 'x'", "series 'a': "),
         ("[[series]]\nname = 'a'\npower = 1\nedges = [0, 1]", "series 'a': --edges needs --hist"),
-        ("[[series]]\nname = 'a'\npower = 1\nhistogram = 'x'\nedges = 3", "series 'a': edges must be a list"),
-        ("[[series]]\nname = 'a'\npower = 1\nshare = 'x'", "series 'a': --share must be two parts with ="),
+        (
+            "[[series]]\nname = 'a'\npower = 1\nhistogram = 'x'\nedges = 3",
+            "series 'a': edges must be a list",
+        ),
+        (
+            "[[series]]\nname = 'a'\npower = 1\nshare = 'x'",
+            "series 'a': --share must be two parts with =",
+        ),
     ],
 )
 def test_a_wrong_file_is_rejected_with_its_name_and_the_series(tmp_path, text, message):

@@ -33,7 +33,7 @@ def test_two_short_memories_keep_laplace_noise_and_many_have_gaussian_noise():
 
 
 def test_statistics_share_a_guarantee():
-    """Every statistic, in two joint plans; their errors are in records, like the errors of counts."""
+    """Every statistic; errors are in records, like the errors of counts."""
     for neighbours in ("add_remove", "replace"):
         guarantee = hf.Guarantee.from_mu(0.3, delta=1e-6, neighbours=neighbours)
         series = [hf.Series(decay=WEEK, statistic=one) for one in STATISTICS.values()]

@@ -199,7 +199,9 @@ def test_rounded_gaussian_noise_reveals_no_more_than_the_norm_of_a_change():
             q = np.outer(q, np.pad(table, (size, 0))).ravel()
         mu = math.hypot(*change) / sigma
         for epsilon in (0.1, 0.5, 1.0, 2.0):
-            exact = normal(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal(-mu / 2 - epsilon / mu)
+            exact = normal(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal(
+                -mu / 2 - epsilon / mu
+            )
             assert np.maximum(p - math.exp(epsilon) * q, 0.0).sum() <= exact + 1e-9
 
 

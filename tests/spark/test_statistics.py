@@ -112,8 +112,7 @@ def test_expressions_give_the_codes_of_the_grid(spark):
     near = np.concatenate([near, np.nextafter(near, -9), np.nextafter(near, 9)])[: len(frame)]
     frame["amount"] = np.where(np.arange(len(frame)) % 2, frame["amount"], near[: len(frame)])
     asked = [
-        code_of(grid, Columns(**named(grid.statistic)), skip_empty=False)
-        for grid in grids.values()
+        code_of(grid, Columns(**named(grid.statistic)), skip_empty=False) for grid in grids.values()
     ]
     found = spark.createDataFrame(frame).select(*asked).collect()
     for (name, grid), column in zip(grids.items(), zip(*found, strict=True), strict=True):
@@ -190,11 +189,13 @@ def test_few_records_are_suppressed_and_the_confidence_is_the_callers(spark):
     wide = private_decaying_sums(table, plan, confidence=0.999, **asked).toPandas()
     some = private_decaying_sums(table, plan, suppress_below=20, **asked).toPandas()
     few = some["count"] < 20
-    assert few.any() and not few.all()
+    assert few.any()
+    assert not few.all()
     assert (some[["value", "lower", "upper"]].isna().all(axis=1) == few).all()
     both = wide.merge(some, on=["step", "key"])
     both = both[both["value_y"].notna()]
-    assert (both["lower_x"] <= both["lower_y"]).all() and (both["upper_x"] >= both["upper_y"]).all()
+    assert (both["lower_x"] <= both["lower_y"]).all()
+    assert (both["upper_x"] >= both["upper_y"]).all()
 
 
 def test_pieces_of_a_table_add_up_every_code_of_every_key(monkeypatch):
@@ -231,7 +232,9 @@ def test_pieces_of_a_table_add_up_every_code_of_every_key(monkeypatch):
 
 def test_wrong_columns_are_refused_with_a_remedy(spark):
     frame = spark.createDataFrame(records(3))
-    mean, share, text = (planned(one, None) for one in (hf.Mean(0, 1), hf.Share(), hf.Share(of="a")))
+    mean, share, text = (
+        planned(one, None) for one in (hf.Mean(0, 1), hf.Share(), hf.Share(of="a"))
+    )
     ratio = planned(STATISTICS["ratio"], None)
     for plan, asked, words in (
         (mean, {"value": "word"}, "column 'word' must be numbers, got STRING.*cast it"),

@@ -194,7 +194,9 @@ def shift_cases(plan: Plan) -> list[Counter[int]]:
     often = guarantee.participations
     if plan.horizon is not None:
         often = min(often, 1 + (plan.horizon - 1) // guarantee.separation)
-    changes = [tuple(sorted(abs(units) for units in each if units)) for each in kinds(plan).values()]
+    changes = [
+        tuple(sorted(abs(units) for units in each if units)) for each in kinds(plan).values()
+    ]
     if plan.grid.keys is not None and guarantee.neighbours == "replace" and not plan.statistic:
         changes.append((guarantee.records_per_step * plan.grid.largest_unit,) * 2)
     sizes, times = np.unique(integers[integers > 0], return_counts=True)

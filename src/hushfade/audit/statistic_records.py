@@ -85,6 +85,7 @@ def rounding(statistic: LaneStatistic, span: int) -> float:
 def samples(statistic: LaneStatistic, chance: Chance) -> dict[str, Any]:
     """Records within their bounds, at them, between and at edges, and as large as possible."""
     rng = chance.inputs()
+    edges: tuple[float, ...] = ()
     match statistic:
         case Share():
             if statistic.of is None:
@@ -98,7 +99,7 @@ def samples(statistic: LaneStatistic, chance: Chance) -> dict[str, Any]:
             pairs = [(a * most[0], b * most[1]) for a, b in shares] + [(_FAR, _FAR), (-_FAR, _FAR)]
             return {f"pair {place}": list(pair) for place, pair in enumerate(pairs)}
         case Mean() | Variance():
-            low, high, edges = statistic.low, statistic.high, ()
+            low, high = statistic.low, statistic.high
         case Histogram() | Quantiles():
             low, high = statistic.edges[0], statistic.edges[-1]
             stride = max(1, len(statistic.edges) // _EDGES)

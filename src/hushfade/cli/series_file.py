@@ -210,7 +210,7 @@ def _list(table: dict[str, Any], field: str, example: str) -> str | None:
 
 def _statistic(table: dict[str, Any]) -> StatisticOptions:
     """The statistic, with the fields of its options; edges are a list."""
-    columns = {}
+    fields: dict[str, Any] = {}
     for field in ("mean", "share", "variance", "histogram", "quantiles", "ratio"):
         given = table.get(field)
         if given is not None and not isinstance(given, str):
@@ -219,17 +219,12 @@ def _statistic(table: dict[str, Any]) -> StatisticOptions:
                 argument=field,
                 got=repr(given)[:60],
             )
-        columns[field] = given
-    bins = table.get("bins")
-    return StatisticOptions(
-        **columns,
-        edges=_list(table, "edges", "[0, 18, 65, 120]"),
-        bins=None if bins is None else check.count(bins=bins, least=2),
-        **{
-            field: _number(table, field)
-            for field in ("expect_records", "numerator_high", "denominator_high", "largest_ratio")
-        },
-    )
+        fields[field] = given
+    for field in ("expect_records", "numerator_high", "denominator_high", "largest_ratio"):
+        fields[field] = _number(table, field)
+    if table.get("bins") is not None:
+        fields["bins"] = check.count(bins=table["bins"], least=2)
+    return StatisticOptions(**fields, edges=_list(table, "edges", "[0, 18, 65, 120]"))
 
 
 def _keys(table: dict[str, Any]) -> tuple[str, ...] | None:

@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar, Unpack
 from hushfade import check
 from hushfade.decay import Exponential
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.frames.events import EventsArguments
 from hushfade.frames.settings import Arguments
 from hushfade.public.statistics import Mean
 
@@ -78,7 +79,7 @@ class FamiliarFrames(ABC, Generic[Made]):
     """ewm_mean_by and the like for records with irregular times, in terms of `release_events`."""
 
     @abstractmethod
-    def release_events(self, *, time: str, **arguments: Any) -> Made:
+    def release_events(self, *, time: str, **arguments: Unpack[EventsArguments]) -> Made:
         """The release of events with these arguments."""
 
     def ewm_mean_by(self, **arguments: Any) -> Made:

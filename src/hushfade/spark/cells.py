@@ -18,7 +18,7 @@ from hushfade.records.batch import Columns
 from hushfade.records.calendar import Calendar
 from hushfade.records.parse_columns import BETWEEN_KEYS, BLANK
 from hushfade.records.step_totals import AHEAD
-from hushfade.spark.record_codes import code_of, quoted, refused, value_types
+from hushfade.spark.record_codes import Types, code_of, quoted, refused, value_types
 
 _BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
 _FARTHEST = 1 << 62  # microseconds since 1970, where the number of steps is not declared
@@ -60,8 +60,8 @@ class Request:
 
 def check_columns(df: DataFrame, columns: Columns, grid: Grid) -> None:
     """Raise if a column is missing, or has an ambiguous type."""
-    names = (kinds.StringType, kinds.IntegralType), "text or whole numbers"
-    allowed = {
+    names: Types = (kinds.StringType, kinds.IntegralType), "text or whole numbers"
+    allowed: dict[str, Types] = {
         "time": ((kinds.TimestampType,), "TIMESTAMP"),
         "value": value_types(grid),
         "denominator": ((kinds.NumericType,), "numbers"),

@@ -8,7 +8,7 @@ whether they had records or not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -37,7 +37,7 @@ class Buckets:
     mechanism: Mechanism
     noise: Travelling
     size: int  # totals per bucket and step
-    shown: Shown = Shown()  # of a statistic
+    shown: Shown = field(default_factory=Shown)  # of a statistic
 
     @property
     def keys(self) -> int:

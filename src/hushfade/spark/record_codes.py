@@ -8,6 +8,8 @@ through Python.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from pyspark.sql import Column
 from pyspark.sql import functions as sql
 from pyspark.sql import types as kinds
@@ -20,8 +22,12 @@ _EMPTY = "the column of {} must have {}: clean it, or use skip_empty"
 _FINITE, _TRUTHS, _TEXTS = "finite numbers", "true or false, or 1 or 0", "no nulls"
 
 
-def value_types(grid: Grid) -> tuple[tuple[type[kinds.DataType], ...], str]:
-    """The types that the column of values may have, and their names in an error."""
+Types: TypeAlias = tuple[tuple[type[kinds.DataType], ...], str]
+"""The types that a column may have, and their names in an error."""
+
+
+def value_types(grid: Grid) -> Types:
+    """The types of the column of values."""
     kind = None if grid.statistic is None else grid.statistic.kind
     if kind == "truths":
         return (kinds.BooleanType, kinds.NumericType), "BOOLEAN, or numbers that are 0 or 1"

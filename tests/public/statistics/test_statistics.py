@@ -340,5 +340,6 @@ def test_suppressed_releases_hide_derived_values_too():
     mean = alone.derived["mean"]
     assert float(mean) == mean.value
     assert mean.interval()[0] <= mean.value <= mean.interval()[1]
-    assert "value=" in repr(mean) and "readings" not in repr(mean)
+    assert "value=" in repr(mean)
+    assert "readings" not in repr(mean)
     assert alone.readings.derived_interval("mean", 0.5)[0].shape == (1, 1)
