@@ -8,9 +8,8 @@ times of the first and the last record.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from datetime import date
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +18,7 @@ from hushfade.crossing import key_file
 from hushfade.duration import ROWS, fixed, length
 from hushfade.errors import DroppedRecords, InvalidType, InvalidValue
 from hushfade.frames.request import declared
-from hushfade.frames.settings import TotalsArguments, planned
+from hushfade.frames.settings import EventsArguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
 from hushfade.records import Batch, Columns, Reader, tally
 from hushfade.records.arrow import Values
@@ -35,33 +34,6 @@ _RANGE = (
     "start, and end or steps, must be given: taking them from the data would reveal the times of "
     "the first and the last record"
 )
-
-
-class EventsArguments(TotalsArguments, total=False):
-    """The keyword arguments of `release_events`, in addition to the column of times.
-
-    `value` names the column to sum, and needs `low` and `high`; without it each record counts as
-    1.  `user` names the column of persons and needs `participations`: hushfade drops the records
-    of a person beyond participations, separation and records_per_step, and the first rows count.
-    `key` names the column of keys, or up to three columns: a declared key is then their values,
-    divided by slashes, such as north/positive.
-    `denominator` names the second column of `hf.Ratio`.  `skip_empty` drops records without a
-    value.  hushfade also drops records with other keys, and records before start or after end.
-    `start` and `end` are strings, dates or datetimes, with a time zone if the times have one.
-    `time_unit` is the unit of numeric times.
-    """
-
-    value: str | None
-    denominator: str | None
-    key: str | Sequence[str] | None
-    keys: Iterable[str] | None
-    user: str | None
-    start: str | date | None
-    end: str | date | None
-    steps: int | None
-    time_unit: str | None
-    skip_empty: bool
-    confidence: float
 
 
 ToArrow = Callable[[Any, str, str | None], tuple[Values, Codes | None]]

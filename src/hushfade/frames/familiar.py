@@ -20,8 +20,7 @@ from typing import Any, Generic, TypeVar, Unpack
 from hushfade import check
 from hushfade.decay import Exponential
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.frames.events import EventsArguments
-from hushfade.frames.settings import Arguments
+from hushfade.frames.settings import Arguments, EventsArguments
 from hushfade.public.statistics import Mean
 
 Made = TypeVar("Made")

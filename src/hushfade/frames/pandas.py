@@ -10,10 +10,11 @@ import numpy as np
 
 from hushfade.duration import fixed
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.frames.events import EventsArguments, released_events
+from hushfade.frames.events import released_events
 from hushfade.frames.familiar import FamiliarFrames, irregular_index
 from hushfade.frames.object_columns import text_column
 from hushfade.frames.request import Column, ColumnReleases, KeyedReleases, Request, check_kind
+from hushfade.frames.settings import EventsArguments
 from hushfade.records.arrow import Values, pa
 from hushfade.records.faults import Codes
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from hushfade.crossing.noise_sources import FreshNoise
 from hushfade.errors import InvalidType, Refused
-from hushfade.frames.events import EventsArguments, released_events
+from hushfade.frames.events import released_events
 from hushfade.frames.familiar import FamiliarFrames
 from hushfade.frames.object_columns import text_column
 from hushfade.frames.request import (
@@ -24,6 +24,7 @@ from hushfade.frames.request import (
     Request,
     check_kind,
 )
+from hushfade.frames.settings import EventsArguments
 from hushfade.records.arrow import Values
 from hushfade.records.faults import Codes
 
