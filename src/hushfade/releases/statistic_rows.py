@@ -30,7 +30,6 @@ COLUMNS = {
     "standard_deviation_lower": "the square root of lower",
     "standard_deviation_upper": "the square root of upper",
 }
-_DERIVED = {"variance": ("mean", "standard_deviation")}
 
 
 def statistic_columns(statistic: LaneStatistic) -> tuple[str, ...]:
@@ -38,7 +37,7 @@ def statistic_columns(statistic: LaneStatistic) -> tuple[str, ...]:
     output = (statistic.output_name,) if statistic.outputs is not None else ()
     derived = [
         column
-        for name in _DERIVED.get(statistic.name, ())
+        for name in statistic.derived_names
         for column in (name, f"{name}_lower", f"{name}_upper")
     ]
     return (*output, "value", "lower", "upper", *derived, "count", "count_stddev")
@@ -93,7 +92,7 @@ class StatisticRows:
             labels = np.array(statistic.outputs, dtype=object)
             found[statistic.output_name] = np.tile(labels, n * groups)
         found |= {"value": value, "lower": lower, "upper": upper}
-        for name in _DERIVED.get(statistic.name, ()):
+        for name in statistic.derived_names:
             ends = readings.derived_interval(name, meaning.confidence)
             for column, shown in zip(
                 (name, f"{name}_lower", f"{name}_upper"),

@@ -60,8 +60,7 @@ class Readings:
 
         Each interval by itself contains the true value with at least this probability.
         """
-        each = getattr(self.statistic, "interval_confidence", None)
-        margins = self._margins(checked(confidence) if each is None else each(checked(confidence)))
+        margins = self._margins(self.statistic.interval_confidence(checked(confidence)))
         rows = self.lanes.reshape(-1, self.lanes.shape[-1])
         lower, upper = self.statistic.interval(rows, margins)
         return lower.reshape(self.value.shape), upper.reshape(self.value.shape)
@@ -69,8 +68,7 @@ class Readings:
     @cached_property
     def derived(self) -> dict[str, Matrix]:
         """Other values of the same lanes, (n, keys): mean and standard deviation of a variance."""
-        make = getattr(self.statistic, "derived", None)
-        return {} if make is None else dict(make(self.lanes))
+        return self.statistic.derived(self.lanes)
 
     def derived_interval(self, name: str, confidence: float) -> tuple[Matrix, Matrix]:
         """The lower and the upper ends of one of them, (n, keys), each by itself."""
