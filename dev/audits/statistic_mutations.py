@@ -62,7 +62,7 @@ MUTANTS: dict[str, Mutant] = {
         "quantiles",
     ),
     "the denominator of a ratio costs nothing": one(
-        "public/statistics/ratio.py", "        return 2\n", "        return 1\n", "ratio"
+        "public/statistics/ratio.py", "    levels = 2", "    levels = 1", "ratio"
     ),
     "several records of a person count as one in a statistic": one(
         "planning/shifts.py",
