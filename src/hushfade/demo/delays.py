@@ -20,7 +20,7 @@ from hushfade.demo.flights import AIRPORTS, GUARANTEE, departures
 from hushfade.planning.joint_plans import JointPlan, plan_together
 from hushfade.planning.plan import Plan
 from hushfade.planning.series import Series as PlannedSeries
-from hushfade.public.statistics import Mean, Quantiles
+from hushfade.public.statistics import Mean, Quantiles, Statistic
 from hushfade.records import Calendar, Columns, Reader, tables, tally
 from hushfade.records.arrow import Table
 from hushfade.records.calendar import calendar
