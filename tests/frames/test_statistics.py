@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import hushfade as hf
 import hushfade.frames
@@ -193,6 +193,19 @@ def test_shares_read_booleans_numbers_and_words():
     for wrong in (VALUES, np.where(truth, "yes", "no"), np.where(truth, 1, 2)):
         with pytest.raises(hf.HushfadeError, match="must be true or false, or 1 or 0"):
             pd.DataFrame({"at": at, "x": wrong}).hushfade.release_events(**given)
+
+
+def test_columns_of_booleans_release_shares_and_nothing_else():
+    truth = VALUES < 3
+    given = {**ONE, "window": 20, "statistic": hf.Share(), "noise": SEED}
+    expected = pd.Series(truth.astype(int)).hushfade.release(**given)["value"]
+    arrow = pd.Series(truth, dtype="bool[pyarrow]")
+    for column in (pd.Series(truth), arrow, pl.Series(truth), truth, truth.tolist()):
+        assert_array_equal(hushfade.frames.release(column, **given)["value"], expected)
+        with pytest.raises(hf.HushfadeError, match=r"integers|numbers|bool"):
+            hushfade.frames.release(column, **{**given, "statistic": hf.Count()})
+    holes = pd.Series([True, None, False], dtype="boolean")
+    assert len(holes.hushfade.release(**given, empty_steps=True)) == 3
 
 
 def test_events_have_a_row_for_each_quantile():

@@ -51,8 +51,8 @@ def release(data: Any, **arguments: Unpack[Arguments]) -> Any:
     For a pandas Series the result is a pandas DataFrame.  For a Polars Series, or anything with
     Arrow's C interface, it is a Polars DataFrame.  For a numpy array or a list it is a dict of
     numpy arrays.  Nulls are an error, unless `empty_steps=True` declares them as steps without a
-    record.  NaN and infinities are always an error, except that NaN is null in pandas.  Booleans,
-    text and decimals are an error: cast them.
+    record.  NaN and infinities are always an error, except that NaN is null in pandas.  Text
+    and decimals are an error: cast them.  So are booleans, except for `statistic=hf.Share()`.
 
     >>> import hushfade as hf
     >>> found = release([1, 0, 1], half_life=1, epsilon=1, delta=1e-6, low=0, high=1)

@@ -40,8 +40,11 @@ def owns(data: object) -> bool:
 
 def column(series: pl.Series) -> Column:
     """The column of a Series.  NaN is not a null, but an error."""
-    check_kind("f" if str(series.dtype) in _NUMBERS else "O", series.dtype.base_type())
-    return Column(series.fill_null(0).to_numpy(), series.is_null().to_numpy())
+    truths = series.dtype == pl.Boolean
+    known = truths or str(series.dtype) in _NUMBERS
+    check_kind("f" if known else "O", series.dtype.base_type())
+    empty = False if truths else 0
+    return Column(series.fill_null(empty).to_numpy(), series.is_null().to_numpy())
 
 
 def of_arrow(data: Any) -> pl.Series:

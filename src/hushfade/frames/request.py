@@ -10,7 +10,7 @@ Every kind of frame reads its column into a `Column` and passes it to a `Request
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, Unpack
 
@@ -37,10 +37,15 @@ _BESIDE = ("step", "value", "stddev")  # the columns next to the key
 
 @dataclass(frozen=True, repr=False)
 class Column:
-    """A column as numbers, and its null rows.  Its repr shows no record."""
+    """A column as numbers or booleans, and its null rows.  Its repr shows no record."""
 
     values: NDArray[Any]
     nulls: NDArray[np.bool_]
+
+    def check_numbers(self) -> None:
+        """Raise if the column has booleans, which only a share of true records reads."""
+        if self.values.dtype.kind == "b":
+            check_kind("O", "bool")
 
 
 @dataclass(frozen=True)
@@ -194,6 +199,8 @@ def of_records(arguments: Arguments, keys: tuple[str, ...] | None = None) -> Req
 
     def units(column: Column) -> Signed:
         nulls = column.nulls
+        if plan.statistic is None or plan.statistic.kind != "truths":
+            column.check_numbers()
         if not empty_steps:
             _none(nulls, "records must not be null (with empty_steps=True a null is no record)")
         _none(~np.isfinite(column.values) & ~nulls, "records must be finite")
@@ -216,6 +223,7 @@ def of_totals(arguments: TotalsArguments, keys: tuple[str, ...] | None = None) -
     plan.require_sums("release_totals")
 
     def units(column: Column) -> Signed:
+        column.check_numbers()
         _none(column.nulls, "totals must not be null (the total of a step without records is 0)")
         _none(~np.isfinite(column.values), "totals must be finite")
         grid = plan.grid
@@ -267,7 +275,10 @@ def declared(
 
 def record_column(data: object) -> Column:
     """A numpy array or a list of records as a column without nulls; NaN is not a null."""
-    return _column(real_numbers.nearest(_sequence(data), "data"))
+    records = _sequence(data)
+    if len(records) and all(isinstance(record, bool | np.bool_) for record in records):
+        return _column(np.asarray(records))
+    return _column(real_numbers.nearest(records, "data"))
 
 
 def total_column(data: object) -> Column:
@@ -275,7 +286,7 @@ def total_column(data: object) -> Column:
     return _column(real_numbers.array(_sequence(data), "data"))
 
 
-def _sequence(data: object) -> object:
+def _sequence(data: object) -> NDArray[Any] | Sequence[Any]:
     if not isinstance(data, np.ndarray | list | tuple):
         raise InvalidType("must be a column of numbers", argument="data", got=type(data).__name__)
     return data
@@ -288,8 +299,8 @@ def _column(values: NDArray[Any]) -> Column:
 
 
 def check_kind(kind: str, shown: object) -> None:
-    """Raise unless the column has integers or floats."""
-    if kind not in ("i", "u", "f"):
+    """Raise unless the column has integers, floats or booleans."""
+    if kind not in ("i", "u", "f", "b"):
         raise InvalidType(
             "a column must have integers or floats of at most 64 bits",
             got=shown,
