@@ -152,8 +152,8 @@ def test_the_title_says_decay_epsilon_and_delta():
     )
     title = figure.get_suptitle()
     assert "late departures" in title
-    assert "Exponential(half_life=24.0), epsilon = 1, delta = 0.000001" in title
-    assert "95 % interval" in title
+    assert "half-life of 24 steps, epsilon = 1, delta = 0.000001" in title
+    assert "95 % intervals" in title
 
 
 # Edges ---------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def test_axes_and_title_are_labelled():
         assert axes.get_xlabel() == "age k in steps"
         assert axes.get_ylabel()
         assert axes.get_legend() is not None
-    assert "Exponential(half_life=24.0), epsilon = 1, delta = 0.000001" in figure.get_suptitle()
+    assert "half-life of 24 steps, epsilon = 1, delta = 0.000001" in figure.get_suptitle()
 
 
 def test_a_gain_is_said():

@@ -141,7 +141,7 @@ def _draw_rows(axes: Axes, plans: Mapping[str, Plan], n: int, *, told: bool) -> 
     names = [f"{style.short(name, 40)}, {plan.law.name}" for name, plan in plans.items()]
     if told:
         names = [
-            f"{name}\n{style.short(repr(plan.decay), 40)}\n{style.terms(None, plan.guarantee)}"
+            f"{name}\n{style.terms(plan.decay, None)}\n{style.terms(None, plan.guarantee)}"
             for name, plan in zip(names, plans.values(), strict=True)
         ]
     axes.set_yticks(range(len(plans)), names, parse_math=False)

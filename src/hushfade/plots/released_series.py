@@ -100,7 +100,7 @@ def series(
     style.legend_below(figure, panels[0])
     notes = [f"The first {shown} of {len(names)} keys."] if shown < len(names) else []
     notes += [] if alike else ["Each panel has its own vertical scale."]
-    title = f"Released {label}, with {chance} interval"
+    title = f"Released {label}, with {chance} intervals"
     style.headline(figure, style.short(title, 100), style.terms(decay, guarantee), " ".join(notes))
     return figure
 
@@ -169,7 +169,11 @@ class _Clock:
         dates = _dates()
         locator = dates.AutoDateLocator(tz=self.zone, minticks=3, maxticks=9)
         axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz=self.zone))
+        formatter = dates.ConciseDateFormatter(locator, tz=self.zone)
+        first, last = dates.num2date(self.x[[0, -1]], tz=self.zone)
+        if (first.year, first.month) != (last.year, last.month):
+            formatter.offset_formats[2] = "%Y"  # the ticks name the months
+        axes.xaxis.set_major_formatter(formatter)
 
 
 def _dates() -> Any:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hushfade.public.statistics import LaneStatistic
 
 _MOST = 12  # panels
+_HIDDEN = "_nolegend_"  # what has this label is not in the legend
 _COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.BLACK)
 
 
@@ -47,9 +48,9 @@ def statistic_series(
 
     Values, lower and upper ends are (n,), or (n, keys · outputs) with the outputs of a key next to
     each other.  Quantiles are lines of one panel.  A histogram is bars: the counts of the last
-    step.  The first 12 keys are drawn.  Missing values leave gaps.  `label` names the statistic
-    and its unit, such as "mean delay, minutes".  `truth` has the shape of the values; draw it only
-    if the records are public.
+    step.  The first 12 keys are drawn.  nan is a missing value, which leaves a gap.  `label` names
+    the statistic and its unit, such as "mean delay, minutes".  `truth` has the shape of the values;
+    draw it only if the records are public.
     """
     confidence = check.probability(confidence=confidence)
     clock = _clock(times)
@@ -88,10 +89,10 @@ def statistic_series(
         axes.set_visible(False)
     label = label or ("records in each bin" if bars else statistic.name)
     figure.supylabel(label, fontsize=style.LABEL, parse_math=False)
-    style.legend_below(figure, panels[0])
+    style.legend_below(figure, max(panels[:shown], key=_drawn))
     notes = f"The first {shown} of {len(names)} keys." if shown < len(names) else ""
     when = " at the last step" if bars else ""
-    title = f"Released {label}{when}, with {chance} {'interval' if outputs == 1 else 'intervals'}"
+    title = f"Released {label}{when}, with {chance} intervals"
     style.headline(figure, style.short(title, 100), style.terms(decay, guarantee), notes)
     return figure
 
@@ -108,24 +109,26 @@ def _lines(
     value, low, high, *truth = parts
     for place in range(value.shape[1]):
         colour = _COLOURS[place % len(_COLOURS)]
-        there = np.isfinite(value[:, place])
-        x, line = clock.x[there], value[there, place]
-        if not len(x):
-            continue
-        edges = thinning.envelope(x, low[there, place], high[there, place], columns=columns)
-        band = f"{chance} interval, for each step separately" if place == 0 else "_nolegend_"
-        style.band(axes, *edges, colour=colour, label=band)
-        at = thinning.kept(x, line, columns=columns)
-        few = len(x) <= 40
-        axes.plot(
-            x[at],
-            line[at],
-            color=colour,
-            linewidth=0.5 if len(x) > columns else 1.3,
-            marker="o" if few else "",
-            markersize=3,
-            label=_name(statistic, place),
-        )
+        crowded = np.count_nonzero(np.isfinite(value[:, place])) > columns
+        words = {
+            "band": f"{chance} interval, for each step separately" if place == 0 else _HIDDEN,
+            "line": _name(statistic, place),
+        }
+        for run in _runs(value[:, place]):
+            x, line = clock.x[run], value[run, place]
+            edges = thinning.envelope(x, low[run, place], high[run, place], columns=columns)
+            style.band(axes, *edges, colour=colour, label=words["band"])
+            at = thinning.kept(x, line, columns=columns)
+            axes.plot(
+                x[at],
+                line[at],
+                color=colour,
+                linewidth=0.5 if crowded else 1.3,
+                marker="o" if len(clock.x) <= 40 or len(x) == 1 else "",
+                markersize=3,
+                label=words["line"],
+            )
+            words = dict.fromkeys(words, _HIDDEN)  # one entry in the legend for all runs
         if truth:
             at = thinning.kept(clock.x, truth[0][:, place], columns=columns)
             axes.plot(
@@ -134,8 +137,27 @@ def _lines(
                 color=style.BLACK,
                 linewidth=1.0,
                 linestyle="--",
-                label="truth (public data)" if place == 0 else "_nolegend_",
+                label="truth (public data)" if place == 0 else _HIDDEN,
             )
+    if not np.isfinite(value).any():
+        place = {"ha": "center", "va": "center", "transform": axes.transAxes}
+        axes.text(0.5, 0.5, "no values", color=style.GREY, fontsize=style.LABEL, **place)
+
+
+def _runs(values: Column) -> list[slice]:
+    """The stretches of values without nan.
+
+    >>> _runs(np.array([np.nan, 1.0, 2.0, np.nan, 3.0]))
+    [slice(1, 3, None), slice(4, 5, None)]
+    """
+    there = np.concatenate(([False], np.isfinite(values), [False]))
+    starts, ends = np.flatnonzero(np.diff(there.astype(np.int8))).reshape(-1, 2).T
+    return [slice(int(start), int(end)) for start, end in zip(starts, ends, strict=True)]
+
+
+def _drawn(axes: Axes) -> int:
+    """The number of entries that the axes have in a legend."""
+    return len(axes.get_legend_handles_labels()[1])
 
 
 def _name(statistic: LaneStatistic, place: int) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.check import Column
+from hushfade.decay import Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
@@ -59,13 +60,30 @@ def terms(decay: Decay | None, guarantee: Guarantee | None) -> str:
     >>> from hushfade.decay import SlidingWindow
     >>> from hushfade.privacy.guarantee import Guarantee
     >>> terms(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6))
-    'SlidingWindow(length=7), epsilon = 1, delta = 0.000001'
+    'window of 7 steps, epsilon = 1, delta = 0.000001'
     """
-    words = [] if decay is None else [short(repr(decay), 70)]
+    words = [] if decay is None else [_words(decay)]
     if guarantee is not None:
         delta = rounded_up(guarantee.delta, 3)
         words.append(f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {delta}")
     return ", ".join(words)
+
+
+def _words(decay: Decay) -> str:
+    match decay:
+        case NoDecay():
+            return "no decay"
+        case Exponential(half_life=half_life):
+            return f"half-life of {_steps(half_life)}"
+        case PowerLaw(power=power):
+            return f"power law with exponent {power:g}"
+        case SlidingWindow(length=length):
+            return f"window of {_steps(length)}"
+    return short(repr(decay), 70)
+
+
+def _steps(count: float) -> str:
+    return "1 step" if count == 1 else f"{count:g} steps"
 
 
 def short(text: str, width: int) -> str:
