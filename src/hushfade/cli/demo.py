@@ -170,14 +170,15 @@ def _show(late: Series, cancelled: Series, delays: Delays) -> None:
     page.print(
         f"The standard deviation of the error is {deviation:.2f}. Measured: "
         f"{100 * cancelled.inside:.1f} % of the {cancelled.truth.size} intervals contain the true "
-        "value (95 % expected)."
+        "value (95 % expected). Windows overlap, so this share varies from run to run."
     )
     page.print(_compared(cancelled), end="\n\n")
     show_delays(delays)
     page.print(
         "No departure is both late and cancelled, so epsilon = 1 holds for late and cancelled "
         "departures together. The delays are about the same departures. All four series together "
-        f"have epsilon = {rounded_up(total_epsilon(late, delays), 3)}."
+        f"have epsilon = {rounded_up(total_epsilon(late, delays), 3)} at delta = "
+        f"{rounded_up(late.plan.guarantee.delta, 3)}."
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushfade.cli import console
 from hushfade.planning.mechanism_names import mechanism_name
+from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -70,7 +71,7 @@ def delay_files(output: Path, delays: Delays) -> Iterator[Path]:
             keys=plan.keys,
             decay=plan.decay,
             guarantee=plan.guarantee,
-            label=f"{series.name}, minutes",
+            label=f"{series.name} in the last 7 days, minutes",
             truth=series.truth,
             time_label="2013, local time",
         )
@@ -85,16 +86,20 @@ def show_delays(delays: Delays) -> None:
     page.print(
         "The mean delay and its 90th percentile in the last 7 days, by day and airport. One "
         f"guarantee with epsilon = {delays.joint.guarantee.epsilon:g} covers both together, all "
-        "days and all airports. A delay counts as at least -31.5 and at most 224.5 minutes.",
+        f"days and all airports. Alone the mean has epsilon = "
+        f"{rounded_up(mean.plan.guarantee.epsilon, 3)}, and the percentile epsilon = "
+        f"{rounded_up(percentile.plan.guarantee.epsilon, 3)}. A delay counts as at least -31.5 and "
+        "at most 224.5 minutes.",
         end="\n\n",
     )
     page.print(_table(delays))
     page.print(
         f"A typical 95 % interval is ± {mean.half_width:.1f} minutes for a mean and ± "
-        f"{percentile.half_width:.0f} minutes for a percentile. Measured: {mean.inside:.1%} of the "
-        f"{mean.truth.size} intervals of means and {percentile.inside:.1%} of the "
-        f"{percentile.truth.size} intervals of percentiles contain "
-        "the true value. Intervals of percentiles end at edges of bins and are conservative.",
+        f"{percentile.half_width:.0f} minutes for a percentile. Measured: {100 * mean.inside:.1f} % "
+        f"of the {mean.truth.size:,} intervals of means and {100 * percentile.inside:.1f} % of the "
+        f"{percentile.truth.size:,} intervals of percentiles contain the true value (at least 95 % "
+        "expected). Intervals of percentiles are a little too wide, because they end at edges of "
+        "bins.",
         end="\n\n",
     )
 
@@ -104,7 +109,7 @@ def _table(delays: Delays) -> Table:
     from rich.table import Table
 
     table = Table(
-        title="Two of the days, in minutes.",
+        title="Two of the days, in minutes. p90 is the 90th percentile.",
         title_justify="left",
         title_style="bold",
         box=SIMPLE_HEAD,
@@ -112,7 +117,7 @@ def _table(delays: Delays) -> Table:
     )
     table.add_column("until", no_wrap=True)
     table.add_column("airport")
-    for name in ("mean", "90 %"):
+    for name in ("mean", "p90"):
         table.add_column(f"{name}\ntrue", justify="right")
         table.add_column(f"{name}\nreleased", justify="right", style="bold")
         table.add_column("95 % interval", justify="right")

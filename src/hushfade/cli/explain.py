@@ -234,7 +234,8 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
             table.add_row(row["file"], row["decay"], row["law"]["name"], *cells)
         page.print(table)
         page.print(
-            "mu: for Gaussian noise only. Error: the largest standard deviation. Ratio: an upper "
+            "mu: for Gaussian noise only. Error: the largest standard deviation of a sum; a "
+            "statistic is computed from several sums. Ratio: an upper "
             "bound on the error divided by the smallest error of any Gaussian factorization.\n"
         )
     if "drawing" in found:

@@ -133,9 +133,11 @@ def _published(plan: Plan) -> list[str]:
     ends = "indefinitely" if plan.horizon is None else f"for {plan.horizon} steps"
     if plan.statistic is not None:
         what = statistic_summary.released(plan.statistic)
+        levels = plan.statistic.levels
+        most = "1" if levels == 1 else f"at most {levels}"
         lanes = (
-            f"hushfade computes it from {len(plan.statistic.parts)} noisy sums. A record adds 1 in "
-            f"total to these sums{' at each level' * (plan.statistic.levels > 1)}. Records are "
+            f"hushfade computes it from {len(plan.statistic.parts)} noisy sums. A record adds "
+            f"{most} in total to these sums, in units of a count. Records are "
             f"{statistic_summary.records(plan.statistic)}."
         )
         return [f"At every step, {ends}: {what}, {fades}{each}.", lanes]
@@ -234,7 +236,7 @@ def _bounded(plan: Plan) -> bool:
 def _unprotected(plan: Plan) -> list[str]:
     public = "the steps, the bounds" + ("" if plan.keys is None else ", the keys") + ", this plan"
     return [
-        "Facts about many people: the published sums show them, which is their purpose. These "
+        "Facts about many people: the published values show them, which is their purpose. These "
         "facts may suggest something about each person.",
         f"Facts that are public anyway: {public}.",
         "The stored data, and the running stream with its saved state: whoever can read them does "

@@ -11,6 +11,7 @@ from hushfade.cli.plan import numbers
 from hushfade.errors import InvalidValue
 from hushfade.planning.joint_plans import JointPlan, plan_together
 from hushfade.planning.mechanism_names import mechanism_name
+from hushfade.planning.summary import sentences
 from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
@@ -49,14 +50,19 @@ def report(path: Path, guarantee: PersonOptions, output: PlanFileOptions) -> Non
         console.document(_document(joint, weights, files))
         return
     page = console.out()
+    statistics = any(made.statistic is not None for made in joint.plans)
     for sentence in (promised.sentence(), TOGETHER):
         page.print(sentence)
     page.print()
     page.print(_table(joint))
+    for name, made in zip(_names(joint), joint.plans, strict=True):
+        if made.statistic is not None:
+            page.print(f"{name}: {sentences(made)[1]}")
     page.print(
         "Each plan has its own epsilon and delta, which determine its noise. This delta can be "
         "larger than the delta above. The guarantee above holds nevertheless. Alone: the standard "
         "deviation if the series had the whole guarantee for itself."
+        + statistics * " Standard deviations of a statistic are for each noisy sum behind it."
     )
     page.print(ONCE)
     if output.output is not None:

@@ -67,9 +67,10 @@ class Promise:
         if plan.statistic is not None:
             name = plan.statistic.name
             name = {"quantiles": "quantile", "histogram": "count"}.get(name, name)
+            clipped = "" if name in ("share", "count") else "clipped "
             console.note(
-                f"The interval of every released {name} contains the true {name} with a "
-                f"probability of at least {100 * confidence:g} %."
+                f"The interval of each released {name} contains the true {name} of the "
+                f"{clipped}records with a probability of at least {100 * confidence:g} %."
             )
             return
         margin = float(plan.margins(steps or plan.horizon or 1000, confidence).max())

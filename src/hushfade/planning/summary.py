@@ -107,6 +107,7 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
     deviations, worst = plan.stddevs(n), shown_step(plan, n)
     bound = plan.error_bound(n)
     each = "" if plan.grid.lanes == 1 else f" for any one {_lane(plan)}"
+    error = "error" if plan.statistic is None else "error of a sum"
     cost = plan.cost
     return [
         *facts(plan),
@@ -114,7 +115,7 @@ def rows(plan: Plan) -> list[tuple[str, str]]:
         ("noise", f"{law_name(plan.law, plan.unit)}, standard deviation {plan.noise_stddev:.6g}"),
         *_gaussian_privacy(plan),
         (
-            "error",
+            error,
             f"standard deviation {deviations[0]:.4g} at step 1, {deviations[worst - 1]:.4g} at "
             + (f"step {worst}" if worst == n else f"the worst step, {worst}"),
         ),
@@ -161,6 +162,8 @@ def _step(every: str) -> str:
 
 
 def _lane(plan: Plan) -> str:
+    if plan.statistic is not None:
+        return "noisy sum"
     return "key" if plan.grid.norm is None else "coordinate"
 
 
