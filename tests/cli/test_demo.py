@@ -88,4 +88,4 @@ def test_the_page_says_guarantee_accuracy_and_distance_from_the_best(tmp_path):
     assert "Laplace noise on the inputs has half (48 %) the error of Gaussian noise" in text
     assert "intervals contain the true value (95 % expected)" in text
     assert "One guarantee with epsilon = 1 covers both together" in text
-    assert "All four series together have epsilon = 2." in text
+    assert "All four series together have epsilon = 2 at delta = 0.000001." in text

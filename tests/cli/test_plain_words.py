@@ -24,6 +24,15 @@ def test_every_plan_is_explained_in_whole_sentences(decay):
         assert all(line.endswith(".") for line in lines)
 
 
+def test_a_statistic_is_explained_by_its_noisy_sums():
+    ratio = hf.Ratio(numerator=1, denominator=2, most=1)
+    for statistic, most in ((hf.Mean(low=0, high=9), "1"), (ratio, "at most 2")):
+        made = hf.plan(hf.SlidingWindow(length=7), ONE, statistic=statistic)
+        text = " ".join(line for lines in plain_words.explanation(made).values() for line in lines)
+        assert f"A record adds {most} in total to these sums" in text
+        assert "true sum" not in text
+
+
 def test_the_odds_are_those_of_two_normals():
     """The privacy loss is normal: drawn here, not computed by the same formula."""
     mu, epsilon = 1.0, 1.5

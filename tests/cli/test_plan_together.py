@@ -205,7 +205,7 @@ def test_every_field_means_what_its_option_means(tmp_path):
         ),
         (
             "[[series]]\nname = 'a'\npower = 1\nshare = 'x'",
-            "series 'a': --share must be two parts with =",
+            "series 'a': --share must have the form COLUMN=VALUE",
         ),
     ],
 )
@@ -252,3 +252,15 @@ def test_a_guarantee_is_needed(two):
     result = run(f"plan --together {two}")
     assert (result.exit_code, result.stdout) == (Exit.USAGE, "")
     assert "a guarantee must be given" in result.stderr
+
+
+def test_the_report_states_the_error_of_each_statistic(tmp_path):
+    path = tmp_path / "series.toml"
+    path.write_text(
+        '[[series]]\nname = "positive"\nwindow = 7\nshare = "result=positive"\n'
+        '[[series]]\nname = "visits"\nwindow = 7\n'
+    )
+    text = " ".join(run(f"plan --together {path} {ONE}").stdout.split())
+    assert "positive: With 1000 records and a true share of 0.5, 95 of 100 shares are" in text
+    assert "visits: " not in text
+    assert "Standard deviations of a statistic are for each noisy sum" in text

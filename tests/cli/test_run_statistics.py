@@ -152,6 +152,27 @@ def test_a_plan_file_has_the_statistic(directory):
     refused = invoke("run", "events.csv", *time, "--plan", "plan.json", *words[:2])
     assert refused.exit_code != 0
     assert "--plan and --mean cannot be combined" in refused.stderr
+    assert "--value" in refused.stderr
+
+
+def test_a_plan_file_with_a_ratio_needs_the_names_of_both_columns(directory):
+    words, statistic = CASES["ratio"]
+    plan = hf.plan(
+        hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6), statistic=statistic, every="1d"
+    )
+    (directory / "plan.json").write_text(plan.to_json())
+    given = "run", "events.csv", *OPTIONS[:8], "--unsafe-seed", "1", "--plan", "plan.json"
+    found = invoke(*given, *words[:2])
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout == run(*words).stdout
+    wrong = {
+        ("--value", "latency"): "--ratio COLUMN/COLUMN",
+        tuple(words): "the plan already contains it",
+    }
+    for more, expected in wrong.items():
+        refused = invoke(*given, *more)
+        assert refused.exit_code != 0
+        assert expected in refused.stderr
 
 
 def test_values_of_few_records_are_left_out():

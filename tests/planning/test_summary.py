@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushfade import Exponential, Guarantee, NoDecay, SlidingWindow, plan
+from hushfade import Exponential, Guarantee, NoDecay, Share, SlidingWindow, plan
 from hushfade.planning import summary
 from hushfade.planning.mechanism_names import choice, mechanism_name
 from hushfade.planning.plan import Plan
@@ -62,3 +62,13 @@ def test_pure_plans_state_the_single_step_bound():
     missed = summary.sentences(plan(WEEK, PURE))[-1]
     assert "below 1.384 for real-valued records" in missed
     assert "This plan has 1.415 at step 1." in missed
+
+
+def test_a_plan_with_a_statistic_states_the_error_of_the_statistic_and_of_each_sum():
+    made = plan(WEEK, ONE, statistic=Share())
+    rows = dict(summary.rows(made))
+    assert "error" not in rows
+    assert "error of a sum" in rows
+    assert rows["all steps"].endswith("for any one noisy sum")
+    assert "true share" in str(made)
+    assert "true sum" not in str(made)

@@ -62,7 +62,8 @@ def report(path: Path, guarantee: PersonOptions, output: PlanFileOptions) -> Non
         "Each plan has its own epsilon and delta, which determine its noise. This delta can be "
         "larger than the delta above. The guarantee above holds nevertheless. Alone: the standard "
         "deviation if the series had the whole guarantee for itself."
-        + statistics * " Standard deviations of a statistic are for each noisy sum behind it."
+        + statistics
+        * " Standard deviations of a statistic are for each noisy sum behind it."
     )
     page.print(ONCE)
     if output.output is not None:

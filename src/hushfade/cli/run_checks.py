@@ -57,8 +57,17 @@ def check_statistic(
 ) -> None:
     """Raise if the statistic contradicts other options."""
     kind = statistic.kind
-    if mechanism.plan_file is not None and kind is not None:
-        raise InvalidValue(f"--plan and --{kind} cannot be combined: the plan already contains it")
+    if mechanism.plan_file is not None:
+        if kind not in (None, "ratio"):
+            raise InvalidValue(
+                f"--plan and --{kind} cannot be combined: the plan already contains it. Name the "
+                "column with --value"
+            )
+        # --ratio names both columns of a plan with a ratio
+        for option in statistic.given("numerator_high", "denominator_high", "largest_ratio"):
+            raise InvalidValue(
+                f"--plan and {option} cannot be combined: the plan already contains it"
+            )
     if output.changes and kind not in (None, "histogram"):
         options = " and ".join(f"--{name.replace('_', '-')}" for name in output.changes)
         raise InvalidValue(

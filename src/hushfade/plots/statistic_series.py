@@ -140,8 +140,16 @@ def _lines(
                 label="truth (public data)" if place == 0 else _HIDDEN,
             )
     if not np.isfinite(value).any():
-        place = {"ha": "center", "va": "center", "transform": axes.transAxes}
-        axes.text(0.5, 0.5, "no values", color=style.GREY, fontsize=style.LABEL, **place)
+        axes.text(
+            0.5,
+            0.5,
+            "no values",
+            color=style.GREY,
+            fontsize=style.LABEL,
+            horizontalalignment="center",
+            verticalalignment="center",
+            transform=axes.transAxes,
+        )
 
 
 def _runs(values: Column) -> list[slice]:

@@ -18,9 +18,12 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
     """Raise if the plan, the columns and the steps conflict, or would break the guarantee."""
     grid = plan.grid
     if grid.statistic is not None and columns.value is None:
-        raise InvalidValue("a statistic needs a column of values")
+        raise InvalidValue("a statistic needs a column of values (value=, or --value COLUMN)")
     if (columns.denominator is not None) != isinstance(grid.statistic, Ratio):
-        raise InvalidValue("a ratio, and nothing else, needs a column of denominators")
+        raise InvalidValue(
+            "a ratio, and nothing else, needs a column of denominators (denominator=, or "
+            "--ratio COLUMN/COLUMN)"
+        )
     if grid.norm is not None:
         raise InvalidValue("events have numbers: use a plan without vectors")
     if (columns.key is None) != (grid.keys is None):

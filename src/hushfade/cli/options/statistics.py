@@ -98,7 +98,7 @@ class StatisticOptions(OptionGroup):
         str | None,
         option(
             "Release the sum of one column over the sum of another, such as errors/requests. Needs "
-            "--numerator-high, --denominator-high and --largest-ratio.",
+            "--numerator-high, --denominator-high and --largest-ratio, or --plan.",
             "COLUMN/COLUMN",
         ),
     ] = None
