@@ -96,10 +96,10 @@ def show_delays(delays: Delays) -> None:
     page.print(
         f"A typical 95 % interval is ± {mean.half_width:.1f} minutes for a mean and ± "
         f"{percentile.half_width:.0f} minutes for a percentile. Measured: {100 * mean.inside:.1f} "
-        f"% of the {mean.truth.size:,} intervals of means and {100 * percentile.inside:.1f} % of the "
-        f"{percentile.truth.size:,} intervals of percentiles contain the true value (at least 95 % "
-        "expected). Intervals of percentiles are a little too wide, because they end at edges of "
-        "bins.",
+        f"% of the {mean.truth.size:,} intervals of means and {100 * percentile.inside:.1f} % of "
+        f"the {percentile.truth.size:,} intervals of percentiles contain the true value (at least "
+        "95 % expected). Intervals of percentiles are a little too wide, because they end at edges "
+        "of bins.",
         end="\n\n",
     )
 
