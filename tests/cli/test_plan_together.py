@@ -205,7 +205,7 @@ def test_every_field_means_what_its_option_means(tmp_path):
         ),
         (
             "[[series]]\nname = 'a'\npower = 1\nshare = 'x'",
-            "series 'a': --share must be two parts with =",
+            "series 'a': --share must have the form COLUMN=VALUE",
         ),
     ],
 )

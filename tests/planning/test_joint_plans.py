@@ -121,7 +121,7 @@ def test_equal_series_are_planned_once(monkeypatch):
 
 def test_many_worst_cases_leave_gaussian_noise(monkeypatch):
     # replaced records with keys and bounds around 0 change a value or a key: two cases per series
-    monkeypatch.setattr(joint_plans, "MOST_CASES", 4)
+    monkeypatch.setattr(joint_plans, "MOST_CASES", 3)
     person = hf.Guarantee(1, 1e-6, "replace")
     several = [
         hf.Series(decay=hf.SlidingWindow(length=length), low=-1, keys=("a", "b"))

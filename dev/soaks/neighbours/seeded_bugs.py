@@ -25,7 +25,7 @@ from hushfade.records import (
     time_columns,
 )
 from hushfade.serve import batches as request_batches
-from hushfade.spark import cells as spark_cells
+from hushfade.spark import record_codes as spark_record_codes
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,6 @@ BUGS = (
               request_batches, "_units", wrong.mixed_truths_are_false),
     SeededBug("a record of a statistic without a value counts", "HTTP NDJSON, statistics",
               request_batches, "_keyed", wrong.missing_values_are_one),
-    SeededBug("Spark clips nothing", "Spark tables", spark_cells, "_clipped",
+    SeededBug("Spark clips nothing", "Spark tables", spark_record_codes, "_clipped",
               lambda right: lambda value, low, high: value),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushfade.cli import console
 from hushfade.planning.mechanism_names import mechanism_name
+from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -84,8 +85,8 @@ def show_delays(delays: Delays) -> None:
     mean, percentile = delays.mean, delays.percentile
     page.print(
         "The mean delay and its 90th percentile in the last 7 days, by day and airport. One "
-        f"guarantee with epsilon = {delays.joint.guarantee.epsilon:g} covers both together, all "
-        "days and all airports. A delay counts as at least -31.5 and at most 224.5 minutes.",
+        f"guarantee with epsilon = {rounded_up(delays.joint.guarantee.epsilon, 3)} covers both "
+        "together, all days and all airports. A delay counts as at least -31.5 and at most 224.5 minutes.",
         end="\n\n",
     )
     page.print(_table(delays))

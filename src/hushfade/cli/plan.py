@@ -132,7 +132,7 @@ def numbers(made: Plan) -> dict[str, Any]:
             }
             for step in _milestones(n, shown_step(made, n))
         ],
-        "max_stddev": float(deviations.max()),
+        "max_stddev": made.max_stddev(n),
         "error_bound": made.error_bound(n),
         "certificate": None if guarantee.pure else _certificate(made, n),
         "single_step_bound": None if bound is None else bound._asdict(),

@@ -332,12 +332,12 @@ def test_the_planner_is_worked_by_keys_alone(browser: Browser, unguarded: Served
         page.press("ArrowRight")
         page.until(SHOWN)
         reached = []
-        for _ in range(16):
+        for _ in range(17):
             page.press("Tab")
             reached.append(page.value(f"document.activeElement.name || {focus}"))
         assert reached[:9] == [
             "kind", "half_life", "horizon", "epsilon", "delta", "neighbours", "participations",
-            "low", "high",
+            "statistic", "low",
         ]  # fmt: skip
         assert "Copy Python" in reached
         assert "Copy Command" in reached
