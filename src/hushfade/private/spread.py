@@ -50,6 +50,8 @@ def truths(records: Any) -> Signed:
     array = np.asarray(records) if isinstance(records, bool | list | tuple | np.ndarray) else None
     if array is not None and array.dtype.kind == "b":
         return array.astype(np.int64)
+    if isinstance(records, list | tuple):  # both kinds may occur: each record is read by itself
+        records = [int(one) if isinstance(one, bool | np.bool_) else one for one in records]
     numbers = real_numbers.finite(records)
     if not bool(np.all((numbers == 0.0) | (numbers == 1.0))):
         raise InvalidValue("must be true or false, or 1 or 0", argument="records")

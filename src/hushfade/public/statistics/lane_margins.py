@@ -147,11 +147,13 @@ _known: dict[tuple[int, int], tuple[StepErrors, RepeatedErrors]] = {}  # by id, 
 def _repeated(errors: StepErrors, copies: int) -> RepeatedErrors:
     """The repeated errors, made once: they remember what they computed."""
     key = id(errors), copies
-    if key not in _known or _known[key][0] is not errors:
+    known = _known.get(key)  # another thread may clear the dictionary
+    if known is None or known[0] is not errors:
         if len(_known) >= 64:
             _known.clear()
-        _known[key] = errors, RepeatedErrors(errors.law, errors.pair, errors.unit, copies=copies)
-    return _known[key][1]
+        known = errors, RepeatedErrors(errors.law, errors.pair, errors.unit, copies=copies)
+        _known[key] = known
+    return known[1]
 
 
 def _interpolated(spread: Matrix, multiples: Matrix, shape: tuple[int, ...]) -> Matrix:
