@@ -112,9 +112,11 @@ class Postgres:
 
     def _cut(self) -> None:
         """Cut the connection, from another thread, so that the statement ends with an error."""
-        with suppress(OSError, psycopg.Error):
-            with socket.socket(fileno=os.dup(self._connection.fileno())) as line:
-                line.shutdown(socket.SHUT_RDWR)
+        with (
+            suppress(OSError, psycopg.Error),
+            socket.socket(fileno=os.dup(self._connection.fileno())) as line,
+        ):
+            line.shutdown(socket.SHUT_RDWR)
 
     def tables(self) -> set[str]:
         named = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"

@@ -206,6 +206,12 @@ class Reader:
             yield from piece
             after = piece[-1].step
 
+    def note(self, name: str) -> str:
+        """A note that the service keeps for its next process, or an empty string."""
+        with self._turn:
+            rows = self._database.read("SELECT value FROM meta WHERE name = ?", f"note {name}")
+        return str(rows[0][0]) if rows else ""
+
     def ping(self) -> None:
         """Raise Failed if the database does not respond."""
         with self._turn:

@@ -32,7 +32,8 @@ def reopen(store: Store) -> None:
     store._mark.close()
     database = connected(store._where)
     try:
-        if schema.version(database) != schema.VERSION or schema.name(database) != store.settled.name:
+        known = schema.VERSION, store.settled.name
+        if (schema.version(database), schema.name(database)) != known:
             raise Refused("the database is not the one that this store had: restart the service")
         _try_out(database)
         book = Book(database)

@@ -35,7 +35,7 @@ class Deadline:
     def __enter__(self) -> None:
         if self._process != os.getpid():
             self._process = os.getpid()
-            _watch(self)
+            _WATCHER.add(self)
         self.passed = False
         self._until = monotonic() + self._seconds
 
@@ -53,25 +53,29 @@ class Deadline:
                 self._interrupt()
 
 
-_watched: WeakSet[Deadline] = WeakSet()
-_change = Lock()
-_watcher: tuple[int, Thread] | None = None  # with the process that started it
+class _Watcher:
+    """The thread that looks at all deadlines of this process."""
+
+    def __init__(self) -> None:
+        self._watched: WeakSet[Deadline] = WeakSet()
+        self._turn = Lock()
+        self._process = 0  # the process that started the thread: a forked child has no threads
+
+    def add(self, deadline: Deadline) -> None:
+        with self._turn:
+            self._watched.add(deadline)
+            if self._process != os.getpid():
+                self._process = os.getpid()
+                name = "hushfade statement deadline"
+                Thread(target=self._look, name=name, daemon=True).start()
+
+    def _look(self) -> None:
+        never = Event()
+        while not never.wait(_PAUSE):
+            with self._turn:
+                deadlines = list(self._watched)
+            for deadline in deadlines:
+                deadline.look(monotonic())
 
 
-def _watch(deadline: Deadline) -> None:
-    global _watcher
-    with _change:
-        _watched.add(deadline)
-        if _watcher is None or _watcher[0] != os.getpid():  # a forked child has no threads
-            thread = Thread(target=_look, name="hushfade statement deadline", daemon=True)
-            _watcher = os.getpid(), thread
-            thread.start()
-
-
-def _look() -> None:
-    never = Event()
-    while not never.wait(_PAUSE):
-        with _change:
-            deadlines = list(_watched)
-        for deadline in deadlines:
-            deadline.look(monotonic())
+_WATCHER = _Watcher()

@@ -202,8 +202,20 @@ class Store(Reader):
         answer is settled by then: the connection that ran it held the lock until it ended.
         """
         with self._turn:
-            if self._stopped and not self._closed:
-                reopening.reopen(self)
+            if self._closed:
+                raise Failed("the store is closed")
+            self._stopped = True
+            self._live.clear()
+            reopening.reopen(self)
+
+    def keep_note(self, name: str, text: str) -> None:
+        """Keep a note for the next process.  It contains no private data."""
+        with self._changing():
+            self._database.write(
+                "INSERT INTO meta (name, value) VALUES (?, ?)"
+                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                f"note {name}", text,
+            )  # fmt: skip
 
     # Records and steps ----------------------------------------------------------------------
 
