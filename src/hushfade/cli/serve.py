@@ -88,6 +88,7 @@ class LimitOptions(OptionGroup):
             "The address or network of a reverse proxy, whose header X-Forwarded-For counts. "
             "May be repeated.",
             "ADDRESS",
+            default="none",
         ),
     ] = ()
     connections: Annotated[

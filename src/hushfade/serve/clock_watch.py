@@ -72,6 +72,7 @@ class ClockWatch:
         self._seen = monotonic()
         self._trusted = wall() - self._seen  # nanoseconds
         self._last_release = 0
+        self.now = self._trusted + self._seen  # what the wall clock showed at the last look
         self.hold: Hold | None = None
 
     def resume(self, stored: str, last_release: int) -> None:
@@ -101,7 +102,7 @@ class ClockWatch:
         """Compare the clocks; the hold, or None if the wall clock is trusted."""
         now = self._monotonic()
         elapsed, self._seen = max(0, now - self._seen), now
-        wall = self._wall()
+        wall = self.now = self._wall()
         away = wall - now - self._trusted
         if abs(away) > self._bound:
             self.hold = Hold("jump", away / _SECOND)
@@ -116,6 +117,7 @@ class ClockWatch:
     def confirm(self) -> None:
         """Trust the wall clock as it is now."""
         self._seen = self._monotonic()
-        self._trusted = self._wall() - self._seen
+        self.now = self._wall()
+        self._trusted = self.now - self._seen
         self._last_release = 0
         self.hold = None

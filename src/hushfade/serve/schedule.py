@@ -56,8 +56,10 @@ class Schedule:
         service = self._service
         if self._hold() or service.writer.failed:
             return False
-        due = [x for x in service.registry.all() if x.name not in self._waiting and self.lag(x) > 0]
-        now, ready = service.clock(), []
+        now = service.watch.now  # the reading that is trusted, not a later one
+        listed = [x for x in service.registry.all() if x.name not in self._waiting]
+        due = [facts for facts in listed if self.lag(facts, now) > 0]
+        ready = []
         for facts in due:
             if service.order.close_now(facts.name):
                 step = service.registry.step(facts.name) + 1
@@ -106,7 +108,7 @@ class Schedule:
 
     # The clock ------------------------------------------------------------------------------
 
-    def lag(self, facts: Facts) -> int:
+    def lag(self, facts: Facts, now: int | None = None) -> int:
         """The steps by which a stream is behind the clock; negative if it is ahead of it.
 
         0 for a stream without a clock, or one that has ended.
@@ -116,7 +118,8 @@ class Schedule:
             return 0
         if registry.ended(facts.name):
             return 0
-        wanted = (self._service.clock() - facts.start) // facts.every
+        now = self._service.clock() if now is None else now
+        wanted = (now - facts.start) // facts.every
         return max(0, wanted) - registry.step(facts.name)
 
     def lags(self) -> dict[str, int]:
