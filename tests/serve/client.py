@@ -24,7 +24,9 @@ LOCAL = "http://127.0.0.1"
 class Client:
     """A served store.  With `scopes` it has a token for each; `as_` says which one is sent."""
 
-    def __init__(self, path, *, mark=None, scopes=(), clock=None, plans=PLANS, limits=None, **settings):
+    def __init__(
+        self, path, *, mark=None, scopes=(), clock=None, plans=PLANS, limits=None, **settings
+    ):
         self.store = Store.open(path, mark=mark)
         self.tokens = {scope: tokens.add(self.store, scope, [scope]) for scope in scopes}
         if plans:

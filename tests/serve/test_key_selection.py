@@ -46,14 +46,22 @@ def test_selected_keys_have_the_values_of_the_whole_release_in_every_format(wide
         for one, all_ in zip(some["releases"], whole["releases"], strict=True):
             assert one["value"] == [all_["value"][place] for place in places]
             assert {**one, "value": 0} == {**all_, "value": 0}
-        expected = [(r["step"], k, v) for r in some["releases"] for k, v in zip(keys, r["value"], strict=True)]
-        rows = list(csv.DictReader(io.StringIO(wide.get(f"{path}/releases?{query}", headers=CSV).text)))
+        expected = [
+            (r["step"], k, v)
+            for r in some["releases"]
+            for k, v in zip(keys, r["value"], strict=True)
+        ]
+        rows = list(
+            csv.DictReader(io.StringIO(wide.get(f"{path}/releases?{query}", headers=CSV).text))
+        )
         assert [(int(r["step"]), r["key"], float(r["value"])) for r in rows] == expected
         found = table(wide.get(f"{path}/releases?{query}", headers=ARROW)).to_pylist()
         assert [(r["step"], r["key"], r["value"]) for r in found] == expected
 
 
-def test_all_formats_agree_for_a_wide_stream_with_or_without_the_limit_of_a_chunk(wide, monkeypatch):
+def test_all_formats_agree_for_a_wide_stream_with_or_without_the_limit_of_a_chunk(
+    wide, monkeypatch
+):
     path = "/v1/streams/many/releases"
 
     def read():
@@ -80,7 +88,10 @@ def test_coordinates_of_vectors_are_selected_by_number(wide):
 def test_keys_that_do_not_exist_are_refused_without_repeating_them(wide):
     for query in ("key=secret", "key=at&key=secret"):
         found = wide.get(f"{FLIGHTS}/releases?{query}")
-        assert (found.status_code, found.json()["error"]) == (422, "key must be one of the stream's keys")
+        assert (found.status_code, found.json()["error"]) == (
+            422,
+            "key must be one of the stream's keys",
+        )
     for path in (f"{FLIGHTS}/releases?key=at&key=at", "/v1/streams/late/releases?key=at"):
         assert wide.get(path).status_code == 400
     many = "&".join(f"key=key {n}" for n in range(key_selection.MOST + 1))
@@ -100,8 +111,16 @@ def test_pages_of_keys_cover_all_keys_once(wide):
 
 def test_a_search_finds_keys_in_any_case(wide):
     page = wide.get("/v1/streams/many/keys?search=KEY 29&limit=5").json()
-    assert page == {"keys": ["key 29", "key 290", "key 291", "key 292", "key 293"], "next": 294, "matching": 111}
-    assert wide.get("/v1/streams/many/keys?search=none").json() == {"keys": [], "next": None, "matching": 0}
+    assert page == {
+        "keys": ["key 29", "key 290", "key 291", "key 292", "key 293"],
+        "next": 294,
+        "matching": 111,
+    }
+    assert wide.get("/v1/streams/many/keys?search=none").json() == {
+        "keys": [],
+        "next": None,
+        "matching": 0,
+    }
     assert wide.get("/v1/streams/late/keys").json()["keys"] == []
     for query in ("after=-1", "limit=0", "limit=1001", "x=1", "search=" + "x" * 201):
         assert wide.get(f"/v1/streams/many/keys?{query}").status_code == 400
@@ -129,7 +148,9 @@ def test_metrics_select_streams_and_keys(wide):
 def test_a_wide_response_is_made_in_small_pieces_in_bounded_memory():
     """100,000 keys: no format holds more than a release and some pieces."""
     keys = tuple(f"k{n}" for n in range(100_000))
-    plan = hf.plan(hf.Exponential(half_life=3), ONE, keys=keys, method="square_root", law="gaussian")
+    plan = hf.plan(
+        hf.Exponential(half_life=3), ONE, keys=keys, method="square_root", law="gaussian"
+    )
     facts = Facts("wide", "d", plan)
     registry = Registry([facts])
     values = np.random.default_rng(5).normal(size=100_000)
@@ -139,7 +160,9 @@ def test_a_wide_response_is_made_in_small_pieces_in_bounded_memory():
         pieces = list(release_formats.pieces(facts, [[one] for one in releases], 2, kind))
         assert max(map(len, pieces)) <= 2 * PIECE, kind
         assert len(pieces) > 20
-    read = json.loads(b"".join(release_formats.pieces(facts, [[releases[0]]], 2, release_formats.JSON)))
+    read = json.loads(
+        b"".join(release_formats.pieces(facts, [[releases[0]]], 2, release_formats.JSON))
+    )
     assert read["releases"][0]["value"] == releases[0].values.tolist()
     assert release_formats.held(facts, 1) < 2 << 20
     assert release_formats.most(facts, 10_000) == 1

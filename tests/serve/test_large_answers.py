@@ -29,7 +29,11 @@ async def room():
 
 @pytest.mark.parametrize("pieces", [[], [b"x"], [b"a", b"b"], [b"a"] * 5])
 def test_an_answer_is_sent_whole_whether_its_pieces_exist_or_are_made(pieces):
-    for given, more in ((pieces, {}), (lambda: iter(pieces), {}), (lambda: iter(pieces), {"room": room()})):
+    for given, more in (
+        (pieces, {}),
+        (lambda: iter(pieces), {}),
+        (lambda: iter(pieces), {"room": room()}),
+    ):
         start, *bodies = sent(Pieces(given, media_type="text/csv", **more))
         assert start["status"] == 200
         assert b"".join(body["body"] for body in bodies) == b"".join(pieces)

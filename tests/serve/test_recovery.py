@@ -149,7 +149,9 @@ async def _forget(client):
 
 
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)
-def test_a_stopped_server_process_leads_to_503_and_nothing_is_lost_or_repeated(start, place, monkeypatch):
+def test_a_stopped_server_process_leads_to_503_and_nothing_is_lost_or_repeated(
+    start, place, monkeypatch
+):
     """The process of the writer's connection is stopped, so that nothing answers or ends."""
     monkeypatch.setattr("hushfade.store.statement_deadline.Deadline.__init__.__defaults__", (0.3,))
     client = start()
@@ -162,7 +164,7 @@ def test_a_stopped_server_process_leads_to_503_and_nothing_is_lost_or_repeated(s
         for answer in (client.send([1, 1], 2), client.get("/ready")):
             assert answer.status_code == 503
         assert client.get("/v1/streams/late/releases").status_code == 200  # another process
-        with pytest.raises(Exception, match="another process writes|not respond"):
+        with pytest.raises(Exception, match=r"another process writes|not respond"):
             repair(client)  # the stopped process still has the lock
     finally:
         os.kill(process, signal.SIGCONT)

@@ -241,7 +241,11 @@ def test_a_restart_during_a_jump_does_not_hide_it(ticking, clock, make):
 
 def test_a_control_without_the_watch_closes_the_steps_of_a_jump(ticking, clock, monkeypatch):
     """What a service that trusts any clock would do."""
-    monkeypatch.setattr("hushfade.serve.clock_watch.ClockWatch.look", lambda self: None)
+
+    def trusting(watch):
+        watch.now = clock.now
+
+    monkeypatch.setattr("hushfade.serve.clock_watch.ClockWatch.look", trusting)
     clock.jump(3652 * DAY)
     assert tick(ticking, 5) == 5
 

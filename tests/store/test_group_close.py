@@ -48,7 +48,9 @@ def test_a_group_releases_the_same_bits_as_each_stream_alone(store):
         for name in names:
             send(store, name, step)
         releases = store.close_steps(group(*names, step=step))
-        assert [(r.stream, r.step, r.closed) for r in releases] == [(n, step, 10 * step) for n in names]
+        assert [(r.stream, r.step, r.closed) for r in releases] == [
+            (n, step, 10 * step) for n in names
+        ]
     for name, totals in (("x", [1.0, 2.0, 3.0]), ("z", [1.0, 2.0, 3.0]), ("short", [1.0, 2.0])):
         expected = PLANS[name].start(hf.UnsafeSeededNoise(3)).run(totals)
         assert [r.values[0] for r in store.releases(name)] == expected.tolist()

@@ -7,7 +7,7 @@ encoded in slices, and other threads, such as the one that answers /health, run 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 PIECE = 1 << 16  # bytes that are sent at a time
@@ -30,7 +30,7 @@ def texts(content: Any) -> Iterator[str]:
             yield f"{',' if at else '{'}{json.dumps(name)}:"
             yield from texts(value)
         yield "}"
-    elif isinstance(content, list) and len(content) * _weight(content) > _SLICE:
+    elif isinstance(content, list | tuple) and len(content) * _weight(content) > _SLICE:
         size = max(1, _SLICE // _weight(content))
         for at in range(0, len(content), size):
             yield ("," if at else "[") + dumps(content[at : at + size])[1:-1]
@@ -39,7 +39,7 @@ def texts(content: Any) -> Iterator[str]:
         yield dumps(content)
 
 
-def _weight(items: list[Any]) -> int:
+def _weight(items: Sequence[Any]) -> int:
     """The numbers in an item of the list, judged by its first item."""
     first = items[0] if items else None
     return max(1, len(first)) if isinstance(first, list) else 1

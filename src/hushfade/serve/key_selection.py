@@ -22,9 +22,9 @@ class Selection(NamedTuple):
 
     places: tuple[int, ...] | None = None
 
-    def of(self, labels: Sequence[str]) -> list[str]:
+    def of(self, labels: Sequence[str]) -> Sequence[str]:
         """The selected labels."""
-        return list(labels) if self.places is None else [labels[place] for place in self.places]
+        return labels if self.places is None else tuple(labels[place] for place in self.places)
 
     def rows(self) -> Signed | slice:
         """What selects from an array with one row per key."""

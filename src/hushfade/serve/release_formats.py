@@ -13,6 +13,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -198,7 +199,7 @@ def _arrow(
     pa: Any = import_module("pyarrow")
     time = pa.timestamp("ns", tz="UTC")
     names = labels(facts)
-    keys = None if names is None else pa.array(chosen.of(names), pa.string())
+    keys = None if names is None else _key_array(tuple(chosen.of(names)))
     kinds = {"step": pa.int64(), "closed": time, "key": pa.string(), "whole_range": pa.bool_()}
     kinds |= dict.fromkeys(("bin", "quantile"), pa.string())
     fields = ["step", "closed", *(["key"] if keys is not None else []), "value", "stddev", "margin"]
@@ -218,6 +219,13 @@ def _arrow(
             sink.seek(0)
             sink.truncate()
     yield sink.getvalue()
+
+
+@lru_cache(4)
+def _key_array(keys: tuple[str, ...]) -> Any:
+    """The keys as an Arrow array, which all responses share."""
+    pa: Any = import_module("pyarrow")
+    return pa.array(keys, pa.string())
 
 
 def _columns(

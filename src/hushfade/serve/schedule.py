@@ -44,7 +44,7 @@ class Schedule:
         try:
             while True:
                 again = await self.round()
-                await asyncio.sleep(_SHORTEST if again else self._pause())
+                await asyncio.sleep(0.0 if again else self._pause())
         finally:
             waiting = list(self._waiting.values())
             for task in waiting:

@@ -196,7 +196,12 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Stream": an_object(_STREAM, _PRIVATE),
     "StreamWithPlan": an_object(_STREAM | {"plan": named("Plan")}, _PRIVATE),
-    "Streams": an_object({"streams": list_of(named("Stream"))}),
+    "Streams": an_object(
+        {
+            "streams": list_of(named("Stream")),
+            "clock": or_null(TEXT) | {"description": "Why the clock closes no steps, if it is so."},
+        }
+    ),
     "Records": an_object(
         {"sender": NAME, "sequence": whole(), "records": list_of(_RECORD, maxItems=MOST)},
         {"step": or_null(whole(1))},

@@ -60,7 +60,8 @@ def _listed(service: Service, listed: Sequence[Facts], caller: Caller) -> Iterat
     yield '{"streams":['
     for at, facts in enumerate(listed):
         yield ("," if at else "") + "".join(json_pieces.texts(_described(service, facts, caller)))
-    yield "]}"
+    hold = service.watch.hold
+    yield f'],"clock":{json_pieces.dumps(None if hold is None else hold.sentence)}}}'
 
 
 def _described(service: Service, facts: Facts, caller: Caller) -> dict[str, Any]:

@@ -6,8 +6,9 @@ import { alarm, element, say } from "./dom.js";
 import { follow, pause } from "./events.js";
 import { counted, decay, number, plain, released, time, up, withBand } from "./format.js";
 import { Keys } from "./keys.js";
-import { Series } from "./series.js";
+import { Series, SHOWN } from "./series.js";
 import { table } from "./table.js";
+import { WideKeys, wide } from "./wide-keys.js";
 
 const POLLED = 5000; // milliseconds between requests without an open connection
 
@@ -20,6 +21,13 @@ function together(joint) {
     + `${up(joint.epsilon)} at delta ${plain(joint.delta)} together. `;
 }
 
+/** The distance of a stream from the clock in words; empty if it is on time. */
+function away(lag) {
+  if (lag > 1) return `${counted(lag, "step")} behind the clock.`;
+  if (lag < -1) return `${counted(-lag, "step")} ahead of the clock: it waits for the clock.`;
+  return "";
+}
+
 /** One stream. `heard(refusal or null)` hears of its connection, `spoken(name, text)` of news. */
 export class Card {
   #following = null;
@@ -30,7 +38,8 @@ export class Card {
     this.stream = stream;
     this.heard = heard;
     this.spoken = spoken;
-    this.series = new Series(stream.keys);
+    this.chosen = wide(stream) ? stream.keys.slice(0, SHOWN) : null; // of a stream with many keys
+    this.series = new Series(this.chosen ?? stream.keys);
     this.#build();
     this.refresh(stream);
   }
@@ -44,6 +53,7 @@ export class Card {
     this.decay = element("p", { class: "decay" });
     this.latest = element("p", { class: "latest" });
     this.when = element("p", { class: "quiet-text when" });
+    this.clock = element("p", { class: "clock", hidden: true });
     this.plot = element("div", { class: "plot-place" });
     this.alert = element("div", { class: "alert", role: "alert" });
     this.extra = element("div", { class: "keys-place" });
@@ -61,7 +71,7 @@ export class Card {
     }, this.turned, element("span", { class: "spoken" }, ` ${name}`));
     this.node = element("article", { class: "card stream", "aria-labelledby": this.title.id },
       element("div", { class: "card-head" }, this.title, this.badge), this.decay,
-      this.latest, this.when, this.alert, this.plot, this.extra,
+      this.latest, this.when, this.clock, this.alert, this.plot, this.extra,
       element("div", { class: "card-foot" }, this.toggle), this.rows, this.guarantee,
       this.limits, this.secret);
   }
@@ -77,6 +87,8 @@ export class Card {
     this.decay.title = stream.decay;
     say(this.guarantee, stream.guarantee);
     say(this.limits, `${together(stream.together)}${stream.limits}`);
+    say(this.clock, away(stream.lag ?? 0));
+    this.clock.hidden = !this.clock.textContent;
     const secret = stream.not_for_publication;
     this.secret.hidden = !secret;
     if (secret) {
@@ -122,6 +134,7 @@ export class Card {
     if (open) {
       const ended = await follow(this.stream.name, {
         signal,
+        query: this.#query("?"),
         after: () => this.series.step,
         take: (release) => this.#take([release]),
         tell: (refusal) => this.#hear(refusal),
@@ -138,11 +151,28 @@ export class Card {
     const { name, step } = this.stream;
     const { kept } = this.series;
     const after = Math.max(this.series.step, step - kept);
-    const path = `streams/${part(name)}/releases?after=${after}&limit=${kept}`;
+    const path = `streams/${part(name)}/releases?after=${after}&limit=${kept}${this.#query("&")}`;
     const found = await answer(path, { signal });
     if (after > this.series.step) this.series = new Series(found.keys);
     this.#hear(null);
     this.#take(found.releases);
+  }
+
+  /** The chosen keys of a stream with many keys, as a part of an address. */
+  #query(mark) {
+    if (!this.chosen) return "";
+    return mark + this.chosen.map((key) => `key=${part(key)}`).join("&");
+  }
+
+  /** Shows other keys of a stream with many keys: reads them, and follows them. */
+  #select(chosen) {
+    const { following } = this;
+    this.stop();
+    this.chosen = chosen;
+    this.series = new Series(chosen);
+    this.chart?.destroy();
+    this.chart = null;
+    if (following) this.start(true);
   }
 
   #hear(refusal) {
@@ -166,7 +196,12 @@ export class Card {
     const { last, names } = this.series;
     this.keys ??= this.#choose(names);
     this.toggle.hidden = false;
-    if (names.length === 1) {
+    if (this.chosen) {
+      const text = withBand(0, last.margin);
+      const total = number(this.stream.key_count, 9);
+      this.latest.replaceChildren(element("span", { class: "value" }, `${total} keys`),
+        element("span", { class: "band" }, ` each ± ${text.band}`));
+    } else if (names.length === 1) {
       const text = withBand(Series.value(last, 0), last.margin);
       this.latest.replaceChildren(element("span", { class: "value" }, text.value),
         element("span", { class: "band" }, ` ± ${text.band} ${names[0]}`));
@@ -185,6 +220,11 @@ export class Card {
   }
 
   #choose(names) {
+    if (this.chosen) {
+      const keys = new WideKeys(this.stream.name, this.chosen, (chosen) => this.#select(chosen));
+      this.extra.replaceChildren(keys.node);
+      return keys;
+    }
     const keys = new Keys(names, this.stream.name, () => { this.#chart(); this.#draw(); });
     this.extra.replaceChildren(keys.node);
     return keys;

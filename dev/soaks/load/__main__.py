@@ -1,0 +1,70 @@
+"""Runs the soaks of load and failures: `python -m dev.soaks.load [--quick] [--only NAME ...]`.
+
+A full run writes docs/results/load.md.  A quick run does less and prints the page, and so does a
+run of some parts.  The exit code is 1 if a check failed or a control was not caught.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from time import monotonic
+
+from dev.findings import Part
+from dev.findings_page import page, write
+from dev.progress import progress
+from dev.soaks.load.clock_jumps import clock_jumps
+from dev.soaks.load.failing_database import failing_database
+from dev.soaks.load.group_kills import group_kills
+from dev.soaks.load.idle_connections import idle_connections
+from dev.soaks.load.listeners import listeners
+from dev.soaks.load.many_streams import many_streams
+from dev.soaks.load.readers import readers
+from dev.soaks.load.wide_streams import wide_streams
+
+FULL: dict[str, Callable[[], Part]] = {
+    "readers": lambda: readers(64, 10.0, 1000),
+    "listeners": lambda: listeners(200, 4, 100_000),
+    "streams": lambda: many_streams(2000, 20.0),
+    "clock": lambda: clock_jumps(10.0),
+    "database": lambda: failing_database(3),
+    "wide": lambda: wide_streams(100_000, 16),
+    "connections": lambda: idle_connections(10_000),
+    "kills": lambda: group_kills(120),
+}
+QUICK: dict[str, Callable[[], Part]] = {
+    "readers": lambda: readers(32, 2.0, 100),
+    "listeners": lambda: listeners(20, 2, 20_000),
+    "streams": lambda: many_streams(200, 6.0),
+    "clock": lambda: clock_jumps(3.0),
+    "database": lambda: failing_database(2),
+    "wide": lambda: wide_streams(20_000, 4),
+    "connections": lambda: idle_connections(2600),
+    "kills": lambda: group_kills(24),
+}
+
+
+def main() -> int:
+    """Write or print all parts as one page; return 1 if anything failed."""
+    parser = argparse.ArgumentParser(prog="python -m dev.soaks.load")
+    parser.add_argument("--quick", action="store_true", help="less of everything, printed")
+    parser.add_argument("--only", choices=list(FULL), nargs="+", help="some parts, printed")
+    asked = parser.parse_args()
+    jobs = QUICK if asked.quick else FULL
+    made = []
+    for name in asked.only or jobs:
+        began = monotonic()
+        made.append(jobs[name]())
+        progress(f"{made[-1].title}: {monotonic() - began:.0f} s")
+    command = "python -m dev.soaks.load"
+    text = page(made, title="Load and failures", command=command)
+    if asked.quick or asked.only:
+        print(text)
+    else:
+        write(text, "load")
+        progress("written: docs/results/load.md")
+    return 0 if all(x.passed is not False for part in made for x in part.findings) else 1
+
+
+sys.exit(main())

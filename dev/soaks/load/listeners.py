@@ -1,0 +1,107 @@
+"""Listeners: a wide stream with many of them, some of which never read."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from dev.findings import Finding, Part
+from dev.progress import progress
+from dev.soaks.load.http_clients import Tally, request, watching_health
+from dev.soaks.load.places import directory, new_store, plan
+from dev.soaks.load.served import Served, served
+
+
+@dataclass
+class Outcome:
+    """What listeners and /health saw."""
+
+    health: Tally
+    events: int
+    peak: int  # bytes above the memory before the first event
+    dropped: int
+
+
+def listeners(count: int, steps: int, keys: int) -> Part:
+    """Listeners to a wide stream, the same with selected keys, and the control."""
+    findings = []
+    for build, query in (
+        ("as_it_is", ""),
+        ("as_it_is", "?key=key%207"),
+        ("serialising_for_each", ""),
+    ):
+        control = build != "as_it_is"
+        with directory() as place:
+            store = new_store(place / "releases.db")
+            store.add_stream("wide", plan(keys), dataset="d")
+            store.close()
+            with served(place / "releases.db", place, build) as service:
+                found = asyncio.run(_heard(service, count, 2 if control else steps, query))
+        progress(f"listeners, {build}{query}: health {found.health.slowest:.3f} s, {found.events}")
+        slow = found.health.slowest
+        findings.append(
+            Finding(
+                ("a build that serialises for each listener, " if control else "")
+                + f"{count} listeners, {keys} keys"
+                + (", each selects one key" if query else ", a tenth never reads"),
+                "/health takes longer than 100 ms" if control else "/health within 100 ms",
+                f"{found.events} events; /health at most {1000 * slow:.0f} ms, 99 % within "
+                f"{1000 * found.health.quantile(0.99):.0f} ms; memory +{found.peak / 2**20:.0f} "
+                f"MiB; {found.dropped} dropped",
+                passed=slow > 0.1 if control else slow <= 0.1,
+                is_bug=control,
+            )
+        )
+    return Part(
+        "Listeners",
+        "Clients receive each release as an event, on loopback.  A tenth of them never read.  "
+        "Meanwhile one client asks `/health` every 20 ms.",
+        findings,
+    )
+
+
+async def _heard(service: Served, count: int, steps: int, query: str) -> Outcome:
+    loop = asyncio.get_running_loop()
+    lines = []
+    for _ in range(count):
+        reader, writer = await asyncio.open_connection("127.0.0.1", service.port, limit=1 << 24)
+        writer.write(request(f"/v1/streams/wide/events{query}"))
+        lines.append((reader, writer))
+    for reader, _ in lines:
+        await reader.readuntil(b"retry: 2000")
+    before, events = service.memory(), [0]
+    health = asyncio.create_task(watching_health(service.port, loop.time() + 3.0 * steps))
+    reading = [
+        asyncio.create_task(_counted(reader, events))
+        for number, (reader, _) in enumerate(lines)
+        if number % 10
+    ]
+    for step in range(1, steps + 1):
+        began = loop.time()
+        close = f"/v1/streams/wide/steps/{step}/close"
+        status, _ = await asyncio.to_thread(service.ask, "POST", close, timeout=60)
+        assert status == 200, status
+        await asyncio.sleep(max(0.0, began + 2.5 - loop.time()))
+    tally = await health
+    peak = service.peak() - before
+    _, text = await asyncio.to_thread(service.ask, "GET", "/metrics?stream=none", timeout=60)
+    for task in reading:
+        task.cancel()
+    await asyncio.gather(*reading, return_exceptions=True)
+    for _, writer in lines:
+        writer.close()
+    found = [
+        line for line in text.decode().split("\n") if line.startswith("hushfade_listeners_dropped ")
+    ]
+    return Outcome(tally, events[0], peak, int(found[0].split()[1]))
+
+
+async def _counted(reader: asyncio.StreamReader, events: list[int]) -> None:
+    """Count the events that arrive."""
+    with suppress(asyncio.IncompleteReadError, ConnectionError):
+        tail = b""
+        while piece := await reader.read(1 << 18):
+            text = tail + piece
+            events[0] += text.count(b"event: release")
+            tail = text[-13:]
