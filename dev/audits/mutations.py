@@ -349,12 +349,12 @@ MUTANTS: dict[str, Mutant] = {
         "planning/shifts.py", "keyed=grid.keys is not None", "keyed=False", "moved"
     ),
     "the reported error is the noise of one step": one(
-        "planning/plan.py",
+        "planning/planned_mechanism.py",
         "self.noise_stddev * self.pair.errors(self._steps(n))",
         "self.noise_stddev * np.abs(self.pair.left(self._steps(n)))",
     ),
     "the largest total leaves no headroom": one(
-        "planning/plan.py", "_ROOM = 1 << 54", "_ROOM = 1 << 66", "counting"
+        "planning/largest_total.py", "_ROOM = 1 << 54", "_ROOM = 1 << 66", "counting"
     ),
     "a replaced record's bounds are added": one(
         "privacy/guarantee.py", "(most * (high - low))", "(most * (high + low))", "replaced"

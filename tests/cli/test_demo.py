@@ -53,4 +53,4 @@ def test_the_page_says_guarantee_accuracy_and_distance_from_the_best(tmp_path):
     text = " ".join(page.split())
     assert "changes the probability of any published outcome by at most a factor of 2.72" in text
     assert "Laplace noise on the inputs has half (48 %) the error of Gaussian noise" in text
-    assert "95 % confidence intervals contain" in text
+    assert "intervals contain the true value (95 % expected)" in text

@@ -153,6 +153,8 @@ def test_records_without_value_are_dropped_after_the_limits():
     found = tally(tables(table, columns), reader)
     assert found.totals.tolist() == [[0]]  # the empty one came first and used the place up
     assert (found.counts.empty, found.counts.over_limit) == (1, 1)
+    with pytest.raises(Malformed, match=r"column 'v': is empty: correct it, or .* skip_empty"):
+        tally(tables(table, columns), Reader(plan, columns, order))
 
 
 def test_no_records_give_steps_of_zero():

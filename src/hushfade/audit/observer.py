@@ -21,7 +21,8 @@ from hushfade.check import Column, Matrix, Signed
 from hushfade.factors.block_factors import BlockSums
 from hushfade.laws import Gaussian
 from hushfade.numerics import power_series
-from hushfade.planning.plan import Plan, sized
+from hushfade.planning.largest_total import sized
+from hushfade.planning.plan import Plan
 from hushfade.public.recursion import recursion
 
 _DENSE = 512  # steps up to which a matrix product is faster than an FFT

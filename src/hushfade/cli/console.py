@@ -149,7 +149,8 @@ def _message_and_code(error: BaseException) -> tuple[str, Exit]:
 def _usage(error: CycloptsError) -> str:
     """The error in the options, and the command that shows the options."""
     command = " ".join(("hushfade", *(error.command_chain or ()), "--help"))
-    return f"{str(error).rstrip()} Run '{command}' to see the options."
+    message = str(error).rstrip()
+    return f"{message}{'' if message.endswith('.') else '.'} Run '{command}' to see the options."
 
 
 def _print_error(message: str, code: Exit, *, as_json: bool) -> None:

@@ -138,15 +138,16 @@ def _show(late: Series, cancelled: Series, files: list[Path]) -> None:
     page.print(_compared(late), end="\n\n")
     page.print(_table(late))
     page.print(
-        f"Measured: {late.inside:.1%} of the {late.truth.size} 95 % confidence intervals contain "
-        "the true value.",
+        f"Measured: {100 * late.inside:.1f} % of the {late.truth.size:,} intervals contain the "
+        "true value (95 % expected).",
         end="\n\n",
     )
     deviation = cancelled.plan.max_stddev(len(cancelled.truth))
     page.print("Cancelled departures in the last 7 days, by day, for all airports together.")
     page.print(
-        f"The standard deviation of the error is {deviation:.2f}. Measured: {cancelled.inside:.1%} "
-        f"of the {cancelled.truth.size} 95 % confidence intervals contain the true value."
+        f"The standard deviation of the error is {deviation:.2f}. Measured: "
+        f"{100 * cancelled.inside:.1f} % of the {cancelled.truth.size} intervals contain the true "
+        "value (95 % expected)."
     )
     page.print(_compared(cancelled), end="\n\n")
     both = late.plan.privacy + cancelled.plan.privacy
@@ -175,7 +176,7 @@ def _table(late: Series) -> Table:
     from rich.table import Table
 
     table = Table(
-        title="Eight of the hours. The demo shows true values only because this data is public.",
+        title="Eight of the 8760 hours. The true values are shown only because the data is public.",
         title_justify="left",
         title_style="bold",
         box=SIMPLE_HEAD,

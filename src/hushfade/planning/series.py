@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
+from hushfade import check
 from hushfade.decay import Decay
 from hushfade.planning.exact_factors import Method
 from hushfade.planning.mechanism_search import LawName
@@ -42,7 +43,7 @@ class Series:
 
     def __post_init__(self) -> None:
         if isinstance(self.keys, list):  # a series must be hashable, and lists are not
-            object.__setattr__(self, "keys", tuple(self.keys))
+            check.settle(self, keys=tuple(self.keys))
 
     def plan(
         self,

@@ -86,12 +86,10 @@ class StatisticRelease(Release):
     @property
     def derived(self) -> Mapping[str, float | Column]:
         """Other values of the same lanes: the mean and the standard deviation of a variance."""
-        make = getattr(self.readings.statistic, "derived", None)
-        if make is None:
-            return {}
+        further = self.readings.statistic.derived(self.readings.lanes)
         return {
             name: float(value[0, 0]) if self.keys is None else value[0]
-            for name, value in make(self.readings.lanes).items()
+            for name, value in further.items()
         }
 
     def suppressed_below(self, minimum: float) -> StatisticRelease:

@@ -26,6 +26,7 @@ NOBODY = 7
 NOT_A_NAME = 8
 NOT_UTF_8 = 9
 FLOAT_NANOSECONDS = 10
+NO_VALUE = 11
 WRONG_FIELDS = 20
 STRAY_QUOTE = 21
 TEXT_AFTER_QUOTE = 22
@@ -37,6 +38,8 @@ TOO_DEEP = 32
 
 _WORDS = {
     EMPTY: "is empty",
+    NO_VALUE: "is empty: correct it, or leave out records without a value with skip_empty "
+    "(--skip-empty)",
     NOT_A_NUMBER: "must be a number",
     NOT_FINITE: "must be a finite number",
     NOT_A_TIME: "must be a time such as 2026-01-31T12:00, or a number with a time unit",

@@ -26,13 +26,12 @@ COLUMNS = {
     "mean": "the mean of the records, from the same sums",
     "standard_deviation": "the square root of value",
 }
-_DERIVED = {"variance": ("mean", "standard_deviation")}
 
 
 def statistic_columns(statistic: LaneStatistic) -> tuple[str, ...]:
     """The columns of a statistic, after step, time and key."""
     output = (statistic.output_name,) if statistic.outputs is not None else ()
-    derived = _DERIVED.get(statistic.name, ())
+    derived = statistic.derived_names
     return (*output, "value", "lower", "upper", *derived, "count", "count_stddev")
 
 
@@ -85,8 +84,7 @@ class StatisticRows:
             labels = np.array(statistic.outputs, dtype=object)
             found[statistic.output_name] = np.tile(labels, n * groups)
         found |= {"value": value, "lower": lower, "upper": upper}
-        for name in _DERIVED.get(statistic.name, ()):
-            derived = getattr(statistic, "derived")(readings.lanes)[name]  # noqa: B009
+        for name, derived in statistic.derived(readings.lanes).items():
             found[name] = np.where(self._hidden(), np.nan, derived).ravel()
         found["count"] = np.repeat(readings.count.ravel(), outputs)
         deviations: Column = readings.sum_stddevs("count")

@@ -37,8 +37,8 @@ from hushfade.errors import Failed, InvalidType, InvalidValue
 from hushfade.planning.plan import Plan
 from hushfade.records.batch import Columns
 from hushfade.records.calendar import Calendar, calendar, written
+from hushfade.records.declared_columns import check_fit, may_leave_out
 from hushfade.records.limits import Limits
-from hushfade.records.step_totals import check_fit, may_leave_out
 from hushfade.spark import lineage, streams, tables
 from hushfade.spark.cells import Request, cells_of, check_columns, universe
 from hushfade.spark.close_steps import Buckets

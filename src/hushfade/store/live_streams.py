@@ -131,7 +131,10 @@ class Live:
             raise Refused(f"stream {self.name!r} has ended")
         horizon = self.plan.horizon
         if horizon is not None and self.steps >= horizon:
-            raise Refused(f"steps must stay within the plan's horizon {horizon}")
+            raise Refused(
+                f"steps must stay within the plan's horizon {horizon}",
+                remedy="start a new stream for later records",
+            )
 
     def accept(self, database: Database, batch: Batch) -> str:
         """'accepted', 'repeated', 'late' or 'ahead', with the rows to write."""

@@ -37,7 +37,7 @@ _new = tuple.__new__  # constructs a release in a third of the time
 
 
 class Stream:
-    """A stream between two steps.  `plan.start` and `Stream.load` create it.
+    """A stream that runs a plan step by step.  `plan.start` and `Stream.load` create it.
 
     The noise of each step is drawn once.  Threads take turns.  If two copies are loaded from the
     same state and one of them takes a step, the other raises Refused.  So does a forked child,
@@ -220,7 +220,10 @@ class Stream:
             )
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
-            raise Refused(f"steps must stay within the plan's horizon {horizon}")
+            raise Refused(
+                f"steps must stay within the plan's horizon {horizon}",
+                remedy="start a new stream for later records",
+            )
         self._turn.remember()
 
     def _check_sound(self) -> None:

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _KINDS = ("mean", "share", "variance", "histogram", "quantiles", "ratio")
 _OF_RATIO = ("numerator_high", "denominator_high", "largest_ratio")
 
+_FORMS = {  # the form of an option with two parts, and an example
+    "share": ("COLUMN=VALUE", "result=positive"),
+    "quantiles": ("COLUMN=Q,Q", "latency=.5,.9"),
+    "ratio": ("COLUMN/COLUMN", "errors/requests"),
+}
 _RATIO_NAMES = {
     "numerator": "numerator_high",
     "denominator": "denominator_high",
@@ -55,8 +60,8 @@ class StatisticOptions(OptionGroup):
     edges: Annotated[
         str | None,
         option(
-            "The edges of the bins of --histogram, in rising order. Values outside count in the "
-            "first or the last bin. Choose them without looking at the data.",
+            "The edges of the bins of --histogram, in increasing order. Values outside count in "
+            "the first or the last bin. Choose them without looking at the data.",
             "A,B,C",
             allow_leading_hyphen=True,
         ),
@@ -110,7 +115,7 @@ class StatisticOptions(OptionGroup):
         """The option that names the statistic; None for sums and counts."""
         given = [name for name in _KINDS if getattr(self, name) is not None]
         if len(given) > 1:
-            raise InvalidValue(f"--{given[0]} and --{given[1]} exclude each other")
+            raise InvalidValue(f"--{given[0]} and --{given[1]} cannot be combined")
         kind = given[0] if given else None
         needs = {"edges": "histogram", "bins": "quantiles", "expect_records": "quantiles"}
         needs |= dict.fromkeys(_OF_RATIO, "ratio")
@@ -142,7 +147,9 @@ class StatisticOptions(OptionGroup):
         if self.column is None:
             return records
         if records.value is not None:
-            raise InvalidValue(f"--{self.kind} and --value exclude each other")
+            raise InvalidValue(
+                f"--{self.kind} and --value cannot be combined: --{self.kind} names the column"
+            )
         return replace(records, value=self.column)
 
     def statistic(self, records: "RecordOptions") -> "LaneStatistic | None":
@@ -152,9 +159,11 @@ class StatisticOptions(OptionGroup):
             return None
         bounded = kind in ("mean", "variance", "quantiles")
         if not bounded and not records.counting:
-            raise InvalidValue(f"--{kind} takes neither --low nor --high")
+            raise InvalidValue(f"--{kind} cannot be combined with --low or --high")
         if kind not in ("mean", "variance") and records.resolution is not None:
-            raise InvalidValue(f"--{kind} takes no --resolution: each record counts 1")
+            raise InvalidValue(
+                f"--{kind} and --resolution cannot be combined: each record counts 1"
+            )
         low, high = records.bounds(valued=True) if bounded else (0.0, 1.0)
         with naming_options(self, records, expect="expect_records", **_RATIO_NAMES):
             return self._made(kind, low, high)
@@ -187,10 +196,8 @@ class StatisticOptions(OptionGroup):
         divider = "/" if kind == "ratio" else "="
         column, sign, rest = text.partition(divider)
         if not (sign and column and rest):
-            example = {"share": "result=positive", "ratio": "errors/requests"}.get(
-                kind, "latency=.5,.9"
-            )
-            raise InvalidValue(f"--{kind} must be two parts with {divider}, such as {example}")
+            form, example = _FORMS[kind]
+            raise InvalidValue(f"--{kind} must have the form {form}, such as {example}")
         return column, rest
 
 
@@ -199,5 +206,5 @@ def _numbers(text: str, name: str) -> list[float]:
         return [number_in(one) for one in text.split(",")]
     except ValueError:
         raise InvalidValue(
-            f"{name} must be numbers, divided by commas", got=repr(text[:40])
+            f"{name} must be numbers, separated by commas", got=repr(text[:40])
         ) from None

@@ -94,7 +94,7 @@ def lane_margins(
     >>> week = plan(SlidingWindow(length=7), Guarantee(1, 1e-6))
     >>> made = lane_margins(week.errors, np.array([7]), week.stddevs(7)[6:], 0.95, 1.0)
     >>> made.multiples.round(2).tolist()  # from normal noise to the noise of one lane
-    [[1.96, 1.96, 1.97, 1.97, 1.98]]
+    [[1.96, 1.96, 1.97, 1.98, 1.99]]
     """
     normal = normal_multiple(confidence)
     single = errors.margins(steps, confidence, stddevs=stddevs) / scale

@@ -6,20 +6,20 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.public.statistics.bounds import checked_bounds
 from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.one_hot import MOST_BINS, bins_of, labels
+from hushfade.public.statistics.statistic import LaneDefaults
 
 
 @dataclass(frozen=True)
-class Quantiles:
+class Quantiles(LaneDefaults):
     """Decayed quantiles of records in [low, high], from counts in equal bins.
 
     `bins` counts the bins.  With `levels` > 1 there are counts of larger bins too, each divided
@@ -48,6 +48,12 @@ class Quantiles:
     levels: int = 1
     expect: float | None = None
 
+    name = "quantiles"
+    bounds = 0.0, 1.0
+    resolution = 1.0  # lanes are counts
+    kind: ClassVar[Literal["numbers"]] = "numbers"
+    output_name = "quantile"
+
     def __init__(
         self,
         quantiles: Iterable[float],
@@ -62,8 +68,10 @@ class Quantiles:
             raise InvalidType("must be a list", argument="quantiles", got=repr(quantiles)[:60])
         asked = tuple(check.probability(quantiles=one) for one in quantiles)
         if not asked or not all(a < b for a, b in itertools.pairwise(asked)):
-            raise InvalidValue("must rise, and be at least one", argument="quantiles")
-        low, high = checked_bounds(low, high)
+            raise InvalidValue(
+                "must be at least one number, in increasing order", argument="quantiles"
+            )
+        low, high = check.bounds(low, high)
         levels = check.count(levels=levels, most=8)
         if bins is not None:
             bins = check.count(bins=bins, least=2, most=MOST_BINS)
@@ -73,26 +81,9 @@ class Quantiles:
                 )
         if expect is not None:
             expect = check.positive(expect=expect)
-        for name, given in (
-            ("quantiles", asked), ("low", low), ("high", high), ("bins", bins),
-            ("levels", levels), ("expect", expect),
-        ):  # fmt: skip
-            object.__setattr__(self, name, given)
-
-    @property
-    def name(self) -> str:
-        """The name in plan files and reports."""
-        return "quantiles"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The bounds of a lane's record."""
-        return 0.0, 1.0
-
-    @property
-    def resolution(self) -> float | None:
-        """Lanes are counts."""
-        return 1.0
+        check.settle(
+            self, quantiles=asked, low=low, high=high, bins=bins, levels=levels, expect=expect
+        )
 
     @cached_property
     def edges(self) -> tuple[float, ...]:
@@ -121,19 +112,9 @@ class Quantiles:
         return tuple(found)
 
     @property
-    def kind(self) -> Literal["numbers"]:
-        """Records are numbers; their codes are the numbers of their bins."""
-        return "numbers"
-
-    @property
     def outputs(self) -> tuple[str, ...]:
         """The quantiles."""
         return tuple(f"{quantile:g}" for quantile in self.quantiles)
-
-    @property
-    def output_name(self) -> str:
-        """An output is a quantile."""
-        return "quantile"
 
     @property
     def range(self) -> tuple[float, float]:

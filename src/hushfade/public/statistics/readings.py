@@ -58,8 +58,7 @@ class Readings:
 
         Each interval by itself contains the true value with at least this probability.
         """
-        each = getattr(self.statistic, "interval_confidence", None)
-        margins = self._margins(checked(confidence) if each is None else each(checked(confidence)))
+        margins = self._margins(self.statistic.interval_confidence(checked(confidence)))
         rows = self.lanes.reshape(-1, self.lanes.shape[-1])
         lower, upper = self.statistic.interval(rows, margins)
         return lower.reshape(self.value.shape), upper.reshape(self.value.shape)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from hushfade import check
 from hushfade.check import Column, Matrix, Signed
-from hushfade.public.statistics.bounds import checked_bounds
 from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.ratio_interval import ratio_interval
+from hushfade.public.statistics.statistic import LaneDefaults
 
 _TRIALS = 9  # means in the interval of the mean, at which the variance is bounded
 
 
 @dataclass(frozen=True)
-class Variance:
+class Variance(LaneDefaults):
     """The decayed variance of records in [low, high], at the price of one count.
 
     With t = (x - low) / range a record adds (1-t)², 2t(1-t) and t² to three lanes: Bernstein's
@@ -40,15 +41,15 @@ class Variance:
     low: float
     high: float
 
-    def __post_init__(self) -> None:
-        low, high = checked_bounds(self.low, self.high)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+    name = "variance"
+    resolution = None  # the caller may choose the grid
+    parts = "low", "middle", "high"
+    kind: ClassVar[Literal["grid"]] = "grid"
+    derived_names = "mean", "standard_deviation"
 
-    @property
-    def name(self) -> str:
-        """The name in plan files and reports."""
-        return "variance"
+    def __post_init__(self) -> None:
+        low, high = check.bounds(self.low, self.high)
+        check.settle(self, low=low, high=high)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -56,42 +57,12 @@ class Variance:
         return self.low, self.high
 
     @property
-    def resolution(self) -> float | None:
-        """At most 1/128 of the range; the caller may choose another grid.
+    def default_resolution(self) -> float:
+        """A power of two that divides the range 128 to 256 times.
 
         Lanes have the square of the range in units, so a finer grid needs larger noise tables.
         """
-        return None
-
-    @property
-    def default_resolution(self) -> float:
-        """A power of two that divides the range 128 to 256 times."""
         return float(2.0 ** (np.floor(np.log2(self.high - self.low)) - 7))
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the lanes."""
-        return "low", "middle", "high"
-
-    @property
-    def levels(self) -> int:
-        """A record adds one whole."""
-        return 1
-
-    @property
-    def kind(self) -> Literal["grid"]:
-        """Records are numbers on the grid."""
-        return "grid"
-
-    @property
-    def outputs(self) -> None:
-        """The value is one number."""
-        return
-
-    @property
-    def output_name(self) -> str:
-        """There is one output."""
-        return ""
 
     @property
     def range(self) -> tuple[float, float]:
@@ -115,10 +86,6 @@ class Variance:
     def whole(self, span: int) -> int:
         """A record adds the square of the range in units."""
         return span * span
-
-    def codes(self, records: Any) -> Signed:
-        """The grid reads records."""
-        raise NotImplementedError
 
     def lanes(self, codes: Signed, span: int) -> tuple[Signed, Signed]:
         """((span - u)², 2u(span - u), u²) for a record u units above `low`.
