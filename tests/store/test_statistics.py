@@ -5,7 +5,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
-from hushfade.store import Batch, Store, schema
+from hushfade.store import Batch, Store, fail_points, schema
 from hushfade.store.open_store import connected
 from tests.serve.statistics import ONE, PLANS, records
 from tests.store.places import Place
@@ -62,6 +62,39 @@ def test_a_store_that_is_opened_again_releases_the_bits_of_a_stream(here):
     store = here.open()
     store.check()
     assert store.verify() == 1 + len(PLANS) * (1 + STEPS)
+
+
+def test_a_step_that_fails_at_any_point_is_drawn_once_and_read_again_with_the_same_bytes(
+    tmp_path, monkeypatch
+):
+    plan = PLANS["mean by key"]
+    _, given = records(plan, 8, seed=1)
+    expected = plan.start(hf.UnsafeSeededNoise(7)).step(given).readings.lanes
+    points = ("before draw", "after draw", "before commit", "after commit", "before mark")
+    for number, point in enumerate(points):
+        place = Place(tmp_path / f"{number}.db", None)
+        store = started(place, {"s": plan})
+        store.accept([Batch.of("s", plan, "a", 1, given)])
+
+        def broken(name, point=point):
+            if name == point:
+                raise MemoryError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(fail_points, "reached", broken)
+            with pytest.raises(MemoryError):
+                store.close_step("s", 1, closed=0)
+        store.close()
+        monkeypatch.setattr("hushfade.stream.ownership._turns", {})  # as in a new process
+        store = place.open()
+        committed = point in ("after commit", "before mark")
+        assert store.live("s").steps == int(committed), point
+        first = store.close_step("s", 1, closed=0)
+        again = store.releases("s")[0]
+        assert again.values.tobytes() == first.values.tobytes()
+        assert np.array_equal(again.release(plan).readings.lanes, expected), point
+        assert store.verify() == 3
+        place.close()
 
 
 def test_the_committed_values_are_the_lanes_of_run(here):

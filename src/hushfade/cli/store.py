@@ -191,6 +191,7 @@ def _stream(reader: Reader, name: str) -> dict[str, Any]:
     return {
         "stream": name,
         "dataset": reader.dataset(name),
+        "releases": "sum" if plan.statistic is None else plan.statistic.name,
         "decay": repr(plan.decay),
         "every": plan.every,
         "epsilon": guarantee.epsilon,
@@ -207,7 +208,7 @@ def _streams_table(streams: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
     table = Table(title="Streams", title_justify="left", title_style="bold")
-    for head in ("stream", "dataset", "decay", "step"):
+    for head in ("stream", "dataset", "releases", "decay", "step"):
         table.add_column(head)
     for head in ("epsilon", "delta", "steps"):
         table.add_column(head, justify="right")
@@ -216,6 +217,7 @@ def _streams_table(streams: list[dict[str, Any]]) -> Table:
         table.add_row(
             one["stream"],
             one["dataset"],
+            one["releases"],
             one["decay"],
             one["every"] or "not declared",
             rounded_up(one["epsilon"]),

@@ -139,6 +139,7 @@ def columns(
 def _derived(facts: Facts) -> tuple[str, ...]:
     """The other values of the same lanes."""
     statistic = facts.plan.statistic
+    assert statistic is not None
     derive = getattr(statistic, "derived", None)
     return () if derive is None else tuple(derive(np.ones((1, len(statistic.parts)))))
 

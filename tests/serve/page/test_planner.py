@@ -13,7 +13,7 @@ from tests.serve.page.service import Service
 ASKED = {
     "decay": {"kind": "exponential", "half_life": 24}, "epsilon": 1, "delta": 1e-6, "horizon": None,
     "low": 0, "high": 1, "neighbours": "add_remove", "participations": 1, "separation": 1,
-    "method": "best",
+    "method": "best", "statistic": {"kind": "sum"},
 }  # fmt: skip
 
 SHOWN = "document.querySelector('#answer .shown')?.textContent"

@@ -71,9 +71,12 @@ function entries() {
 }
 
 function arrange(form) {
-  const { kind, participations } = entries();
+  const { kind, participations, statistic } = entries();
   for (const field of form.querySelectorAll("[data-for]")) {
     field.hidden = field.dataset.for !== kind;
+  }
+  for (const field of form.querySelectorAll("[data-statistic]")) {
+    field.hidden = !field.dataset.statistic.split(" ").includes(statistic);
   }
   byId("separation-field").hidden = !(Number(participations) > 1);
 }

@@ -9,9 +9,10 @@ const TYPED = 300; // milliseconds without typing before a search
 
 let count = 0;
 
-/** Whether a stream has more keys than its description lists. */
+/** Whether a stream has more keys than its description lists, each with one value. */
 export function wide(stream) {
-  return (stream.key_count ?? 0) > (stream.keys?.length ?? 0);
+  const more = (stream.key_count ?? 0) > (stream.keys?.length ?? 0);
+  return more && !stream.statistic?.outputs;
 }
 
 /** The chooser of a card, like `Keys`: `changed(chosen)` runs with the names of the chosen keys. */
