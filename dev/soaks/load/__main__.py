@@ -25,7 +25,7 @@ from dev.soaks.load.wide_streams import wide_streams
 
 FULL: dict[str, Callable[[], Part]] = {
     "readers": lambda: readers(64, 10.0, 1000),
-    "listeners": lambda: listeners(200, 4, 100_000),
+    "listeners": lambda: listeners(200, 7, 100_000),
     "streams": lambda: many_streams(2000, 20.0),
     "clock": lambda: clock_jumps(10.0),
     "database": lambda: failing_database(3),

@@ -74,10 +74,3 @@ async def polling(
             await asyncio.sleep(pause)
     finally:
         writer.close()
-
-
-async def watching_health(port: int, until: float) -> Tally:
-    """Ask /health every 20 ms on a connection of its own."""
-    tally = Tally()
-    await polling(port, "/health", until, tally, pause=0.02)
-    return tally

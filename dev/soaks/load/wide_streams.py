@@ -7,7 +7,8 @@ import time
 
 from dev.findings import Finding, Part
 from dev.progress import progress
-from dev.soaks.load.http_clients import request, watching_health
+from dev.soaks.load.health import watched
+from dev.soaks.load.http_clients import request
 from dev.soaks.load.places import directory, new_store, plan
 from dev.soaks.load.served import Served, served
 
@@ -87,10 +88,10 @@ async def _read(
     service: Served, path: str, accept: str, readers: int
 ) -> tuple[int, int, float, float]:
     """Bytes of a response, growth of the memory, slowest /health, and seconds for all readers."""
-    loop = asyncio.get_running_loop()
     await _one(service.port, path, accept, 0.0)  # what stays in memory anyway
     before = service.memory()
-    health = asyncio.create_task(watching_health(service.port, loop.time() + 4.0))
+    health = asyncio.create_task(watched(service.port, 4.0))
+    await asyncio.sleep(0.5)  # until it has started
     began = time.monotonic()
     sizes = await asyncio.gather(*(_one(service.port, path, accept, 1.0) for _ in range(readers)))
     took = time.monotonic() - began

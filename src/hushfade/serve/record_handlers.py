@@ -13,6 +13,7 @@ from starlette.responses import Response
 from hushfade.errors import Malformed
 from hushfade.serve import (
     batches,
+    json_pieces,
     key_selection,
     limits,
     release_formats,
@@ -79,9 +80,14 @@ async def close_step(service: Service, request: Request, caller: Caller) -> Resp
     facts = facts_of(service, request)
     step = strict_json.digits(step=request.path_params["step"], least=1)
     release = await service.close_step(facts.name, step)
-    below = facts.suppress_below
-    shown = await run_sync(partial(release_formats.plain, facts, release, below))
-    return answer({"stream": facts.name, **shown})
+
+    def make() -> Iterator[bytes]:
+        shown = release_formats.plain(facts, release, facts.suppress_below)
+        return json_pieces.gathered(json_pieces.texts({"stream": facts.name, **shown}))
+
+    large = release_formats.size(facts, 1) > limits.SMALL
+    room = service.responses.room(caller.name, release_formats.held(facts, 1)) if large else None
+    return Pieces(make, media_type=batches.JSON, room=room)
 
 
 def _below(facts: Facts, asked: dict[str, str]) -> float | None:

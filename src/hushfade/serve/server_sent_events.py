@@ -26,6 +26,7 @@ from hushfade.serve.large_answers import in_threads
 from hushfade.serve.limits import Limits
 from hushfade.serve.registry import Facts
 from hushfade.serve.release_formats import plain
+from hushfade.serve.sending_pace import SendingPace
 
 if TYPE_CHECKING:
     from hushfade.serve.registry import Registry
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 KIND = "text/event-stream"
 QUIET = 15.0  # seconds without an event after which a comment keeps the connection alive
 PIECE = 100  # releases read at a time
+_SMALL = 4096  # bytes of a piece that needs no turn
 
 Read = Callable[[int], Awaitable[list["Published"]]]
 
@@ -56,6 +58,7 @@ class Hub:
         self._limits = Limits() if limits is None else limits
         self._listeners: dict[str, set[Listener]] = {}
         self._most, self._count = self._limits.listeners, 0
+        self.pace = SendingPace()
         self.dropped = 0  # listeners that were too slow
         self.closed = False
 
@@ -192,6 +195,8 @@ class Events(Response):
 
     async def _send(self, listener: Listener, send: Send) -> None:
         async for piece in self.pieces(listener):
+            if len(piece) > _SMALL:
+                await self._hub.pace.turn()
             async with asyncio.timeout(self._stalled):
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
 

@@ -119,7 +119,7 @@ export class WideKeys {
     const full = this.names.length >= SHOWN;
     const alone = this.names.length === 1;
     this.boxes.forEach((box) => { box.disabled = box.checked ? alone : full; });
-    const more = full ? ` The chart shows at most ${SHOWN} keys: remove one to choose another.` : "";
-    say(this.note, `${this.matching} keys match.${more}`);
+    const most = `The chart shows at most ${SHOWN} keys: remove one to choose another.`;
+    say(this.note, `${this.matching} keys match.${full ? ` ${most}` : ""}`);
   }
 }
