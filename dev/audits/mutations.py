@@ -12,14 +12,13 @@ Three kinds of changes are missing here:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
 
+from dev.audits import statistic_mutations
+from dev.audits.mutant import Edit, Mutant, one
 from hushfade import Exponential, Guarantee, NoDecay, Plan, PowerLaw, SlidingWindow, plan
 from hushfade.planning.exact_factors import Method
 
-Edit: TypeAlias = tuple[str, str, str]
-"""A file below src/hushfade, a text in it, and the text that replaces it."""
+__all__ = ["MUTANTS", "PLANS", "Edit", "Mutant", "one"]
 
 ONE = Guarantee(1, 1e-6)
 ROOT: Method = "square_root"  # Gaussian noise
@@ -78,20 +77,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         keys=["at", "ch"],
         method="blend",
     ),
-}
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """The edits of a mutant, and the plans on which the audit must detect it."""
-
-    edits: tuple[Edit, ...]
-    plans: tuple[str, ...] = ("numbers",)
-
-
-def one(file: str, old: str, new: str, *plans: str) -> Mutant:
-    """A mutant with a single edit, on the plan for numbers by default."""
-    return Mutant(((file, old, new),), plans or ("numbers",))
+} | statistic_mutations.PLANS
 
 
 def _ends_at(sigmas: str) -> Mutant:
@@ -469,4 +455,4 @@ MUTANTS: dict[str, Mutant] = {
     "a trace of another stream is accepted": one(
         "stream/saved_state.py", 'if header.get("identity") != identity.hex() or type', "if type"
     ),
-}
+} | statistic_mutations.MUTANTS

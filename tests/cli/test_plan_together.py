@@ -137,6 +137,18 @@ def test_every_field_means_what_its_option_means(tmp_path):
         'window = 7\nhorizon = "4w"\nevery = "1d"': "--window 7 --horizon 4w --every 1d",
         "weights = [1, 0.5, 0.25]\nresolution = 0.0625": "--weights 1,0.5,0.25 --resolution 0.0625",
         'half_life = 2.5\nkeys = ["at", "ch"]': "--half-life 2.5 --keys at,ch",
+        'window = 7\nmean = "x"\nlow = 0\nhigh = 9': "--window 7 --mean x --low 0 --high 9",
+        'window = 7\nvariance = "x"\nlow = 0\nhigh = 9': "--window 7 --variance x --low 0 --high 9",
+        'window = 7\nshare = "result=yes"': "--window 7 --share result=yes",
+        'window = 7\nhistogram = "age"\nedges = [0, 18.5, 65]': (
+            "--window 7 --histogram age --edges 0,18.5,65"
+        ),
+        'window = 7\nquantiles = "x=.5,.9"\nbins = 16\nlow = 0\nhigh = 9\nexpect_records = 5': (
+            "--window 7 --quantiles x=.5,.9 --bins 16 --low 0 --high 9 --expect-records 5"
+        ),
+        'window = 7\nratio = "a/b"\nnumerator_high = 9\ndenominator_high = 5\nlargest_ratio = 2': (
+            "--window 7 --ratio a/b --numerator-high 9 --denominator-high 5 --largest-ratio 2"
+        ),
     }
     for place, (fields, options) in enumerate(cases.items()):
         path = tmp_path / f"{place}.toml"
@@ -184,6 +196,17 @@ def test_every_field_means_what_its_option_means(tmp_path):
             "series 2: name must differ from the name of series 1, got 'A'",
         ),
         ("[[series]]\nname = 'a'\npower = 1\nresolution = 3", "series 'a': resolution must be a"),
+        ("[[series]]\nname = 'a'\npower = 1\nmean = 3", "series 'a': mean must be a string, as"),
+        ("[[series]]\nname = 'a'\npower = 1\nmean = 'x'", "series 'a': "),
+        ("[[series]]\nname = 'a'\npower = 1\nedges = [0, 1]", "series 'a': --edges needs --hist"),
+        (
+            "[[series]]\nname = 'a'\npower = 1\nhistogram = 'x'\nedges = 3",
+            "series 'a': edges must be a list",
+        ),
+        (
+            "[[series]]\nname = 'a'\npower = 1\nshare = 'x'",
+            "series 'a': --share must be two parts with =",
+        ),
     ],
 )
 def test_a_wrong_file_is_rejected_with_its_name_and_the_series(tmp_path, text, message):

@@ -9,6 +9,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.planning import joint_plans
+from tests.public.statistics.all_statistics import STATISTICS
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 PURE = hf.Guarantee(epsilon=1, delta=0)
@@ -32,6 +33,20 @@ def test_two_short_memories_keep_laplace_noise_and_many_have_gaussian_noise():
         n = len(joint.plans)
         even = hf.plan(WEEK, hf.Guarantee(1 / n, 1e-6 / n))
         assert max(joint.errors) <= most * even.max_stddev(1000)
+
+
+def test_statistics_share_a_guarantee():
+    """Every statistic; errors are in records, like the errors of counts."""
+    for neighbours in ("add_remove", "replace"):
+        guarantee = hf.Guarantee.from_mu(0.3, delta=1e-6, neighbours=neighbours)
+        series = [hf.Series(decay=WEEK, statistic=one) for one in STATISTICS.values()]
+        joint = hf.plan_together(series, guarantee)
+        assert [made.statistic for made in joint.plans] == list(STATISTICS.values())
+        assert joint.privacy.delta(guarantee.epsilon) <= guarantee.delta * (1 + 1e-9)
+        by_name = dict(zip(STATISTICS, joint.errors, strict=True))
+        assert by_name["mean"] == pytest.approx(by_name["share"], rel=0.02)
+        assert by_name["variance"] == pytest.approx(by_name["share"], rel=0.02)
+        assert "SlidingWindow(length=7), mean:" in str(joint)
 
 
 def test_gaussian_plans_share_mu_squared():

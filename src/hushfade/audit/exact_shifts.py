@@ -28,7 +28,7 @@ def shift_square(plan: Plan) -> tuple[Fraction, bool]:
     """
     guarantee, taps = plan.guarantee, plan.taps
     change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
-    if plan.grid.keys is not None and guarantee.neighbours == "replace":
+    if plan.grid.keys is not None and guarantee.neighbours == "replace" and not plan.statistic:
         largest = guarantee.records_per_step * plan.grid.largest_unit
         change = max(change, 2 * largest * largest)  # even a single key may lose a record
     integers = taps.integers[: plan.horizon]
@@ -57,8 +57,10 @@ def shift_cases(plan: Plan) -> list[Counter[int]]:
     often = guarantee.participations
     if plan.horizon is not None:
         often = min(often, 1 + (plan.horizon - 1) // guarantee.separation)
-    changes = [tuple(map(abs, lanes)) for lanes in kinds(plan).values()]
-    if plan.grid.keys is not None and guarantee.neighbours == "replace":
+    changes = [
+        tuple(sorted(abs(units) for units in each if units)) for each in kinds(plan).values()
+    ]
+    if plan.grid.keys is not None and guarantee.neighbours == "replace" and not plan.statistic:
         changes.append((guarantee.records_per_step * plan.grid.largest_unit,) * 2)
     sizes, times = np.unique(integers[integers > 0], return_counts=True)
     if isinstance(plan.pair, BlockSums):

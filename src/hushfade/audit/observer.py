@@ -144,6 +144,8 @@ def wide(plan: Plan, copies: int) -> Plan:
     if grid.keys is not None:
         names = tuple(f"{copy}/{key}" for copy in range(copies) for key in grid.keys)
         grid = replace(grid, keys=names)
+    elif grid.statistic is not None:
+        grid = replace(grid, keys=tuple(map(str, range(copies))))
     elif grid.norm is not None:
         grid = replace(grid, width=grid.width * copies)
     elif not isinstance(plan.law, Gaussian):

@@ -144,7 +144,8 @@ def _run(
     if not output.json:
         promise.show(plan, count, meaning.confidence)
     outcome = Outcome(plan, promise, reader, output.output, output.plot)
-    view = SeriesView(plan, meaning, shown=output.watch, kept=output.plot is not None)
+    label, kept = output.plot_label or statistic.label, output.plot is not None
+    view = SeriesView(plan, meaning, shown=output.watch, kept=kept, label=label)
     try:
         with _writer(output, meaning, form, companion, live=time.live) as writer, view:
             for piece in pieces:

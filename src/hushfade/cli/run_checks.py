@@ -59,6 +59,13 @@ def check_statistic(
     kind = statistic.kind
     if mechanism.plan_file is not None and kind is not None:
         raise InvalidValue(f"--plan and --{kind} cannot be combined: the plan already contains it")
+    if output.changes and kind not in (None, "histogram"):
+        options = " and ".join(f"--{name.replace('_', '-')}" for name in output.changes)
+        raise InvalidValue(
+            f"{options}: only sums, counts and histograms can be changed, not {kind}"
+        )
+    if output.plot_label is not None and output.plot is None:
+        raise InvalidValue("--plot-label needs --plot")
 
 
 def check_plan_alone(

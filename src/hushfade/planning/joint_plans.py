@@ -71,6 +71,7 @@ class JointPlan:
         for place, made in enumerate(self.plans):
             own, name = made.guarantee, self.series[place].name
             shown = ("" if name is None else f"{name}, ") + repr(made.decay)
+            shown += "" if made.statistic is None else f", {made.statistic.name}"
             shown += "" if made.every is None else f" every {made.every}"
             lines.append(
                 f"  {place + 1}. {shown}: {mechanism_name(made.method, made.law.name)}, "

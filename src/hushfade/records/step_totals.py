@@ -229,7 +229,10 @@ class Reader:
 
     def _numbers(self, batch: Batch, faults: Faults, name: str, role: str) -> tuple[Column, Mask]:
         """The numbers of a column, 0 for those at fault, and which rows have one."""
-        values, codes = read.numbers(batch, name, role)
+        if isinstance(self._grid.statistic, Share):
+            values, codes = read.truths(batch, name)
+        else:
+            values, codes = read.numbers(batch, name, role)
         present = codes != EMPTY
         codes[~present] = 0 if self._skip_empty else NO_VALUE
         faults.add(name, codes)

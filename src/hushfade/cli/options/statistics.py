@@ -36,26 +36,33 @@ _RATIO_NAMES = {
 
 @option_group("Statistic")
 class StatisticOptions(OptionGroup):
-    """A statistic in place of a sum or a count.  All have the noise of a count."""
+    """A statistic in place of a sum or a count."""
 
     mean: Annotated[
         str | None,
-        option("The mean of this column, in place of a sum. Needs --low and --high.", "COLUMN"),
+        option("Release the mean of this column. Needs --low and --high.", "COLUMN"),
     ] = None
     share: Annotated[
         str | None,
-        option("The share of records that have this value in this column.", "COLUMN=VALUE"),
+        option(
+            "Release the share of records with exactly this text in this column, such as "
+            "result=positive.",
+            "COLUMN=VALUE",
+        ),
     ] = None
     variance: Annotated[
         str | None,
         option(
-            "The variance of this column, with its mean and standard deviation. Needs --low and "
-            "--high.",
+            "Release the variance of this column, with its mean and standard deviation. Needs "
+            "--low and --high.",
             "COLUMN",
         ),
     ] = None
     histogram: Annotated[
-        str | None, option("The number of records in each bin. Needs --edges.", "COLUMN")
+        str | None,
+        option(
+            "Release the number of records in each bin of this column. Needs --edges.", "COLUMN"
+        ),
     ] = None
     edges: Annotated[
         str | None,
@@ -68,7 +75,7 @@ class StatisticOptions(OptionGroup):
     ] = None
     quantiles: Annotated[
         str | None,
-        option("Quantiles of this column, such as latency=.5,.9. Needs --low and --high.",
+        option("Release quantiles of this column, such as latency=.5,.9. Needs --low and --high.",
             "COLUMN=Q,Q",
         ),
     ] = None  # fmt: skip
@@ -90,7 +97,7 @@ class StatisticOptions(OptionGroup):
     ratio: Annotated[
         str | None,
         option(
-            "The sum of one column over the sum of another, such as errors/requests. Needs "
+            "Release the sum of one column over the sum of another, such as errors/requests. Needs "
             "--numerator-high, --denominator-high and --largest-ratio.",
             "COLUMN/COLUMN",
         ),
@@ -117,6 +124,8 @@ class StatisticOptions(OptionGroup):
         if len(given) > 1:
             raise InvalidValue(f"--{given[0]} and --{given[1]} cannot be combined")
         kind = given[0] if given else None
+        if self.suppress_below is not None and not self.suppress_below > 0:
+            raise InvalidValue("--suppress-below must be > 0", got=self.suppress_below)
         needs = {"edges": "histogram", "bins": "quantiles", "expect_records": "quantiles"}
         needs |= dict.fromkeys(_OF_RATIO, "ratio")
         for name, other in needs.items():
@@ -142,6 +151,26 @@ class StatisticOptions(OptionGroup):
         """The second column of a ratio."""
         return self._divided("ratio")[1] if self.kind == "ratio" else None
 
+    @property
+    def label(self) -> str | None:
+        """The statistic in words, for figures.
+
+        >>> StatisticOptions(share="result=positive").label
+        'share of result = positive'
+        """
+        kind = self.kind
+        if kind is None:
+            return None
+        text: str = getattr(self, kind)
+        match kind:
+            case "share":
+                return f"share of {' = '.join(self._divided(kind))}"
+            case "ratio":
+                return f"ratio {' / '.join(self._divided(kind))}"
+            case "histogram":
+                return f"number of records by {text}"
+        return f"{kind} of {self.column}"
+
     def read_from(self, records: "RunRecordOptions") -> "RunRecordOptions":
         """The options of the records, with the statistic's column as the value."""
         if self.column is None:
@@ -159,7 +188,13 @@ class StatisticOptions(OptionGroup):
             return None
         bounded = kind in ("mean", "variance", "quantiles")
         if not bounded and not records.counting:
-            raise InvalidValue(f"--{kind} cannot be combined with --low or --high")
+            raise InvalidValue(
+                f"--{kind} cannot be combined with --low or --high"
+                + {
+                    "histogram": ": --edges are the bounds",
+                    "ratio": ": use --numerator-high and --denominator-high",
+                }.get(kind, ": each record counts 1")
+            )
         if kind not in ("mean", "variance") and records.resolution is not None:
             raise InvalidValue(
                 f"--{kind} and --resolution cannot be combined: each record counts 1"
@@ -188,6 +223,11 @@ class StatisticOptions(OptionGroup):
                     raise InvalidValue("--histogram needs --edges, such as 0,18,65,120")
                 return Histogram(_numbers(self.edges, "--edges"))
         asked = _numbers(self._divided(kind)[1], "--quantiles")
+        if any(1.0 <= one <= 100.0 for one in asked):
+            raise InvalidValue(
+                "--quantiles must be shares between 0 and 1, such as .9 for the 90th percentile",
+                got=self._divided(kind)[1][:40],
+            )
         return Quantiles(asked, low, high, bins=self.bins, expect=self.expect_records)
 
     def _divided(self, kind: str) -> tuple[str, str]:

@@ -56,12 +56,18 @@ class LaneMargins:
         [9.8]
         """
         squares = np.square(weights)
-        energy = squares.sum(axis=-1)
+        return self.of_moments(
+            squares.sum(axis=-1),
+            np.square(squares).sum(axis=-1),
+            np.abs(weights).max(axis=-1),
+        )
+
+    def of_moments(self, energy: Matrix, fourth: Matrix, largest: Matrix) -> Matrix:
+        """The margins of weights c with these Σ c², Σ c⁴ and max |c|, (n, ...) or (1, ...)."""
         shape = (-1,) + (1,) * (energy.ndim - 1)
         if not np.any(self.multiples != self.multiples[:, :1]):  # normal
             multiple = self.multiples[:, 0].reshape(shape)
         else:
-            fourth = np.square(squares).sum(axis=-1)
             spread = np.divide(
                 fourth, np.square(energy), out=np.ones_like(energy), where=energy > 0.0
             )
@@ -71,7 +77,7 @@ class LaneMargins:
                 multiple = multiple + _SLACK * apart.reshape(shape)
         margin = multiple * np.sqrt(energy) * self.stddevs.reshape(shape)
         if self.atoms.any():
-            margin = margin + self.atoms.reshape(shape) * np.abs(weights).max(axis=-1)
+            margin = margin + self.atoms.reshape(shape) * largest
         return np.asarray(margin)
 
     def rows(self, chosen: Signed) -> LaneMargins:

@@ -30,9 +30,9 @@ class Mean(LaneDefaults):
     >>> plan = hf.plan(hf.SlidingWindow(length=7), guarantee, statistic=hf.Mean(low=0, high=120))
     >>> release = plan.start(hf.UnsafeSeededNoise(1)).step([60, 80] * 500)
     >>> round(release.value, 1), [round(end, 1) for end in release.interval(0.95)]
-    (70.0, [69.7, 70.3])
+    (70.0, [69.8, 70.3])
     >>> round(release.parts["count"].value), round(release.parts["count"].stddev, 1)
-    (999, 2.0)
+    (1002, 2.0)
     """
 
     low: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -94,9 +95,24 @@ class Ratio(LaneDefaults):
             raise InvalidValue(
                 "must be pairs of numbers", argument="records", got=f"shape {records.shape}"
             )
-        largest = np.array([self.numerator, self.denominator])
-        units = np.floor(np.clip(pairs, 0.0, largest) / largest * _UNITS + 0.5).astype(np.int64)
-        return np.asarray(units[:, 0] * (_UNITS + 1) + units[:, 1])
+        return np.asarray(self.rule(pairs[:, 0], pairs[:, 1], np.clip, np.floor), dtype=np.int64)
+
+    def rule(
+        self,
+        above: Any,
+        below: Any,
+        clip: Callable[[Any, float, float], Any],
+        floor: Callable[[Any], Any],
+    ) -> Any:
+        """The code of two finite numbers, in the arithmetic of `clip` and `floor`.
+
+        This is the only definition of the rule, for numpy and for Spark.
+        """
+        units = [
+            floor(clip(number, 0.0, largest) / largest * _UNITS + 0.5)
+            for number, largest in ((above, self.numerator), (below, self.denominator))
+        ]
+        return units[0] * (_UNITS + 1) + units[1]
 
     def lanes(self, codes: Signed, span: int) -> tuple[Signed, Signed]:
         """Numerator, denominator and its rest."""

@@ -29,7 +29,7 @@ class Share(LaneDefaults):
     >>> plan = hf.plan(hf.SlidingWindow(length=7), guarantee, statistic=hf.Share(of="positive"))
     >>> release = plan.start(hf.UnsafeSeededNoise(1)).step(["positive"] * 50 + ["negative"] * 450)
     >>> round(release.value, 3), [round(end, 3) for end in release.interval(0.95)]
-    (0.102, [0.095, 0.109])
+    (0.102, [0.095, 0.108])
     """
 
     of: str | None = None

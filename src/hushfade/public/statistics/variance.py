@@ -13,6 +13,7 @@ from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.ratio_interval import ratio_interval
 from hushfade.public.statistics.statistic import LaneDefaults
 
+_FIRST = np.array([0.0, 0.5, 1.0])  # Σ t as a sum of the lanes
 _TRIALS = 9  # means in the interval of the mean, at which the variance is bounded
 
 
@@ -33,9 +34,12 @@ class Variance(LaneDefaults):
     >>> plan = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6), statistic=delays)
     >>> release = plan.start(hf.UnsafeSeededNoise(1)).step([40, 60] * 5000)
     >>> round(release.value), [round(end) for end in release.interval(0.95)]
-    (101, [97, 104])
-    >>> round(release.derived["mean"], 1), round(release.derived["standard_deviation"], 1)
-    (50.0, 10.0)
+    (100, [99, 102])
+    >>> mean, spread = release.derived["mean"], release.derived["standard_deviation"]
+    >>> round(mean.value, 1), [round(end, 1) for end in mean.interval(0.95)]
+    (50.0, [50.0, 50.0])
+    >>> round(spread.value, 1), [round(end, 1) for end in spread.interval(0.95)]
+    (10.0, [9.9, 10.1])
     """
 
     low: float
@@ -107,8 +111,29 @@ class Variance(LaneDefaults):
     def derived(self, lanes: Matrix) -> dict[str, Matrix]:
         """The mean, between the bounds, and the standard deviation."""
         first, _ = self._moments(lanes)
-        mean = self.low + (self.high - self.low) * np.clip(first, 0.0, 1.0)
+        mean = self._placed(np.clip(first, 0.0, 1.0))
         return {"mean": mean, "standard_deviation": np.sqrt(self.value(lanes))}
+
+    def derived_interval(
+        self, name: str, lanes: Matrix, margins: LaneMargins
+    ) -> tuple[Matrix, Matrix]:
+        """The interval of the mean is Fieller's; the deviation's ends are roots of the variance's.
+
+        `margins` must have the confidence of `derived_confidence`.
+        """
+        if name == "standard_deviation":
+            lower, upper = self.interval(lanes, margins)
+            return np.sqrt(lower), np.sqrt(upper)
+        ends = ratio_interval(lanes, _FIRST, np.ones(3), margins, 0.0, 1.0)
+        return self._placed(ends[0]), self._placed(ends[1])
+
+    def derived_confidence(self, name: str, confidence: float) -> float:
+        """The confidence of the margins for `derived_interval`; a mean has one interval only."""
+        return confidence if name == "mean" else self.interval_confidence(confidence)
+
+    def _placed(self, share: Matrix) -> Matrix:
+        """A share of the range as a number between the bounds."""
+        return np.asarray(self.low + (self.high - self.low) * share)
 
     def _moments(self, lanes: Matrix) -> tuple[Matrix, Matrix]:
         """Σ t / n and Σ t² / n; one half each where the count is not positive."""
@@ -123,7 +148,7 @@ class Variance(LaneDefaults):
         `margins` must have the confidence 1 - (1 - confidence) / 2: see `interval_confidence`.
         """
         ones = np.ones(3)
-        low, high = ratio_interval(lanes, np.array([0.0, 0.5, 1.0]), ones, margins, 0.0, 1.0)
+        low, high = ratio_interval(lanes, _FIRST, ones, margins, 0.0, 1.0)
         lower, upper = np.full(len(lanes), np.inf), np.full(len(lanes), -np.inf)
         middle = np.clip(self._moments(lanes)[0], low, high)
         for share in np.linspace(0.0, 2.0, _TRIALS):  # both sides of the middle
