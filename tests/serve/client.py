@@ -117,8 +117,8 @@ class Listener:
         self._gone = asyncio.Event()
         self._scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
-            "path": path, "raw_path": path.encode(), "root_path": "", "query_string": query.encode(),
-            "scheme": "http", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
+            "path": path, "raw_path": path.encode(), "root_path": "", "scheme": "http",
+            "query_string": query.encode(), "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
             "headers": [(b"host", b"127.0.0.1"), *headers],
         }  # fmt: skip
         self.task = client.start(client.app(self._scope, self._receive, self._send))

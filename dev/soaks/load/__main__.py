@@ -14,6 +14,7 @@ from time import monotonic
 from dev.findings import Part
 from dev.findings_page import page, write
 from dev.progress import progress
+from dev.soaks import report_parts
 from dev.soaks.load.clock_jumps import clock_jumps
 from dev.soaks.load.failing_database import failing_database
 from dev.soaks.load.group_kills import group_kills
@@ -32,6 +33,8 @@ FULL: dict[str, Callable[[], Part]] = {
     "wide": lambda: wide_streams(100_000, 16),
     "connections": lambda: idle_connections(10_000),
     "kills": lambda: group_kills(120),
+    "service kills": lambda: report_parts.served_and_killed(80),
+    "disks": report_parts.failing,
 }
 QUICK: dict[str, Callable[[], Part]] = {
     "readers": lambda: readers(32, 2.0, 100),
@@ -42,6 +45,8 @@ QUICK: dict[str, Callable[[], Part]] = {
     "wide": lambda: wide_streams(20_000, 4),
     "connections": lambda: idle_connections(2600),
     "kills": lambda: group_kills(24),
+    "service kills": lambda: report_parts.served_and_killed(16),
+    "disks": report_parts.failing,
 }
 
 

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import uvicorn
 
-from hushfade.serve import Service, large_answers, process, record_handlers, server_sent_events
+from hushfade.serve import Service, large_answers, limits, process, server_sent_events
 from hushfade.serve.byte_budget import ByteBudget
 from hushfade.serve.clock_watch import ClockWatch
 from hushfade.serve.error_responses import busy
@@ -62,15 +62,15 @@ def counting_readers(store: Store) -> Service:
     counts: Counter[str] = Counter()
     service = as_it_is(store)
     service.responses = Counted(1 << 30, 1 << 30)
-    patch.object(record_handlers.limits, "SMALL", 0).start()
-    read = record_handlers.Pieces._pieces
+    patch.object(limits, "SMALL", 0).start()
+    read = large_answers.Pieces._pieces
 
     async def in_a_thread(self: Any) -> Any:
         if isinstance(self._make, list):  # before, each response was made in a thread
             await asyncio.to_thread(lambda: None)
         return await read(self)
 
-    patch.object(record_handlers.Pieces, "_pieces", in_a_thread).start()
+    patch.object(large_answers.Pieces, "_pieces", in_a_thread).start()
     return service
 
 

@@ -23,7 +23,7 @@ WAIT = 12.0  # seconds that a client waits for a response
 
 def failing_database(rounds: int) -> Part:
     """Stops of PostgreSQL's process, and full disks, with their controls."""
-    findings = []
+    findings: list[Finding] = []
     if postgres_server.programs() is not None:
         with postgres_server.server() as server:
             findings += _stopped(server, rounds)

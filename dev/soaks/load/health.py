@@ -1,4 +1,4 @@
-"""Asks /health every 20 ms, in a process of its own: `python -m dev.soaks.load.health PORT TIME`."""
+"""Asks /health every 20 ms, in a process: `python -m dev.soaks.load.health PORT SECONDS`."""
 
 from __future__ import annotations
 
