@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import uvicorn
 
-from hushfade.serve import Service, large_answers, limits, process, server_sent_events
+from hushfade.serve import Service, large_answers, limits, process, server_sent_events, writer
 from hushfade.serve.byte_budget import ByteBudget
 from hushfade.serve.clock_watch import ClockWatch
 from hushfade.serve.error_responses import busy
@@ -114,6 +114,7 @@ def fifty_steps_at_once(store: Store) -> Service:
             await asyncio.gather(*map(catch_up, due), return_exceptions=True)
             return False
 
+    patch.object(writer, "GROUP", 1).start()
     service = as_it_is(store)
     service.schedule = Greedy(service)
     return service

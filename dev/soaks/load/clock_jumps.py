@@ -31,7 +31,7 @@ def clock_jumps(seconds: float) -> Part:
                 before = service.ask("GET", "/v1/streams/s")[1]["step"]
                 clock.write_text(str(3600 * 10**9 if confirmed else YEARS), encoding="ascii")
                 time.sleep(1)
-                held, told = service.ask("GET", "/ready")
+                held, _ = service.ask("GET", "/ready")
                 if confirmed:
                     service.ask("POST", "/v1/clock/confirm")
                 time.sleep(seconds)
@@ -42,9 +42,7 @@ def clock_jumps(seconds: float) -> Part:
                 after = service.ask("GET", "/v1/streams/s")[1]
                 ready, _ = service.ask("GET", "/ready")
         steps = during - before
-        progress(
-            f"clock, {build}, confirmed {confirmed}: {steps} steps, {held}, {told}, {after['lag']}"
-        )
+        progress(f"clock, {build}, confirmed {confirmed}: {steps} steps, {held}, {after['lag']}")
         measured = (
             f"{steps} steps while the clock was wrong, /ready {held}; afterwards lag "
             f"{after['lag']}, /ready {ready}"

@@ -13,7 +13,7 @@ from dev.soaks.load.served import Served, served
 
 
 def idle_connections(count: int) -> Part:
-    """Requests beside many idle connections, the end of slow ones, and the control."""
+    """Requests while many connections are idle, the end of slow ones, and the control."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, count + 1000), hard))
     findings = []

@@ -5,8 +5,8 @@ the disk for many requests, and so it does with the steps that close.  Other cha
 queue.  A full queue refuses further changes, so that clients wait and the memory stays bounded.
 Steps that the clock closes are never refused: each stream has at most one in the queue.
 
-Batches and steps of one stream keep their order.  Those of different streams do not depend on each
-other, so the thread commits waiting batches first, then the steps after them.
+Batches and steps of one stream keep their order.  Different streams do not depend on each other, so
+the thread commits waiting batches first, then the steps after them.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class MarkFile:
 
     @property
     def long(self) -> bool:
-        """Whether the file has so many lines that it should be replaced."""
+        """Whether the file is long enough to be replaced."""
         return self.path.exists() and self.path.stat().st_size > _LONG
 
     def _read_accounts(self, text: bytes) -> dict[str, Account]:
