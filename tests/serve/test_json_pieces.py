@@ -32,6 +32,14 @@ def test_a_control_that_encodes_at_once_has_one_large_part():
     assert len(json_pieces.dumps(np.linspace(-1, 1, 100_000).tolist())) > 10 * json_pieces.PIECE
 
 
+def test_a_column_of_numbers_is_like_a_list():
+    for size in (0, 1, 2048, 2049, 10_000):
+        column = np.linspace(-1, 1, size)
+        assert "".join(json_pieces.texts({"a": column})) == json_pieces.dumps(
+            {"a": column.tolist()}
+        )
+
+
 def test_numbers_that_json_lacks_are_refused():
     for case in ([float("nan")] * 5000, {"a": float("inf")}):
         try:

@@ -82,7 +82,7 @@ async def close_step(service: Service, request: Request, caller: Caller) -> Resp
     release = await service.close_step(facts.name, step)
 
     def make() -> Iterator[bytes]:
-        shown = release_formats.plain(facts, release, facts.suppress_below)
+        shown = release_formats.unlisted(facts, release, facts.suppress_below)
         return json_pieces.gathered(json_pieces.texts({"stream": facts.name, **shown}))
 
     large = release_formats.size(facts, 1) > limits.SMALL

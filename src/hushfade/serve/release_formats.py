@@ -94,6 +94,21 @@ def plain(
     return found
 
 
+def unlisted(
+    facts: Facts, release: Published, below: float | None = None, chosen: Selection = ALL
+) -> dict[str, Any]:
+    """One release for `json_pieces.texts`: the values of a sum stay a column, which is smaller."""
+    if facts.plan.statistic is not None or facts.scalar:
+        return plain(facts, release, below, chosen)
+    return {
+        "step": release.step,
+        "closed": shown(release.closed),
+        "value": release.values[chosen.rows()],
+        "stddev": release.stddev,
+        "margin": facts.margin(release),
+    }
+
+
 def _plain(
     facts: Facts, releases: Sequence[Published], below: float | None, chosen: Selection
 ) -> list[dict[str, Any]]:
@@ -150,7 +165,7 @@ def _json(
             if not first:
                 yield ","
             first = False
-            yield from json_pieces.texts(plain(facts, release, below, chosen))
+            yield from json_pieces.texts(unlisted(facts, release, below, chosen))
     yield "]}"
 
 
@@ -212,13 +227,20 @@ def _arrow(
             if facts.plan.statistic is not None:
                 table = statistic_formats.columns(facts, chunk, below, chosen)
                 stream.write_table(pa.table(table, schema=schema), max_chunksize=CHUNK)
-            else:
-                columns = _columns(pa, facts, chunk, keys, chosen)
-                stream.write_table(pa.table(columns, schema=schema), max_chunksize=CHUNK)
-            yield from json_pieces.cut(sink.getvalue())
-            sink.seek(0)
-            sink.truncate()
+                yield from _drained(sink)
+                continue
+            for columns in _columns(pa, facts, chunk, keys, chosen):
+                stream.write_table(pa.table(columns, schema=schema))
+                yield from _drained(sink)
     yield sink.getvalue()
+
+
+def _drained(sink: io.BytesIO) -> Iterator[bytes]:
+    """What was written, in pieces; afterwards the sink is empty."""
+    content = sink.getvalue()
+    sink.seek(0)
+    sink.truncate()
+    return json_pieces.cut(content)
 
 
 @lru_cache(4)
@@ -230,19 +252,25 @@ def _key_array(keys: tuple[str, ...]) -> Any:
 
 def _columns(
     pa: Any, facts: Facts, releases: Sequence[Published], keys: Any, chosen: Selection
-) -> list[Any]:
+) -> Iterator[list[Any]]:
+    """The columns of the releases, of at most CHUNK rows at a time if a release has more."""
     lanes = chosen.count(facts)
     steps = np.array([release.step for release in releases], dtype=np.int64)
     closed = np.array([release.closed for release in releases], dtype=np.int64)
     stddevs = np.array([release.stddev for release in releases], dtype=np.float64)
     margins = facts.plan.errors.margins(steps, CONFIDENCE, stddevs=stddevs)
-    values = [release.values[chosen.rows()] for release in releases] or [np.zeros(0)]
-    named = [] if keys is None else [pa.chunked_array([keys] * len(releases), pa.string())]
-    return [
-        pa.array(np.repeat(steps, lanes)),
-        pa.array(np.repeat(closed, lanes)).cast(pa.timestamp("ns", tz="UTC")),
-        *named,
-        pa.array(np.concatenate(values).astype(np.float64)),
-        pa.array(np.repeat(stddevs, lanes)),
-        pa.array(np.repeat(margins, lanes)),
-    ]
+    values = np.array([release.values[chosen.rows()] for release in releases], dtype=np.float64)
+    for at in range(0, lanes, CHUNK):
+        part = values[:, at : at + CHUNK]
+        width = part.shape[1]
+        named = []
+        if keys is not None:
+            named = [pa.chunked_array([keys.slice(at, width)] * len(releases), pa.string())]
+        yield [
+            pa.array(np.repeat(steps, width)),
+            pa.array(np.repeat(closed, width)).cast(pa.timestamp("ns", tz="UTC")),
+            *named,
+            pa.array(part.ravel()),
+            pa.array(np.repeat(stddevs, width)),
+            pa.array(np.repeat(margins, width)),
+        ]

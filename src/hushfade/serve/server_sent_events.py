@@ -25,7 +25,7 @@ from hushfade.serve.key_selection import ALL, Selection
 from hushfade.serve.large_answers import in_threads
 from hushfade.serve.limits import Limits
 from hushfade.serve.registry import Facts
-from hushfade.serve.release_formats import plain
+from hushfade.serve.release_formats import unlisted
 from hushfade.serve.sending_pace import SendingPace
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class Events(Response):
 
     def _event(self, release: Published) -> Iterator[bytes]:
         """An event in pieces."""
-        content = plain(self._asked.facts, release, self._asked.below, self._asked.chosen)
+        content = unlisted(self._asked.facts, release, self._asked.below, self._asked.chosen)
 
         def parts() -> Iterator[str]:
             yield f"id: {release.step}\nevent: release\ndata: "
