@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hushfade.errors import Refused
 from hushfade.serve.error_responses import LOG
-from hushfade.serve.writer import GROUP
+from hushfade.serve.writer import groups_of
 from hushfade.store import Closing, Published
 
 if TYPE_CHECKING:
@@ -38,13 +38,14 @@ class Schedule:
         self._waiting: dict[str, asyncio.Task[None]] = {}  # streams whose batches are being parsed
         self._reported = -_REPORT
         self._held = False
+        self._blocked = False  # steps are due and cannot close
 
     async def run(self) -> None:
         """Close due steps whenever a step is due."""
         try:
             while True:
                 again = await self.round()
-                await asyncio.sleep(0.0 if again else self._pause())
+                await asyncio.sleep(0.0 if again else TICK if self._blocked else self._pause())
         finally:
             waiting = list(self._waiting.values())
             for task in waiting:
@@ -54,7 +55,8 @@ class Schedule:
     async def round(self) -> bool:
         """Close the next step of each stream that is due; whether it closed any."""
         service = self._service
-        if self._hold() or service.writer.failed:
+        self._blocked = self._hold() or service.writer.failed
+        if self._blocked:
             return False
         now = service.watch.now  # the reading that is trusted, not a later one
         listed = [x for x in service.registry.all() if x.name not in self._waiting]
@@ -63,11 +65,12 @@ class Schedule:
         for facts in due:
             if service.order.close_now(facts.name):
                 step = service.registry.step(facts.name) + 1
-                ready.append(Closing(facts.name, step, now))
+                ready.append(Closing(facts.name, step, now, facts.plan.grid.lanes))
             else:  # without waiting for this stream
                 task = asyncio.create_task(self._later(facts))
                 self._waiting[facts.name] = task
         closed = await self._close(ready)
+        self._blocked = bool(ready) and not closed
         self._report(closed)
         return bool(closed)
 
@@ -75,10 +78,7 @@ class Schedule:
         """The releases of the steps, all queued now and published as they are committed."""
         service = self._service
         try:
-            groups = [
-                service.close_together(steps[at : at + GROUP]) for at in range(0, len(steps), GROUP)
-            ]
-            found = await asyncio.gather(*groups)
+            found = await asyncio.gather(*map(service.close_together, groups_of(steps)))
         except Exception as error:  # the store has stopped: a later round tries again
             LOG.warning("cannot close steps, will try again: %s", type(error).__name__)
             return []

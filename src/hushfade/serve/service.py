@@ -153,7 +153,8 @@ class Service:
         """
         if 1 <= step <= self.registry.step(name):  # nothing to wait for
             return await self.writer.change(lambda store: _published(store, name, step))
-        closing = Closing(name, step, self.clock())
+        lanes = self.registry.facts(name).plan.grid.lanes
+        closing = Closing(name, step, self.clock(), lanes)
         self._closing[name] += 1
         try:
             async with self.order.closing(name):

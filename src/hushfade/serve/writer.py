@@ -25,7 +25,7 @@ from hushfade.store import Batch, Closing, Published, Store
 
 MOST = 1024  # changes in the queue
 WEIGHT = 1 << 22  # numbers in all changes of the queue together
-GROUP = 250  # steps that one transaction closes
+GROUP, LANES = 250, 500_000  # steps that one transaction closes, and the lanes of their streams
 
 Result = TypeVar("Result")
 
@@ -199,7 +199,7 @@ class Writer:
         try:
             if len(steps) > 1:
                 return list(self._store.close_steps(steps))
-            ((stream, step, closed),) = steps
+            ((stream, step, closed, _),) = steps
             if 1 <= step < self._store.live(stream).steps:  # another request has closed it
                 return list(self._store.releases(stream, after=step - 1, most=1))
             return [self._store.close_step(stream, step, closed=closed)]
@@ -237,17 +237,29 @@ def _steps(job: _Job) -> Sequence[Closing]:
 
 
 def _groups(jobs: Sequence[_Job]) -> Iterator[Sequence[_Job]]:
-    """The jobs in transactions of bounded size, so that batches do not wait long."""
+    """The jobs in transactions of bounded size."""
     group: list[_Job] = []
-    size = 0
     for job in jobs:
-        if group and size + len(_steps(job)) > GROUP:
+        steps = [step for one in (*group, job) for step in _steps(one)]
+        if group and len(groups_of(steps)) > 1:
             yield group
-            group, size = [], 0
+            group = []
         group.append(job)
-        size += len(_steps(job))
     if group:
         yield group
+
+
+def groups_of(steps: Sequence[Closing]) -> list[list[Closing]]:
+    """The steps in groups of bounded size, so that batches do not wait long for a transaction."""
+    groups: list[list[Closing]] = []
+    lanes = 0
+    for step in steps:
+        if not groups or len(groups[-1]) >= GROUP or lanes + step.lanes > LANES:
+            groups.append([])
+            lanes = 0
+        groups[-1].append(step)
+        lanes += step.lanes
+    return groups
 
 
 def _settle(answers: Sequence[tuple[asyncio.Future[Any], Any]], error: Exception | None) -> None:

@@ -21,6 +21,7 @@ class Closing(NamedTuple):
     stream: str
     step: int
     closed: int
+    lanes: int = 1  # of the stream: transactions have a bounded size
 
 
 def closed(

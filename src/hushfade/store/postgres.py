@@ -43,7 +43,7 @@ _CONNECTION = {  # unless the address says otherwise
 _SETTINGS = {  # the server ends what hushfade has given up
     "statement_timeout": f"{round(1000 * STATEMENT)}ms",
     "lock_timeout": f"{round(1000 * LOCK)}ms",
-    "idle_in_transaction_session_timeout": f"{round(2000 * STATEMENT)}ms",
+    "idle_in_transaction_session_timeout": "60s",  # while steps are computed
 }
 _LOCK = 0x68757368666164  # 'hushfad': the same for every process that writes to the database
 
