@@ -1,7 +1,8 @@
 """Runs the soaks of load and failures: `python -m dev.soaks.load [--quick] [--only NAME ...]`.
 
-A full run writes docs/results/load.md.  A quick run does less and prints the page, and so does a
-run of some parts.  The exit code is 1 if a check failed or a control was not caught.
+A full run writes docs/results/load.md, and keeps the parts that it has measured if a later part
+fails.  A quick run does less and prints the page, and so does a run of some parts.  The exit code
+is 1 if a check failed or a control was not caught.
 """
 
 from __future__ import annotations
@@ -62,13 +63,11 @@ def main() -> int:
         began = monotonic()
         made.append(jobs[name]())
         progress(f"{made[-1].title}: {monotonic() - began:.0f} s")
-    command = "python -m dev.soaks.load"
-    text = page(made, title="Load and failures", command=command)
+        text = page(made, title="Load and failures", command="python -m dev.soaks.load")
+        if not (asked.quick or asked.only):
+            write(text, "load")
     if asked.quick or asked.only:
         print(text)
-    else:
-        write(text, "load")
-        progress("written: docs/results/load.md")
     return 0 if all(x.passed is not False for part in made for x in part.findings) else 1
 
 
