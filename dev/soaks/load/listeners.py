@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from dev.findings import Finding, Part
 from dev.progress import progress
-from dev.soaks.load.health import watched
-from dev.soaks.load.http_clients import Tally, request
+from dev.soaks.load.health import Health, watched
+from dev.soaks.load.http_clients import request
 from dev.soaks.load.places import directory, new_store, plan
 from dev.soaks.load.served import Served, served
 
@@ -18,7 +18,7 @@ from dev.soaks.load.served import Served, served
 class Outcome:
     """What listeners and /health saw."""
 
-    health: Tally
+    health: Health
     events: int
     peak: int  # bytes above the memory before the first event
     dropped: int
@@ -39,18 +39,16 @@ def listeners(count: int, steps: int, keys: int) -> Part:
             store.close()
             with served(place / "releases.db", place, build) as service:
                 found = asyncio.run(_heard(service, count, 2 if control else steps, query))
-        progress(f"listeners, {build}{query}: health {found.health.slowest:.3f} s, {found.events}")
-        slow = found.health.slowest
+        progress(f"listeners, {build}{query}: {found.health.words}, {found.events}")
         findings.append(
             Finding(
                 ("a build that serialises for each listener, " if control else "")
                 + f"{count} listeners, {keys} keys"
                 + (", each selects one key" if query else ", a tenth never reads"),
                 "/health takes longer than 100 ms" if control else "/health within 100 ms",
-                f"{found.events} events; /health at most {1000 * slow:.0f} ms, 99 % within "
-                f"{1000 * found.health.quantile(0.99):.0f} ms; memory +{found.peak / 2**20:.0f} "
+                f"{found.events} events; {found.health.words}; memory +{found.peak / 2**20:.0f} "
                 f"MiB; {found.dropped} dropped",
-                passed=slow > 0.1 if control else slow <= 0.1,
+                passed=found.health.in_time != control,
                 is_bug=control,
             )
         )
@@ -58,7 +56,7 @@ def listeners(count: int, steps: int, keys: int) -> Part:
         "Listeners",
         "Clients receive each release as an event, on loopback, after a first step that loads the "
         "compiled code.  A tenth of them never read.  Meanwhile one client asks `/health` every 20 "
-        "ms.",
+        "ms.  On a busy machine `/health` may take twice as long as an idle server does.",
         findings,
     )
 
