@@ -1,19 +1,22 @@
 """Runs the soaks of load and failures: `python -m dev.soaks.load [--quick] [--only NAME ...]`.
 
-A full run writes docs/results/load.md, and keeps the parts that it has measured if a later part
-fails.  A quick run does less and prints the page, and so does a run of some parts.  The exit code
-is 1 if a check failed or a control was not caught.
+A full run writes docs/results/load.md.  With --only, it replaces these parts of the page.  A quick
+run does less and prints the page.  The exit code is 1 if a check failed or a control was not
+caught.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from time import monotonic
 
 from dev.findings import Part
 from dev.findings_page import page, write
+from dev.paths import RESULTS
 from dev.progress import progress
 from dev.soaks import report_parts
 from dev.soaks.load.clock_jumps import clock_jumps
@@ -55,20 +58,37 @@ def main() -> int:
     """Write or print all parts as one page; return 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m dev.soaks.load")
     parser.add_argument("--quick", action="store_true", help="less of everything, printed")
-    parser.add_argument("--only", choices=list(FULL), nargs="+", help="some parts, printed")
+    parser.add_argument("--only", choices=list(FULL), nargs="+", help="only these parts")
     asked = parser.parse_args()
     jobs = QUICK if asked.quick else FULL
-    made = []
+    made: list[Part] = []
     for name in asked.only or jobs:
         began = monotonic()
         made.append(jobs[name]())
         progress(f"{made[-1].title}: {monotonic() - began:.0f} s")
         text = page(made, title="Load and failures", command="python -m dev.soaks.load")
-        if not (asked.quick or asked.only):
+        if asked.only and not asked.quick:
+            text = with_parts((RESULTS / "load.md").read_text(encoding="utf-8"), text)
+        if not asked.quick:
             write(text, "load")
-    if asked.quick or asked.only:
+    if asked.quick:
         print(text)
     return 0 if all(x.passed is not False for part in made for x in part.findings) else 1
+
+
+def with_parts(old: str, new: str) -> str:
+    """The old page with the parts of the new one, and with the counts of both together."""
+    head, *listed = old.split("\n## ")
+    _, *measured = new.split("\n## ")
+    parts = {part.split("\n", 1)[0]: part.strip() for part in (*listed, *measured)}
+    text = "\n\n## ".join([head.strip(), *parts.values()]) + "\n"
+    verdicts = Counter(line.split("|")[-2].strip() for line in text.split("\n") if line[:1] == "|")
+    passed, caught = verdicts["passed"], verdicts["caught"]
+    summary = (
+        f"**{passed} of {passed + verdicts['FAILED']} checks passed, "
+        f"bugs caught {caught} of {caught + verdicts['NOT CAUGHT']}**"
+    )
+    return re.sub(r"\*\*\d+ of .*\*\*", summary, text, count=1)
 
 
 sys.exit(main())

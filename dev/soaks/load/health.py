@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,8 +79,9 @@ async def _watch(port: int, seconds: float) -> None:
 
 async def _serve() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await reader.readuntil(b"\r\n\r\n"):
-            writer.write(_ANSWER)
+        with suppress(asyncio.IncompleteReadError):  # the client has left
+            while await reader.readuntil(b"\r\n\r\n"):
+                writer.write(_ANSWER)
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)

@@ -32,6 +32,7 @@ MOST = 10_000  # releases per response
 NUMBERS = 100_000  # values per response
 READ = 20_000_000  # values that a response may read, to select some keys of them
 CHUNK = 16_384  # values that are read and formatted at a time, or one release
+_ROWS = 4096  # keys in a batch of an Arrow stream
 
 VARIES = {"Vary": "Accept"}
 _GIVEN = {kind: kind for kind in (JSON, CSV, ARROW)}
@@ -253,16 +254,16 @@ def _key_array(keys: tuple[str, ...]) -> Any:
 def _columns(
     pa: Any, facts: Facts, releases: Sequence[Published], keys: Any, chosen: Selection
 ) -> Iterator[list[Any]]:
-    """The columns of the releases, of at most CHUNK rows at a time if a release has more."""
+    """The columns of the releases, of at most _ROWS keys at a time."""
     lanes = chosen.count(facts)
     steps = np.array([release.step for release in releases], dtype=np.int64)
     closed = np.array([release.closed for release in releases], dtype=np.int64)
     stddevs = np.array([release.stddev for release in releases], dtype=np.float64)
     margins = facts.plan.errors.margins(steps, CONFIDENCE, stddevs=stddevs)
-    values = np.array([release.values[chosen.rows()] for release in releases], dtype=np.float64)
-    for at in range(0, lanes, CHUNK):
-        part = values[:, at : at + CHUNK]
-        width = part.shape[1]
+    values = [release.values[chosen.rows()] for release in releases]
+    for at in range(0, lanes, _ROWS):
+        part = np.concatenate([column[at : at + _ROWS] for column in values])
+        width = min(_ROWS, lanes - at)
         named = []
         if keys is not None:
             named = [pa.chunked_array([keys.slice(at, width)] * len(releases), pa.string())]
@@ -270,7 +271,7 @@ def _columns(
             pa.array(np.repeat(steps, width)),
             pa.array(np.repeat(closed, width)).cast(pa.timestamp("ns", tz="UTC")),
             *named,
-            pa.array(part.ravel()),
+            pa.array(part.astype(np.float64)),
             pa.array(np.repeat(stddevs, width)),
             pa.array(np.repeat(margins, width)),
         ]
