@@ -76,10 +76,15 @@ def main() -> int:
     return 0 if all(x.passed is not False for part in made for x in part.findings) else 1
 
 
+_LATER = "Some parts were measured again in later runs, without the others."
+
+
 def with_parts(old: str, new: str) -> str:
     """The old page with the parts of the new one, and with the counts of both together."""
     head, *listed = old.split("\n## ")
     _, *measured = new.split("\n## ")
+    if _LATER not in head:
+        head = head.replace("\n\n**", f"\n{_LATER}\n\n**", 1)
     parts = {part.split("\n", 1)[0]: part.strip() for part in (*listed, *measured)}
     text = "\n\n## ".join([head.strip(), *parts.values()]) + "\n"
     verdicts = Counter(line.split("|")[-2].strip() for line in text.split("\n") if line[:1] == "|")
