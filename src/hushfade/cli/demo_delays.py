@@ -86,7 +86,8 @@ def show_delays(delays: Delays) -> None:
     page.print(
         "The mean delay and its 90th percentile in the last 7 days, by day and airport. One "
         f"guarantee with epsilon = {rounded_up(delays.joint.guarantee.epsilon, 3)} covers both "
-        "together, all days and all airports. A delay counts as at least -31.5 and at most 224.5 minutes.",
+        "together, all days and all airports. A delay counts as at least -31.5 and at most 224.5 "
+        "minutes.",
         end="\n\n",
     )
     page.print(_table(delays))
