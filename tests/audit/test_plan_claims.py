@@ -5,7 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from hushfade import CustomDecay, Exponential, Guarantee, NoDecay, plan
+from hushfade import CustomDecay, Exponential, Guarantee, NoDecay, Person, plan
 from hushfade.audit.plan_claims import _nearest, _together, delta, promise, shift_square
 from hushfade.audit.subject import Subject
 from hushfade.planning.plan import Plan
@@ -36,7 +36,7 @@ def test_where_it_takes_too_many_digits_nothing_is_claimed():
 @pytest.mark.parametrize("keys", [None, ["a"], ["a", "b"]])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 def test_the_exact_shift_is_sigma_times_mu(keys, neighbours):
-    guarantee = Guarantee(1, 1e-6, neighbours=neighbours, records_per_step=2)
+    guarantee = Guarantee(1, 1e-6, neighbours=neighbours, protects=Person(records_per_step=2))
     found = plan(
         Exponential(half_life=5), guarantee, low=-1, high=3, keys=keys, method="square_root"
     )
@@ -46,7 +46,7 @@ def test_the_exact_shift_is_sigma_times_mu(keys, neighbours):
 
 
 def test_the_shift_of_several_records_by_hand():
-    guarantee = Guarantee(1, 1e-6, participations=2, separation=1)
+    guarantee = Guarantee(1, 1e-6, protects=Person(steps=2, apart=1))
     found = plan(NoDecay(), guarantee, horizon=2, resolution=1.0, method="square_root")
     a, b = found.pair.taps.integers.tolist()
     assert shift_square(found) == (Fraction(a * a + (a + b) ** 2), True)
@@ -61,7 +61,7 @@ def test_with_a_gain_the_heaviest_column_counts():
 
 @pytest.mark.parametrize("apart", [40, 10**9])
 def test_records_that_never_meet_add_their_squares(apart):
-    guarantee = Guarantee(1, 1e-6, participations=5, separation=apart)
+    guarantee = Guarantee(1, 1e-6, protects=Person(steps=5, apart=apart))
     found = plan(Exponential(half_life=5), guarantee, resolution=1.0, method="square_root")
     taps = found.pair.taps.integers.tolist()
     assert len(taps) < 40
@@ -88,7 +88,7 @@ def test_the_nearest_records_are_squared_beyond_int64():
 @pytest.mark.parametrize("horizon", [None, 10**9])
 @pytest.mark.parametrize("separation", [1, 7, 10**4])
 def test_a_thousand_million_records_are_squared_too(separation, horizon):
-    guarantee = Guarantee(1, 1e-6, participations=10**9, separation=separation)
+    guarantee = Guarantee(1, 1e-6, protects=Person(steps=10**9, apart=separation))
     found = plan(
         Exponential(half_life=24), guarantee, horizon=horizon, resolution=1.0, method="square_root"
     )

@@ -88,7 +88,7 @@ def test_without_a_value_records_are_counted():
 
 
 def test_a_person_counts_as_often_as_the_guarantee_says():
-    limits = ["--user", "u", "--participations", "2", "--separation", "3h", "--per-user-limit", "2"]
+    limits = ["--user", "u", "--person-steps", "2", "--apart", "3h", "--records-per-step", "2"]
     found = run("events.csv", *HOURS, *PRIVATE, *limits, "-o", "r.csv", "--json")
     told = json.loads(found.stdout)
     assert told["not_for_publication"]["over_limit"] == 0
@@ -99,7 +99,7 @@ def test_a_person_counts_as_often_as_the_guarantee_says():
         in told["limits"]
     )
     assert told["unit"] == "person"
-    strict = ["--user", "u", "--participations", "1"]
+    strict = ["--user", "u", "--person-steps", "1"]
     found = run("events.csv", *HOURS, *PRIVATE, *SEED, *strict, "-o", "s.csv", "--json")
     assert json.loads(found.stdout)["not_for_publication"]["over_limit"] == 1  # ann's second
 
@@ -237,7 +237,7 @@ def test_keyed_noise_serves_one_job_under_one_name(directory):
     later = ["--time", "at", "--start", "2025-12-31T23:00", "--end", "2026-01-01T05:00"]
     jobs = [
         ["events.csv", *HOURS], ["more.csv", *HOURS], ["events.csv", *later],
-        ["events.csv", *HOURS, "--user", "u", "--participations", "9"],
+        ["events.csv", *HOURS, "--user", "u", "--person-steps", "9"],
     ]  # fmt: skip
     noises = []
     for number, words in enumerate(jobs):
@@ -317,7 +317,7 @@ USAGE = {
     "nor can the range": (["--time", "at", *PRIVATE, *VALUE], "would reveal the times of the"),
     "nor can the keys": ([*COMMON, "--key", "k"], "--key needs --keys or --keys-file"),
     "keys need a column": ([*COMMON, "--keys", "a,b"], "key column"),
-    "a person needs limits": ([*COMMON, "--user", "u"], "--participations"),
+    "a person needs limits": ([*COMMON, "--user", "u"], "--person-steps"),
     "fractions of a window": (
         [*HOURS, *VALUE, "--window", "90min", "--every", "1h", "--epsilon", "1", "--delta", "1e-6"],
         "whole number of steps"),
@@ -325,7 +325,7 @@ USAGE = {
         ["--time", "at", "--start", "2026-01-01", "--end", "2026-01-01T00:30", *PRIVATE, *VALUE],
         "whole number of steps after"),
     "no such column": (
-        [*COMMON, "--user", "nobody", "--participations", "1"], "no column 'nobody'"),
+        [*COMMON, "--user", "nobody", "--person-steps", "1"], "no column 'nobody'"),
     "steps without time": ([*VALUE, *PRIVATE], "--every needs --time"),
     "lateness in whole files": ([*COMMON, "--lateness", "1h"], "--lateness needs --live"),
     "a stream without key": ([*COMMON, "--stream", "s"], "must be given together"),
@@ -367,7 +367,7 @@ def test_a_plan_and_its_parts_exclude_each_other():
     assert run(*base).exit_code == 0
     for more in (
         ["--epsilon", "0.1"], ["--half-life", "3"], ["--neighbours", "replace"], ["--low", "0"],
-        ["--participations", "2"], ["--method", "normalized"], ["--expect", "9"],
+        ["--person-steps", "2"], ["--method", "normalized"], ["--expect", "9"],
     ):  # fmt: skip
         found = run(*base, *more)
         assert found.exit_code == 2

@@ -96,7 +96,7 @@ def test_a_calendar_step_is_part_of_the_plan_as_it_is_declared():
     for plan in (MONTHLY, vienna, *days):
         again = hf.Plan.from_json(plan.to_json())
         assert (again.every, again.digest) == (plan.every, plan.digest)
-    twice = hf.Guarantee(1, 0, participations=2)
+    twice = hf.Guarantee(1, 0, protects=hf.Person(steps=2))
     assert hf.plan(WEEK, twice, every="month").relation.step == "month UTC"
 
 

@@ -4,13 +4,14 @@ import pytest
 
 import hushfade as hf
 from hushfade.privacy.account import Account
-from hushfade.privacy.unit import Relation, words
+from hushfade.privacy.unit import Relation
+from hushfade.privacy.unit_words import words
 from hushfade.store import Store
 
 DAY = hf.Exponential(half_life=24)
-PERSON = hf.Guarantee(epsilon=1, delta=1e-6, participations=24)
+PERSON = hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person(steps=24))
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
-WHOLE = hf.Guarantee(epsilon=10, delta=1e-5, participations=24)
+WHOLE = hf.Guarantee(epsilon=10, delta=1e-5, protects=hf.Person(steps=24))
 
 
 def planned(guarantee, every):
@@ -24,7 +25,7 @@ def test_the_step_belongs_to_the_unit_of_a_person_and_not_to_that_of_a_record():
     assert HOURLY.relation == ("add_remove", 24, 1, 1, "1h")
     assert HOURLY.privacy.relation == HOURLY.relation
     assert planned(ONE, "1h").relation == planned(ONE, "1d").relation == ONE.relation
-    several = hf.Guarantee(epsilon=1, delta=1e-6, records_per_step=3)
+    several = hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person(records_per_step=3))
     assert planned(several, "1h").relation.step == "1h"
 
 

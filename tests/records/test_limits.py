@@ -20,7 +20,7 @@ def by_hand(limits, records):
         if step in steps:
             good = steps[step] < limits.records_per_step
         else:
-            apart = all(abs(step - other) >= limits.separation for other in steps)
+            apart = all(abs(step - other) >= limits.apart for other in steps)
             good = apart and len(steps) < limits.steps
         if good:
             steps[step] = steps.get(step, 0) + 1
@@ -51,7 +51,7 @@ def test_nobody_has_more_than_the_guarantee_says(limits, records):
         distinct = sorted(set(steps))
         assert len(distinct) <= limits.steps
         assert all(steps.count(step) <= limits.records_per_step for step in distinct)
-        assert all(b - a >= limits.separation for a, b in pairwise(distinct))
+        assert all(b - a >= limits.apart for a, b in pairwise(distinct))
 
 
 @settings(deadline=None, derandomize=True)
@@ -69,6 +69,6 @@ def test_many_people_and_many_steps_fit():
 
 
 def test_limits_below_one_are_refused():
-    for bad in ({"records_per_step": 0}, {"steps": 0}, {"separation": 0}):
+    for bad in ({"records_per_step": 0}, {"steps": 0}, {"apart": 0}):
         with pytest.raises(InvalidValue):
             Limits(**bad)

@@ -91,10 +91,10 @@ class Rules:
         assert isinstance(record.user, str)
         limits, mine = self.plan.guarantee, used.setdefault(record.user, {})
         if step in mine:
-            free = mine[step] < limits.records_per_step
+            free = mine[step] < limits.protects.records_per_step
         else:
-            apart = all(abs(step - other) >= limits.separation for other in mine)
-            free = len(mine) < limits.participations and apart
+            apart = all(abs(step - other) >= limits.protects.apart for other in mine)
+            free = len(mine) < limits.protects.steps and apart
         if free:
             mine[step] = mine.get(step, 0) + 1
         return free

@@ -20,7 +20,9 @@ UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _STEP_LENGTHS = (3600 * 10**9, 10**9, 86_400 * 10**9, 1000)
 _STARTS = (1_767_225_600 * 10**9, 0, -(10**18), 1_700_000_000 * 10**9)
 _GRIDS = ((0, 1, None), (-4, 4, 1), (-(2.0**10), 2.0**20, 0.5), (0, 1, 1))
-_LIMITS = ((1, 1, 1), (2, 2, 1), (3, 1, 2))
+UNITS_OF_PRIVACY = (
+    hf.Person(), hf.Person(steps=2, apart=2), hf.Person(steps=3, records_per_step=2),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,9 @@ class Setting:
 @lru_cache(maxsize=64)
 def plan_of(grid: int, keyed: bool, limits: int, neighbours: Neighbours = "add_remove") -> Plan:
     """One of a few cached plans: making a plan takes longer than reading an input."""
-    participations, separation, records_per_step = _LIMITS[limits]
     guarantee = hf.Guarantee(
-        epsilon=1, delta=1e-6, neighbours=neighbours, participations=participations,
-        separation=separation, records_per_step=records_per_step,
-    )  # fmt: skip
+        epsilon=1, delta=1e-6, neighbours=neighbours, protects=UNITS_OF_PRIVACY[limits]
+    )
     low, high, resolution = _GRIDS[grid]
     return hf.plan(
         hf.SlidingWindow(1),

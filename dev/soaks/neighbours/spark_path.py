@@ -181,7 +181,7 @@ def _cells(frame: DataFrame, setting: Setting, keys: tuple[str, ...]) -> DataFra
     if setting.columns.user is None:
         return cells
     said = rules.plan.guarantee
-    limits = Limits(said.records_per_step, said.participations, said.separation)
+    limits = Limits.of(said.protects)
     return of_table(cells, limits).where("lane >= 0")
 
 

@@ -87,13 +87,13 @@ def shift_square(plan: Plan) -> tuple[Fraction, bool]:
     guarantee, taps = plan.guarantee, plan.taps
     change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
     if plan.grid.keys is not None and guarantee.neighbours == "replace":
-        largest = guarantee.records_per_step * plan.grid.largest_unit
+        largest = guarantee.protects.records_per_step * plan.grid.largest_unit
         change = max(change, 2 * largest * largest)  # even a single key may lose a record
     integers = taps.integers[: plan.horizon]
     if plan.pair.gain is not None:
-        once = guarantee.participations == 1
+        once = guarantee.protects.steps == 1
         return Fraction(change * _heaviest(plan, integers.tolist())), once
-    k, apart = guarantee.participations, guarantee.separation
+    k, apart = guarantee.protects.steps, guarantee.protects.apart
     if plan.horizon is not None:
         k = min(k, 1 + (plan.horizon - 1) // apart)
     squares = [change * _nearest(integers, k, apart, plan.horizon)]
@@ -189,12 +189,12 @@ def shift_cases(plan: Plan) -> list[Counter[int]]:
     Gaussian noise allow them.
     """
     guarantee, integers = plan.guarantee, np.abs(plan.taps.integers[: plan.horizon])
-    often = guarantee.participations
+    often = guarantee.protects.steps
     if plan.horizon is not None:
-        often = min(often, 1 + (plan.horizon - 1) // guarantee.separation)
+        often = min(often, 1 + (plan.horizon - 1) // guarantee.protects.apart)
     changes = [tuple(map(abs, lanes)) for lanes in kinds(plan).values()]
     if plan.grid.keys is not None and guarantee.neighbours == "replace":
-        changes.append((guarantee.records_per_step * plan.grid.largest_unit,) * 2)
+        changes.append((guarantee.protects.records_per_step * plan.grid.largest_unit,) * 2)
     sizes, times = np.unique(integers[integers > 0], return_counts=True)
     if isinstance(plan.pair, BlockSums):
         sizes, times = np.ones(1, np.int64), np.array([_most_blocks(plan.pair)])
@@ -222,7 +222,7 @@ def _shifts(plan: Plan, name: str) -> Finding:
     claimed, own = accounted(plan), shift_cases(plan)
     forgotten = [case for case in own if not any(dominates(other, case) for other in claimed)]
     invented = [case for case in claimed if case not in own]
-    apart = plan.guarantee.participations == 1 or plan.guarantee.separation >= plan.taps.support
+    apart = plan.guarantee.protects.steps == 1 or plan.guarantee.protects.apart >= plan.taps.support
     total = sum(sum(case.values()) for case in own)
     shown = f"{len(own)} kinds of change, {total:,} shifts; {len(forgotten)} kinds are missing"
     shown += f", {len(invented)} cases match no kind" if invented else ""
@@ -306,7 +306,7 @@ def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
         return
     achieved, gaussian = found.error_factor, isinstance(plan.law, Gaussian)
     rivals = {"this plan": achieved} if gaussian else {}
-    if plan.guarantee.participations == 1:
+    if plan.guarantee.protects.steps == 1:
         rivals |= _factorizations(plan, n)
     if not rivals:
         shown = f"{found.lower:.6g}; not compared, since a person may have several records"

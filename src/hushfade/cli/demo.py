@@ -54,7 +54,7 @@ def demo(*, output: DemoOutputOptions = DemoOutputOptions()) -> None:
     with console.progress("writing"):
         files = list(_files(directory, late, cancelled))
     report = {
-        "guarantee": late.plan.guarantee.sentence(),
+        "guarantee": late.plan.guarantee.sentence(every=late.plan.every),
         "mechanism": choice(late.plan),
         "optimum": late.plan.certificate(len(late.truth)).sentence(),
         "late": _numbers(late),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from hushfade.cli import console
 from hushfade.privacy.rounding import rounded_up
+from hushfade.privacy.unit_words import limit_words, person_words
 from hushfade.releases.files import companion
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
-    from hushfade.privacy.guarantee import Guarantee
     from hushfade.records import Reader
 
 
@@ -20,19 +20,26 @@ if TYPE_CHECKING:
 class Promise:
     """The guarantee of a run: whom it protects, and under which limits."""
 
-    guarantee: Guarantee
+    plan: Plan
     person: bool  # a column names the person behind each record
     unsafe: bool  # the noise has a known seed
 
     @property
     def sentence(self) -> str:
         """The guarantee in words, for the unit that this run protects."""
-        sentence = self.guarantee.sentence()
+        guarantee, relation = self.plan.guarantee, self.plan.relation
+        sentence = guarantee.sentence(every=self.plan.every)
         if self.person:
-            adding = self.guarantee.neighbours == "add_remove"
+            adding = guarantee.neighbours == "add_remove"
             # a further record may displace other records of its person: the guarantee covers all
-            who = "one person with all their records" if adding else "what one person's records say"
-            sentence = self.guarantee.sentence(who)
+            who = person_words(relation)
+            if not adding:
+                who = (
+                    "what one person's records say"
+                    if relation.renewed is None
+                    else f"what {who} say"
+                )
+            sentence = guarantee.sentence(who)
         if self.unsafe:
             return f"NOT PRIVATE, because the seed is known. With secret noise: {sentence}"
         return sentence
@@ -45,17 +52,11 @@ class Promise:
     @property
     def limits(self) -> str | None:
         """The limits per person, and whether hushfade enforces them."""
-        guarantee = self.guarantee
-        records = guarantee.records_per_step
-        limits = (
-            f"at most {'1 record' if records == 1 else f'{records} records'} per step, in at most "
-            f"{'1 step' if guarantee.participations == 1 else f'{guarantee.participations} steps'}"
-        )
-        if guarantee.separation > 1:
-            limits += f" that are at least {guarantee.separation} steps apart"
+        relation = self.plan.relation
+        limits = limit_words(relation)
         if self.person:
             return f"hushfade counts the first records of each person: {limits}."
-        if guarantee.participations > 1 or guarantee.records_per_step > 1:
+        if not relation.single:
             return f"hushfade assumes, and does not enforce, these limits per person: {limits}."
         return None
 

@@ -14,7 +14,7 @@ from hushfade.cli.options.parameters import OptionGroup, choice, flag, option, o
 from hushfade.cli.store_access import Where, check_exists, reader_of, shown
 from hushfade.errors import HushfadeError, InvalidValue, Malformed, Refused
 from hushfade.privacy.rounding import rounded_down, rounded_up
-from hushfade.privacy.unit import limits, words
+from hushfade.privacy.unit_words import limits, words
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -16,11 +16,12 @@ from typing import Any, cast
 import numpy as np
 
 from hushfade.crossing import key_file
-from hushfade.duration import ROWS, fixed, length
+from hushfade.duration import ROWS, length
 from hushfade.errors import DroppedRecords, InvalidType, InvalidValue
 from hushfade.frames.request import declared
 from hushfade.frames.settings import TotalsArguments, planned
 from hushfade.planning.plan import Plan
+from hushfade.privacy.unit import Person
 from hushfade.records import Batch, Columns, Reader, tally
 from hushfade.records.arrow import Values
 from hushfade.records.calendar import calendar, written
@@ -40,8 +41,8 @@ class EventsArguments(TotalsArguments, total=False):
     """The keyword arguments of `release_events`, in addition to the column of times.
 
     `value` names the column to sum, and needs `low` and `high`; without it each record counts as
-    1.  `user` names the column of persons and needs `participations`: hushfade drops the records
-    of a person beyond participations, separation and records_per_step, and the first rows count.
+    1.  `user` names the column of persons and needs `protects=hf.Person(...)`: a person's first
+    rows count within these limits, and hushfade drops the others.
     `denominator` names the second column of `hf.Ratio`.  `skip_empty` drops records without a
     value.  hushfade also drops records with other keys, and records before start or after end.
     `start` and `end` are strings, dates or datetimes, with a time zone if the times have one.
@@ -111,8 +112,8 @@ def released_events(
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in meaning.columns}
 
 
-def _every(given: dict[str, Any]) -> int:
-    """The length of a step in nanoseconds, from `every` or from the plan."""
+def _every(given: dict[str, Any]) -> int | str:
+    """The length of a step in nanoseconds, or a calendar step, from `every` or from the plan."""
     every = length(given.get("every"))
     if isinstance(given.get("plan"), Plan):
         plan: Plan = given["plan"]
@@ -121,19 +122,20 @@ def _every(given: dict[str, Any]) -> int:
                 "a step of this plan is a number of rows, not a length of time: use release"
             )
         every = plan.step_length(given.get("every"))
-    found = fixed(every)
-    if found is None:
+    if every is None:
         raise InvalidType("every must be given: the length of a step, such as '1h'")
-    return found
+    return every
 
 
 def _check_declared(own: dict[str, Any], given: dict[str, Any]) -> None:
     """Raise if `user` is given without a limit per person."""
-    if own["user"] is not None and given.get("participations") is None:
+    guarantee = given.get("guarantee")
+    unit = given.get("protects") if guarantee is None else getattr(guarantee, "protects", None)
+    if own["user"] is not None and not isinstance(unit, Person):
         raise InvalidType(
-            "must be given with user",
-            argument="participations",
-            remedy="it is the number of steps in which one person may count",
+            "must be hf.Person(...) with user",
+            argument="protects",
+            remedy="it states which records of one person count and are protected together",
         )
 
 

@@ -31,16 +31,16 @@ from hushfade.planning.planner import plan
 from hushfade.planning.search_taps import reference_steps
 from hushfade.planning.summary import lower_bounds, shown_step
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.unit import Person
 from hushfade.serve import strict_json
-from hushfade.serve.service import guarantee_of
+from hushfade.serve.service import guarantee_of, requested_unit
 
 LONGEST = 1 << 16  # the largest horizon in steps
 EXPECTED = 1 << 20  # the largest expected length in steps
 SLOWEST = 10_000  # the largest half-life or window in steps
 NEED = ("decay", "epsilon", "delta")
 MORE = (
-    "horizon", "expect", "low", "high", "resolution", "neighbours", "participations", "separation",
-    "method", "law",
+    "horizon", "expect", "low", "high", "resolution", "neighbours", "protects", "method", "law",
 )  # fmt: skip
 METHODS = ("best", "input", "blocks", "blend", "square_root", "normalized", "unbounded")
 LAWS = get_args(LawName)
@@ -62,9 +62,12 @@ def answer(document: Any) -> dict[str, Any]:
     if horizon is not None:
         horizon = check.count(horizon=horizon, most=LONGEST)
     guarantee = _guarantee(asked)
-    span = (guarantee.participations - 1) * guarantee.separation
+    span = (guarantee.protects.steps - 1) * guarantee.protects.apart
     if horizon is None and not span <= LONGEST:  # would take a minute without a horizon
-        raise InvalidValue(f"participations must lie within {LONGEST} steps, or give a horizon")
+        raise InvalidValue(
+            f"the records of one person must lie within {LONGEST} steps, or give a horizon",
+            argument="protects",
+        )
     low = check.real(low=asked.get("low", 0.0))
     high = check.real(high=asked.get("high", 1.0))
     if not max(abs(low), abs(high)) <= 1e12:
@@ -117,7 +120,7 @@ def _alternatives(made: Plan, change: float) -> Iterator[dict[str, Any]]:
     """Other mechanisms, each with its largest error and its ratio to the plan's largest error.
 
     First the mechanisms that the planner compared, over the steps of that comparison.  Then
-    mechanisms of other authors, which are defined for one participation.
+    mechanisms of other authors, which are defined for one record.
     """
     if made.considered:
         chosen, *others = made.considered
@@ -125,7 +128,7 @@ def _alternatives(made: Plan, change: float) -> Iterator[dict[str, Any]]:
         for one in others:
             name = mechanism_name(one.method, one.law)
             yield _alternative(name, steps, one.error, chosen.error)
-    if made.guarantee.participations > 1:
+    if made.guarantee.protects.steps > 1:
         return
     steps = min(made.horizon or _COMPARED, _MOST_COMPARED)
     ours = made.max_stddev(steps)
@@ -198,22 +201,23 @@ def _guarantee(asked: dict[str, Any]) -> Guarantee:
 def _neighbours(asked: dict[str, Any]) -> dict[str, Any]:
     return {
         "neighbours": asked.get("neighbours", "add_remove"),
-        "participations": check.count(participations=asked.get("participations", 1), most=1000),
-        "separation": check.count(separation=asked.get("separation", 1), most=LONGEST),
+        "protects": requested_unit(asked, steps=1000, apart=LONGEST),
     }
 
 
 def _beyond_default(guarantee: Guarantee) -> Iterator[tuple[str, Any]]:
     if guarantee.neighbours != "add_remove":
         yield "neighbours", guarantee.neighbours
-    if guarantee.participations > 1:
-        yield "participations", guarantee.participations
-        yield "separation", guarantee.separation
+    if isinstance(guarantee.protects, Person):
+        yield "protects", guarantee.protects
 
 
 def _code(made: Plan, low: float, high: float, options: dict[str, Any]) -> str:
     guarantee = made.guarantee
-    more = "".join(f", {name}={value!r}" for name, value in _beyond_default(guarantee))
+    more = "".join(
+        f", {name}={'hf.' * (name == 'protects')}{value!r}"
+        for name, value in _beyond_default(guarantee)
+    )
     horizon = "" if made.horizon is None else f", horizon={made.horizon}"
     chosen = "".join(f", {name}={value!r}" for name, value in _chosen(options))
     return "\n".join(
@@ -247,13 +251,23 @@ def _command(made: Plan, low: float, high: float, options: dict[str, Any]) -> st
     parts = [
         f"hushfade plan {kind} --epsilon {_short(guarantee.epsilon)} "
         f"--delta {_short(guarantee.delta)}",
-        *(f"--{name} {value}" for name, value in _beyond_default(guarantee)),
+        *_options(guarantee),
         f"--low {_short(low)} --high {_short(high)}",
         *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
         *(f"--{name} {value}" for name, value in _chosen(options)),
         "-o plan.json",
     ]
     return " ".join(parts)
+
+
+def _options(guarantee: Guarantee) -> Iterator[str]:
+    """The options of `hushfade plan` for the unit of privacy."""
+    if guarantee.neighbours != "add_remove":
+        yield f"--neighbours {guarantee.neighbours}"
+    if isinstance(guarantee.protects, Person):
+        for name, value in guarantee.protects.given().items():
+            option = "person-steps" if name == "steps" else name.replace("_", "-")
+            yield f"--{option} " + (f"'{value}'" if name == "period" else f"{value}")
 
 
 def _chosen(options: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hushfade import duration
 from hushfade.privacy.account import Loss
 from hushfade.privacy.rounding import epsilon_up
-from hushfade.privacy.unit import limits
+from hushfade.privacy.unit_words import limits
 from hushfade.serve.error_responses import absent
 
 if TYPE_CHECKING:

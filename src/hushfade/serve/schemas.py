@@ -154,11 +154,13 @@ _DECAYS: Schema = {
     ]
 }
 _INTEGERS: Schema = list_of({"type": "integer"})
-_UNIT: Schema = {
+_STORED_UNIT: Schema = {
     "neighbours": named("Neighbours"),
     "participations": whole(1),
     "separation": whole(1),
 }
+_UNIT: Schema = {"neighbours": named("Neighbours"), "protects": named("Unit")}
+_PERIOD: Schema = {"type": "string", "pattern": "^(day|week|month)( [A-Za-z0-9_+/-]+)?$"}
 _PLAN_FIELDS: Schema = {
     "decay": named("Decay"),
     "records": an_object(
@@ -204,9 +206,14 @@ _PLAN: Schema = {
                             {
                                 by: _ABOVE_0,
                                 "delta": number(0),
-                                **_UNIT,
+                                **_STORED_UNIT,
                                 "records_per_step": whole(1),
-                            }
+                            },
+                            {
+                                "within": whole(1, 1 << 31),
+                                "period": _PERIOD,
+                                "person": {"const": True},
+                            },
                         )
                         for by in ("epsilon", "mu", "rho")
                     ]
@@ -234,7 +241,7 @@ _PLAN: Schema = {
             {
                 "format": {"const": "hushfade plan 1"},
                 "guarantee": an_object(
-                    {"epsilon": _ABOVE_0, "delta": _ABOVE_0, "mu": _ABOVE_0, **_UNIT},
+                    {"epsilon": _ABOVE_0, "delta": _ABOVE_0, "mu": _ABOVE_0, **_STORED_UNIT},
                     {"records_per_step": whole(2)},
                 ),
                 **_PLAN_FIELDS,
@@ -250,11 +257,28 @@ _PLAN: Schema = {
 SCHEMAS: dict[str, Schema] = {
     "Error": an_object({"error": TEXT, "code": TEXT}),
     "Neighbours": {"enum": ["add_remove", "replace"]},
+    "Unit": {
+        "anyOf": [
+            {"const": "record"},
+            an_object(
+                {},
+                {
+                    "steps": whole(1),
+                    "records_per_step": whole(1, 1 << 31),
+                    "apart": whole(1),
+                    "within": whole(1, 1 << 31),
+                    "period": _PERIOD,
+                },
+            ),
+        ],
+        "description": "The unit of privacy: one record, or the records of one person, with the "
+        "arguments of hushfade.Person.",
+    },
     "Decay": _DECAYS,
     "Plan": _PLAN,
     "NewDataset": an_object(
         {"name": NAME, "epsilon": _EPSILON, "delta": _DELTA},
-        {**_UNIT, "records_per_step": whole(1), "every": or_null({"anyOf": [_LENGTH, _CALENDAR]})},
+        {**_UNIT, "every": or_null({"anyOf": [_LENGTH, _CALENDAR]})},
     ),
     "Dataset": an_object(
         {
@@ -282,7 +306,7 @@ SCHEMAS: dict[str, Schema] = {
                 an_object({"name": PLACE, "plan": named("Plan")}), minItems=1, maxItems=PLANS
             ),
         },
-        {**_UNIT, "records_per_step": whole(1)},
+        _UNIT,
     ),
     "NewStream": an_object(
         {"name": PLACE, "dataset": NAME, "plan": named("Plan")},
@@ -369,8 +393,7 @@ SCHEMAS: dict[str, Schema] = {
             "high": or_null(number(-1e12, 1e12)),
             "resolution": or_null(_ABOVE_0 | {"description": _RESOLUTION}),
             "neighbours": or_null(named("Neighbours")),
-            "participations": or_null(whole(1, 1000)),
-            "separation": or_null(whole(1, LONGEST)),
+            "protects": or_null(named("Unit")),
             "method": or_null({"enum": list(METHODS)}),
             "law": or_null(_LAW),
         },

@@ -71,11 +71,11 @@ function entries() {
 }
 
 function arrange(form) {
-  const { kind, participations } = entries();
+  const { kind, steps } = entries();
   for (const field of form.querySelectorAll("[data-for]")) {
     field.hidden = field.dataset.for !== kind;
   }
-  byId("separation-field").hidden = !(Number(participations) > 1);
+  byId("apart-field").hidden = !(Number(steps) > 1);
 }
 
 /** Shows the error below each field, where screen readers find it too. */
