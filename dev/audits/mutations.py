@@ -351,7 +351,7 @@ MUTANTS: dict[str, Mutant] = {
         "often",
     ),
     "a record that moves to another key is ignored": one(
-        "planning/noise_scale.py", "keyed=grid.keys is not None", "keyed=False", "moved"
+        "planning/shifts.py", "keyed=grid.keys is not None", "keyed=False", "moved"
     ),
     "the reported error is the noise of one step": one(
         "planning/plan.py",

@@ -17,8 +17,9 @@ SECTIONS = ("tutorials", "how-to", "explanation", "reference")
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_shown_at_work(command):
-    page = (DOCS / "how-to" / "command-line.md").read_text(encoding="utf-8")
-    assert re.search(rf"^\$ .*hushfade {command}\b", page, re.MULTILINE)
+    pages = [page.read_text(encoding="utf-8") for page in (DOCS / "how-to").glob("*.md")]
+    shown = re.compile(rf"^\$ .*hushfade {command}\b", re.MULTILINE)
+    assert any(shown.search(page) for page in pages)
 
 
 @pytest.mark.parametrize("name", hushfade.__all__)

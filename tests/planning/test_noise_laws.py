@@ -293,8 +293,10 @@ def test_a_count_is_a_sum_on_a_grid_of_one():
     stream = count.start(hf.UnsafeSeededNoise(3))
     same = count.start(hf.UnsafeSeededNoise(3))
     assert stream.step([1, 0, 1, 7]).value == same.step_total(3).value  # 7 is clipped to 1
-    for arguments in ({"high": 5}, {"resolution": 0.5}, {"width": 2, "norm": 1.0}):
+    for arguments in ({"high": 5}, {"resolution": 0.5}):
         with pytest.raises(hf.InvalidValue, match="must not have bounds or a resolution"):
             hf.plan(WEEK, ONE, statistic=hf.Count(), **arguments)
-    with pytest.raises(hf.InvalidType, match=r"statistic must be hf\.Count"):
+    with pytest.raises(hf.InvalidType, match="a statistic has no vectors"):
+        hf.plan(WEEK, ONE, statistic=hf.Count(), width=2, norm=1.0)
+    with pytest.raises(hf.InvalidType, match="statistic must be a statistic"):
         hf.plan(WEEK, ONE, statistic="count")

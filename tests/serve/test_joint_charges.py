@@ -1,20 +1,26 @@
 """Joint charges over HTTP, and what a stream says of them and of its limits."""
 
 import json
+from functools import cache
 
 import hushfade as hf
 from tests.serve.client import KEYED
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
-JOINT = hf.plan_together([hf.SlidingWindow(length=7), hf.Exponential(half_life=24)], ONE)
-PLANS = {
-    name: json.loads(plan.to_json())
-    for name, plan in zip(("week", "day"), JOINT.plans, strict=True)
-}
-BODY = {
-    "dataset": "trains", "epsilon": 1, "delta": 1e-6,
-    "streams": [{"name": name, "plan": plan} for name, plan in PLANS.items()],
-}  # fmt: skip
+
+
+@cache
+def plans():
+    both = hf.plan_together([hf.SlidingWindow(length=7), hf.Exponential(half_life=24)], ONE)
+    documents = [json.loads(plan.to_json()) for plan in both.plans]
+    return dict(zip(("week", "day"), documents, strict=True))
+
+
+def body():
+    return {
+        "dataset": "trains", "epsilon": 1, "delta": 1e-6,
+        "streams": [{"name": name, "plan": plan} for name, plan in plans().items()],
+    }  # fmt: skip
 
 
 def served(make, **budget):
@@ -26,11 +32,11 @@ def served(make, **budget):
 
 def test_streams_are_charged_together_and_created_one_by_one(make):
     client = served(make)
-    charged = client.post("/v1/joint-charges", BODY)
+    charged = client.post("/v1/joint-charges", body())
     assert charged.status_code == 201
     assert (charged.json()["spent_epsilon"], charged.json()["left_epsilon"]) == (1.0, 0.0)
     assert charged.json()["reserved"] == ["week", "day"]
-    for left, (name, plan) in zip((["day"], []), PLANS.items(), strict=True):
+    for left, (name, plan) in zip((["day"], []), plans().items(), strict=True):
         made = client.post("/v1/streams", {"name": name, "dataset": "trains", "plan": plan})
         assert made.status_code == 201
         together = {"streams": ["week", "day"], "epsilon": 1.0, "delta": 1e-6}
@@ -46,15 +52,15 @@ def test_gaussian_streams_state_their_joint_epsilon(make):
     client = served(make)
     plan = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(0.6, 1e-6), law="gaussian")
     document = json.loads(plan.to_json())
-    body = BODY | {"streams": [{"name": name, "plan": document} for name in ("a", "b")]}
-    assert client.post("/v1/joint-charges", body).status_code == 201
+    asked = body() | {"streams": [{"name": name, "plan": document} for name in ("a", "b")]}
+    assert client.post("/v1/joint-charges", asked).status_code == 201
     made = client.post("/v1/streams", {"name": "a", "dataset": "trains", "plan": document})
     assert made.json()["together"] == {"streams": ["a", "b"], "epsilon": 1.0, "delta": 1e-6}
 
 
 def test_what_is_no_joint_charge_is_refused_and_changes_nothing(make):
     client = served(make, epsilon=1.5)
-    one = BODY["streams"][0]
+    one = body()["streams"][0]
     for change, status in (
         ({"epsilon": 0.5}, 409), ({"delta": 1e-7}, 409), ({"neighbours": "replace"}, 409),
         ({"protects": {"steps": 2}}, 409), ({"epsilon": 0}, 422), ({"dataset": "nowhere"}, 422),
@@ -63,12 +69,12 @@ def test_what_is_no_joint_charge_is_refused_and_changes_nothing(make):
         ({"streams": [{"name": "a", "plan": {}}]}, 422), ({"streams": [one] * 101}, 400),
         ({"every": "1h"}, 400), ({"streams": [1]}, 400), ({"epsilon": 2, "delta": 1e-5}, 409),
     ):  # fmt: skip
-        found = client.post("/v1/joint-charges", BODY | change)
+        found = client.post("/v1/joint-charges", body() | change)
         assert found.status_code == status, (change, found.text)
     (account,) = client.get("/v1/datasets").json()
     assert (account["spent_epsilon"], account["reserved"]) == (0.0, [])
-    assert client.post("/v1/joint-charges", BODY).status_code == 201
-    assert client.post("/v1/joint-charges", BODY).status_code == 409
+    assert client.post("/v1/joint-charges", body()).status_code == 201
+    assert client.post("/v1/joint-charges", body()).status_code == 409
     wrong = {"name": "week", "dataset": "trains", "plan": json.loads(KEYED.to_json())}
     refused = client.post("/v1/streams", wrong)
     assert (refused.status_code, refused.json()["code"]) == (409, "refused")
@@ -78,13 +84,13 @@ def test_what_is_no_joint_charge_is_refused_and_changes_nothing(make):
 def test_only_administrators_charge_together(make):
     client = make(scopes=["admin", "read", "ingest"])
     for scope in ("read", "ingest"):
-        assert client.post("/v1/joint-charges", BODY, as_=scope).status_code == 403
+        assert client.post("/v1/joint-charges", body(), as_=scope).status_code == 403
 
 
 def test_a_service_that_starts_again_knows_joint_charges(make, monkeypatch):
     client = served(make)
-    client.post("/v1/joint-charges", BODY)
-    client.post("/v1/streams", {"name": "day", "dataset": "trains", "plan": PLANS["day"]})
+    client.post("/v1/joint-charges", body())
+    client.post("/v1/streams", {"name": "day", "dataset": "trains", "plan": plans()["day"]})
     told = client.get("/v1/streams/day").json()
     client.stop()
     monkeypatch.setattr("hushfade.stream.ownership._turns", {})

@@ -4,6 +4,7 @@ import json
 import shutil
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import cache
 from threading import Thread
 
 import apsw
@@ -16,13 +17,24 @@ from hushfade.privacy import ledger
 from hushfade.privacy.account import Loss
 from hushfade.store import Reader, Store, fail_points
 from hushfade.store.high_water_mark import Mark, MarkFile
+from tests.made_when_used import MadeWhenUsed
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWO = hf.Guarantee(epsilon=2, delta=1e-6)
 WEEK, DAY = hf.SlidingWindow(length=7), hf.Exponential(half_life=24)
-JOINT = hf.plan_together([WEEK, DAY], ONE)
-STREAMS = dict(zip(("week", "day"), JOINT.plans, strict=True))
-GAUSSIAN = dict.fromkeys(("a", "b"), hf.plan(WEEK, hf.Guarantee(0.65, 1e-6), law="gaussian"))
+
+
+@cache
+def joint():
+    return hf.plan_together([WEEK, DAY], ONE)
+
+
+def gaussian():
+    return hf.plan(WEEK, hf.Guarantee(0.65, 1e-6), law="gaussian")
+
+
+STREAMS = MadeWhenUsed({"week": lambda: joint().plans[0], "day": lambda: joint().plans[1]})
+GAUSSIAN = MadeWhenUsed({"a": gaussian, "b": gaussian})
 
 
 @pytest.fixture(autouse=True)
@@ -46,10 +58,10 @@ def kinds(store):
 
 
 def test_a_joint_plan_costs_its_joint_guarantee_and_its_streams_nothing_more(place):
-    assert {plan.law.name for plan in JOINT.plans} != {"gaussian"}
+    assert {plan.law.name for plan in joint().plans} != {"gaussian"}
     store = place.open()
     store.add_dataset("clinics", ONE)  # each alone would not fit: their sum exceeds it
-    assert sum(plan.guarantee.epsilon for plan in JOINT.plans) > 1
+    assert sum(plan.guarantee.epsilon for plan in joint().plans) > 1
     account = store.charge_together(STREAMS, ONE, dataset="clinics")
     assert (account.spent_epsilon, account.spent_delta) == (1.0, 1e-6)
     for name, plan in STREAMS.items():

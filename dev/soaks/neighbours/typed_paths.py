@@ -180,12 +180,12 @@ def _before_noise() -> Iterator[None]:
     def stop(stream: object, totals: Any, calendar: object) -> Any:
         raise _Summed(totals)
 
-    before = events.released
-    events.released = stop
+    before = events.released_rows
+    events.released_rows = stop
     try:
         yield
     finally:
-        events.released = before
+        events.released_rows = before
 
 
 def _events(frame: Any, setting: Setting) -> Totals:

@@ -96,9 +96,9 @@ def only_empty_names_are_blank(right: Any) -> Any:
 def large_integers_are_rejected(right: Any) -> Any:
     """An integer beyond 64 bits is rejected."""
 
-    def numbers(batch: Any, name: str) -> Any:
-        values, codes = right(batch, name)
-        texts = batch.columns["value"].to_pylist()
+    def numbers(batch: Any, name: str, role: str = "value") -> Any:
+        values, codes = right(batch, name, role)
+        texts = batch.columns[role].to_pylist()
         for row, text in enumerate(texts):
             large = str(text).lstrip("-").isdecimal() and abs(values[row]) >= 2.0**63
             codes[row] = NOT_FINITE if large else codes[row]

@@ -84,6 +84,8 @@ def plan(
             "must be gaussian, laplace or huber", argument="law", got=repr(str(law)[:60])
         )
     if statistic is not None:
+        if width is not None or norm is not None:
+            raise InvalidType("statistic and norm exclude each other: a statistic has no vectors")
         low, high, resolution = _of_statistic(statistic, low, high, resolution)
     if isinstance(statistic, Quantiles) and statistic.bins is None:
         from hushfade.planning.quantile_bins import chosen_bins
@@ -130,9 +132,12 @@ def _of_statistic(
             got=repr(statistic)[:60],
         )
     if (low, high) != (0.0, 1.0) or (resolution is not None and statistic.resolution is not None):
+        given = "bounds" if statistic.resolution is None else "bounds or a resolution"
         raise InvalidValue(
-            f"the statistic {statistic.name!r} takes neither bounds nor a resolution here: "
-            + ("it has its own" if statistic.resolution is None else "a record counts 1")
+            f"the statistic {statistic.name!r} must not have {given} here",
+            remedy="declare bounds in the statistic itself"
+            if statistic.resolution is None
+            else "leave them out: each record counts 1",
         )
     if statistic.resolution is not None:
         resolution = statistic.resolution

@@ -213,7 +213,7 @@ def restored(fields: Mapping[str, Any]) -> Unit:
     Record()
     """
     given = dict(fields)
-    steps, apart = given.pop("participations"), given.pop("separation")
+    steps, apart = given.pop("participations", 1), given.pop("separation", 1)
     most, person = given.pop("records_per_step", 1), given.pop("person", False)
     if not given.keys() <= {"within", "period"} or person not in (False, True):
         raise InvalidValue("the unit of privacy must have the fields of a saved plan")
