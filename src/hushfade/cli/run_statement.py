@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushfade.cli import console
+from hushfade.planning import promise
 from hushfade.privacy.rounding import rounded_up
-from hushfade.privacy.unit_words import limit_words, person_words
 from hushfade.releases.files import companion
 
 if TYPE_CHECKING:
@@ -27,19 +27,7 @@ class Promise:
     @property
     def sentence(self) -> str:
         """The guarantee in words, for the unit that this run protects."""
-        guarantee, relation = self.plan.guarantee, self.plan.relation
-        sentence = guarantee.sentence(every=self.plan.every)
-        if self.person:
-            adding = guarantee.neighbours == "add_remove"
-            # a further record may displace other records of its person: the guarantee covers all
-            who = person_words(relation)
-            if not adding:
-                who = (
-                    "what one person's records say"
-                    if relation.renewed is None
-                    else f"what {who} say"
-                )
-            sentence = guarantee.sentence(who)
+        sentence = promise.sentence(self.plan, enforced=self.person)
         if self.unsafe:
             return f"NOT PRIVATE, because the seed is known. With secret noise: {sentence}"
         return sentence
@@ -52,13 +40,7 @@ class Promise:
     @property
     def limits(self) -> str | None:
         """The limits per person, and whether hushfade enforces them."""
-        relation = self.plan.relation
-        limits = limit_words(relation)
-        if self.person:
-            return f"hushfade counts the first records of each person: {limits}."
-        if not relation.single:
-            return f"hushfade assumes, and does not enforce, these limits per person: {limits}."
-        return None
+        return promise.limits(self.plan, enforced=self.person)
 
     def show(self, plan: Plan, steps: int | None, confidence: float) -> None:
         """Print how private and how accurate the releases will be, before any release."""
@@ -116,7 +98,7 @@ class Outcome:
             console.note("Warning: hushfade counted no record. The releases contain only noise.")
 
     def _document(self, steps: int) -> dict[str, object]:
-        plan, promise, counts = self.plan, self.promise, self.reader.counts
+        plan, said, counts = self.plan, self.promise, self.reader.counts
         assert self.output is not None  # --json needs --output
         return {
             "releases": str(self.output),
@@ -124,9 +106,9 @@ class Outcome:
             "files": self.files,
             "steps": steps,
             "keys": None if plan.keys is None else len(plan.keys),
-            "guarantee": promise.sentence,
-            "unit": promise.unit,
-            "limits": promise.limits,
+            "guarantee": said.sentence,
+            "unit": said.unit,
+            "limits": said.limits,
             "max_stddev": plan.max_stddev(steps) if steps else None,
             "plan": plan.digest.hex(),
             "not_for_publication": {

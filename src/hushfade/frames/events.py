@@ -18,6 +18,7 @@ import numpy as np
 from hushfade.crossing import key_file
 from hushfade.duration import ROWS, length
 from hushfade.errors import DroppedRecords, InvalidType, InvalidValue
+from hushfade.frames.attributes import attributes
 from hushfade.frames.request import declared
 from hushfade.frames.settings import TotalsArguments, planned
 from hushfade.planning.plan import Plan
@@ -68,8 +69,9 @@ ToArrow = Callable[[Any, str, str | None], tuple[Values, Codes | None]]
 
 def released_events(
     frame: Iterable[tuple[object, Any]], to_arrow: ToArrow, time: str, arguments: EventsArguments
-) -> dict[str, Any]:
-    """Columns step, time, key, value, stddev, lower, upper, with one row per step and key.
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns step, time, key, value, stddev, lower, upper, with one row per step and key;
+    and the attributes of the frame, with the guarantee, the plan and counts of records.
 
     `frame` has a name and a series for each column, and `to_arrow` reads a series.  Warns with
     DroppedRecords if records entered no total.
@@ -109,7 +111,10 @@ def released_events(
         )
     stream = made.start(key_file.for_totals(given.get("noise"), made.digest, totals))
     pieces = [rows.table(meaning) for rows in released_rows(stream, totals, hours)]
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in meaning.columns}
+    columns_of = {
+        name: np.concatenate([piece[name] for piece in pieces]) for name in meaning.columns
+    }
+    return columns_of, attributes(made, persons=columns.user is not None, counts=reader.counts)
 
 
 def _every(given: dict[str, Any]) -> int | str:
