@@ -104,7 +104,7 @@ def test_none_is_not_given():
         ({"window": 1.5} | REST, InvalidType, "length must be an integer"),
         ({"alpha": 0.1} | REST, InvalidValue, "alpha must be > 1"),
         ({"decay": "exponential"} | REST, InvalidType, "decay must be a decay, got str"),
-        ({"power": 1, "low": 0, "high": 1}, InvalidType, "epsilon and delta must be given"),
+        ({"power": 1, "low": 0, "high": 1}, InvalidType, "a guarantee must be given"),
         ({"power": 1, "epsilon": 1, "delta": 1e-6, "low": 0}, InvalidType, "would reveal a record"),
         ({"power": 1, "epsilon": 1, "delta": 1e-6}, InvalidType, "low and high must be given"),
         ({"power": 1, "halve": 2} | REST, InvalidType, "no argument named 'halve'"),

@@ -37,7 +37,6 @@ def plans():
         hf.plan(DAY, hf.Guarantee(1, 1e-6, protects=hf.Person(records_per_step=3))),
         hf.plan(DAY, THREE, method="square_root"),
         hf.plan(DAY, THREE, method="input"),
-        hf.plan(DAY, hf.Guarantee(1, 1e-6, protects=hf.Person(within=3)), method="square_root"),
         hf.plan(hf.NoDecay(), THREE, horizon=40, method="normalized", resolution=1),
         hf.plan(hf.CustomDecay([1, 0.9, 0.95, 0.2]), THREE, method="square_root"),
     ]

@@ -101,7 +101,9 @@ def check_rejections(spark: SparkSession) -> int:
 
 
 def _setting(random: Random) -> Setting:
-    return setting_of(random, units=(None,), zones=(True,), skip_empty=True, shortest=1000)
+    return setting_of(
+        random, units=(None,), zones=(True,), skip_empty=True, shortest=1000, periods=False
+    )
 
 
 def _job(random: Random, cases: int) -> Job:
