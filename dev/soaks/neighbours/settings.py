@@ -23,7 +23,7 @@ _GRIDS = ((0, 1, None), (-4, 4, 1), (-(2.0**10), 2.0**20, 0.5), (0, 1, 1))
 UNITS_OF_PRIVACY = (
     hf.Person(), hf.Person(steps=2, apart=2), hf.Person(steps=3, records_per_step=2),
     hf.Person(within=2), hf.Person(within=3, records_per_step=2),
-    hf.Person(period="day Europe/Vienna", steps=2), hf.Person(period="week", steps=1),
+    hf.Person(period="day Europe/Vienna", steps=1), hf.Person(period="week", steps=2),
 )  # fmt: skip
 _PERIODS = 2  # the last units, which need times
 
