@@ -111,7 +111,9 @@ def test_who_is_protected_follows_the_guarantee():
     many = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=3, apart=5, records_per_step=2))
     who = plain_words.explanation(hf.plan(hf.PowerLaw(1), many))["Who is protected"]
     assert (
-        who[0] == "A person with up to 2 records in each of up to 3 steps, at least 5 steps apart."
+        who[0]
+        == "A person with at most 2 records per step, in at most 3 steps that are at least 5 "
+        "steps apart."
     )
     assert who[1].startswith("hushfade assumes, and does not check, that no person has more")
     assert who[2].startswith("Only hushfade run --user")

@@ -235,7 +235,7 @@ def limits_are_not_renewed(right: Any) -> Any:
 
 
 def periods_are_utc(right: Any) -> Any:
-    """Periods are those of UTC."""
+    """Periods are in UTC, whatever zone is declared."""
 
     def made(cls: Any, period: str, order: Any) -> Any:
         return right(period.partition(" ")[0] + " UTC", order)

@@ -125,7 +125,7 @@ def _check_sliding(within: int, steps: int | None, apart: int, period: str | Non
             argument="steps",
             got=steps,
             remedy="a limit on the steps of every window would let one record decide which later "
-            "records count, without end. Use period, which has such a limit",
+            "records count, without end. Use period, which can have this limit",
         )
     if apart != 1:
         raise InvalidValue("must be 1 with within", argument="apart", got=apart)
@@ -141,8 +141,8 @@ def checked_period(period: object) -> str:
         raise InvalidType("must be a str", argument="period", got=type(period).__name__)
     if period.partition(" ")[0] not in duration.CALENDAR:
         raise InvalidValue(
-            "must be 'day', 'week' or 'month', and the name of a time zone unless it is UTC, such "
-            "as 'week Europe/Vienna'",
+            "must be 'day', 'week' or 'month', and the name of a time zone unless it is UTC, like "
+            "'week Europe/Vienna'",
             argument="period",
             got=repr(period[:60]),
         )
