@@ -6,11 +6,13 @@ files.  The counts of records are private, so their text contains no number.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from hushfade.planning import promise
 from hushfade.planning.plan import Plan
 from hushfade.records.step_totals import Counts
+
+Frame = TypeVar("Frame")
 
 
 class NotForPublication(str):
@@ -46,7 +48,8 @@ def attributes(
     return found
 
 
-def with_attributes(frame: Any, attributes: dict[str, Any]) -> Any:
+def with_attributes(frame: Frame, attributes: dict[str, Any]) -> Frame:
     """The frame with these attributes in `frame.attrs`, which Polars forgets with any change."""
-    frame.attrs = attributes
+    anything: Any = frame  # Polars has no attribute of this name
+    anything.attrs = attributes
     return frame
