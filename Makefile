@@ -57,6 +57,7 @@ soak: setup programs ## the longest tests; the store and its service killed, dam
 	$(BIN)/python -m dev.soaks
 
 tables: setup    ## the computed tables and pictures of the documentation
+	$(INSTALL) '.[bench]'
 	$(BIN)/python -m dev.tables
 
 paper: setup     ## the whole report on the paper, written to docs/paper/report

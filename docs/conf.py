@@ -33,6 +33,7 @@ html_theme = "furo"
 html_title = f"hushfade {version}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "search_scorer.js")
 
 # The pages in reference/names are generated from reference/api.md: remove pages of earlier names.
 shutil.rmtree(Path(__file__).parent / "reference" / "names", ignore_errors=True)

@@ -13,7 +13,7 @@ import numpy as np
 from hushfade import UnsafeSeededNoise
 from hushfade.factors import factorization
 from hushfade.numerics import power_series
-from hushfade.planning.plan import sized
+from hushfade.planning.largest_total import sized
 from tests.gaussian_plans import plan
 
 COPIES = 60_000

@@ -12,14 +12,13 @@ Three kinds of changes are missing here:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
 
+from dev.audits import statistic_mutations
+from dev.audits.mutant import Edit, Mutant, one
 from hushfade import Exponential, Guarantee, NoDecay, Person, Plan, PowerLaw, SlidingWindow, plan
 from hushfade.planning.exact_factors import Method
 
-Edit: TypeAlias = tuple[str, str, str]
-"""A file below src/hushfade, a text in it, and the text that replaces it."""
+__all__ = ["MUTANTS", "PLANS", "Edit", "Mutant", "one"]
 
 ONE = Guarantee(1, 1e-6)
 ROOT: Method = "square_root"  # Gaussian noise
@@ -83,20 +82,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         keys=["at", "ch"],
         method="blend",
     ),
-}
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """The edits of a mutant, and the plans on which the audit must detect it."""
-
-    edits: tuple[Edit, ...]
-    plans: tuple[str, ...] = ("numbers",)
-
-
-def one(file: str, old: str, new: str, *plans: str) -> Mutant:
-    """A mutant with a single edit, on the plan for numbers by default."""
-    return Mutant(((file, old, new),), plans or ("numbers",))
+} | statistic_mutations.PLANS
 
 
 def _ends_at(sigmas: str) -> Mutant:
@@ -354,12 +340,12 @@ MUTANTS: dict[str, Mutant] = {
         "planning/shifts.py", "keyed=grid.keys is not None", "keyed=False", "moved"
     ),
     "the reported error is the noise of one step": one(
-        "planning/plan.py",
+        "planning/planned_mechanism.py",
         "self.noise_stddev * self.pair.errors(self._steps(n))",
         "self.noise_stddev * np.abs(self.pair.left(self._steps(n)))",
     ),
     "the largest total leaves no headroom": one(
-        "planning/plan.py", "_ROOM = 1 << 54", "_ROOM = 1 << 66", "counting"
+        "planning/largest_total.py", "_ROOM = 1 << 54", "_ROOM = 1 << 66", "counting"
     ),
     "a replaced record's bounds are added": one(
         "privacy/guarantee.py", "(most * (high - low))", "(most * (high + low))", "replaced"
@@ -474,4 +460,4 @@ MUTANTS: dict[str, Mutant] = {
     "a trace of another stream is accepted": one(
         "stream/saved_state.py", 'if header.get("identity") != identity.hex() or type', "if type"
     ),
-}
+} | statistic_mutations.MUTANTS

@@ -142,9 +142,12 @@ _EXAMPLES = (
     *(_sent("late", number, 1, 0.5, 0) for number in (1, 2, 3)),
     *(_sent("flights", number, {"key": "at"}, {"key": "ch", "value": 0.5}) for number in (1, 2)),
     *(_sent("vectors", number, [0.5, 0.5], [0, 1]) for number in (1, 2)),
+    *(_sent("shares", number, {"key": "at", "value": True}) for number in (1, 2)),
+    *(_sent("ages", number, 17, 64.5, 300) for number in (1, 2)),
     *(_lines(number) for number in (1, 2)),
     _posted("/v1/tokens", "/v1/tokens", {"name": "spare", "scopes": ["ingest"]}),
     _posted("/v1/plan", "/v1/plan", _PLANNED),
+    _posted("/v1/plan", "/v1/plan", _PLANNED | {"statistic": {"kind": "mean"}, "high": 9}),
 )
 
 

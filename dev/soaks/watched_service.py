@@ -25,6 +25,8 @@ PLANS = {
     "flights": hf.plan(hf.SlidingWindow(length=3), ONE, keys=["at", "ch", "de"]),
     "vectors": hf.plan(hf.Exponential(half_life=3), ONE, width=2, norm=1),
     "short": hf.plan(hf.SlidingWindow(length=3), ONE, horizon=3, low=-2, high=6),
+    "shares": hf.plan(hf.SlidingWindow(length=3), ONE, statistic=hf.Share(), keys=["at", "ch"]),
+    "ages": hf.plan(hf.SlidingWindow(length=3), ONE, statistic=hf.Histogram([0, 18, 65, 120])),
     "ended": hf.plan(hf.Exponential(half_life=3), ONE),
 }
 NOW = 1_767_225_600 * 10**9  # the service's clock does not advance, so it closes no step
@@ -70,7 +72,7 @@ class Target:
 
 @asynccontextmanager
 async def served(path: Path) -> AsyncIterator[Target]:
-    """A service with a token of each scope and five streams, one of them ended."""
+    """A service with a token of each scope and seven streams, one of them ended."""
     store = Store.open(path)
     texts = {scope: tokens.add(store, f"our {scope}", [scope]) for scope in tokens.SCOPES}
     store.add_dataset("clinics", hf.Guarantee(epsilon=50, delta=1e-3))

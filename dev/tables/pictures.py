@@ -13,7 +13,6 @@ import numpy as np
 import hushfade as hf
 from dev.paths import IMAGES
 from hushfade import demo, plots
-from hushfade.plots.statistic_series import statistic_series
 from hushfade.public.statistics import LaneStatistic
 from hushfade.records import Columns, Reader, batches, tally
 from hushfade.records.calendar import calendar
@@ -120,21 +119,32 @@ def draw_cancelled() -> None:
 
 
 def draw_statistics() -> None:
-    """The statistics of flights that the how-to pages publish."""
+    """The statistics of flights that the how-to pages publish, with the labels of these pages."""
     airports = ("EWR", "JFK", "LGA")
-    draw_statistic(hf.Mean(low=-30, high=180), "delay", airports, "statistics-mean.png")
-    draw_statistic(hf.Share(of="JFK"), "origin", None, "statistics-share.png")
-    asked = hf.Quantiles([0.5, 0.9], -30, 180, expect=6000)
-    draw_statistic(asked, "delay", None, "statistics-percentiles.png")
-    edges = hf.Histogram([-30, 0, 15, 60, 180])
-    draw_statistic(edges, "delay", None, "statistics-histogram.png")
+    draw_statistic(
+        hf.Mean(low=-30, high=180), "delay", airports, "statistics-mean.png",
+        "mean delay of the last 7 days, minutes",
+    )  # fmt: skip
+    draw_statistic(
+        hf.Share(of="JFK"), "origin", None, "statistics-share.png",
+        "share of departures from Kennedy, last 7 days",
+    )  # fmt: skip
+    draw_statistic(
+        hf.Quantiles([0.5, 0.9], -31.5, 224.5, expect=6000), "delay", None,
+        "statistics-percentiles.png", "delay in the last 7 days, minutes",
+    )  # fmt: skip
+    draw_statistic(
+        hf.Histogram([-30, 0, 15, 60, 180]), "delay", None, "statistics-histogram.png",
+        "departures by minutes of delay",
+    )  # fmt: skip
 
 
 def draw_statistic(
-    statistic: LaneStatistic, value: str, keys: tuple[str, ...] | None, name: str
+    statistic: LaneStatistic, value: str, keys: tuple[str, ...] | None, name: str, label: str
 ) -> None:
     """A statistic of the departures in June 2013, over the last 7 days."""
-    plan = hf.plan(hf.SlidingWindow(length=7), ONE, statistic=statistic, keys=keys)
+    week = hf.SlidingWindow(length=7)
+    plan = hf.plan(week, ONE, statistic=statistic, keys=keys, every="1d")
     columns = Columns(value=value, time="hour", key=None if keys is None else "origin")
     june = calendar("2013-06-01", 86400 * 10**9, end="2013-07-01")
     reader = Reader(plan, columns, june, skip_empty=True)
@@ -143,12 +153,13 @@ def draw_statistic(
     assert isinstance(rows, StatisticRows)
     assert rows.ends is not None
     assert plan.statistic is not None
-    figure = statistic_series(
+    figure = plots.statistic_series(
         rows.ends.astype("datetime64[ns]").astype("datetime64[s]").tolist(),
         *rows.series(0.95),
         statistic=plan.statistic,
         keys=keys,
         decay=plan.decay,
         guarantee=plan.guarantee,
+        label=label,
     )
     plots.write(figure, IMAGES / name)

@@ -58,8 +58,8 @@ What the tables show:
   memory, its tails are heavier, and it composes worse: k releases cost k epsilon, with Gaussian
   noise about √k.  For counting and for long memories the Gaussian square root has a smaller
   error.
-- **hushfade chooses the better of both, or a mechanism between them.**  On this page the error of
-  its plan is at most the error of the square root.
+- **hushfade chooses the better of the two, or a mechanism between them.**  On this page the error
+  of its plan is at most the error of the square root.
 - With Gaussian noise, trees have 1.4 to 3.2 times the error of the square root.
 - Splitting the budget over the steps by basic composition, as with libraries for single releases,
   is worse by orders of magnitude.  For a window, whose records affect few releases, it is worse

@@ -32,7 +32,8 @@ from hushfade.errors import (
     Refused,
     Unstable,
 )
-from hushfade.factors.factorization import Factorization, Sensitivity
+from hushfade.factors.factorization import Factorization
+from hushfade.factors.sensitivity import Sensitivity
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import (

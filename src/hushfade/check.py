@@ -77,6 +77,20 @@ def probability(**argument: Any) -> float:
     return number
 
 
+def bounds(low: Any, high: Any) -> tuple[float, float]:
+    """The bounds of records as finite floats, if low < high.
+
+    >>> bounds(0, 120)
+    (0.0, 120.0)
+    """
+    low, high = real(low=low), real(high=high)
+    if not low < high:
+        raise InvalidValue("must be < high", argument="low", got=f"{low!r} and {high!r}")
+    if not math.isfinite(high - low):
+        raise InvalidValue("high - low must be finite", got=f"{low!r} and {high!r}")
+    return low, high
+
+
 def count(*, least: int = 1, most: int | None = None, **argument: Any) -> int:
     """The single keyword's value as an int, at least `least` and at most `most`.
 
@@ -126,6 +140,15 @@ def matrix(**argument: Any) -> Matrix:
            [1., 1.]])
     """
     return _array(argument, "a matrix", "two dimensions", 2)
+
+
+def settle(new: object, **checked: Any) -> None:
+    """Give a frozen dataclass the checked values of its fields.
+
+    Only its own `__init__` or `__post_init__` calls this, before anyone else sees the object.
+    """
+    for name, value in checked.items():
+        object.__setattr__(new, name, value)
 
 
 def _array(argument: dict[str, Any], kind: str, shape: str, dimensions: int) -> Column:

@@ -53,7 +53,7 @@ def nanoseconds(text: str, *, name: str = "duration") -> int:
     True
     >>> nanoseconds("1mo")
     Traceback (most recent call last):
-    hushfade.errors.InvalidValue: duration must be like 1h, 90min or 7d, got '1mo'
+    hushfade.errors.InvalidValue: duration must be a duration such as 1h, 90min or 7d, got '1mo'
     """
     return _whole(_parts(text.strip()), text, name)
 
@@ -100,8 +100,8 @@ def declared_step(every: object, *, name: str = "every") -> str:
             return f"{unit} {zone[0] if zone else 'UTC'}"
         if _parts(every.strip()) is None or not every.strip():
             raise InvalidValue(
-                "must be like 1h, 90min or 7d, a calendar step such as 'month' or 'day "
-                "Europe/Vienna', or 'rows'",
+                "must be a duration such as 1h, 90min or 7d, a calendar step such as 'month' or "
+                "'day Europe/Vienna', or 'rows'",
                 argument=name,
                 got=_shown(every),
             )
@@ -261,7 +261,9 @@ def _parts(text: str) -> Fraction | None:
 
 def _whole(total: Fraction | None, text: str, name: str) -> int:
     if total is None:
-        raise InvalidValue("must be like 1h, 90min or 7d", argument=name, got=_shown(text))
+        raise InvalidValue(
+            "must be a duration such as 1h, 90min or 7d", argument=name, got=_shown(text)
+        )
     if not total > 0:
         raise InvalidValue("must be > 0", argument=name, got=_shown(text))
     if total.denominator != 1 or total > _LONGEST:

@@ -9,8 +9,9 @@ from hushfade import PrivacyLoss
 from hushfade.audit import TINY
 from hushfade.audit.accuracy import accuracy, noise
 from hushfade.audit.distinguish import EPSILON
+from hushfade.audit.exact_shifts import shift_cases
 from hushfade.audit.likelihood_ratio import CHECK, likelihood_ratio
-from hushfade.audit.plan_claims import promise, shift_cases
+from hushfade.audit.plan_claims import promise
 from hushfade.audit.randomness import Chance
 from hushfade.audit.sensitivity import accounted, dominates, sensitivity
 from hushfade.crossing.sampling_tables import table

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from hushfade import Exponential, Guarantee, NoDecay, Person, SlidingWindow, plan
+from hushfade.audit.exact_shifts import shift_cases
 from hushfade.audit.loss_probabilities import Losses
 from hushfade.audit.noise_probabilities import energy
-from hushfade.audit.plan_claims import shift_cases
 from hushfade.laws import Huber, Laplace
 from tests.audit.subjects import HUBER, MOVED
 

@@ -1,8 +1,11 @@
 import json
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 import hushfade as hf
+from hushfade.cli.compare import _table
 from tests.cli.command import ONE, document, run
 
 LINE = f"compare --half-life 6h --every 1h --horizon 1d --low -1 --high 2 {ONE}"
@@ -25,10 +28,17 @@ def test_the_table_has_every_row_best_first(compared):
         assert f"{row.max_error:.4g}" in shown
     starts = [
         next(number for number, line in enumerate(lines) if line.startswith(name + " "))
-        for name in (compared.rows[0].method, "optimum, largest error", "output noise")
+        for name in ("hushfade,", "optimum, largest error", "output noise")  # long names wrap
     ]
     assert starts == sorted(starts)
     assert f"{compared.least:.4g}" in shown
+
+
+def test_a_narrow_table_wraps_names_and_cuts_no_number(compared):
+    for wide, width in ((False, 60), (True, 110)):
+        page = Console(width=width, file=StringIO())
+        page.print(_table(compared, wide=wide))
+        assert "…" not in page.file.getvalue(), width
 
 
 def test_records_per_step_scale_all_errors(compared):

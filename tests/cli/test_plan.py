@@ -167,7 +167,7 @@ def test_it_says_when_records_are_counted(bounds, said):
         ("plan --decay none --epsilon 1 --delta 0", Exit.USAGE, "--horizon must be given"),
         (f"plan --power 1 --law cauchy {ONE}", Exit.USAGE, "law"),
         (f"plan --power 1 --low 0 {ONE}", Exit.USAGE, "--low and --high must both be given"),
-        (f"plan --power 1 --every soon {ONE}", Exit.USAGE, "--every must be like 1h"),
+        (f"plan --power 1 --every soon {ONE}", Exit.USAGE, "--every must be a duration such as 1h"),
         (f"plan --power 1 --keys-file none.txt {ONE}", Exit.FILE, "cannot read none.txt"),
     ],
 )

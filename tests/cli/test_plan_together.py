@@ -27,9 +27,14 @@ keys = ["at", "ch"]
 weight = 3
 """
 SERIES = [
-    hf.Series(decay=hf.Exponential(half_life=24), every="1h", resolution=1),
+    hf.Series(decay=hf.Exponential(half_life=24), every="1h", resolution=1, name="hourly"),
     hf.Series(
-        decay=hf.SlidingWindow(length=7), every="1d", high=10, resolution=0.5, keys=("at", "ch")
+        decay=hf.SlidingWindow(length=7),
+        every="1d",
+        high=10,
+        resolution=0.5,
+        keys=("at", "ch"),
+        name="daily",
     ),
 ]
 
@@ -44,6 +49,12 @@ def two(tmp_path):
 @pytest.fixture(scope="module")
 def joint():
     return hf.plan_together(SERIES, hf.Guarantee(1, 1e-6), weights=[1, 3])
+
+
+@pytest.fixture
+def planned_before(monkeypatch, joint):
+    """The command gets the joint plan that the library has made: the search takes seconds."""
+    monkeypatch.setattr(plan_together, "plan_together", lambda series, guarantee, weights: joint)
 
 
 def test_the_document_has_the_library_s_numbers(two, joint):
@@ -62,7 +73,7 @@ def test_the_document_has_the_library_s_numbers(two, joint):
         assert one["plan"]["law"]["name"] == made.law.name
 
 
-def test_the_page_has_a_row_for_each_series_and_the_rule_of_one_use(two, joint):
+def test_the_page_has_a_row_for_each_series_and_the_rule_of_one_use(two, joint, planned_before):
     shown = " ".join(run(f"plan --together {two} {ONE}").stdout.split())
     assert shown.startswith(f"{joint.guarantee.sentence()} {plan_together.TOGETHER}")
     assert plan_together.ONCE in shown
@@ -71,7 +82,9 @@ def test_the_page_has_a_row_for_each_series_and_the_rule_of_one_use(two, joint):
         assert f"│ {error:.4g} │ {alone:.4g} │ {error / alone:.2f} │" in shown
 
 
-def test_each_series_has_a_plan_file_and_together_they_keep_the_guarantee(two, tmp_path, joint):
+def test_each_series_has_a_plan_file_and_together_they_keep_the_guarantee(
+    two, tmp_path, joint, planned_before
+):
     directory = tmp_path / "plans"
     found = document(f"plan --together {two} {ONE} -o {directory}")
     assert sorted(os.listdir(tmp_path)) == ["plans", "series.toml"]
@@ -100,7 +113,7 @@ def test_nothing_that_exists_is_replaced(two, tmp_path):
     assert (result.exit_code, result.stdout) == (Exit.FILE, "")
 
 
-def test_a_failure_writes_no_plan(two, tmp_path, monkeypatch):
+def test_a_failure_writes_no_plan(two, tmp_path, monkeypatch, planned_before):
     written = []
 
     def fail_at_the_second(plan):
@@ -124,6 +137,18 @@ def test_every_field_means_what_its_option_means(tmp_path):
         'window = 7\nhorizon = "4w"\nevery = "1d"': "--window 7 --horizon 4w --every 1d",
         "weights = [1, 0.5, 0.25]\nresolution = 0.0625": "--weights 1,0.5,0.25 --resolution 0.0625",
         'half_life = 2.5\nkeys = ["at", "ch"]': "--half-life 2.5 --keys at,ch",
+        'window = 7\nmean = "x"\nlow = 0\nhigh = 9': "--window 7 --mean x --low 0 --high 9",
+        'window = 7\nvariance = "x"\nlow = 0\nhigh = 9': "--window 7 --variance x --low 0 --high 9",
+        'window = 7\nshare = "result=yes"': "--window 7 --share result=yes",
+        'window = 7\nhistogram = "age"\nedges = [0, 18.5, 65]': (
+            "--window 7 --histogram age --edges 0,18.5,65"
+        ),
+        'window = 7\nquantiles = "x=.5,.9"\nbins = 16\nlow = 0\nhigh = 9\nexpect_records = 5': (
+            "--window 7 --quantiles x=.5,.9 --bins 16 --low 0 --high 9 --expect-records 5"
+        ),
+        'window = 7\nratio = "a/b"\nnumerator_high = 9\ndenominator_high = 5\nlargest_ratio = 2': (
+            "--window 7 --ratio a/b --numerator-high 9 --denominator-high 5 --largest-ratio 2"
+        ),
     }
     for place, (fields, options) in enumerate(cases.items()):
         path = tmp_path / f"{place}.toml"
@@ -164,13 +189,24 @@ def test_every_field_means_what_its_option_means(tmp_path):
         ("[[series]]\nname = 'a'\nweights = []", "series 'a': weights must be a list"),
         (
             "[[series]]\nname = 'a'\npower = 1\nkeys = ['at', 'at']",
-            "series 'a': keys must differ from each other, got the one of place 1 again at place 2",
+            "series 'a': keys must not contain a name twice: place 2 repeats place 1",
         ),
         (
             "[[series]]\nname = 'a'\npower = 1\n[[series]]\nname = 'A'\npower = 1",
             "series 2: name must differ from the name of series 1, got 'A'",
         ),
         ("[[series]]\nname = 'a'\npower = 1\nresolution = 3", "series 'a': resolution must be a"),
+        ("[[series]]\nname = 'a'\npower = 1\nmean = 3", "series 'a': mean must be a string, as"),
+        ("[[series]]\nname = 'a'\npower = 1\nmean = 'x'", "series 'a': "),
+        ("[[series]]\nname = 'a'\npower = 1\nedges = [0, 1]", "series 'a': --edges needs --hist"),
+        (
+            "[[series]]\nname = 'a'\npower = 1\nhistogram = 'x'\nedges = 3",
+            "series 'a': edges must be a list",
+        ),
+        (
+            "[[series]]\nname = 'a'\npower = 1\nshare = 'x'",
+            "series 'a': --share must be two parts with =",
+        ),
     ],
 )
 def test_a_wrong_file_is_rejected_with_its_name_and_the_series(tmp_path, text, message):

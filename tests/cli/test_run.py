@@ -313,7 +313,7 @@ def test_binary_rubbish_and_missing_files(directory):
 COMMON = [*HOURS, *PRIVATE, *VALUE]
 USAGE = {
     "bounds cannot come from the data": (
-        [*HOURS, *PRIVATE, "--value", "v"], "bounds taken from the data would themselves reveal"),
+        [*HOURS, *PRIVATE, "--value", "v"], "choose them without looking at the data"),
     "nor can the range": (["--time", "at", *PRIVATE, *VALUE], "would reveal the times of the"),
     "nor can the keys": ([*COMMON, "--key", "k"], "--key needs --keys or --keys-file"),
     "keys need a column": ([*COMMON, "--keys", "a,b"], "key column"),

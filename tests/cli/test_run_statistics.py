@@ -151,7 +151,7 @@ def test_a_plan_file_has_the_statistic(directory):
     assert found.stdout == run(*words).stdout
     refused = invoke("run", "events.csv", *time, "--plan", "plan.json", *words[:2])
     assert refused.exit_code != 0
-    assert "--plan and --mean exclude each other" in refused.stderr
+    assert "--plan and --mean cannot be combined" in refused.stderr
 
 
 def test_values_of_few_records_are_left_out():
@@ -189,15 +189,18 @@ def test_live_lines_are_read_as_a_statistic():
 def test_what_contradicts_is_refused():
     for words, message in [
         (["--mean", "latency"], "--low and --high must both be given"),
-        (["--mean", "latency", "--share", "result=positive"], "exclude each other"),
-        (["--mean", "latency", "--value", "latency", *BOUNDS], "exclude each other"),
+        (["--mean", "latency", "--share", "result=positive"], "cannot be combined"),
+        (["--mean", "latency", "--value", "latency", *BOUNDS], "cannot be combined"),
         (["--share", "result"], "such as result=positive"),
-        (["--share", "result=positive", *BOUNDS], "neither --low nor --high"),
+        (["--share", "result=positive", *BOUNDS], "cannot be combined with --low or --high"),
         (["--histogram", "latency"], "--histogram needs --edges"),
-        (["--histogram", "latency", "--edges", "3,2,1"], "--edges must rise"),
+        (["--histogram", "latency", "--edges", "3,2,1"], "--edges must be in increasing order"),
         (["--histogram", "latency", "--edges", "a,b,c"], "must be numbers"),
         (["--edges", "1,2,3"], "--edges needs --histogram"),
-        (["--quantiles", "latency=.9,.5", *BOUNDS], "must rise"),
+        (["--quantiles", "latency=.9,.5", *BOUNDS], "in increasing order"),
+        (["--quantiles", "latency=50,90", *BOUNDS], ".9 for the 90th percentile"),
+        (["--mean", "latency", *BOUNDS, "--suppress-below", "-1"], "--suppress-below must be > 0"),
+        (["--mean", "latency", *BOUNDS, "--plot-label", "x"], "--plot-label needs --plot"),
         (["--mean", "latency", *BOUNDS, "--whole"], "sums, counts and histograms"),
         (["--suppress-below", "3"], "needs a statistic"),
         (["--ratio", "latency"], "such as errors/requests"),

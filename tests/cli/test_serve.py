@@ -135,7 +135,7 @@ def test_many_tokens_are_shown_as_a_table_or_as_a_document(place):
     (place / "names.txt").write_text("d\nd\n")
     shown = run("token releases.db --names-file names.txt --scope read")
     assert shown.exit_code == 3
-    assert "names must differ" in shown.stderr
+    assert "names must not contain a name twice" in shown.stderr
 
 
 # Serving ------------------------------------------------------------------------------------

@@ -103,8 +103,7 @@ def test_the_worked_example_can_be_followed(tmp_path):
         how = {} if copy is shutil.copy else {"ignore": ignored}
         copy(ROOT / name, tmp_path / name, **how)
     (example,) = [block for block in blocks(CONTRIBUTING, "python") if "class Linear" in block]
-    with (tmp_path / "src/hushfade/decay.py").open("a", encoding="utf-8") as file:
-        file.write("\n\n" + example[example.index("@dataclass") :])
+    (tmp_path / "src/hushfade/decay/linear.py").write_text(example, encoding="utf-8")
     for change in blocks(CONTRIBUTING, "diff"):
         command = ["git", "apply", "-C1", "-"]
         subprocess.run(command, cwd=tmp_path, input=change.encode(), check=True)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from hushfade import CustomDecay, InvalidValue, NoDecay, PowerLaw, SlidingWindow
 from hushfade.factors import factorization
-from hushfade.factors.sensitivity import forever, once, repeated
+from hushfade.factors.sensitivity import Sensitivity, forever, once, repeated
 from tests.decays import ALL_DECAYS
 
 STABLE = [decay for decay in ALL_DECAYS if not repr(decay).startswith("CustomDecay(values=(0.99")]
@@ -56,7 +56,8 @@ def test_repeated_participation_is_bounded_for_other_taps(decay, k, b):
 @pytest.mark.parametrize("b", [1, 2, 3, 5, 7])
 def test_for_ever_is_long_enough_a_horizon(r, k, b):
     taps = np.array(r)
-    value, exact = forever(taps, k, b)
+    found = forever(taps, k, b)
+    value, exact = found.value, found.exact
     columns = np.zeros((len(r) + (k - 1) * b, k))
     for i in range(k):
         columns[i * b : i * b + len(r), i] = taps
@@ -66,14 +67,14 @@ def test_for_ever_is_long_enough_a_horizon(r, k, b):
     else:
         assert value >= together * (1 - 1e-14)
     longer = np.concatenate([taps, np.zeros(k * b)])
-    assert_allclose(repeated(longer, k, b)[0], value, rtol=1e-14)
+    assert_allclose(repeated(longer, k, b).value, value, rtol=1e-14)
 
 
 def test_a_person_may_appear_for_ever():
     taps = np.array([1.0, 0.5, 0.25])  # endlessly many, each step: 1.75 at each
-    assert_allclose(forever(taps, 10**12, 1)[0], 1.75e6, rtol=1e-11)
-    assert_allclose(forever(taps, 10**12, 10**15)[0], 1e6 * np.linalg.norm(taps), rtol=1e-15)
-    assert repeated(taps, 10**12, 10**15)[0] == np.linalg.norm(taps)
+    assert_allclose(forever(taps, 10**12, 1).value, 1.75e6, rtol=1e-11)
+    assert_allclose(forever(taps, 10**12, 10**15).value, 1e6 * np.linalg.norm(taps), rtol=1e-15)
+    assert repeated(taps, 10**12, 10**15).value == np.linalg.norm(taps)
 
 
 def test_repeated_participation_with_a_gain_is_bounded():
@@ -119,4 +120,4 @@ def test_a_gain_never_hides_a_column(seed):
 
 def test_one_appearance_is_the_norm():
     r = np.array([3.0, -4.0])
-    assert repeated(r, 1, 1) == (5.0, True)
+    assert repeated(r, 1, 1) == Sensitivity(5.0, exact=True)

@@ -398,7 +398,7 @@ def test_a_column_must_be_there_once():
         (
             {"end": datetime(2026, 1, 2, tzinfo=UTC)},
             InvalidValue,
-            "both have a time zone, or neither",
+            "end must have a time zone if and only if the start has one",
         ),
         ({"skip_empty": "no"}, InvalidType, "skip_empty must be a bool, got str"),
         ({"time": None}, InvalidType, "time must be the name of a column, got None"),

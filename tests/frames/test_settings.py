@@ -111,7 +111,11 @@ def test_none_is_not_given():
         ({"power": 1, "every": 3600} | REST, InvalidType, "every must be text .*, got int"),
         ({"power": 1, "every": pd.NaT} | REST, InvalidType, "every must be text .*, got NaTType"),
         ({"power": 1, "every": timedelta(0)} | REST, InvalidValue, "every must be > 0"),
-        ({"power": 1, "every": timedelta(-1)} | REST, InvalidValue, "every must be like 1h"),
+        (
+            {"power": 1, "every": timedelta(-1)} | REST,
+            InvalidValue,
+            "every must be a duration such as 1h",
+        ),
         ({"power": 1, "every": timedelta.max} | REST, InvalidValue, "at most 146 years"),
         ({"plan": PLAN, "epsilon": 1}, InvalidType, "plan and epsilon cannot be combined"),
         ({"plan": PLAN.decay}, InvalidType, "plan must be a Plan, got Exponential"),

@@ -114,6 +114,87 @@ def test_irregular_times_are_assigned_to_steps():
     assert len(frame.hushfade.ewm_sum_by(**given)) == 10
 
 
+def test_records_with_times_have_the_names_of_either_library():
+    at = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(300) * 7.3, unit="min")
+    frame = pd.DataFrame({"at": at, "x": VALUES})
+    given = {**ONE, **BOUNDS, "value": "x", "every": "1h", "start": "2026-01-01", "steps": 40,
+             "noise": SEED}  # fmt: skip
+    wanted = frame.hushfade.ewm_mean_by(time="at", half_life="2h", **given)
+    other = pl.from_pandas(frame).hushfade
+    for found in (
+        frame.hushfade.ewm_mean_by(times="at", halflife="2h", adjust=True, **given),
+        other.ewm_mean_by(by="at", half_life="2h", **given),
+    ):
+        assert_allclose(found["value"], wanted["value"])
+    rolled = frame.hushfade.rolling_mean_by("7h", by="at", **given)
+    same = frame.hushfade.release_events(
+        time="at", window="7h", statistic=hf.Mean(**BOUNDS),
+        **{name: one for name, one in given.items() if name not in BOUNDS},
+    )  # fmt: skip
+    assert rolled.equals(same)
+    sums = other.rolling_sum_by(window_size="7h", by="at", min_samples=1, **given)
+    assert_allclose(sums["value"], frame.hushfade.release_events(
+        time="at", window="7h", **given)["value"])  # fmt: skip
+
+
+def test_rows_with_irregular_times_are_no_steps_under_familiar_names():
+    given = {**ONE, **BOUNDS, "noise": SEED}
+    hours = pd.date_range("2026-01-01", periods=300, freq="h")
+    regular = pd.Series(VALUES, index=hours)
+    broken = regular.drop(hours[7])
+    calls = {
+        "ewm_mean_by": lambda s, **more: s.hushfade.ewm_mean(span=9, **given, **more),
+        "ewm_sum_by": lambda s, **more: s.hushfade.ewm_sum(span=9, **given, **more),
+        "rolling_mean_by": lambda s, **more: s.hushfade.rolling_mean(9, **given, **more),
+        "rolling_sum_by": lambda s, **more: s.hushfade.rolling_sum(9, **given, **more),
+    }
+    for name, call in calls.items():
+        with pytest.raises(hf.HushfadeError, match=f"the index must have equal steps.*use {name}"):
+            call(broken)
+        assert len(call(broken, every="rows")) == 299  # declared: a row is a step
+        assert len(call(regular)) == 300
+        assert len(call(pd.Series(VALUES, index=hours._with_freq(None)))) == 300
+        months = pd.date_range("2000-01-31", periods=300, freq="ME")
+        assert len(call(pd.Series(VALUES, index=months._with_freq(None)))) == 300
+        assert len(call(regular.reset_index(drop=True))) == 300
+
+
+def test_events_have_keys_of_several_columns():
+    rng = np.random.default_rng(5)
+    at = pd.date_range("2026-01-01", periods=300, freq="min")
+    frame = pd.DataFrame(
+        {"at": at, "x": VALUES, "d": rng.choice(["n", "s"], 300), "r": rng.choice(["+", "-"], 300)}
+    )
+    keys = ["n/+", "n/-", "s/+", "s/-"]
+    given = {
+        **ONE, "time": "at", "value": "x", "every": "1h", "start": "2026-01-01", "steps": 5,
+        "half_life": 2, "statistic": hf.Mean(**BOUNDS), "keys": keys, "noise": SEED,
+    }  # fmt: skip
+    found = frame.hushfade.release_events(key=["d", "r"], **given)
+    joined = frame.assign(k=frame["d"] + "/" + frame["r"])
+    assert found.equals(joined.hushfade.release_events(key="k", **given))
+    other = pl.from_pandas(frame).hushfade.release_events(key=["d", "r"], **given)
+    assert_allclose(other["value"], found["value"])
+    for wrong in (["d"] * 2, [], list("abcd")):
+        with pytest.raises(hf.HushfadeError, match="key must"):
+            frame.hushfade.release_events(key=wrong, **given)
+
+
+def test_shares_read_booleans_numbers_and_words():
+    truth = VALUES < 3
+    at = pd.date_range("2026-01-01", periods=300, freq="min")
+    given = {
+        **ONE, "time": "at", "value": "x", "every": "1h", "start": "2026-01-01", "steps": 5,
+        "half_life": 2, "statistic": hf.Share(), "noise": SEED,
+    }  # fmt: skip
+    forms = (truth, truth.astype(int), truth.astype(float), np.where(truth, "true", "false"))
+    found = [pd.DataFrame({"at": at, "x": x}).hushfade.release_events(**given) for x in forms]
+    assert all(one.equals(found[0]) for one in found)
+    for wrong in (VALUES, np.where(truth, "yes", "no"), np.where(truth, 1, 2)):
+        with pytest.raises(hf.HushfadeError, match="must be true or false, or 1 or 0"):
+            pd.DataFrame({"at": at, "x": wrong}).hushfade.release_events(**given)
+
+
 def test_events_have_a_row_for_each_quantile():
     at = pd.date_range("2026-01-01", periods=300, freq="min")
     frame = pd.DataFrame({"at": at, "x": VALUES})
@@ -132,6 +213,11 @@ def test_what_does_not_fit_is_refused():
         lambda: series.hushfade.ewm_mean(half_life=3, span=3, **given),
         lambda: series.hushfade.ewm_mean(half_life=3, times=series, **given),
         lambda: series.hushfade.ewm_mean(span=0.5, **given),
+        lambda: series.hushfade.ewm_mean(span=5, adjust=False, **given),
+        lambda: series.hushfade.rolling_mean(5, center=True, **given),
+        lambda: series.hushfade.rolling_mean(5, window_size=5, **given),
+        lambda: series.hushfade.rolling_mean(**given),
+        lambda: series.to_frame("x").hushfade.ewm_mean_by(value="x", half_life=3, **given),
         lambda: series.hushfade.ewm_mean(alpha=1.0, **given),
         lambda: series.hushfade.release(half_life=3, statistic=hf.Histogram([0, 1, 2]), **ONE),
         lambda: series.hushfade.release_totals(half_life=3, statistic=hf.Share(), **ONE),

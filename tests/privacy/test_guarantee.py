@@ -22,7 +22,7 @@ from hushfade import (
     epsilon_of,
     plan,
 )
-from hushfade.audit.plan_claims import delta as audited_delta
+from hushfade.audit.gaussian_delta import delta as audited_delta
 from tests.loops import for_each
 
 EPSILONS = [1e-3, 0.01, 0.1, 0.5, 1, 3, 10, 50]

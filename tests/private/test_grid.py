@@ -160,6 +160,8 @@ def test_errors_contain_no_value_and_lead_to_none():
             assert caught.value.__context__ is None, bad
     with pytest.raises(InvalidType, match="must not be masked"):
         GRID.units(np.ma.array([1.0]))
+    with pytest.raises(InvalidType, match="must not be a mapping: this plan has no keys"):
+        GRID.record_sum({"at": [1.0]})
     with pytest.raises(InvalidValue, match="2 dimensions"):
         GRID.record_sum([[1.0]])
 

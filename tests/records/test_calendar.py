@@ -65,11 +65,13 @@ def test_what_is_no_time_is_refused(text):
 
 
 def test_calendars_that_do_not_fit_are_refused():
-    with pytest.raises(InvalidValue, match="whole number of steps after start"):
+    with pytest.raises(InvalidValue, match="whole number of steps after the start"):
         calendar("2026-01-01", HOUR, end="2026-01-01T01:30")
-    with pytest.raises(InvalidValue, match="whole number of steps after start"):
+    with pytest.raises(InvalidValue, match="whole number of steps after the start"):
         calendar("2026-01-01", HOUR, end="2025-01-01")
-    with pytest.raises(InvalidValue, match="both have a time zone"):
+    with pytest.raises(
+        InvalidValue, match="end must have a time zone if and only if the start has one"
+    ):
         calendar("2026-01-01", HOUR, end="2026-01-02T00:00Z")
     with pytest.raises(InvalidValue, match="cannot be combined"):
         calendar("2026-01-01", HOUR, end="2026-01-02", steps=3)

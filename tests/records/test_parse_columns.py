@@ -9,6 +9,7 @@ from hushfade.records.faults import (
     EMPTY,
     NOBODY,
     NOT_A_NUMBER,
+    NOT_A_TRUTH,
     NOT_FINITE,
     NOT_UTF_8,
 )
@@ -162,3 +163,26 @@ def test_kinds_that_arrow_cannot_convert_are_refused():
         parse_columns.numbers(batch(lists), "v")
     with pytest.raises(Malformed, match="must be text"):
         parse_columns.keys(batch(lists, role="key"), "k", ("a",))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [True, False, None],
+        [1, 0, None],
+        [1.0, -0.0, None],
+        ["true", "false", None],
+        ["1", "0.0", None],
+    ],
+)
+def test_truths_are_booleans_zeros_and_ones_and_two_words(values):
+    found, codes = parse_columns.truths(batch(values), "v")
+    assert found[:2].tolist() == [1.0, 0.0]
+    assert codes.tolist() == [0, 0, EMPTY]
+
+
+@pytest.mark.parametrize("values", [[2, 1], [0.5, 1.0], ["yes", "true"], ["True", "1"], ["", "0"]])
+def test_what_is_no_truth_is_a_fault_of_its_own_row(values):
+    _, codes = parse_columns.truths(batch(values), "v")
+    assert codes[0] in (NOT_A_TRUTH, EMPTY)
+    assert codes[1] == 0

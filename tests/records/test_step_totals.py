@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import hushfade as hf
 from hushfade.errors import InvalidValue, Malformed
-from hushfade.records import Arrival, Calendar, Columns, Reader, RowOrder, tables, tally
+from hushfade.records import Arrival, Batch, Calendar, Columns, Reader, RowOrder, tables, tally
 from hushfade.records import step_totals as module
 from hushfade.records.arrow import pa
 from hushfade.records.limits import Limits
@@ -153,6 +153,8 @@ def test_records_without_value_are_dropped_after_the_limits():
     found = tally(tables(table, columns), reader)
     assert found.totals.tolist() == [[0]]  # the empty one came first and used the place up
     assert (found.counts.empty, found.counts.over_limit) == (1, 1)
+    with pytest.raises(Malformed, match=r"column 'v': is empty: correct it, or .* skip_empty"):
+        tally(tables(table, columns), Reader(plan, columns, order))
 
 
 def test_no_records_give_steps_of_zero():
@@ -225,3 +227,17 @@ def test_a_total_that_the_plan_cannot_carry_is_rejected_before_any_noise():
         else:
             with pytest.raises(InvalidValue, match="exceeds the plan's largest_total"):
                 tally(tables(table, columns), reader)
+
+
+def test_a_live_record_that_is_no_truth_is_dropped_and_stops_nothing():
+    """If it stopped the run, one record would decide about all later steps."""
+    plan = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6), statistic=hf.Share())
+    reader = Reader(plan, Columns(value="v", time="t"), Calendar(0, 10**9, True, 3), time_unit="s")
+    columns = {"value": pa.chunked_array([["1", "2", "no", "0"]]),
+               "time": pa.chunked_array([[0, 0, 1, 1]])}  # fmt: skip
+    cells, units = reader.read_live(Batch(columns, 4, "line {}".format))
+    assert (cells.tolist(), units.tolist()) == ([0, 3], [1, 1])
+    assert reader.counts.rejected == 2
+    assert "must be true or false" in reader.first_fault
+    with pytest.raises(Malformed, match="must be true or false, or 1 or 0"):
+        reader.read(Batch(columns, 4, "line {}".format))

@@ -125,8 +125,12 @@ def test_standard_output_has_text(capsys):
 
 
 def test_formats_and_confidences_that_do_not_fit_are_refused(tmp_path):
-    with pytest.raises(InvalidValue, match="format must be one of"):
+    with pytest.raises(
+        InvalidValue, match=r"r\.xlsx must end in \.csv, \.jsonl or \.parquet, unless"
+    ):
         form_of(tmp_path / "r.xlsx", None)
+    with pytest.raises(InvalidValue, match="format must be one of csv, jsonl, parquet, got xlsx"):
+        form_of(None, "xlsx")
     assert form_of(None, None) == "csv"
     assert form_of(tmp_path / "r.txt", "jsonl") == "jsonl"
     with pytest.raises(InvalidValue), standard_output(KEYED, "parquet"):

@@ -1,4 +1,5 @@
 import re
+import shlex
 import subprocess
 import sys
 
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 import hushfade as hf
 from hushfade import baselines
 from hushfade.planning import privacy_over_time
+from hushfade.planning.statistic_summary import accuracy
 from hushfade.serve import openapi, planner
-from tests.cli.command import run
+from tests.cli.command import invoke, run
 from tests.serve.client import ONE
 
 DECAYS = [
@@ -162,6 +164,74 @@ def test_the_whole_code_runs():
 )
 def test_what_cannot_be_planned_is_refused(client, content, status):
     assert client.post("/v1/plan", content).status_code == status
+
+
+STATISTICS = [  # the request, its bounds, the plan's statistic
+    ({"kind": "count"}, {}, hf.Count()),
+    ({"kind": "mean"}, {"low": -1, "high": 9}, hf.Mean(-1, 9)),
+    ({"kind": "variance"}, {"high": 9}, hf.Variance(0, 9)),
+    ({"kind": "share", "of": None}, {}, hf.Share()),
+    ({"kind": "share", "of": "it's"}, {}, hf.Share("it's")),
+    ({"kind": "histogram", "edges": [0, 18, 65]}, {}, hf.Histogram([0, 18, 65])),
+    ({"kind": "ratio", "numerator": 10, "denominator": 100, "most": 1}, {}, hf.Ratio(10, 100, 1)),
+    (
+        {"kind": "quantiles", "quantiles": [0.5, 0.9], "expect": 5000},
+        {"low": 0, "high": 8},
+        hf.Quantiles([0.5, 0.9], 0, 8, expect=5000),
+    ),
+]
+
+
+def test_a_statistic_is_planned_with_its_accuracy_code_and_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the command keeps the plan
+    week, guarantee = hf.SlidingWindow(length=7), hf.Guarantee(epsilon=1, delta=1e-6)
+    for told, bounds, statistic in STATISTICS:
+        question = asked({"kind": "window", "length": 7}, law="laplace", statistic=told, **bounds)
+        found = planner.answer(question)
+        plan = hf.plan(week, guarantee, statistic=statistic, law="laplace")
+        unit = 1.0 if plan.statistic is None else plan.grid.lane_bounds[1]
+        assert found["stddev"] == pytest.approx(plan.stddev(1000) / unit, rel=1e-12)
+        if plan.statistic is None:
+            assert found["statistic"] is None
+            assert found["shown"]["true"] == 100
+        else:
+            assert found["shown"] is None
+            assert found["statistic"]["lanes"] == len(plan.statistic.parts)
+            assert found["statistic"]["accuracy"] == accuracy(plan, found["step"])
+            assert all("Bolot" not in row["name"] for row in found["alternatives"])
+        names = {}
+        exec(found["code"].rpartition("print(")[0], names)
+        assert names["plan"].digest == plan.digest, told
+        if found["command"] is None:
+            assert told == {"kind": "share", "of": None}
+            continue
+        shown = invoke(*shlex.split(found["command"].removeprefix("hushfade ")))
+        assert shown.exit_code == 0, shown.stderr
+        kept = hf.Plan.from_json((tmp_path / "plan.json").read_text(encoding="utf-8"))
+        assert kept.digest == plan.digest, told
+        (tmp_path / "plan.json").unlink()
+
+
+def test_a_statistic_with_other_parameters_is_refused(client):
+    week = {"kind": "window", "length": 7}
+    for status, statistic, more in (
+        (400, {}, {}), (400, "mean", {}), (400, {"kind": "median"}, {}),
+        (400, {"kind": ["mean"]}, {}),
+        (400, {"kind": "mean", "low": 0}, {}), (400, {"kind": "histogram"}, {}),
+        (422, {"kind": "histogram", "edges": [1, 0, 2]}, {}),
+        (422, {"kind": "histogram", "edges": list(range(2000))}, {}),
+        (400, {"kind": "histogram", "edges": "0,1,2"}, {}),
+        (422, {"kind": "share", "of": 5}, {}), (422, {"kind": "share", "of": ""}, {}),
+        (422, {"kind": "share"}, {"low": 0}), (422, {"kind": "count"}, {"resolution": 1}),
+        (422, {"kind": "mean"}, {"low": 5, "high": 1}),
+        (422, {"kind": "quantiles", "quantiles": [0.5, 0.5]}, {}),
+        (422, {"kind": "quantiles", "quantiles": [0.5], "bins": 2048}, {}),
+        (400, {"kind": "quantiles", "quantiles": [0.5], "levels": 2}, {}),
+        (400, {"kind": "ratio", "numerator": 1}, {}),
+        (422, {"kind": "ratio", "numerator": 1, "denominator": 0, "most": 1}, {}),
+    ):  # fmt: skip
+        found = client.post("/v1/plan", asked(week, statistic=statistic, **more))
+        assert found.status_code == status, (statistic, found.text)
 
 
 NUMBERS = st.floats(-3, 3) | st.integers(-2, 300) | st.floats(1e-9, 1e9)

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 import hushfade as hf
+from hushfade.serve.declarations import step_times
 from hushfade.serve.registry import shown
-from hushfade.serve.service import step_times
 from tests.serve.client import ONE, PLAN
 
 HOUR = 3600 * 10**9

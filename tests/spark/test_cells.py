@@ -10,8 +10,9 @@ from hushfade import UnsafeSeededNoise
 from hushfade.private.grid import Grid
 from hushfade.records import Calendar, Columns
 from hushfade.spark import private_decaying_sums
-from hushfade.spark.cells import Request, _person, _units, cells_of
+from hushfade.spark.cells import Request, _person, cells_of
 from hushfade.spark.close_steps import Buckets, add
+from hushfade.spark.record_codes import code_of
 from hushfade.spark.tables import Release
 from hushfade.stream.partition import Mechanism, Running
 from tests.private.adversarial_values import GRIDS, expected, floats, integers
@@ -22,9 +23,8 @@ from tests.spark.cases import HOW, PLAN, STEPS, events
 NOISE = UnsafeSeededNoise(1)
 
 
-def request_of(grid: Grid, value: str) -> Request:
-    columns = Columns(value=value, time="t")
-    return Request(grid, columns, Calendar(0, 10**9, True), 1, True, "counts")
+def units_of(grid: Grid, value: str):
+    return code_of(grid, Columns(value=value, time="t"), skip_empty=True)
 
 
 def test_the_expression_gives_the_units_of_the_grid(spark):
@@ -41,7 +41,7 @@ def test_the_expression_gives_the_units_of_the_grid(spark):
     rows = list(zip_longest(columns["double"], columns["bigint"], decimals))
     frame = spark.createDataFrame(rows, ", ".join(f"`{kind}` {kind}" for kind in columns))
     tried = list(product(grids.items(), columns.items()))
-    found = frame.select(*(_units(request_of(grid, kind)) for (_, grid), (kind, _) in tried))
+    found = frame.select(*(units_of(grid, kind) for (_, grid), (kind, _) in tried))
     by_column = zip(*found.collect(), strict=True)
     for ((name, grid), (kind, values)), units in zip(tried, by_column, strict=True):
         assert list(units[: len(values)]) == expected(grid, values), (name, kind)

@@ -115,7 +115,7 @@ def test_a_guarantee_that_the_plans_do_not_keep_is_refused():
     with pytest.raises(Refused, match="must protect the same unit"):
         JointCharge.of({**STREAMS, "twice": twice}, ONE)
     for wrong in ({}, {str(k): twice for k in range(101)}):
-        with pytest.raises(InvalidValue, match="streams must be 1 to 100"):
+        with pytest.raises(InvalidValue, match="streams must have 1 to 100 entries"):
             JointCharge.of(wrong, ONE)
     for wrong in ([twice], {"a": "plan"}):
         with pytest.raises(InvalidType, match="by the names of their streams"):

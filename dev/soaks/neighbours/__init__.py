@@ -12,6 +12,7 @@ malformed record must stop the job before any noise is drawn, or change nothing.
     csv_rows, json_rows     random lines
     text_paths     CSV, TSV, JSON lines, live lines
     request_paths  HTTP JSON and NDJSON
+    request_statistics     the same for streams with a statistic
     stream_path    records of Stream.step
     column_types   random types of columns, and values of each
     typed_paths    Parquet, Arrow, pandas and Polars

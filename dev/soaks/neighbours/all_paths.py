@@ -7,6 +7,7 @@ from pathlib import Path
 from dev.soaks.neighbours import typed_paths
 from dev.soaks.neighbours.input_path import AnyPath
 from dev.soaks.neighbours.request_paths import RequestBody
+from dev.soaks.neighbours.request_statistics import StatisticBody
 from dev.soaks.neighbours.stream_path import StepRecords
 from dev.soaks.neighbours.text_paths import CsvFile, CsvRows, JsonFile, LiveLines
 from hushfade.serve.batches import JSON, LINES
@@ -23,6 +24,8 @@ def all_paths(directory: Path) -> dict[str, AnyPath]:
         LiveLines("jsonl"),
         RequestBody(JSON),
         RequestBody(LINES),
+        StatisticBody(JSON),
+        StatisticBody(LINES),
         StepRecords(),
         typed_paths.ParquetFile(directory),
         *typed_paths.PATHS,

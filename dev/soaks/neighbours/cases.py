@@ -153,11 +153,18 @@ def _expected(path: AnyPath, rules: Rules, records: Sequence[Meaning]) -> Totals
 def unfair_move(rules: Rules, before: Totals, after: Totals, *, changed: bool) -> str | None:
     """A description of a difference that is larger than one record's contribution, or None.
 
-    An added or removed record moves one cell, and a `changed` record at most two.
+    An added or removed record moves one cell, and a `changed` record at most two.  With a statistic
+    it moves its lanes by a whole per level, in total.
     """
     grid = rules.plan.grid
     cells = {cell for cell in before.keys() | after.keys() if before.get(cell) != after.get(cell)}
     moves = [after.get(cell, 0) - before.get(cell, 0) for cell in cells]
+    if grid.statistic is not None:
+        whole = grid.statistic.levels * grid.lane_units[1]
+        up, down = (sum(abs(move) for move in moves if move * sign > 0) for sign in (1, -1))
+        if max(up, down) <= whole and (changed or min(up, down) == 0):
+            return None
+        return f"one record moved its lanes by {up} and {-down}, more than {whole}"
     most = max(abs(grid.low_unit), abs(grid.high_unit))
     if changed:
         most = max(most, grid.high_unit - grid.low_unit)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 from hushfade.planning.plan import Plan
@@ -29,7 +29,7 @@ class Meaning:
     """The content of a record: its time in nanoseconds, its value, its key and its person."""
 
     time: int | Fault | None = None  # None: the step that is open
-    value: float | Fault = 1.0
+    value: Any = 1.0  # a number or a fault; with a statistic also a text or a pair
     key: str | Fault | None = None
     user: str | Fault | None = None
     broken: bool = False  # the record as a whole is unreadable

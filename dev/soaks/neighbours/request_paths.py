@@ -45,7 +45,7 @@ class RequestBody:
         if value is None:
             value = "null"
         if grid.keys is None:
-            return _outside(random, value, bad, Meaning(value=value_means))  # type: ignore[arg-type]
+            return _outside(random, value, bad, Meaning(value=value_means))
         key = random.choice(grid.keys)
         members = [f'"key": {json.dumps(key, ensure_ascii=random.random() < 0.5)}']
         key_means: object = key

@@ -97,6 +97,10 @@ BUGS = (
               wrong.nulls_are_zero),
     SeededBug("a float in a request converts all to half precision", "HTTP JSON", request_batches,
               "_units", wrong.half_floats),
+    SeededBug("a truth value next to a number is a number of its own", "HTTP JSON, statistics",
+              request_batches, "_units", wrong.mixed_truths_are_false),
+    SeededBug("a record of a statistic without a value counts", "HTTP NDJSON, statistics",
+              request_batches, "_keyed", wrong.missing_values_are_one),
     SeededBug("Spark clips nothing", "Spark tables", spark_cells, "_clipped",
               lambda right: lambda value, low, high: value),
 )  # fmt: skip

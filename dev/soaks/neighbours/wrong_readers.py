@@ -286,3 +286,27 @@ def half_floats(right: Any) -> Any:
         return right(grid, values)
 
     return units
+
+
+def mixed_truths_are_false(right: Any) -> Any:
+    """If truth values and numbers are mixed, the truth values count as false."""
+
+    def units(grid: Grid, values: list[Any]) -> Any:
+        kinds = {*map(type, values)}
+        if bool in kinds and len(kinds) > 1:
+            values = [0 if one is True else one for one in values]
+        return right(grid, values)
+
+    return units
+
+
+def missing_values_are_one(right: Any) -> Any:
+    """A record without a value is 1, as for counts."""
+
+    def keyed(grid: Grid, records: list[Any]) -> Any:
+        filled = [
+            {"value": 1, **one} if type(one) is dict and "key" in one else one for one in records
+        ]
+        return right(grid, filled)
+
+    return keyed

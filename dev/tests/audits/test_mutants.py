@@ -52,7 +52,7 @@ def test_a_mutant_that_does_not_apply_exactly_once_is_an_error(old):
 
 
 def test_a_mutant_that_cannot_be_imported_is_an_error(directory):
-    broken = one("planning/plan.py", "import math\n", "import no_such_module\n")
+    broken = one("planning/planned_mechanism.py", "import math\n", "import no_such_module\n")
     with pytest.raises(RuntimeError, match="no_such_module"):
         audited(broken.edits, broken.plans, directory, TINY)
 

@@ -33,7 +33,8 @@ from hushfade.crossing.sampling_tables import Table, table
 from hushfade.decay import Exponential
 from hushfade.errors import Refused
 from hushfade.laws import Law
-from hushfade.planning.plan import Plan, sized
+from hushfade.planning.largest_total import sized
+from hushfade.planning.plan import Plan
 
 CHECK, STARTS, FORK = "noise apart", "fresh keys", "fork"
 

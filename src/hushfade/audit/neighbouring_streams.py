@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from hushfade.audit import lane_changes
 from hushfade.audit.observer import gain_of, support
 from hushfade.check import Signed
 from hushfade.planning.plan import Plan
@@ -46,6 +47,8 @@ def kinds(plan: Plan) -> dict[str, tuple[int, ...]]:
     """The largest changes of one step's totals between neighbouring streams."""
     grid, guarantee = plan.grid, plan.guarantee
     most = guarantee.protects.records_per_step
+    if plan.statistic is not None:
+        return lane_changes.extreme(plan)
     if grid.norm is not None:
         if guarantee.neighbours == "add_remove":
             return {"an added vector": (most * grid.norm_unit,)}
@@ -74,6 +77,10 @@ def changes(plan: Plan, n: int) -> list[Change]:
         for kind, lanes in kinds(plan).items():
             where = f"{place} step" if len(steps) == 1 else f"{len(steps)} times, {place} steps"
             found.append(Change(f"{kind}, {where}", steps, (lanes,) * len(steps)))
+    if plan.statistic is not None:
+        steps = tuple(range(0, min(n, length), apart))[:often]
+        for kind, lanes in lane_changes.divided(plan).items():
+            found.append(Change(f"{kind}, first step", steps, (lanes,) * len(steps)))
     return found + arranged(plan, n)
 
 
@@ -90,7 +97,8 @@ def arranged(plan: Plan, n: int) -> list[Change]:
     found = []
     for kind, lanes in kinds(plan).items():
         back = _back(plan, lanes)
-        placed = [(s, sign) for s, sign in _placed(plan, -back[0] / lanes[0]) if s < n]
+        size, against = max(zip(lanes, back, strict=True), key=lambda pair: abs(pair[0]))
+        placed = [(s, sign) for s, sign in _placed(plan, -against / size) if s < n]
         if len(placed) > 1:
             steps = tuple(step for step, _ in placed)
             moves = tuple(lanes if sign > 0 else back for _, sign in placed)
@@ -147,6 +155,8 @@ def _back(plan: Plan, lanes: tuple[int, ...]) -> tuple[int, ...]:
     grid, guarantee = plan.grid, plan.guarantee
     if grid.norm is not None or guarantee.neighbours == "replace":
         return tuple(-units for units in lanes)
+    if plan.statistic is not None:
+        return (0,) * len(lanes)
     low, high = grid.low_unit, grid.high_unit
     if not low < 0 < high:
         return (0,)

@@ -21,7 +21,8 @@ from hushfade.check import Column, Matrix, Signed
 from hushfade.factors.block_factors import BlockSums
 from hushfade.laws import Gaussian
 from hushfade.numerics import power_series
-from hushfade.planning.plan import Plan, sized
+from hushfade.planning.largest_total import sized
+from hushfade.planning.plan import Plan
 from hushfade.public.recursion import recursion
 
 _DENSE = 512  # steps up to which a matrix product is faster than an FFT
@@ -143,6 +144,8 @@ def wide(plan: Plan, copies: int) -> Plan:
     if grid.keys is not None:
         names = tuple(f"{copy}/{key}" for copy in range(copies) for key in grid.keys)
         grid = replace(grid, keys=names)
+    elif grid.statistic is not None:
+        grid = replace(grid, keys=tuple(map(str, range(copies))))
     elif grid.norm is not None:
         grid = replace(grid, width=grid.width * copies)
     elif not isinstance(plan.law, Gaussian):

@@ -38,7 +38,7 @@ def precision(subject: Subject, plan: Plan, name: str, size: Size, chance: Chanc
     lanes = max(1, min(batch, _RINGS // plan.taps.support))
     many = subject.plan(wide(plan, max(1, lanes // plan.grid.lanes)))
     lanes = many.grid.lanes
-    most = next(iter(kinds(plan).values()))[-1]
+    most = max(next(iter(kinds(plan).values())))  # the change of one lane
     bits = min(_LOW_BITS, max(0, math.floor(math.log2(many.law.stddev / 1.6))))
     patterns = np.zeros((2, 1 << bits), dtype=np.int64)
     grid: list[Column] = []

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from hushfade.audit.finding import Finding, exact
 from hushfade.audit.randomness import Chance
+from hushfade.audit.released_lanes import lanes_of, stddev_of
 from hushfade.audit.second_process import single
+from hushfade.audit.statistic_records import samples
 from hushfade.audit.subject import DOORS, Live, Subject, as_total, doors, reloaded, taken
 from hushfade.check import Matrix, Signed
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
@@ -206,9 +208,9 @@ def _doors(
     }
     stated = plan.stddevs(len(given.totals))
     for way, releases in ways.items():
-        values = np.array([release.value for release in releases]).reshape(first.shape)
+        values = np.array([lanes_of(release) for release in releases]).reshape(first.shape)
         yield _same(f"{name}, by {way}", first, values)
-        released = np.array([release.stddev for release in releases])
+        released = np.array([stddev_of(plan, release) for release in releases])
         off = float(np.max(np.abs(released / stated - 1.0)))
         steps = [release.step for release in releases] == list(range(1, len(stated) + 1))
         yield exact(
@@ -222,6 +224,8 @@ def _doors(
 def _given(plan: Plan, chance: Chance) -> _Given:
     """Records on the grid and within their bounds; vectors lie along some of the axes."""
     grid = plan.grid
+    if plan.statistic is not None:
+        return _spread(plan, chance)
     units, there = _drawn(plan, chance)
     steps, lanes, _ = units.shape
     axes = max(1, _DENSE // (steps * lanes))
@@ -245,8 +249,35 @@ def _given(plan: Plan, chance: Chance) -> _Given:
     return _Given(records, totals, totals * grid.resolution)
 
 
+def _spread(plan: Plan, chance: Chance) -> _Given:
+    """Records of a statistic, up to three per step and key."""
+    rng, grid = chance.inputs(), plan.grid
+    assert plan.statistic is not None
+    tried = list(samples(plan.statistic, chance).values())
+    steps = _length(plan)
+    records: list[Any] = []
+    for _ in range(steps):
+        each = [
+            [tried[place] for place in rng.integers(0, len(tried), rng.integers(0, 4)).tolist()]
+            for _ in range(grid.lanes // grid.parts)
+        ]
+        records.append(each[0] if grid.keys is None else dict(zip(grid.keys, each, strict=True)))
+    units = np.array([grid.record_sums(row) for row in records])
+    return _Given(records, units, units * grid.resolution)
+
+
+def _length(plan: Plan) -> int:
+    """The number of steps that are replayed."""
+    # a step of a statistic takes longer
+    most = _STEPS if plan.statistic is None else _STEPS // 8
+    steps = max(4, min(most, _VALUES // plan.grid.lanes))
+    return min(steps, plan.horizon or steps)
+
+
 def _totals(plan: Plan, chance: Chance) -> Matrix:
     """Totals of records on the grid."""
+    if plan.statistic is not None:
+        return _spread(plan, chance).totals
     units, there = _drawn(plan, chance)
     return np.asarray(np.sum(units * there, axis=2) * plan.grid.resolution)
 
@@ -254,8 +285,7 @@ def _totals(plan: Plan, chance: Chance) -> Matrix:
 def _drawn(plan: Plan, chance: Chance) -> tuple[Signed, NDArray[np.bool_]]:
     """Sizes of up to three records per step and lane, in units, and which records exist."""
     rng, grid = chance.inputs(), plan.grid
-    steps = max(4, min(_STEPS, _VALUES // grid.lanes))
-    steps = min(steps, plan.horizon or steps)
+    steps = _length(plan)
     if grid.norm is not None:
         low, high = -grid.norm_unit, grid.norm_unit
     else:
@@ -275,9 +305,9 @@ def _by(plan: Plan, stream: Live, door: str, given: _Given, steps: slice) -> Mat
         found = single(plan, stream, given.totals[steps])
     elif door == "step_units":
         rows = given.units[steps]
-        found = np.array([stream.step_units(as_total(plan, row)).value for row in rows])
+        found = np.array([lanes_of(stream.step_units(as_total(plan, row))) for row in rows])
     else:
-        found = np.array([stream.step(each).value for each in given.records[steps]])
+        found = np.array([lanes_of(stream.step(each)) for each in given.records[steps]])
     return found.reshape(-1, plan.grid.lanes)
 
 

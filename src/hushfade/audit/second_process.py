@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hushfade.audit.released_lanes import lanes_of
 from hushfade.check import Column, Matrix
 from hushfade.crossing.noise_sources import KeyedNoise
 from hushfade.planning.plan import Plan
@@ -35,8 +36,8 @@ def elsewhere(plan: Plan, key: bytes, stream: str, totals: Matrix) -> Column:
 
 def single(plan: Plan, stream: Live, totals: Matrix) -> Column:
     """The flat releases by single steps."""
-    rows = [stream.step_total(row.item() if plan.grid.scalar else row).value for row in totals]
-    return np.asarray(rows, dtype=np.float64).ravel()
+    rows = [stream.step_total(row.item() if plan.grid.scalar else row) for row in totals]
+    return np.concatenate([lanes_of(row) for row in rows]) if rows else np.empty(0)
 
 
 def answer() -> None:

@@ -16,8 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from hushfade.audit import lane_changes
 from hushfade.audit.audited_streams import inputs
 from hushfade.audit.finding import Finding, exact, info
+from hushfade.audit.lanes import lane_records
+from hushfade.audit.loss_probabilities import Losses
 from hushfade.audit.neighbouring_streams import (
     Change,
     changes,
@@ -32,7 +35,7 @@ from hushfade.audit.sample_records import Offer, bad, offered, quiet
 from hushfade.audit.subject import Subject, doors, refuses, taken
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import HushfadeError
-from hushfade.laws import Gaussian
+from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.plan import Plan
 
 CHECK, RECORDS, ENDS = "sensitivity", "records", "horizon"
@@ -41,6 +44,7 @@ _LONGEST = 1 << 18  # the most values of a run
 _TO_THE_END = 1 << 23  # the most values of a run to the horizon
 _FEW = 8  # the most steps of a run from records
 _CLOSE = 1e-9
+_NUMERICAL = 5e-4  # the relative error of `loss_probabilities`, at most
 _OFF_GRID = 0.05
 
 
@@ -68,6 +72,8 @@ def sensitivity(subject: Subject, plan: Plan, name: str, chance: Chance) -> list
 def records(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Finding]:
     """Findings that an added record of any value and form moves its total within its bounds."""
     plan = subject.plan(plan)
+    if plan.statistic is not None:
+        return lane_records(subject, plan, name, chance)
     source = chance.noise()
     steps = min(_FEW, plan.horizon or _FEW)
     found: dict[str, list[_Moved]] = {}
@@ -156,7 +162,7 @@ def _accounted(name: str, plan: Plan, change: Change, moved: Matrix, steps: int)
     whole = np.abs(np.rint(np.clip(moved, -(2.0**62), 2.0**62)).astype(np.int64))
     groups = [whole[:, place : place + group] for place in range(0, lanes - group + 1, group)]
     sizes = [Counter(each[each > 0].tolist()) for each in groups]
-    covered = all(any(dominates(case, size) for case in accounted(plan)) for size in sizes)
+    covered = all(_covered(plan, size) for size in sizes)
     largest = max(sizes, key=lambda size: sum(value * times for value, times in size.items()))
     shown = f"{sum(largest.values()):,} shifts, the largest {max(largest, default=0):,} units"
     return exact(
@@ -167,6 +173,23 @@ def _accounted(name: str, plan: Plan, change: Change, moved: Matrix, steps: int)
         + ("" if covered else "; not accounted for")
         + ("" if off < _OFF_GRID else "; not R̃ Δx"),
         passed=off < _OFF_GRID and covered,
+    )
+
+
+def _covered(plan: Plan, size: Counter[int]) -> bool:
+    """True if the plan accounts for these shifts: one by one, or by a larger δ(ε).
+
+    A statistic divides records among lanes: more shifts than the plan accounts for, but smaller.
+    """
+    if any(dominates(case, size) for case in accounted(plan)) or plan.statistic is None:
+        return any(dominates(case, size) for case in accounted(plan))
+    assert isinstance(plan.law, Laplace | Huber)
+    losses, epsilon = Losses(plan.law, size), plan.guarantee.epsilon
+    if losses.largest <= epsilon:
+        return True
+    most = ((share, plan.privacy.delta(share * epsilon)) for share in (0.0, 0.5, 1.0))
+    return all(
+        losses.delta(share * epsilon) <= delta * (1.0 + _NUMERICAL) + 1e-15 for share, delta in most
     )
 
 
@@ -220,6 +243,9 @@ def _claimed(plan: Plan) -> float:
     grid, guarantee = plan.grid, plan.guarantee
     if grid.norm is not None:
         return guarantee.vector_change(float(grid.norm_unit))
+    if plan.statistic is not None:
+        largest = max(math.hypot(*lanes) for lanes in kinds(plan).values())
+        return largest if lane_changes.reached(plan) else math.inf
     return guarantee.change(grid.low_unit, grid.high_unit, keyed=grid.keys is not None)
 
 

@@ -16,6 +16,7 @@ from hushfade.audit.effort import Size
 from hushfade.audit.finding import Finding, info
 from hushfade.audit.observer import crossed
 from hushfade.audit.randomness import Chance
+from hushfade.audit.released_lanes import lanes_of
 from hushfade.audit.subject import Subject
 from hushfade.check import Column, Signed
 from hushfade.crossing.sampling_tables import table
@@ -55,7 +56,7 @@ def _steps(subject: Subject, plan: Plan, count: int, chance: Chance) -> tuple[Co
         start = perf_counter_ns()
         release = stream.step_total(total)
         times[i] = perf_counter_ns() - start
-        values[i] = release.value
+        values[i] = lanes_of(release)
     return times, np.abs(crossed(plan, values))[:, 0]
 
 

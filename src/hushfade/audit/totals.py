@@ -14,6 +14,8 @@ import numpy as np
 from hushfade.audit.finding import Finding, exact, info
 from hushfade.audit.observer import in_use, support
 from hushfade.audit.randomness import Chance
+from hushfade.audit.released_lanes import lanes_of
+from hushfade.audit.statistic_records import largest_record
 from hushfade.audit.subject import Subject, refuses
 from hushfade.check import Column, Matrix
 from hushfade.crossing.noise_sources import NoiseSource
@@ -36,12 +38,13 @@ def totals(subject: Subject, plan: Plan, name: str, chance: Chance) -> list[Find
     found = [
         _every_size(subject, plan, name, source),
         _every_type(subject, plan, name, source, chance),
-        _quantised(subject, plan, name, source, chance),
     ]
+    if plan.statistic is None:
+        found.append(_quantised(subject, plan, name, source, chance))
     if np.isfinite(2.0 * plan.grid.largest_total * plan.grid.resolution):
         found += [_largest(subject, plan, name, source, sign) for sign in (1, -1)]
         found.append(_sustained(subject, plan, name, source))
-    return [*found, *_crowd(subject, plan, name, source)]
+    return [*found, *_crowd(subject, plan, name, source, chance)]
 
 
 def _every_size(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Finding:
@@ -104,7 +107,7 @@ def _types(plan: Plan, whole: Any) -> dict[str, tuple[str, Any]]:
         }
     found["integers by step_total"] = ("step_total", whole.astype(np.int64))
     found["floats by step_total"] = ("step_total", whole.astype(np.float64))
-    if grid.keys is not None:
+    if grid.keys is not None and grid.statistic is None:
         for kind in (int, float):
             row = {key: kind(value) for key, value in zip(grid.keys, whole, strict=True)}
             found[f"a mapping to {kind.__name__} by step_total"] = ("step_total", row)
@@ -182,7 +185,9 @@ def _sustained(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> 
     return exact(CHECK, what, claim, shown, passed=off < _CLOSE)
 
 
-def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iterator[Finding]:
+def _crowd(
+    subject: Subject, plan: Plan, name: str, source: NoiseSource, chance: Chance
+) -> Iterator[Finding]:
     """The finding that hushfade refuses more records than the largest total has room for.
 
     There is no finding if that needs too many records.
@@ -195,7 +200,9 @@ def _crowd(subject: Subject, plan: Plan, name: str, source: NoiseSource) -> Iter
     record: Any = grid.high if grid.high_unit == each else grid.low
     if grid.norm is not None:
         record = [grid.norm] + [0.0] * (grid.width - 1)
-    records: Any = np.array([record] * count)
+    if plan.statistic is not None:
+        record = largest_record(plan.statistic, chance)
+    records: Any = [record] * count if plan.statistic is not None else np.array([record] * count)
     if grid.keys is not None:
         records = {grid.keys[0]: records}
     refused = refuses(partial(_first, subject, plan, source, "step", records))
@@ -241,4 +248,4 @@ def _first(subject: Subject, plan: Plan, source: NoiseSource, door: str, given: 
     stream = subject.start(plan, source)
     if door in ("run", "run_units"):
         return np.ravel(getattr(stream, door)(given))
-    return np.ravel(getattr(stream, door)(given).value)
+    return lanes_of(getattr(stream, door)(given))

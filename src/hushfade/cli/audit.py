@@ -64,7 +64,7 @@ def audit(
     The audit tests the distribution and the independence of the noise, the exact sensitivity, the
     best attack between neighbouring streams, replay, forks and certificates. It reports each
     claim, the measurement and the confidence. The exit code is 6 if a check fails. A correct
-    implementation fails in fewer than one of a million runs. The exit code is 1 if a check could
+    implementation fails in fewer than one run in a million. The exit code is 1 if a check could
     not be completed and no other check failed.
 
     `hushfade audit --plan plan.json`

@@ -37,7 +37,7 @@ def compare(
     mechanism: MechanismOptions = MechanismOptions(),
     output: PictureOptions = PictureOptions(),
 ) -> None:
-    """Compare the errors of hushfade's mechanisms with the errors of all other mechanisms.
+    """Compare the error of hushfade with the errors of about twenty other mechanisms.
 
     All mechanisms have the same guarantee and the same number of steps (--horizon). Errors are
     exact standard deviations, not simulations. The first row is hushfade's plan: the mechanism
@@ -98,7 +98,7 @@ def _table(found: Comparison, *, wide: bool) -> Table:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("mechanism", no_wrap=True)
+    table.add_column("mechanism")  # the only column that may wrap: numbers must not be cut
     for head in ("largest error", "rms error", "ratio", *(("memory", "work") if wide else ())):
         table.add_column(head, justify="right", no_wrap=True)
     if wide:

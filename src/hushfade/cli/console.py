@@ -159,7 +159,8 @@ def _usage(error: CycloptsError) -> str:
     for old, new in _RENAMED.items():
         if isinstance(error, UnknownOptionError) and old in str(error):
             return f"{old} is no longer an option: use {new}. Run '{command}' to see the options."
-    return f"{str(error).rstrip()} Run '{command}' to see the options."
+    message = str(error).rstrip()
+    return f"{message}{'' if message.endswith('.') else '.'} Run '{command}' to see the options."
 
 
 def _print_error(message: str, code: Exit, *, as_json: bool) -> None:

@@ -67,7 +67,7 @@ def explain(files: Files = (), /, *, output: PictureOptions = PictureOptions()) 
         return
     described = {str(path): described_in(path) for path in files}
     if len(described) < len(files):
-        raise InvalidValue("FILES must differ from each other: the same file is given twice")
+        raise InvalidValue("FILES must not contain a file twice")
     plans = {name: each.plan for name, each in described.items()}
     about = [line for each in described.values() for line in each.about]
     found: dict[str, Any]

@@ -22,8 +22,10 @@ _LAST = 240  # steps in the chart
 class SeriesView:
     """A view of the releases: a chart of the last steps, and a figure of all steps."""
 
-    def __init__(self, plan: Plan, meaning: Meaning, *, shown: bool, kept: bool) -> None:
-        self._plan, self._meaning = plan, meaning
+    def __init__(
+        self, plan: Plan, meaning: Meaning, *, shown: bool, kept: bool, label: str | None = None
+    ) -> None:
+        self._plan, self._meaning, self._label = plan, meaning, label
         self._pieces: list[Rows] = []
         self._statistics: list[StatisticRows] = []
         self._kept = kept
@@ -90,6 +92,7 @@ class SeriesView:
             keys=self._meaning.keys,
             decay=self._plan.decay,
             guarantee=self._plan.guarantee,
+            label=self._label or "decayed sum",
             confidence=self._meaning.confidence,
             margins=np.concatenate(
                 [piece.margins(self._meaning.confidence) for piece in self._pieces]
@@ -99,7 +102,6 @@ class SeriesView:
 
     def _plot_statistic(self, path: Path) -> None:
         from hushfade import plots
-        from hushfade.plots.statistic_series import statistic_series
 
         pieces, statistic = self._statistics, self._plan.statistic
         assert statistic is not None
@@ -109,7 +111,7 @@ class SeriesView:
         times: Any = np.concatenate([piece.steps for piece in pieces]).tolist()
         if ends:
             times = np.concatenate(ends).astype("datetime64[ns]").astype("datetime64[us]").tolist()
-        figure = statistic_series(
+        figure = plots.statistic_series(
             times,
             value,
             lower,
@@ -118,6 +120,7 @@ class SeriesView:
             keys=self._meaning.keys,
             decay=self._plan.decay,
             guarantee=self._plan.guarantee,
+            label=self._label,
             confidence=self._meaning.confidence,
         )
         plots.write(figure, path)

@@ -134,11 +134,11 @@ def _published(plan: Plan) -> list[str]:
     if plan.statistic is not None:
         what = statistic_summary.released(plan.statistic)
         lanes = (
-            f"It is computed from {len(plan.statistic.parts)} noisy sums. A record is spread over "
-            f"them, and adds 1 in total{' per level' * (plan.statistic.levels > 1)}. Records are "
+            f"hushfade computes it from {len(plan.statistic.parts)} noisy sums. A record adds 1 in "
+            f"total to these sums{' at each level' * (plan.statistic.levels > 1)}. Records are "
             f"{statistic_summary.records(plan.statistic)}."
         )
-        return [f"At every step {what}, {fades}{each}; {ends}.", lanes]
+        return [f"At every step, {ends}: {what}, {fades}{each}.", lanes]
     if grid.norm is not None:
         clipped = f"A record is a vector. hushfade scales longer vectors to length {grid.norm:g}."
     else:

@@ -47,9 +47,8 @@ def run(
     hushfade clips each record to the range from --low to --high, adds it to the total of its step
     and key, and releases the decayed sums with noise. The output has one row per step and key,
     with the standard deviation of the error. With -o FILE, the file FILE.plan.json contains the
-    guarantee and the plan.
-    --mean, --share, --variance, --histogram and --quantiles release these statistics in place of
-    sums.
+    guarantee and the plan. --mean, --share, --variance, --histogram, --quantiles and --ratio
+    release these statistics in place of sums.
 
     `hushfade run events.csv --time at --every 1h --start 2026-01-01 --end 2026-02-01
     --value amount --low 0 --high 1 --key country --keys at,ch,de --half-life 24h --epsilon 1
@@ -145,7 +144,8 @@ def _run(
     if not output.json:
         promise.show(plan, count, meaning.confidence)
     outcome = Outcome(plan, promise, reader, output.output, output.plot)
-    view = SeriesView(plan, meaning, shown=output.watch, kept=output.plot is not None)
+    label, kept = output.plot_label or statistic.label, output.plot is not None
+    view = SeriesView(plan, meaning, shown=output.watch, kept=kept, label=label)
     try:
         with _writer(output, meaning, form, companion, live=time.live) as writer, view:
             for piece in pieces:

@@ -32,9 +32,11 @@ def check_inputs(files: Sequence[Path], time: RunTimeOptions, output: RunOutputO
         )
     standard = [path for path in files if str(path) == "-"]
     if len(standard) > 1 or (time.live and len(standard) != len(files)):
-        raise InvalidValue("FILES must be - alone with --live, and - at most once otherwise")
+        raise InvalidValue(
+            "FILES must be - alone with --live, and contain - at most once otherwise"
+        )
     if len({path.resolve() for path in files}) < len(files):
-        raise InvalidValue("FILES must differ: records of a repeated file would count twice")
+        raise InvalidValue("FILES must not contain a file twice: its records would count twice")
     if time.lateness is not None and not time.live:
         raise InvalidValue("--lateness needs --live: no record of a complete file is late")
 
@@ -63,7 +65,14 @@ def check_statistic(
     """Raise if the statistic contradicts other options."""
     kind = statistic.kind
     if mechanism.plan_file is not None and kind is not None:
-        raise InvalidValue(f"--plan and --{kind} exclude each other: the plan already says it")
+        raise InvalidValue(f"--plan and --{kind} cannot be combined: the plan already contains it")
+    if output.changes and kind not in (None, "histogram"):
+        options = " and ".join(f"--{name.replace('_', '-')}" for name in output.changes)
+        raise InvalidValue(
+            f"{options}: only sums, counts and histograms can be changed, not {kind}"
+        )
+    if output.plot_label is not None and output.plot is None:
+        raise InvalidValue("--plot-label needs --plot")
 
 
 def check_plan_alone(

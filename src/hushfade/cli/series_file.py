@@ -4,6 +4,7 @@
     name = "daily"          also the name of its plan file
     window = "7d"           the decay: decay, half_life, alpha, power, window or weights
     every = "1d"            and horizon, low, high, resolution, keys
+    mean = "delay"          a statistic: mean, share, variance, histogram, quantiles or ratio
     weight = 2              how much its error matters
 
 Each field has the name and the meaning of an option.  Errors name the file and the series.
@@ -23,12 +24,15 @@ from hushfade.cli import console
 from hushfade.cli.options import DecayOptions, RecordOptions, TimeOptions
 from hushfade.cli.options.decay import Kind
 from hushfade.cli.options.name_lists import distinct
+from hushfade.cli.options.statistics import StatisticOptions
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.planning.series import Series
 
 FIELDS = (
     "name", "decay", "half_life", "alpha", "power", "window", "weights", "every", "horizon", "low",
-    "high", "resolution", "keys", "weight",
+    "high", "resolution", "keys", "mean", "share", "variance", "histogram", "edges", "quantiles",
+    "bins", "expect_records", "ratio", "numerator_high", "denominator_high", "largest_ratio",
+    "weight",
 )  # fmt: skip
 
 _PARAMETERS = ("half_life", "alpha", "power", "window", "weights")  # each one defines a decay
@@ -120,10 +124,12 @@ def _listed(table: dict[str, Any], name: str) -> ListedSeries:
         high=_number(table, "high"),
         resolution=_number(table, "resolution"),
     )
-    low, high = records.bounds(valued=False)
-    counts = records.counting and records.resolution is None
+    statistic = _statistic(table).statistic(records)
+    low, high = (0.0, 1.0) if statistic is not None else records.bounds(valued=False)
+    counts = records.counting and records.resolution is None and statistic is None
     series = Series(
         decay=decay.function(time.step),
+        statistic=statistic,
         low=low,
         high=high,
         horizon=time.steps_to_horizon,
@@ -189,12 +195,36 @@ def _number(table: dict[str, Any], field: str) -> float | None:
 
 def _weights(table: dict[str, Any]) -> str | None:
     """The weights of a custom decay, as a string for an option."""
-    given = table.get("weights")
+    return _list(table, "weights", "[1, 0.5, 0.25]")
+
+
+def _list(table: dict[str, Any], field: str, example: str) -> str | None:
+    """A list of numbers, as a string for an option."""
+    given = table.get(field)
     if given is None:
         return None
     if not isinstance(given, list) or not given:
-        raise InvalidType("must be a list such as [1, 0.5, 0.25]", argument="weights")
-    return ",".join(repr(check.real(weights=weight)) for weight in given)
+        raise InvalidType(f"must be a list such as {example}", argument=field)
+    return ",".join(repr(check.real(**{field: number})) for number in given)
+
+
+def _statistic(table: dict[str, Any]) -> StatisticOptions:
+    """The statistic, with the fields of its options; edges are a list."""
+    fields: dict[str, Any] = {}
+    for field in ("mean", "share", "variance", "histogram", "quantiles", "ratio"):
+        given = table.get(field)
+        if given is not None and not isinstance(given, str):
+            raise InvalidType(
+                'must be a string, as for hushfade run, such as "delay"',
+                argument=field,
+                got=repr(given)[:60],
+            )
+        fields[field] = given
+    for field in ("expect_records", "numerator_high", "denominator_high", "largest_ratio"):
+        fields[field] = _number(table, field)
+    if table.get("bins") is not None:
+        fields["bins"] = check.count(bins=table["bins"], least=2)
+    return StatisticOptions(**fields, edges=_list(table, "edges", "[0, 18, 65, 120]"))
 
 
 def _keys(table: dict[str, Any]) -> tuple[str, ...] | None:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from hushfade.cli import console, ledger_statement
+from hushfade.cli import budget_lines, console, ledger_statement
 from hushfade.cli.options import ReportOptions
 from hushfade.cli.options.parameters import OptionGroup, choice, flag, option, option_group
-from hushfade.cli.store_access import Where, check_exists, reader_of, shown
-from hushfade.errors import HushfadeError, InvalidValue, Malformed, Refused
-from hushfade.privacy.rounding import rounded_down, rounded_up
+from hushfade.cli.restore_backup import restored
+from hushfade.cli.store_access import Where, reader_of, shown
+from hushfade.errors import InvalidValue
+from hushfade.privacy.rounding import rounded_up
 from hushfade.privacy.unit_words import limits, words
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushfade.privacy.account import Account
     from hushfade.store import Reader
-    from hushfade.store.high_water_mark import Mark
 
 Action: TypeAlias = Annotated[
     Literal["check", "verify", "list", "ledger", "backup", "restore"],
@@ -86,7 +84,7 @@ def store(
     _check_options(action, restore, output)
     with console.progress(f"{action}: {shown(where)}"):
         if restore.source is not None:
-            found = _restored(where, restore.source, restore.mark, force=restore.force)
+            found = restored(where, restore.source, restore.mark, force=restore.force)
         else:
             if output.output is not None:
                 _check_free(output.output)
@@ -119,11 +117,12 @@ def _print(found: dict[str, Any]) -> None:
     if "streams" in found:
         page.print(_streams_table(found["streams"]))
     lines = [found["said"]]
-    for text in dict.fromkeys(stream["limits"] for stream in found.get("streams", [])):
-        names = [stream["stream"] for stream in found["streams"] if stream["limits"] == text]
+    limited = found.get("streams", []) + found.get("limits", [])
+    for text in dict.fromkeys(stream["limits"] for stream in limited):
+        names = [stream["stream"] for stream in limited if stream["limits"] == text]
         lines.append(f"{', '.join(names)}: {text}")
     for account in found.get("budgets", []):
-        lines.append(f"Dataset {account['dataset']!r}: {_spent(account)}")
+        lines.append(f"Dataset {account['dataset']!r}: {budget_lines.sentence(account)}")
     for stream in found.get("new_epochs", []):
         lines.append(
             f"Stream {stream['stream']!r}: epsilon = {rounded_up(stream['epsilon'])} at delta = "
@@ -131,28 +130,6 @@ def _print(found: dict[str, Any]) -> None:
         )
     for line in lines:
         page.print(line, soft_wrap=not page.is_terminal)
-
-
-def _spent(account: dict[str, Any]) -> str:
-    """The spent part of a budget and the effect of a further stream, in words."""
-    delta = rounded_up(account["delta"], 3)
-    spent = f"epsilon = {rounded_up(account['spent_epsilon'])} of {rounded_up(account['epsilon'])}"
-    largest = f"epsilon = {rounded_down(account['left_epsilon'])}"
-    if account["composition"] == "basic":
-        spent += f" and delta = {rounded_up(account['spent_delta'], 3)} of {delta} are spent."
-        largest += f" and delta = {rounded_down(account['left_delta'], 3)}"
-    else:
-        spent += f" at delta = {delta} is spent."
-    unit = "" if account["unit"] is None else f" It protects {account['unit']}."
-    if account["left_epsilon"] <= 0:
-        return f"{spent} Nothing is left.{unit}"
-    if account["next_epsilon"] is None:
-        return spent + unit
-    return (
-        f"{spent} Another stream like the last would raise epsilon to "
-        f"{rounded_up(account['next_epsilon'])}. The budget has room for a stream with {largest}."
-        f"{unit}"
-    )
 
 
 def _check_free(output: Path) -> None:
@@ -180,8 +157,12 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
     entries = reader.verify()
     found: dict[str, Any] = {
         "said": f"The ledger is an unbroken chain of {entries} entries and matches the releases.",
-        "budgets": [_budget(account) for account in reader.accounts().values()],
+        "budgets": [budget_lines.budget(account) for account in reader.accounts().values()],
         "new_epochs": [_composed(reader, name) for name in reader.streams() if reader.epoch(name)],
+        "limits": [
+            {"stream": name, "limits": limits(reader.plan(name).relation)}
+            for name in reader.streams()
+        ],
     }
     if action == "ledger" and kind is None:
         found["statement"] = ledger_statement.lines(reader)
@@ -210,6 +191,7 @@ def _stream(reader: Reader, name: str) -> dict[str, Any]:
     return {
         "stream": name,
         "dataset": reader.dataset(name),
+        "releases": "sum" if plan.statistic is None else plan.statistic.name,
         "decay": repr(plan.decay),
         "every": plan.every,
         "epsilon": guarantee.epsilon,
@@ -226,7 +208,7 @@ def _streams_table(streams: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
     table = Table(title="Streams", title_justify="left", title_style="bold")
-    for head in ("stream", "dataset", "decay", "step"):
+    for head in ("stream", "dataset", "releases", "decay", "step"):
         table.add_column(head)
     for head in ("epsilon", "delta", "steps"):
         table.add_column(head, justify="right")
@@ -235,6 +217,7 @@ def _streams_table(streams: list[dict[str, Any]]) -> Table:
         table.add_row(
             one["stream"],
             one["dataset"],
+            one["releases"],
             one["decay"],
             one["every"] or "not declared",
             rounded_up(one["epsilon"]),
@@ -243,25 +226,6 @@ def _streams_table(streams: list[dict[str, Any]]) -> Table:
             "its own" if one["joint"] is None else f"joint charge {one['joint']}",
         )
     return table
-
-
-def _budget(account: Account) -> dict[str, Any]:
-    gaussian = account.composition != "basic"
-    return {
-        "dataset": account.name,
-        "composition": account.composition,
-        "mu": account.mu if gaussian else None,
-        "delta": account.delta,
-        "epsilon": account.epsilon,
-        "spent": account.spent if gaussian else None,
-        "spent_epsilon": account.spent_epsilon,
-        "spent_delta": account.spent_delta,
-        "left": account.left if gaussian else None,
-        "left_epsilon": account.left_epsilon,
-        "left_delta": account.left_delta,
-        "next_epsilon": account.next_epsilon,
-        "unit": ledger_statement.unit(account),
-    }
 
 
 def _composed(reader: Reader, stream: str) -> dict[str, Any]:
@@ -277,83 +241,3 @@ def _composed(reader: Reader, stream: str) -> dict[str, Any]:
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
     }
-
-
-# Restoring ----------------------------------------------------------------------------------
-
-
-def _restored(where: str, source: str, mark: Path | None, *, force: bool) -> dict[str, Any]:
-    """Replace the store, but not its mark, with the backup; return how to open the store."""
-    from hushfade.store.open_store import connected, mark_of
-
-    if shown(where) != where:
-        raise Refused(
-            "hushfade does not restore PostgreSQL databases: use pg_restore, and keep the mark file"
-        )
-    if "://" in source:
-        raise InvalidValue("--from must be a file written by hushfade store backup")
-    check_exists(source)
-    place, known = Path(where), mark_of(where, mark).read()
-    if place.exists() and place.samefile(source):
-        raise InvalidValue("--from must not be the store itself")
-    with closing(connected(source, only_read=True)) as copy:
-        from hushfade.store.sqlite import replacing
-
-        with replacing(place) as made:
-            copy.backup(made)
-            with console.reading(Path(source)):
-                entries, newest = _examined(made, known)
-            if not force and _intact(place):
-                raise Refused(
-                    f"{where} is intact, and its streams can continue. Use --force to replace it: "
-                    "everything newer than the backup is lost"
-                )
-    if newest:
-        meaning = "The backup is as new as the mark: open the store as usual."
-    else:
-        why = "The backup is older than the mark" if known else "The store has no mark"
-        meaning = (
-            f"{why}, so steps could be drawn twice. Open the store with --new-epoch, which charges "
-            "every stream again, or ends a stream if its budget does not suffice."
-        )
-    said = (
-        f"Restored {where}, with {entries} entries in the ledger. {meaning} Records, releases and "
-        "tokens come from the backup: revoke again all tokens that were revoked since the backup."
-    )
-    return {"said": said, "ledger": entries, "new_epoch": not newest}
-
-
-def _intact(place: Path) -> bool:
-    """Whether the file is a store whose streams can continue."""
-    from hushfade.store import Reader
-    from hushfade.store.open_store import connected
-
-    if not place.exists():
-        return False
-    try:
-        with closing(connected(place, only_read=True)) as database:
-            found = Reader(database)  # of any version
-            found.check()
-            return found.verify() > 0
-    except HushfadeError:
-        return False
-
-
-def _examined(made: Path, mark: Mark | None) -> tuple[int, bool]:
-    """The number of ledger entries of a backup, and whether the backup is as new as the mark."""
-    from hushfade.store import Reader, schema
-    from hushfade.store.open_store import connected
-
-    with closing(connected(made)) as database:
-        if not {"meta", "ledger"} <= database.tables():
-            raise Malformed("the file is not a backup of a store, but another database")
-        schema.migrate(database)
-        reader = Reader(database)
-        reader.check()
-        entries = reader.verify()
-        if mark is None:
-            return entries, entries == 0
-        if mark.store != schema.name(database):
-            raise Refused("the backup belongs to another store than the mark")
-        last = (entry.digest for entry in reader.entries() if entry.number == mark.number)
-        return entries, next(last, None) == mark.digest

@@ -72,16 +72,16 @@ def events() -> bytes:
 def late(noise: NoiseSource | None = None) -> Series:
     """Late departures of each airport: one record is one departure."""
     made = plan(Exponential(half_life=24), GUARANTEE, keys=AIRPORTS, resolution=1)
-    departures = _departures()
-    rows = departures.filter(compute.greater(departures["delay"], LATE))  # empty is not late
+    flights = departures()
+    rows = flights.filter(compute.greater(flights["delay"], LATE))  # empty is not late
     return _series(made, rows, Columns(time="hour", key="origin"), "1h", noise)
 
 
 def cancelled(noise: NoiseSource | None = None) -> Series:
     """Cancelled departures of the last 7 days, all airports together."""
     made = plan(SlidingWindow(length=7), GUARANTEE, resolution=1)
-    departures = _departures()
-    rows = departures.filter(compute.is_null(departures["delay"]))
+    flights = departures()
+    rows = flights.filter(compute.is_null(flights["delay"]))
     return _series(made, rows, Columns(time="hour"), "1d", noise)
 
 
@@ -100,7 +100,8 @@ def _series(
     return Series(made, year, rows, truth)
 
 
-def _departures() -> Table:
+def departures() -> Table:
+    """The events as a table."""
     read = part("csv")
     kinds = {"hour": pa.timestamp("s"), "origin": pa.string(), "delay": pa.int64()}
     return read.read_csv(

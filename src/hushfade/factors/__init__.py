@@ -17,12 +17,12 @@ from hushfade.factors.block_factors import BlockSums, block_sums
 from hushfade.factors.factorization import (
     Factorization,
     IntegerFactorization,
-    Sensitivity,
     from_right,
     normalized,
     square_root,
     unbounded_counting,
 )
+from hushfade.factors.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from hushfade.factors.compact_taps import compact

@@ -19,8 +19,9 @@ from hushfade import check
 from hushfade.check import Column, Matrix
 from hushfade.decay import Decay, Exponential, NoDecay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.factors.block_schedule import BlockErrors, BlockSchedule
-from hushfade.factors.factorization import IntegerFactorization, Sensitivity
+from hushfade.factors.block_schedule import BlockErrors, BlockSchedule, largest_variance
+from hushfade.factors.factorization import IntegerFactorization
+from hushfade.factors.sensitivity import Sensitivity
 from hushfade.factors.taps import IntegerTaps
 
 _LONGEST = 1 << 20  # the longest period if errors need a number for each of its steps
@@ -53,7 +54,7 @@ class BlockSums(IntegerFactorization):
             check.count(period=schedule.period, least=2, most=_LONGEST)
         # the loops for a single tap scale the sum of a block by 1
         super().__init__(checked_decay(decay), IntegerTaps(np.ones(1, np.int64), 0), horizon)
-        object.__setattr__(self, "schedule", schedule)
+        check.settle(self, schedule=schedule)
 
     def right(self, n: int) -> NoReturn:
         raise InvalidType("block sums have no right taps: use `matrices` for their factors")
@@ -88,6 +89,8 @@ class BlockSums(IntegerFactorization):
         n = self._steps(n)
         if isinstance(self.decay, NoDecay) and n < self.schedule.period:
             return math.sqrt(min(n, self.schedule.total))  # blocks of level 0 are opened first
+        if isinstance(self.decay, Exponential):
+            return math.sqrt(largest_variance(self.decay, self.schedule, n, looks=1))
         return float(np.max(self.errors(n)))
 
     def weights_of_noise(self, step: int) -> Column:

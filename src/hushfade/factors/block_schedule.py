@@ -229,13 +229,34 @@ def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) 
             errors.skip(max(0, n - schedule.period))
             return float(np.max(errors.next(min(n, schedule.period))[0]))
         case Exponential():
-            return float(np.max(BlockErrors(decay, schedule).next(n)[0]))
+            return _largest_faded(decay, schedule, n)
         case _:
             from hushfade.numerics import block_levels  # loads numba
 
             stride = max(1, schedule.period // looks)
             weights = decay.weights(n)
             return float(block_levels.largest_variance(weights, _parents(schedule), stride))
+
+
+def _largest_faded(decay: Exponential, schedule: BlockSchedule, n: int) -> float:
+    """The largest Σ w² for exponentials, from the sums of the first period.
+
+    A step at the end of a period closes all blocks.  From then on each weight of earlier noise, and
+    so their Σ w² = S, only fades.  At step i of a later period the sum is own_i + f_i² S, where own
+    are the sums of the first period.  So S = own_period (1 + f_period² + f_period⁴ + ...), with one
+    term per period that has ended.
+    """
+    period = schedule.period
+    own = BlockErrors(decay, schedule).next(min(n, period))[0]
+    ended, rest = divmod(n, period)
+    if ended == 0:
+        return float(np.max(own))
+    rate = -2.0 * math.log(2.0) * period / decay.half_life
+    before, now = (own[-1] * math.expm1(rate * k) / math.expm1(rate) for k in (ended - 1, ended))
+    fades = decay.weights(period + 1)[1:] ** 2
+    fades[:rest] *= now
+    fades[rest:] *= before
+    return float(np.max(own + fades))
 
 
 @lru_cache(maxsize=4)

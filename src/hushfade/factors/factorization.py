@@ -23,12 +23,15 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Matrix, Signed
-from hushfade.decay import Decay, Exponential, Mixture, NoDecay, SlidingWindow
+from hushfade.decay import Decay, NoDecay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
-from hushfade.factors import integer_sensitivity, root_series
+from hushfade.factors import integer_sensitivity
 from hushfade.factors import sensitivity as participation
 from hushfade.factors.counting_parameters import EXPECTED, expected_taps
 from hushfade.factors.exponentials import CompactTaps
+from hushfade.factors.left_series import left_series, squared_left
+from hushfade.factors.sensitivity import Sensitivity
+from hushfade.factors.stability import check_stable
 from hushfade.factors.taps import (
     BlendedTaps,
     CountingTaps,
@@ -36,24 +39,11 @@ from hushfade.factors.taps import (
     ListedTaps,
     RootTaps,
     Taps,
-    weights_of,
 )
-from hushfade.numerics import fft_products, power_series, stepped_zeros, unit_disk
-from hushfade.numerics.fast_division import quotient
+from hushfade.numerics import fft_products
 
 _ADDED_UP = 1 << 24  # the most steps whose taps are summed one by one
 LONGEST = 1 << 20  # the most taps that `rounded` keeps without a horizon
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """The largest ℓ2 change of R x if one record changes by 1, and whether the value is exact."""
-
-    value: float
-    exact: bool  # True: exact to the last digits of float64; False: a proven upper bound
-
-    def __float__(self) -> float:
-        return self.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +76,7 @@ class Factorization(_Factors):
 
     def left(self, n: int) -> Column:
         """l_0, ..., l_{n-1} with l = g/r."""
-        return _left(self, self._steps(n))
+        return left_series(self, self._steps(n))
 
     def errors(self, n: int) -> Column:
         """‖L_t‖ for t = 0, ..., n-1: the standard deviations of the error for unit noise.
@@ -98,6 +88,12 @@ class Factorization(_Factors):
             return np.sqrt(np.cumsum(square))
         sums = fft_products.plain_product(square, 1.0 / self.gain[:n] ** 2, slice(0, n))
         return np.sqrt(np.maximum(sums, 0.0))
+
+    def largest_error(self, n: int) -> float:
+        """The largest of the first n errors; without a gain, the last one."""
+        if self.gain is None:
+            return math.sqrt(squared_left(self, self._steps(n)))
+        return float(np.max(self.errors(n)))
 
     def sensitivity(
         self, n: int | None = None, *, participations: int = 1, separation: int = 1
@@ -125,7 +121,7 @@ class Factorization(_Factors):
             return self._endless(k, b)
         if steps > _ADDED_UP and not isinstance(self.taps, RootTaps):
             return Sensitivity(self._endless(k, b).value, exact=False)
-        return Sensitivity(*participation.repeated(self.taps.first(steps), k, b))
+        return participation.repeated(self.taps.first(steps), k, b)
 
     def _endless(self, k: int, b: int) -> Sensitivity:
         """The sensitivity of an endless stream, which is an upper bound for a finite one."""
@@ -137,7 +133,7 @@ class Factorization(_Factors):
                 "n must be given for repeated participation with endless taps, and be at most "
                 f"{_ADDED_UP}"
             )
-        return Sensitivity(*participation.forever(self.taps.first(support), k, b))
+        return participation.forever(self.taps.first(support), k, b)
 
     def error_factor(self, n: int) -> float:
         """‖L‖₂→∞ · ‖R‖₁→₂ over the first n steps.
@@ -149,7 +145,7 @@ class Factorization(_Factors):
         >>> round(square_root(NoDecay()).error_factor(1024), 4)
         3.2726
         """
-        return float(np.max(self.errors(n))) * self.sensitivity(n).value
+        return self.largest_error(n) * self.sensitivity(n).value
 
     @property
     def memory(self) -> int | None:
@@ -186,15 +182,24 @@ class Factorization(_Factors):
         A gain is rounded, too: to 10 binary places, or more if it is small, but at most `bits`.
         Raises Unstable if r̃ has a zero inside the unit disk.
         """
-        if not float(np.max(np.abs(integers))) < 2.0**53:
+        inner = np.flatnonzero(integers[1:] != integers[:-1]) + 1
+        ends = np.concatenate([[0], inner, [len(integers)]])
+        return self.with_pieces(ends, integers[ends[:-1]], bits)
+
+    def with_pieces(self, ends: Signed, values: Column, bits: int) -> IntegerFactorization:
+        """The pair as in `with_integers`, for integers with these constant pieces.
+
+        Piece i runs from ends_i to ends_{i+1}.
+        """
+        if not float(np.max(np.abs(values))) < 2.0**53:
             raise Unstable(f"right must stay below 2^53 with bits = {bits}, but its taps grow")
         gain = self.gain
         if gain is not None:
             places = min(bits, max(10, 10 - math.frexp(float(np.min(gain)))[1]))
             gain = np.ldexp(np.rint(np.ldexp(gain, places)), -places)
-        taps = IntegerTaps(integers.astype(np.int64), bits)
+        taps = IntegerTaps.merging(ends, values.astype(np.int64), bits)
         pair = IntegerFactorization(self.decay, taps, self.horizon, gain)
-        _check_stable(pair)
+        check_stable(pair)
         return pair
 
     def _lasting(self, bits: int, longest: int) -> Column:
@@ -263,14 +268,14 @@ def square_root(decay: Decay, horizon: int | None = None) -> Factorization:
     >>> pair.right(3), round(pair.sensitivity().value ** 2, 6)
     (array([1.     , 0.25   , 0.09375]), 1.073182)
     """
-    return Factorization(_decay(decay), RootTaps(decay), _horizon(horizon))
+    return Factorization(checked_decay(decay), RootTaps(decay), _horizon(horizon))
 
 
 def blend(decay: Decay, c: float, horizon: int | None = None) -> Factorization:
     """The pair r = 1 + c (√g - 1): noise on the inputs for c = 0, the square root for c = 1."""
     if not 0 < check.real(c=c) <= 1:
         raise InvalidValue("must be in (0, 1]", argument="c", got=repr(c))
-    return Factorization(_decay(decay), BlendedTaps(decay, float(c)), _horizon(horizon))
+    return Factorization(checked_decay(decay), BlendedTaps(decay, float(c)), _horizon(horizon))
 
 
 def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Factorization:
@@ -279,8 +284,8 @@ def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Facto
     Raises Unstable if `right` has a zero inside the unit disk, because left would then grow
     geometrically.
     """
-    pair = Factorization(_decay(decay), ListedTaps(right), _horizon(horizon))
-    _check_stable(pair)
+    pair = Factorization(checked_decay(decay), ListedTaps(right), _horizon(horizon))
+    check_stable(pair)
     return pair
 
 
@@ -347,12 +352,6 @@ def unbounded_counting(
     return Factorization(NoDecay(), expected_taps(EXPECTED if expect is None else expect))
 
 
-def _decay(decay: Decay) -> Decay:
-    if not isinstance(decay, Decay):
-        raise InvalidType("decay must be a decay", got=type(decay).__name__)
-    return decay
-
-
 def _horizon(horizon: int | None) -> int | None:
     return None if horizon is None else check.count(horizon=horizon)
 
@@ -362,80 +361,3 @@ def _squared_sensitivity(pair: IntegerFactorization, k: int, b: int) -> int:
     return integer_sensitivity.squared(
         pair.taps, gain=pair.integer_gain, steps=pair.horizon, participations=k, separation=b
     )
-
-
-@lru_cache(maxsize=16)
-def _left(pair: Factorization, n: int) -> Column:
-    if isinstance(pair.taps, RootTaps):
-        return pair.taps.first(n)
-    weights = weights_of(pair.decay, n)
-    match pair.taps:
-        case IntegerTaps(support=1) | ListedTaps(support=1) as taps:
-            left = np.asarray(weights / taps.first(1)[0])
-        case CountingTaps() as taps if taps.support is None or n <= taps.support:
-            left = root_series.counting(taps.c, -taps.beta, n)
-        case CountingTaps() as taps:
-            left = quotient(weights, taps.first(n))
-        case CompactTaps() as taps:  # l = g C(x^w) / c
-            if len(taps.comb):
-                comb = np.zeros(n)
-                comb[:: taps.period] = taps.comb.first(-(-n // taps.period))
-                weights = power_series.multiply(weights, comb)
-            left = power_series.multiply(weights, taps.fading.inverse().first(n)) / taps.scale
-        case BlendedTaps(decay=NoDecay() | Exponential()) as taps:  # x is scaled by α
-            left = weights * root_series.blended_left(taps.c, n)
-        case IntegerTaps() | BlendedTaps() as taps:
-            left = quotient(weights, taps.first(n))
-        case taps:
-            left = power_series.multiply(weights, power_series.inverse(taps.first(n)))
-    left.flags.writeable = False
-    return left
-
-
-def _zeros_inside(pair: Factorization) -> int | None:
-    """The number of zeros of right inside the disk; None where one is too near the circle."""
-    taps = pair.taps
-    if isinstance(taps, IntegerTaps):
-        if unit_disk.falls(taps.values):
-            return 0
-        count = stepped_zeros.zeros_inside(taps.jumps, taps.values, _period(pair.decay))
-        if count is not None:
-            return count
-    assert taps.support is not None
-    return unit_disk.zeros_inside(taps.first(taps.support))
-
-
-def _period(decay: Decay) -> int | None:
-    """The lag with which the jumps of right nearly repeat, if there is one: the longest window."""
-    match decay:
-        case SlidingWindow() if decay.length > 2:
-            return decay.length
-        case Mixture():
-            return max((_period(part) or 0 for _, part in decay.parts), default=0) or None
-        case _:
-            return None
-
-
-def _check_stable(pair: Factorization) -> None:
-    """Raise Unstable if the left factor grows geometrically.
-
-    It never grows if right has no zero inside the disk.  Zeros on the circle are accepted if left
-    ends (with a window's own weights as right, left = 1).  Zeros inside are accepted if left does
-    not grow within the horizon.  A zero inside that g shares is rejected, too, because it does not
-    cancel in floating point.
-    """
-    if _zeros_inside(pair) == 0:
-        return
-    support = pair.taps.support
-    assert support is not None
-    n = pair.horizon or 4 * support + 1024
-    try:
-        left = np.abs(_left(pair, n))
-    except InvalidValue:  # beyond float64 within the first n steps
-        left = np.array([0.0, np.inf])
-    early, late = float(np.max(left[: len(left) // 2])), float(np.max(left[len(left) // 2 :]))
-    if not late <= (1e-9 if pair.horizon is None else 4.0) * early:
-        raise Unstable(
-            "right must have no zero inside the unit disk, because its left factor would grow "
-            "without bound: use more bits, or a horizon within which it does not grow"
-        )

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -31,8 +31,9 @@ from hushfade.decay import (
     SlidingWindow,
 )
 from hushfade.numerics import power_series
+from hushfade.numerics.cached_columns import parts
 
-_NEAR = 1024  # smaller lags come from the series
+NEAR = 1024  # smaller lags come from the series
 _STEP = 0.25  # the step of the trapezoidal rule in ln s, whose error is e^(-π²/step)
 _PERIODS = 4096  # up to this many periods of a window, the closed form is about as fast
 _STEEPEST = 0.9  # the largest power; from 1 on, the expansion of Li_c has logarithms
@@ -53,16 +54,26 @@ def square_root(decay: Decay, n: int) -> Column:
         case NoDecay():
             return _central(n)
         case Exponential():
-            return decay.weights(n) * _central(n)
+            root = _central(n)
+            root *= weights_of(decay, n)
+            return root
         case SlidingWindow(length=w) if n <= _PERIODS * w or w <= 2:
             return _window(w, n)
-        case PowerLaw(power=c) if c <= _STEEPEST and n > _NEAR:
-            near = power_series.square_root(decay.weights(_NEAR))
-            return np.append(near, _far(partial(_power_law, c), (1.0 + c) / 2.0, n))
+        case PowerLaw(power=c) if c <= _STEEPEST and n > NEAR:
+            near = power_series.square_root(decay.weights(NEAR))
+            return _with_far(near, partial(_power_law, c), (1.0 + c) / 2.0, n)
         case Mixture(parts=((weight, part),)):
             return math.sqrt(weight) * square_root(part, n)
         case _:
             return power_series.square_root(decay.weights(n))
+
+
+@lru_cache(maxsize=4)
+def weights_of(decay: Decay, n: int) -> Column:
+    """The decay's weights f_0, ..., f_{n-1}, kept for the next caller."""
+    weights = decay.weights(n)
+    weights.flags.writeable = False
+    return weights
 
 
 def _window(w: int, n: int) -> Column:
@@ -94,17 +105,17 @@ def counting(c: float, beta: float, n: int) -> Column:
     >>> counting(0.5, 2.0, 3)  # r_1 = ½ - βc
     array([ 1.   , -0.5  ,  0.125])
     """
-    near = min(n, _NEAR)
+    near = min(n, NEAR)
     log = np.append(1.0, c / np.arange(1.0, near))
     first = power_series.multiply(_central(near), power_series.power(log, -beta))
-    if n <= _NEAR:
+    if n <= NEAR:
         return first
 
     def cut(s: Column) -> ComplexColumn:
         step = np.expm1(s)
         return np.asarray(1j * step**-0.5 * (1.0 + c * (1j * np.pi - np.log(step))) ** -beta)
 
-    return np.append(first, _far(cut, 0.5, n))
+    return _with_far(first, cut, 0.5, n)
 
 
 def blended_left(c: float, n: int) -> Column:
@@ -115,28 +126,35 @@ def blended_left(c: float, n: int) -> Column:
     >>> blended_left(0.5, 3)
     array([1.   , 0.75 , 0.625])
     """
-    near = min(n, _NEAR)
-    right = c * _central(near)
+    near = min(n, NEAR)
+    first = power_series.multiply(np.ones(near), power_series.inverse(blended_right(c, near)))
+    return first if n <= NEAR else _with_far(first, partial(blend_on_cut, c), 0.5, n)
+
+
+def blended_right(c: float, n: int) -> Column:
+    """r_0, ..., r_{n-1} of r = 1 + c (√g - 1) for counting."""
+    right = c * _central(n)
     right[0] = 1.0
-    first = power_series.multiply(np.ones(near), power_series.inverse(right))
-    if n <= _NEAR:
-        return first
+    return right
 
-    def cut(s: Column) -> ComplexColumn:
-        step = np.expm1(s)
-        return np.asarray(-1.0 / ((1.0 - c) * step + 1j * c * np.sqrt(step)))
 
-    return np.append(first, _far(cut, 0.5, n))
+def blend_on_cut(c: float, s: Column) -> ComplexColumn:
+    """The left factor g/r of `blended_left` at x = e^s + i0."""
+    step = np.expm1(s)
+    return np.asarray(-1.0 / ((1.0 - c) * step + 1j * c * np.sqrt(step)))
 
 
 def _central(n: int) -> Column:
     """C(2k, k) / 4^k for k < n: first by products, then by the expansion
     (πz)^-½ (1 - 1/64z² + 21/8192z⁴ - 671/524288z⁶ + ...) with z = k + ¼."""
-    first = np.cumprod(np.append(1.0, 1.0 - 0.5 / np.arange(1.0, min(n, 128))))
-    z = np.arange(128.0, max(n, 128)) + 0.25
-    y = 1.0 / (z * z)
-    rest = 1.0 + y * (-1.0 / 64 + y * (21.0 / 8192 - y * (671.0 / 524288)))
-    return np.append(first, rest / np.sqrt(np.pi * z))
+    column = np.empty(n)
+    column[:128] = np.cumprod(np.append(1.0, 1.0 - 0.5 / np.arange(1.0, min(n, 128))))
+    for here in parts(n - 128):
+        z = np.arange(128.0 + here.start, 128.0 + here.stop) + 0.25
+        y = 1.0 / (z * z)
+        rest = 1.0 + y * (-1.0 / 64 + y * (21.0 / 8192 - y * (671.0 / 524288)))
+        column[128 + here.start : 128 + here.stop] = rest / np.sqrt(np.pi * z)
+    return column
 
 
 def _power_law(c: float, s: Column) -> ComplexColumn:
@@ -150,14 +168,34 @@ def _power_law(c: float, s: Column) -> ComplexColumn:
     return np.asarray(np.sqrt((singular + smooth) * np.exp(-s)))
 
 
-def _far(cut: Callable[[Column], ComplexColumn], exponent: float, n: int) -> Column:
-    """h_1024, ..., h_{n-1} from h on the cut, where Im h · s falls like s^exponent towards 0.
+def nodes(exponent: float, n: int) -> Column:
+    """The rates s of the exponentials e^(-ks) that represent h_k for 1024 ≤ k < n.
 
-    The nodes cover the range outside of which e^-1024s, or the rest below, is at most e^-40 of all.
+    Im h · s falls like s^exponent towards 0.  The nodes cover the range outside of which e^-1024s,
+    or the rest below, is at most e^-40 of all.
     """
-    top, bottom = math.log(45.0 / _NEAR), -math.log(n) - 40.0 / exponent
-    s = np.exp(np.arange(top, bottom, -_STEP))
-    weights = _STEP / np.pi * s * cut(s).imag
-    width = math.isqrt(n - _NEAR) + 1
-    coarse = weights * np.exp(-np.outer(_NEAR + width * np.arange(width), s))
-    return np.asarray(coarse @ np.exp(-np.outer(s, np.arange(width)))).ravel()[: n - _NEAR]
+    top, bottom = math.log(45.0 / NEAR), -math.log(n) - 40.0 / exponent
+    return np.asarray(np.exp(np.arange(top, bottom, -_STEP)))
+
+
+def weighted(s: Column, cut: ComplexColumn) -> Column:
+    """The weights of the exponentials, from the values of h on the cut."""
+    return np.asarray(_STEP / np.pi * s * cut.imag)
+
+
+def _with_far(
+    near: Column, cut: Callable[[Column], ComplexColumn], exponent: float, n: int
+) -> Column:
+    """h_0, ..., h_{n-1} from h_0, ..., h_1023, and h on the cut.
+
+    Im h · s falls like s^exponent towards 0.
+    """
+    s = nodes(exponent, n)
+    weights = weighted(s, cut(s))
+    width = math.isqrt(n - NEAR) + 1
+    coarse = weights * np.exp(-np.outer(NEAR + width * np.arange(width), s))
+    column = np.empty(NEAR + width * width)
+    column[:NEAR] = near
+    far = column[NEAR:].reshape(width, width)
+    np.matmul(coarse, np.exp(-np.outer(s, np.arange(width))), out=far)
+    return column[:n]

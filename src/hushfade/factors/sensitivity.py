@@ -6,11 +6,24 @@ Sums use numpy's own loops, whose order does not depend on the machine.  The ord
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from hushfade.check import Column
 from hushfade.numerics import fft_products, unit_disk
+from hushfade.numerics.cached_columns import sum_of_squares
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The largest ℓ2 change of R x if one record changes by 1, and whether the value is exact."""
+
+    value: float
+    exact: bool  # True: exact to the last digits of float64; False: a proven upper bound
+
+    def __float__(self) -> float:
+        return self.value
 
 
 def once(r: Column, gain: Column) -> float:
@@ -26,7 +39,7 @@ def once(r: Column, gain: Column) -> float:
     return math.sqrt(float(np.max(fft_products.plain_product(*squares, slice(0, n)))) + slack)
 
 
-def repeated(r: Column, k: int, b: int) -> tuple[float, bool]:
+def repeated(r: Column, k: int, b: int) -> Sensitivity:
     """The largest ‖Σ_i ±R e_{s_i}‖ of up to k columns at least b apart, and whether it is exact.
 
     The stream has len(r) steps.  For r ≥ 0 that does not increase, the result is
@@ -35,37 +48,37 @@ def repeated(r: Column, k: int, b: int) -> tuple[float, bool]:
     Cost: O(len(r)), or one FFT product.
 
     >>> repeated(np.array([1.0, 0.5, 0.0]), 2, 1)  # ‖(1, 1.5, 0.5)‖
-    (1.8708286933869707, True)
+    Sensitivity(value=1.8708286933869707, exact=True)
     """
     if k == 1:
-        return _norm(r), True
+        return Sensitivity(_norm(r), exact=True)
     if not unit_disk.falls(r):
-        return _bound(r, k, b), False
+        return Sensitivity(_bound(r, k, b), exact=False)
     b = min(b, len(r))
     total = _endless(r, b)
     total[k * b :] -= total[: max(len(r) - k * b, 0)].copy()
-    return _norm(total), True
+    return Sensitivity(_norm(total), exact=True)
 
 
-def forever(r: Column, k: int, b: int) -> tuple[float, bool]:
+def forever(r: Column, k: int, b: int) -> Sensitivity:
     """The same as `repeated` for an endless stream, with the taps r, then zeros.
 
     If q columns overlap, each column after the q-th adds one period of the periodic sum.
 
-    >>> forever(np.array([1.0, 0.5]), 2, 1), forever(np.array([1.0, 0.5]), 10**18, 1)[0]
-    ((1.8708286933869707, True), 1500000000.0)
+    >>> forever(np.array([1.0, 0.5]), 2, 1).value, forever(np.array([1.0, 0.5]), 10**18, 1).value
+    (1.8708286933869707, 1500000000.0)
     """
     b = min(b, len(r))  # with a larger b they do not overlap, either
     if not unit_disk.falls(r):
-        return _bound(r, k, b), False
+        return Sensitivity(_bound(r, k, b), exact=False)
     q = min(k, -(-len(r) // b))
-    first = repeated(np.concatenate([r, np.zeros((q - 1) * b)]), q, b)[0]
+    first = repeated(np.concatenate([r, np.zeros((q - 1) * b)]), q, b).value
     period = _endless(r, b)[-b:]
-    return math.hypot(first, math.sqrt(k - q) * _norm(period)), True
+    return Sensitivity(math.hypot(first, math.sqrt(k - q) * _norm(period)), exact=True)
 
 
 def _norm(column: Column) -> float:
-    return math.sqrt(float(np.sum(column * column)))
+    return math.sqrt(sum_of_squares(column))
 
 
 def _endless(r: Column, b: int) -> Column:

@@ -200,6 +200,20 @@ class IntegerTaps(_Pieces):
         taps._keep(jumps, values, bits)
         return taps
 
+    @classmethod
+    def merging(cls, ends: Signed, values: Signed, bits: int) -> IntegerTaps:
+        """The taps of pieces from each of the ends up to the next, whose values may be equal or 0.
+
+        >>> IntegerTaps.merging(np.array([0, 1, 2, 4, 5]), np.array([8, 5, 5, 0]), bits=3).pieces
+        ([8, 5], [1, 3])
+        """
+        after = np.append(values[1:], 0)
+        last = values != after  # the last pieces before a change
+        last[0] |= not last.any()  # all taps are 0, which `_keep` rejects
+        taps = cls.__new__(cls)
+        taps._keep(np.append(0, ends[1:][last]), values[last], bits)
+        return taps
+
     def _keep(self, jumps: Signed, values: Signed, bits: int) -> None:
         bits = check.count(bits=bits, least=0, most=40)
         if not values[0] > 0:
@@ -274,12 +288,6 @@ def _root(decay: Decay, n: int) -> Column:
 def _closed(decay: Decay) -> list[Column]:
     """The longest column of √g that was computed."""
     return []
-
-
-@lru_cache(maxsize=4)
-def weights_of(decay: Decay, n: int) -> Column:
-    """The decay's weights f_0, ..., f_{n-1}, kept for the next caller."""
-    return _sealed(decay.weights(n))
 
 
 @lru_cache(maxsize=16)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hushfade.planning import promise
 from hushfade.planning.plan import Plan
-from hushfade.records.step_totals import Counts
+from hushfade.records.counts import Counts
 
 Frame = TypeVar("Frame")
 

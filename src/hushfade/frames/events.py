@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from datetime import date
 from typing import Any, cast
 
 import numpy as np
@@ -20,11 +19,12 @@ from hushfade.duration import ROWS, length
 from hushfade.errors import DroppedRecords, InvalidType, InvalidValue
 from hushfade.frames.attributes import attributes
 from hushfade.frames.request import declared
-from hushfade.frames.settings import TotalsArguments, planned
+from hushfade.frames.settings import EventsArguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
 from hushfade.privacy.unit import Person
 from hushfade.records import Batch, Columns, Reader, tally
 from hushfade.records.arrow import Values
+from hushfade.records.batch import key_roles
 from hushfade.records.calendar import calendar, written
 from hushfade.records.faults import Codes
 from hushfade.records.files import check_names, place_of_row
@@ -36,31 +36,6 @@ _RANGE = (
     "start, and end or steps, must be given: taking them from the data would reveal the times of "
     "the first and the last record"
 )
-
-
-class EventsArguments(TotalsArguments, total=False):
-    """The keyword arguments of `release_events`, in addition to the column of times.
-
-    `value` names the column to sum, and needs `low` and `high`; without it each record counts as
-    1.  `user` names the column of persons and needs `protects=hf.Person(...)`: a person's first
-    rows count within these limits, and hushfade drops the others.
-    `denominator` names the second column of `hf.Ratio`.  `skip_empty` drops records without a
-    value.  hushfade also drops records with other keys, and records before start or after end.
-    `start` and `end` are strings, dates or datetimes, with a time zone if the times have one.
-    `time_unit` is the unit of numeric times.
-    """
-
-    value: str | None
-    denominator: str | None
-    key: str | None
-    keys: Iterable[str] | None
-    user: str | None
-    start: str | date | None
-    end: str | date | None
-    steps: int | None
-    time_unit: str | None
-    skip_empty: bool
-    confidence: float
 
 
 ToArrow = Callable[[Any, str, str | None], tuple[Values, Codes | None]]
@@ -93,9 +68,10 @@ def released_events(
         raise InvalidType(_RANGE)
     end = None if own["end"] is None else written(own["end"], "end")
     hours = calendar(written(own["start"], "start"), every, end=end, steps=own["steps"])
-    columns = Columns(own["value"], time, own["key"], own["user"], own["denominator"])
+    roles = key_roles(own["key"])
+    columns = Columns(own["value"], time, user=own["user"], denominator=own["denominator"], **roles)
     _check_names(columns)
-    keys = declared(own["key"], own["keys"], given.get("plan"))
+    keys = declared(roles.get("key"), own["keys"], given.get("plan"))
     made = planned(cast(TotalsArguments, given), keys)
     skip_empty = False if own["skip_empty"] is None else own["skip_empty"]
     if not isinstance(skip_empty, bool):

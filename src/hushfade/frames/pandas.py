@@ -11,10 +11,11 @@ import numpy as np
 from hushfade.duration import fixed
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.attributes import attributes, with_attributes
-from hushfade.frames.events import EventsArguments, released_events
-from hushfade.frames.familiar import ewm_arguments, mean_arguments
+from hushfade.frames.events import released_events
+from hushfade.frames.familiar import FamiliarFrames, irregular_index
 from hushfade.frames.object_columns import text_column
 from hushfade.frames.request import Column, ColumnReleases, KeyedReleases, Request, check_kind
+from hushfade.frames.settings import EventsArguments
 from hushfade.records.arrow import Values, pa
 from hushfade.records.faults import Codes
 
@@ -50,8 +51,16 @@ class SeriesReleases(ColumnReleases[Any]):
     def _released(self, request: Request) -> Any:
         return _of_series(self._series, request)
 
+    def _check_index(self, arguments: dict[str, Any], other: str) -> None:
+        index, plan = self._series.index, arguments.get("plan")
+        if not isinstance(index, pd.DatetimeIndex | pd.PeriodIndex):
+            return
+        declared = arguments.get("every") or getattr(plan, "every", None)
+        if declared is None and not _equal_steps(index):
+            raise irregular_index(other)
 
-class FrameReleases(KeyedReleases[Any]):
+
+class FrameReleases(KeyedReleases[Any], FamiliarFrames[Any]):
     """`frame.hushfade`: private decayed sums of a column, for every declared key."""
 
     def __init__(self, frame: Any) -> None:
@@ -77,13 +86,16 @@ class FrameReleases(KeyedReleases[Any]):
         found, attrs = released_events(self._frame.items(), _to_arrow, time, arguments)
         return with_attributes(pd.DataFrame(found), attrs)
 
-    def ewm_mean_by(self, *, time: str, **arguments: Any) -> Any:
-        """The exponentially weighted mean of records with irregular times; see release_events."""
-        return self.release_events(time=time, **mean_arguments(ewm_arguments(arguments)))
 
-    def ewm_sum_by(self, *, time: str, **arguments: Any) -> Any:
-        """The exponentially weighted sum of records with irregular times; see release_events."""
-        return self.release_events(time=time, **ewm_arguments(arguments))
+def _equal_steps(index: Any) -> bool:
+    """Whether the times of an index are equally far apart, or follow a calendar's frequency."""
+    if getattr(index, "freq", None) is not None and isinstance(index, pd.DatetimeIndex):
+        return True
+    if isinstance(index, pd.PeriodIndex):
+        return bool(np.all(np.diff(index.asi8) == 1))
+    if index.hasnans or len(np.unique(np.diff(index.asi8))) > 1:
+        return not index.hasnans and pd.infer_freq(index) is not None
+    return len(index) < 2 or bool(index.asi8[1] > index.asi8[0])
 
 
 def _check_steps(index: Any, request: Request, steps: Any = None) -> None:

@@ -14,8 +14,8 @@ import polars as pl
 from hushfade.crossing.noise_sources import FreshNoise
 from hushfade.errors import InvalidType, Refused
 from hushfade.frames.attributes import attributes, with_attributes
-from hushfade.frames.events import EventsArguments, released_events
-from hushfade.frames.familiar import ewm_arguments, mean_arguments
+from hushfade.frames.events import released_events
+from hushfade.frames.familiar import FamiliarFrames
 from hushfade.frames.object_columns import text_column
 from hushfade.frames.request import (
     Column,
@@ -25,6 +25,7 @@ from hushfade.frames.request import (
     Request,
     check_kind,
 )
+from hushfade.frames.settings import EventsArguments
 from hushfade.records.arrow import Values
 from hushfade.records.faults import Codes
 
@@ -95,7 +96,7 @@ class SeriesReleases(ColumnReleases[pl.DataFrame]):
         return with_attributes(found, attributes(request.plan))
 
 
-class FrameReleases(KeyedReleases[pl.DataFrame]):
+class FrameReleases(KeyedReleases[pl.DataFrame], FamiliarFrames[pl.DataFrame]):
     """`frame.hushfade`: private decayed sums of a column, for every declared key."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
@@ -114,14 +115,6 @@ class FrameReleases(KeyedReleases[pl.DataFrame]):
         named = ((series.name, series) for series in self._frame.iter_columns())
         found, attrs = released_events(named, _to_arrow, time, arguments)
         return with_attributes(pl.DataFrame(found), attrs)
-
-    def ewm_mean_by(self, *, time: str, **arguments: Any) -> pl.DataFrame:
-        """The exponentially weighted mean of records with irregular times; see release_events."""
-        return self.release_events(time=time, **mean_arguments(ewm_arguments(arguments)))
-
-    def ewm_sum_by(self, *, time: str, **arguments: Any) -> pl.DataFrame:
-        """The exponentially weighted sum of records with irregular times; see release_events."""
-        return self.release_events(time=time, **ewm_arguments(arguments))
 
 
 class LazyReleases(KeyedReleases[pl.LazyFrame]):

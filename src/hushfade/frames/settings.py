@@ -19,7 +19,7 @@ length of a step, as a string or a timedelta.  alpha is the base of the decay, f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any, Literal, TypedDict
 
 from hushfade import duration
@@ -76,6 +76,33 @@ class Arguments(TotalsArguments, total=False):
     """The keyword arguments of `release`.  With `empty_steps` a null is a step without a record."""
 
     empty_steps: bool
+
+
+class EventsArguments(TotalsArguments, total=False):
+    """The keyword arguments of `release_events`, in addition to the column of times.
+
+    `value` names the column to sum, and needs `low` and `high`; without it each record counts as
+    1.  `user` names the column of persons and needs `protects=hf.Person(...)`: a person's first
+    rows count within these limits, and hushfade drops the others.
+    `key` names the column of keys, or up to three columns: a declared key is then their values,
+    divided by slashes, such as north/positive.
+    `denominator` names the second column of `hf.Ratio`.  `skip_empty` drops records without a
+    value.  hushfade also drops records with other keys, and records before start or after end.
+    `start` and `end` are strings, dates or datetimes, with a time zone if the times have one.
+    `time_unit` is the unit of numeric times.
+    """
+
+    value: str | None
+    denominator: str | None
+    key: str | Sequence[str] | None
+    keys: Iterable[str] | None
+    user: str | None
+    start: str | date | None
+    end: str | date | None
+    steps: int | None
+    time_unit: str | None
+    skip_empty: bool
+    confidence: float
 
 
 def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Plan:

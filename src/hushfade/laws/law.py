@@ -67,12 +67,20 @@ class Law(Protocol):
         """The supremum of the loss for this shift; infinite for Gaussian noise."""
 
 
-def between(law: Law, low: Column, high: Column) -> Column:
-    """P[low < Z ≤ high] for low ≤ high, with a small relative error in both tails."""
-    left = law.below(high) - law.below(low)
-    right = law.above(low) - law.above(high)
-    across = 1.0 - law.below(low) - law.above(high)
-    return np.maximum(np.where(high <= 0, left, np.where(low >= 0, right, across)), 0.0)
+def between(law: Law, edges: Column) -> tuple[Column, Column]:
+    """P[low < Z ≤ high] for neighbours high ≥ low of falling edges, along the last axis.
+
+    The second column is the probability to which the errors are relative: of the tail up to 0, or 1
+    if 0 is between the edges.
+    """
+    below, above = law.below(edges), law.above(edges)
+    high, low = edges[..., :-1], edges[..., 1:]
+    below_high, below_low = below[..., :-1], below[..., 1:]
+    above_high, above_low = above[..., :-1], above[..., 1:]
+    left, right = below_high - below_low, above_low - above_high
+    across = 1.0 - below_low - above_high
+    mass = np.maximum(np.where(high <= 0, left, np.where(low >= 0, right, across)), 0.0)
+    return mass, np.where(high <= 0, below_high, np.where(low >= 0, above_low, 1.0))
 
 
 def rounded_variance(law: Law, continuous: float, scale: float) -> float:

@@ -7,6 +7,8 @@ fast_division       quotients of series, in one word
 unit_disk           zeros inside the unit disk
 polylogarithm       the polylogarithm on the unit circle
 blocks              the sizes of groups of steps
+cached_columns      sums over long columns, part by part
+stepped_division    a compiled loop for quotients by piecewise constant series
 ring_buffers        compiled loops on ring buffers
 block_levels        compiled loops over the levels of nested blocks of steps
 """

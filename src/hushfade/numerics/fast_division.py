@@ -8,34 +8,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushfade.check import Column
+from hushfade.check import Column, Signed
 
-_BLOCK = 1 << 13
-_FEW = 512  # up to this many jumps, blocks are faster than Newton's iteration
+_LONG = 1 << 17  # for longer columns, a compiled loop over the jumps pays off
+_FEW = 512  # up to this many jumps, the loop is faster than Newton's iteration
+
+
+def stepped_quotient(f: Column, jumps: Signed, heights: Column) -> Column:
+    """The first len(f) coefficients of f / r, where r changes by `heights` at the lags `jumps`.
+
+    The first jump, at lag 0, has a height ≠ 0.  Cost: as for `quotient`, or one multiply-add per
+    jump and coefficient if this is less.
+
+    >>> stepped_quotient(np.ones(4), np.array([0, 1, 2]), np.array([1.0, -1.5, 0.5]))  # 1 - x/2
+    array([1.   , 1.5  , 1.75 , 1.875])
+    """
+    n = len(f)
+    if n > _LONG and len(jumps) <= _FEW:
+        from hushfade.numerics.stepped_division import divided  # loads numba
+
+        return divided(f, jumps, heights)
+    steps = np.zeros(n)
+    steps[jumps[jumps < n]] = heights[jumps < n]
+    return quotient(f, np.cumsum(steps))
 
 
 def quotient(f: Column, r: Column) -> Column:
     """The first len(f) coefficients of f / r, for r_0 ≠ 0; zeros follow r.
 
-    Cost: about 13 real FFTs of length n, or one multiply-add per jump and coefficient if r has few
-    jumps, which is less for long columns.  Overflows give inf or nan.
+    Newton's iteration y ← y - y (r y - 1) doubles the known part of y = 1/r.  The last iteration,
+    q ← q + y (f - r q), doubles the quotient itself.  Products are cyclic: terms that wrap around
+    fall on coefficients that are already known.  Overflows give inf or nan.  Cost: about 13 real
+    FFTs of length n.
 
     >>> quotient(np.array([1.0, 1.0, 1.0, 1.0]), np.array([1.0, -0.5]))
     array([1.   , 1.5  , 1.75 , 1.875])
-    """
-    n = len(f)
-    r = _fitted(r, n)
-    jumps = np.diff(r, prepend=0.0)
-    if n > 4 * _BLOCK and np.count_nonzero(jumps) <= _FEW:
-        return _by_blocks(np.diff(f, prepend=0.0), jumps)
-    return _newton(f, r)
-
-
-def _newton(f: Column, r: Column) -> Column:
-    """f / r by Newton's iteration: y ← y - y (r y - 1) doubles the known part of y = 1/r.
-
-    The last iteration, q ← q + y (f - r q), doubles the quotient itself.  Products are cyclic:
-    terms that wrap around fall on coefficients that are already known.
     """
     from scipy import fft
 
@@ -54,33 +61,6 @@ def _newton(f: Column, r: Column) -> Column:
         left = f[half:] - fft.irfft(fft.rfft(low, size) * fft.rfft(r), size)[half:]
         high = fft.irfft(fft.rfft(left, size) * spectrum, size)[:half]
     return np.concatenate([low, high])[:n]
-
-
-def _by_blocks(f: Column, p: Column) -> Column:
-    """f / p for p with few terms, block by block: q_t = (f_t - Σ_{lag>0} p_lag q_{t-lag}) / p_0.
-
-    The contributions of earlier blocks are summed term by term.  Within a block, an FFT product
-    applies 1/p.
-    """
-    from scipy import fft
-
-    one = np.zeros(_BLOCK)
-    one[0] = 1.0
-    spectrum = fft.rfft(_newton(one, p[:_BLOCK]), 2 * _BLOCK)
-    terms = [(int(lag), float(p[lag])) for lag in np.flatnonzero(p) if lag > 0]
-    n = len(f)
-    f = _fitted(f, n + -n % _BLOCK)
-    q = np.zeros(len(f))
-    with np.errstate(all="ignore"):
-        for start in range(0, n, _BLOCK):
-            block = f[start : start + _BLOCK]  # a view; f is a private copy
-            for lag, weight in terms:
-                low, high = max(start - lag, 0), min(start, start - lag + _BLOCK)
-                if low < high:
-                    block[low + lag - start : high + lag - start] -= weight * q[low:high]
-            inner = fft.irfft(fft.rfft(block, 2 * _BLOCK) * spectrum, 2 * _BLOCK)
-            q[start : start + _BLOCK] = inner[:_BLOCK]
-    return q[:n]
 
 
 def _fitted(column: Column, size: int) -> Column:

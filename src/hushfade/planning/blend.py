@@ -23,6 +23,7 @@ from hushfade.check import Column
 from hushfade.decay import Decay
 from hushfade.factors.taps import RootTaps, blended
 from hushfade.laws import Huber
+from hushfade.numerics.cached_columns import parts, sum_of_squares
 from hushfade.numerics.fast_division import quotient
 from hushfade.privacy.rounded_losses import Shift, block
 
@@ -79,13 +80,13 @@ class _Curve:
 
     def __init__(self, decay: Decay, steps: int, lanes: int, epsilon: float, delta: float) -> None:
         root = RootTaps(decay).first(steps)
-        self._root = root / root[0]
+        self._root = root if root[0] == 1.0 else root / root[0]
         self._weights = decay.weights(min(steps, _SERIES))
         self._lanes, self._epsilon, self._log_delta = lanes, epsilon, math.log(delta)
-        size = np.abs(self._root[1:])
-        large = np.sort(np.partition(size, -_LARGE)[-_LARGE:] if len(size) > _LARGE else size)
+        large = _largest(self._root[1:], _LARGE)
         self._large = large[::-1]
-        self._rest = max(float(np.sum(size * size) - np.sum(large * large)), 0.0)
+        self._rest = max(sum_of_squares(self._root[1:]) - float(np.sum(large * large)), 0.0)
+        self._later = sum_of_squares(self._root[_SERIES:])  # of the terms that are not computed
         self._slope = epsilon / 2.0
         self._blends: dict[tuple[int, int], Blend] = {}
         self._lefts: dict[int, float] = {}
@@ -112,7 +113,7 @@ class _Curve:
             if n < len(self._root):
                 last = slice(n - n // 8, n)
                 ratio = float(np.sum(left[last] ** 2) / np.sum(self._root[last] ** 2))
-                total += ratio * float(np.sum(self._root[n:] ** 2))
+                total += ratio * self._later
             self._lefts[part] = math.sqrt(total)
         return self._lefts[part]
 
@@ -138,6 +139,20 @@ class _Curve:
         mu = c * _UNITS * math.sqrt(self._lanes * self._rest * law.fisher_information)
         beyond = self._epsilon - step * np.arange(low, low + len(masses), dtype=np.float64)
         return math.log(max(float(np.sum(masses * _gaussian(beyond, max(mu, 1e-9)))), 1e-320))
+
+
+def _largest(column: Column, count: int) -> Column:
+    """The largest absolute values, sorted: `count` of them, or all if there are fewer.
+
+    >>> _largest(np.array([-3.0, 1.0, 2.0]), 2)
+    array([2., 3.])
+    """
+    large = np.empty(0)
+    for here in parts(len(column)):
+        size = np.abs(column[here])
+        if len(large) < count or np.max(size) > large[0]:
+            large = np.sort(np.append(large, size))[-count:]
+    return large
 
 
 def _law(slope: float, kappa: float) -> Huber:

@@ -20,13 +20,15 @@ import numpy as np
 from hushfade import check
 from hushfade.check import Column
 from hushfade.decay import Decay
+from hushfade.errors import InvalidValue
+from hushfade.laws import Gaussian
 from hushfade.privacy.rounding import rounded_down
 from hushfade.theory import certificates, optimum
 from hushfade.theory.bound_values import Bracket, Bracketed
 from hushfade.theory.optimum import UNIT
 
 if TYPE_CHECKING:
-    from hushfade.planning.plan import Plan
+    from hushfade.planning.planned_mechanism import PlannedMechanism
 
 _DENSE = 256  # up to this many steps, computing the optimum takes a fraction of a second
 
@@ -64,6 +66,30 @@ class Certificate(Bracketed):
         return (
             f"{over} no Gaussian factorization mechanism can have less than {share} of this error."
         )
+
+
+def plan_certificate(plan: PlannedMechanism, n: int) -> Certificate:
+    """The certificate of a plan over its first n steps."""
+    grid, guarantee = plan.grid, plan.guarantee
+    if guarantee.pure:
+        raise InvalidValue(
+            "a certificate needs delta > 0, because it compares with Gaussian noise",
+            remedy="see planning.certificate.single_step_bound for delta = 0",
+        )
+    if grid.norm is None:
+        exact = guarantee.change(*grid.lane_bounds)
+        on_grid = guarantee.change(*grid.lane_units) * grid.resolution
+    else:
+        exact = guarantee.vector_change(grid.norm)
+        on_grid = guarantee.vector_change(float(grid.norm_unit)) * grid.resolution
+    return certificate(
+        plan.decay,
+        n,
+        plan.max_stddev(n) * guarantee.mu / min(exact, on_grid),
+        participations=guarantee.protects.steps,
+        separation=guarantee.protects.apart,
+        gaussian=isinstance(plan.law, Gaussian),
+    )
 
 
 def certificate(
@@ -142,7 +168,7 @@ class SingleStepBound(NamedTuple):
         )
 
 
-def single_step_bound(plan: Plan) -> SingleStepBound | None:
+def single_step_bound(plan: PlannedMechanism) -> SingleStepBound | None:
     """The least standard deviation of any mechanism with the plan's guarantee at a single step.
 
     The bound is known for delta = 0 only; otherwise the result is None.  With b = e^-ε and a

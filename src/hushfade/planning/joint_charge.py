@@ -56,7 +56,7 @@ class JointCharge:
         if not all(isinstance(plan, Plan) for plan in plans):
             raise InvalidType("must be plans by the names of their streams", argument="streams")
         if not 1 <= len(plans) <= MOST:
-            raise InvalidValue(f"must be 1 to {MOST}", argument="streams", got=len(plans))
+            raise InvalidValue(f"must have 1 to {MOST} entries", argument="streams", got=len(plans))
         relation = _unit(plans, guarantee)
         return cls(tuple(streams.items()), _charge(plans, guarantee), relation)
 

@@ -77,6 +77,7 @@ class JointPlan:
         for place, made in enumerate(self.plans):
             own, name = made.guarantee, self.series[place].name
             shown = ("" if name is None else f"{name}, ") + repr(made.decay)
+            shown += "" if made.statistic is None else f", {made.statistic.name}"
             shown += "" if made.every is None else f" every {made.every}"
             lines.append(
                 f"  {place + 1}. {shown}: {mechanism_name(made.method, made.law.name)}, "
@@ -118,7 +119,7 @@ def plan_together(
         raise InvalidType("series and weights must be lists")
     several = [one if isinstance(one, Series) else Series(decay=_decay(one)) for one in series]
     if not 1 <= len(several) <= MOST:
-        raise InvalidValue(f"must be 1 to {MOST}", argument="series", got=len(several))
+        raise InvalidValue(f"must have 1 to {MOST} entries", argument="series", got=len(several))
     if weights is not None and len(weights) != len(several):
         raise InvalidValue(
             f"must have one entry per series, {len(several)}", argument="weights", got=len(weights)

@@ -65,18 +65,18 @@ def choice(plan: Plan) -> str:
     chosen, *others = plan.considered
     others.sort(key=lambda one: one.error)
     smallest = others[0].error >= chosen.error
-    why = "has the smallest error" if smallest else "is the simplest within 1 % of the least error"
     shown = others[:1] + [one for one in others[1:] if one.method == "square_root"]
     compared = [
         f"{mechanism_name(one.method, one.law)} has {excess(one.error / chosen.error)}."
         for one in shown
     ]
-    return " ".join(
-        [
-            f"Mechanism: {name}, which {why} of the {len(plan.considered)} mechanisms compared.",
-            *compared,
-        ]
+    of_all = f"of the {len(plan.considered)} mechanisms compared"
+    why = (
+        f"which has the smallest error {of_all}"
+        if smallest
+        else f"the simplest {of_all} whose error is within 1 % of the smallest"
     )
+    return " ".join([f"Mechanism: {name}, {why}.", *compared])
 
 
 def excess(ratio: float) -> str:

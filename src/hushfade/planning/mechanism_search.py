@@ -14,7 +14,6 @@ from hushfade.errors import InvalidValue
 from hushfade.factors import factorization
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization
-from hushfade.factors.taps import weights_of
 from hushfade.laws import Huber, Laplace, Law
 from hushfade.planning import blend
 from hushfade.planning.exact_factors import Method, check_lasting, exact_factors
@@ -106,7 +105,7 @@ class Search:
             participations=guarantee.protects.steps,
             separation=guarantee.protects.apart,
         )
-        return self._left(factors) * sensitivity.value * change / guarantee.mu
+        return factors.largest_error(self.steps) * sensitivity.value * change / guarantee.mu
 
     def on_inputs(self, law: LawName) -> Candidate:
         """The mechanism with noise on the inputs, R = 1."""
@@ -154,8 +153,10 @@ class Search:
 
     def blocks_may_win(self, law: LawName | None) -> bool:
         """Whether the memory is long and delta small.  For counting, the search is always quick."""
-        long = self.bounded and np.sum(weights_of(self.decay, self.steps) ** 2) > _SHORT
-        if not (long and self.times == 1):
+        if not self.bounded or self.times > 1:
+            return False
+        factors, _ = exact_factors(self.decay, self.horizon, "input")
+        if not factors.largest_error(self.steps) ** 2 > _SHORT:
             return False
         if self.guarantee.pure or law == "laplace" or isinstance(self.decay, NoDecay):
             return True
@@ -168,8 +169,8 @@ class Search:
             taps = [(1.0, factors.squared_sensitivity())]  # a record is in one sum per level
         else:
             support = min(self.steps, factors.taps.support or self.steps)
-            taps = _grouped(np.abs(factors.taps.first(support)))
-        left = self._left(factors) * self.grid.resolution
+            taps = _grouped(factors.taps.first(support))
+        left = factors.largest_error(self.steps) * self.grid.resolution
         several = []
         for kappa in _KAPPAS if law == "huber" else (0.0,):
             slope = self._slope(taps, kappa)
@@ -195,18 +196,11 @@ class Search:
             self.decay, self.steps, guarantee.epsilon, guarantee.delta, len(lanes)
         )
         factors = factorization.blend(self.decay, found.c, self.horizon)
-        taps = _grouped(np.abs(factors.taps.first(self.steps)))
+        taps = _grouped(factors.taps.first(self.steps))
         slope = self._slope(taps, found.kappa, found.slope)
         # the search treated all small taps together as one Gaussian shift
         error = found.error * size * self.grid.resolution * (found.slope / (slope * size))
         return Candidate("blend", "huber", error, factors, found.kappa, slope, self.steps)
-
-    def _left(self, factors: Factorization) -> float:
-        if isinstance(factors, BlockSums):
-            return factors.largest_error(self.steps)
-        if factors.gain is None:  # the last error is the largest
-            return float(np.linalg.norm(factors.left(self.steps)))
-        return float(np.max(factors.errors(self.steps)))
 
     def _slope(
         self, taps: list[tuple[float, int]], kappa: float, guess: float | None = None
@@ -241,14 +235,18 @@ def _law(slope: float, kappa: float) -> Law:
     return Laplace(slope) if kappa == 0.0 else Huber(slope, max(1, round(kappa / slope)))
 
 
-def _grouped(size: Column) -> list[tuple[float, int]]:
-    """Groups of similar numbers ≥ 0: the root mean square of each group, and its count."""
-    size = np.sort(size[size > 0], kind="stable")[::-1]  # quick if it is nearly sorted
+def _grouped(column: Column) -> list[tuple[float, int]]:
+    """Groups of numbers of similar size: the root mean square of each group, and its count."""
+    size = np.abs(column)
+    if not np.all(size):
+        size = size[size > 0]
+    size.sort(kind="stable")  # quick if it is nearly sorted
+    size = size[::-1]
     edges = np.expm1(np.linspace(0.0, math.log1p(len(size)), _GROUPS + 1))
     places = np.unique(np.rint(edges).astype(np.int64))
-    squares = np.append(0.0, np.cumsum(size * size))
     counts = np.diff(places)
-    means = np.sqrt(np.diff(squares[places]) / counts)
+    size *= size
+    means = np.sqrt(np.add.reduceat(size, places[:-1]) / counts)
     return list(zip(means.tolist(), counts.tolist(), strict=True))
 
 

@@ -24,6 +24,7 @@ from hushfade.laws import Gaussian, Huber, Laplace, Law
 from hushfade.planning import shifts
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import PrivacyLoss
+from hushfade.privacy.loss_distribution import COARSE, Losses
 from hushfade.privacy.rounded_losses import Shift
 from hushfade.private.grid import Grid
 
@@ -32,6 +33,7 @@ _LADDER = 12  # bits, after the first, of a slope that follows from a bound on t
 STEEPEST = 64.0  # slope of Laplace noise: a table of steeper noise would hold a single 0
 _MARGIN = 2.0**-20  # relative margin by which a plan stays below δ
 _RATE = 30.0  # first guess of d ln δ / d ln slope
+_APART = 64  # slopes on the ladder between two coarse bounds
 _CERTAIN = 0.75  # share of the measured rate that shows that the next slope exceeds δ
 _ROUNDING = Fraction(1, 10**9)  # relative amount by which 0.1.0 may have rounded sigma up
 
@@ -145,7 +147,8 @@ def _steepest(
     The search does not try the next slope if the measured rate shows that it is too steep.
     """
     wanted = math.log(guarantee.delta) + math.log1p(-_MARGIN)
-    index, rate = _index(guess), _RATE / (1 << _LADDER)
+    index = _index(guess)
+    rate = _coarse_rate(law, cases, guarantee, index)
     accepted: int | None = None
     rejected: int | None = None
     last: tuple[int, float] | None = None
@@ -171,6 +174,20 @@ def _steepest(
             new = (accepted + rejected) // 2
         index = new
     return _on_ladder(accepted)
+
+
+def _coarse_rate(
+    law: Callable[[float], Law], cases: list[list[Shift]], guarantee: Guarantee, index: int
+) -> float:
+    """About how fast ln δ grows per slope on the ladder, from coarse bounds."""
+    near, far = (
+        max(
+            Losses([(law(_on_ladder(place)), case)], COARSE).delta(guarantee.epsilon)
+            for case in cases
+        )
+        for place in (index, index + _APART)
+    )
+    return math.log(far / near) / _APART if 0.0 < near < far else _RATE / (1 << _LADDER)
 
 
 def _delta(law: Law, cases: list[list[Shift]], guarantee: Guarantee) -> float:

@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
+from hushfade.numerics.cached_columns import parts, places_above, sum_of_squares
 
 _FINER = 4  # possible starts of a piece, per piece
 _MOST = 1024  # possible starts, at most
@@ -33,7 +34,6 @@ _TRIALS = 16  # tolls that the search tries
 _NOTHING = 0.05  # share of the squared distance that an omitted tail may cost
 _UNIT = 36  # a unit of prices is 2^-36 of the column's sum of squares
 _INVERSE_CUBE_ROOT = 0x553EF0FF289DD796  # bits of 2^341.2; minus a third of the bits of x: x^(-1/3)
-_CACHED = 1 << 14  # numbers that fit into the processor's cache
 _TIE = 2.0**-40  # numbers within this relative distance count as equal
 
 
@@ -44,8 +44,11 @@ def merged(r: Column, starts: Signed, bits: int) -> Column:
     array([4., 1., 1., 1.])
     """
     lengths = np.diff(starts, append=len(r))
-    means = np.add.reduceat(r, starts) / lengths
-    return np.repeat(_nearest(np.ldexp(means, bits)), lengths)
+    return np.repeat(_rounded_means(r, starts, lengths, bits), lengths)
+
+
+def _rounded_means(r: Column, starts: Signed, lengths: Signed, bits: int) -> Column:
+    return _nearest(np.ldexp(np.add.reduceat(r, starts) / lengths, bits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,19 +71,25 @@ class Landscape:
         r'² l³ / 12.  So the best pieces have equal shares of Σ |r'|^(2/3), and J of them have the
         squared distance (Σ |r'|^(2/3))³ / 12 J².
         """
-        left_out = beyond + np.cumsum((r * r)[::-1])[::-1]
-        kept = max(1, int(np.count_nonzero(left_out > _NOTHING * distance)))
+        energy = beyond + sum_of_squares(r)
+        kept = max(1, places_above(r, beyond, _NOTHING * distance))
         r = r[:kept] if 2 * kept < len(r) else r
         share = np.zeros(len(r))
-        np.cumsum(_two_thirds(np.abs(np.diff(r))), out=share[1:])
+        later = share[1:]
+        for here in parts(len(later)):
+            later[here] = _two_thirds(np.abs(r[1:][here] - r[:-1][here]))
+        np.cumsum(later, out=later)
         whole = max(float(share[-1]), 1e-300)
         count = math.sqrt(whole * whole * whole / (12.0 * distance))
         size = min(int(_FINER * count) + 64, _MOST)
         inner = np.searchsorted(share, np.linspace(0.0, whole, size) * (1.0 - _TIE))
         ends = np.unique(np.concatenate([[0], inner, [len(r)]]))
-        sums, squares = (_sums(column, ends) for column in (r, r * r))
-        unit = math.ldexp(1.0, math.frexp(float(left_out[0]))[1] - _UNIT)
-        rest = _nearest((left_out[0] - squares) / unit)
+        square = np.multiply(r, r, out=share)
+        sums, squares = (
+            np.append(0.0, np.cumsum(np.add.reduceat(column, ends[:-1]))) for column in (r, square)
+        )
+        unit = math.ldexp(1.0, math.frexp(energy)[1] - _UNIT)
+        rest = _nearest((energy - squares) / unit)
         toll = 2.0 * distance / (count + 1.0) / unit
         return cls(r, ends, sums, squares, unit, rest, toll)
 
@@ -97,16 +106,24 @@ class Landscape:
         return next((bits for bits in range(40) if 12.0 * rounding * 4.0**bits >= kept), 40)
 
     def fewest(self, distance: float, bits: int) -> Column:
-        """Few constant pieces with Σ (r̃_n - r_n)² ≤ distance, in units of 2^-bits, then zeros.
+        """The column of `pieces`.
+
+        >>> r = np.array([1.0, 0.5, 0.25, 0.25, 0.125])
+        >>> Landscape.of(r, 0.01, 0.03).fewest(0.03, bits=4)
+        array([16.,  8.,  3.,  3.,  3.])
+        """
+        ends, values = self.pieces(distance, bits)
+        return np.repeat(values, np.diff(ends))
+
+    def pieces(self, distance: float, bits: int) -> tuple[Signed, Column]:
+        """The ends and values of few pieces with Σ (r̃_n - r_n)² ≤ distance.
+
+        The first end is 0.  The values are in units of 2^-bits, and zeros follow the last piece.
 
         The pieces are a shortest path over the places.  Each piece costs its own squared distance
         plus a toll.  The toll is the largest one that keeps the distance, or 0 if no toll does.  Of
         the paths with no more pieces than this one, the result is the path that ends first, which
         has the shortest memory.  Cost: milliseconds.
-
-        >>> r = np.array([1.0, 0.5, 0.25, 0.25, 0.125])
-        >>> Landscape.of(r, 0.01, 0.03).fewest(0.03, bits=4)
-        array([16.,  8.,  3.,  3.,  3.])
         """
         prices, distance = self._prices(bits), distance / self.unit
         low, high, toll = 0.0, math.inf, self.toll
@@ -136,7 +153,7 @@ class Landscape:
         while path[-1] > 0:
             path.append(int(best.before[path[-1]]))
         ends = self.ends[path[::-1]]
-        return merged(self.column[: ends[-1]], ends[:-1], bits)
+        return ends, _rounded_means(self.column[: ends[-1]], ends[:-1], np.diff(ends), bits)
 
     def _prices(self, bits: int) -> Matrix:
         """The squared distance of the rounded piece from place j to place i > j, rounded to units.
@@ -189,27 +206,19 @@ def _nearest(x: Matrix) -> Matrix:
     return np.floor(shifted, out=shifted)
 
 
-def _sums(column: Column, ends: Signed) -> Column:
-    """Σ column_n over n < end, for each end; the first sum is 0."""
-    return np.append(0.0, np.cumsum(column)[ends[1:] - 1])
-
-
 def _two_thirds(x: Column) -> Column:
     """x^(2/3) for x ≥ 0, to 2e-5, and at least 1e-133, with the same bits on every machine.
 
     The bits of x give y = x^(-1/3) within 4 %.  Newton's method y ← y (4 - x y³)/3 refines it.
     """
-    out = np.empty(len(x))
-    for start in range(0, len(x), _CACHED):
-        here = slice(start, start + _CACHED)
-        part = np.maximum(x[here], 1e-200)
-        y = (_INVERSE_CUBE_ROOT - part.view(np.int64) // 3).view(np.float64)
-        for _ in range(2):
-            cube = y * y
-            cube *= y
-            cube *= part
-            np.subtract(4.0, cube, out=cube)
-            cube *= 1.0 / 3.0
-            y *= cube
-        np.multiply(y, part, out=out[here])
-    return out
+    x = np.maximum(x, 1e-200)
+    y = (_INVERSE_CUBE_ROOT - x.view(np.int64) // 3).view(np.float64)
+    for _ in range(2):
+        cube = y * y
+        cube *= y
+        cube *= x
+        np.subtract(4.0, cube, out=cube)
+        cube *= 1.0 / 3.0
+        y *= cube
+    y *= x
+    return y

@@ -28,13 +28,15 @@ from hushfade.laws import Gaussian, Laplace, Law
 from hushfade.laws.document import law_document, law_from
 from hushfade.planning import noise_scale, plan_version_1
 from hushfade.planning.exact_factors import check_lasting, check_method
+from hushfade.planning.largest_total import sized
 from hushfade.planning.parameter_documents import (
     decay_document,
     decay_from,
     guarantee_document,
     guarantee_from,
 )
-from hushfade.planning.plan import Considered, Plan, sized
+from hushfade.planning.plan import Plan
+from hushfade.planning.planned_mechanism import Considered
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import grid_of
 from hushfade.public.statistics import LaneStatistic

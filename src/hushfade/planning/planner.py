@@ -21,8 +21,10 @@ from hushfade.laws import Law
 from hushfade.planning import noise_scale
 from hushfade.planning.candidates import candidates, given
 from hushfade.planning.exact_factors import Method
+from hushfade.planning.largest_total import NoiseOutOfRange, sized
 from hushfade.planning.mechanism_search import Candidate, LawName
-from hushfade.planning.plan import Considered, NoiseOutOfRange, Plan, sized
+from hushfade.planning.plan import Plan
+from hushfade.planning.planned_mechanism import Considered
 from hushfade.planning.search_taps import integer_factors
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import Grid, grid_of

@@ -28,7 +28,7 @@ from hushfade.privacy.rounding import root_up, rounded_up
 from hushfade.privacy.unit import Person, Record, Unit
 
 if TYPE_CHECKING:
-    from hushfade.planning.plan import Plan
+    from hushfade.planning.planned_mechanism import PlannedMechanism
 
 
 class EpsilonAtAge(NamedTuple):
@@ -38,7 +38,7 @@ class EpsilonAtAge(NamedTuple):
     epsilon: float
 
 
-def loss_at_age(plan: Plan, steps: int) -> PrivacyLoss:
+def loss_at_age(plan: PlannedMechanism, steps: int) -> PrivacyLoss:
     """The privacy loss of one record after the first `steps` releases that include it."""
     single = replace(plan.guarantee, protects=_in_one_step(plan.guarantee))
     pair = plan.pair
@@ -53,7 +53,7 @@ def loss_at_age(plan: Plan, steps: int) -> PrivacyLoss:
     return replace(loss, relation=replace(plan, guarantee=single).relation)
 
 
-def loss_after(plan: Plan, steps: int) -> PrivacyLoss:
+def loss_after(plan: PlannedMechanism, steps: int) -> PrivacyLoss:
     """The privacy loss of all records that one person contributed to the first `steps` releases.
 
     It equals the loss of the same noise for a stream that ends after these steps.  A unit with k
@@ -72,7 +72,7 @@ def loss_after(plan: Plan, steps: int) -> PrivacyLoss:
     return plan.privacy if loss == plan.privacy else loss  # its distribution may be cached
 
 
-def last_age(plan: Plan) -> int:
+def last_age(plan: PlannedMechanism) -> int:
     """The number of releases after which the loss of a record no longer grows.
 
     With block sums, a record is in one sum per level.  In the worst case these are the first sums.
@@ -82,7 +82,7 @@ def last_age(plan: Plan) -> int:
     return min(reach, plan.horizon or reach)
 
 
-def epsilons_at_ages(plan: Plan, ages: Iterable[int]) -> list[EpsilonAtAge]:
+def epsilons_at_ages(plan: PlannedMechanism, ages: Iterable[int]) -> list[EpsilonAtAge]:
     """The epsilon of one record at each of these ages, in rising order, at the plan's delta.
 
     The values are upper bounds that never decrease.  Each is at most 0.2 % above the smallest
@@ -104,7 +104,7 @@ def epsilons_at_ages(plan: Plan, ages: Iterable[int]) -> list[EpsilonAtAge]:
 
 
 @lru_cache(maxsize=8)
-def milestones(plan: Plan) -> tuple[EpsilonAtAge, ...]:
+def milestones(plan: PlannedMechanism) -> tuple[EpsilonAtAge, ...]:
     """The epsilon of one record at three ages: its own step, one between, and the last.
 
     >>> from hushfade import Exponential, Guarantee, plan
@@ -120,7 +120,7 @@ def milestones(plan: Plan) -> tuple[EpsilonAtAge, ...]:
     return *epsilons_at_ages(plan, {1, math.isqrt(last)} - {last}), end
 
 
-def sentences(plan: Plan) -> list[str]:
+def sentences(plan: PlannedMechanism) -> list[str]:
     """Sentences that describe how the privacy loss of a record grows; numbers are rounded up.
 
     >>> from hushfade import Guarantee, SlidingWindow, plan
@@ -167,7 +167,7 @@ def _together(guarantee: Guarantee) -> str:
     return "The records of one person that the guarantee covers"
 
 
-def _loss(plan: Plan, guarantee: Guarantee, pair: IntegerFactorization) -> PrivacyLoss:
+def _loss(plan: PlannedMechanism, guarantee: Guarantee, pair: IntegerFactorization) -> PrivacyLoss:
     """The privacy loss of the plan's noise for this guarantee and this pair of factors."""
     if not isinstance(plan.law, Gaussian):
         return PrivacyLoss.shifted(plan.law, shifts.cases(guarantee, plan.grid, pair))

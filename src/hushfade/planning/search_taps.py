@@ -23,6 +23,7 @@ from hushfade.decay import (
 from hushfade.errors import InvalidValue, Unstable
 from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, BlendedTaps, CountingTaps
+from hushfade.numerics.cached_columns import sum_of_squares
 from hushfade.planning import piecewise_taps
 
 MAX_LOSS = 0.001  # relative error that integer taps may add to the exact factors
@@ -45,10 +46,11 @@ def integer_factors(exact: Factorization) -> tuple[IntegerFactorization, float]:
     jumps, more often if the loss is too large.
     """
     r, beyond = _wanted(exact)
-    r, beyond = r / r[0], beyond / float(r[0]) ** 2  # the scale of a pair is arbitrary
-    if not float(np.max(np.abs(r))) < 2.0**45:
+    if r[0] != 1.0:  # the scale of a pair is arbitrary
+        r, beyond = r / r[0], beyond / float(r[0]) ** 2
+    if not max(float(np.max(r)), -float(np.min(r))) < 2.0**45:
         raise Unstable(_NO_TAPS)
-    whole = float(np.sum(r * r)) + beyond
+    whole = sum_of_squares(r) + beyond
     if isinstance(exact.taps, BlendedTaps):  # all taps except the first have a factor c
         whole *= exact.taps.c**2
     best: tuple[IntegerFactorization, float] | None = None
@@ -60,7 +62,7 @@ def integer_factors(exact: Factorization) -> tuple[IntegerFactorization, float]:
         distance = share * MAX_LOSS * whole
         bits = max(least, landscape.places(rounding * distance))
         try:
-            pair = exact.with_integers(landscape.fewest(distance, bits), bits)
+            pair = exact.with_pieces(*landscape.pieces(distance, bits), bits)
         except (Unstable, InvalidValue):  # a zero inside the unit disk, or a first tap <= 0
             share /= 2.0
             continue
@@ -115,7 +117,7 @@ def _wanted(exact: Factorization) -> tuple[Column, float]:
         if horizon is not None and n >= horizon:
             return exact.taps.first(horizon), 0.0
         r = exact.taps.first(n)
-        beyond = max(_settled(energy - float(np.sum(r * r)), scale), 0.0)
+        beyond = max(_settled(energy - sum_of_squares(r), scale), 0.0)
         if beyond <= 0.2 * MAX_LOSS * energy:
             return r, beyond
         if n >= most:  # a smaller rest cannot be reached
@@ -156,8 +158,7 @@ def _loss(pair: IntegerFactorization, exact: Factorization) -> float:
 
 def _endless(pair: Factorization, n: int) -> float:
     """The error factor of n steps of a stream that continues after them."""
-    left = pair.left(n)
-    return math.sqrt(float(np.sum(left * left))) * pair.sensitivity().value
+    return pair.largest_error(n) * pair.sensitivity().value
 
 
 def reference_steps(decay: Decay) -> int:

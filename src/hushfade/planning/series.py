@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
+from hushfade import check
 from hushfade.decay import Decay
 from hushfade.planning.exact_factors import Method
 from hushfade.planning.mechanism_search import LawName
@@ -20,7 +21,7 @@ from hushfade.public.statistics import Statistic
 class Series:
     """One of several series for `plan_together`, with the arguments of `hushfade.plan`.
 
-    The error of a statistic is the standard deviation of one of its lanes.
+    The error of a statistic is the standard deviation of one of its lanes, in records.
 
     `every` is the length of a step.  The decay and the horizon count steps of this length.
     Errors and the printed joint plan show `name`.
@@ -42,7 +43,7 @@ class Series:
 
     def __post_init__(self) -> None:
         if isinstance(self.keys, list):  # a series must be hashable, and lists are not
-            object.__setattr__(self, "keys", tuple(self.keys))
+            check.settle(self, keys=tuple(self.keys))
 
     def plan(
         self,
@@ -58,5 +59,6 @@ class Series:
         )  # fmt: skip
 
     def error(self, made: Plan) -> float:
-        """The largest standard deviation of a plan of this series."""
-        return made.max_stddev(compared_steps(self.decay, self.horizon))
+        """The largest standard deviation of a plan of this series, of a statistic in records."""
+        scale = 1.0 if made.statistic is None else made.grid.lane_bounds[1]
+        return made.max_stddev(compared_steps(self.decay, self.horizon)) / scale

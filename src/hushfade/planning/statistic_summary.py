@@ -38,7 +38,7 @@ def records(statistic: LaneStatistic) -> str:
     """What becomes of a record, for a table."""
     match statistic:
         case Share():
-            return "true or false" if statistic.of is None else "texts"
+            return "true or false" if statistic.of is None else "text"
         case Ratio():
             return f"pairs, up to {statistic.numerator:g} and {statistic.denominator:g}"
         case Histogram():
@@ -55,7 +55,7 @@ def accuracy(plan: Plan, step: int) -> str:
     >>> import hushfade as hf
     >>> one = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6), statistic=hf.Share())
     >>> accuracy(one, 7)
-    'With 1000 records 95 of 100 shares are within 0.00528 of the true share, where it is 0.5.'
+    'With 1000 records and a true share of 0.5, 95 of 100 shares are within 0.00528 of the truth.'
     """
     statistic = plan.statistic
     assert statistic is not None
@@ -77,8 +77,8 @@ def accuracy(plan: Plan, step: int) -> str:
         )
     far = max(float(upper - value), float(value - lower))
     return (
-        f"With {COUNT} records 95 of 100 {statistic.name}s are within {rounded_up(far, 3)} of the "
-        f"true {statistic.name}, where it is {value:.4g}."
+        f"With {COUNT} records and a true {statistic.name} of {value:.4g}, 95 of 100 "
+        f"{statistic.name}s are within {rounded_up(far, 3)} of the truth."
     )
 
 

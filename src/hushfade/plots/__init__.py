@@ -1,15 +1,16 @@
 """Figures of releases, plans, guarantees and comparisons, and charts for the terminal.
 
-    series          a released series with its error band, one panel per key
-    errors          the error of every mechanism of a comparison against time
-    weights         a plan's weights and taps, and what one record adds to the sum
-    privacy         epsilon against delta, for one release and for several
-    privacy_by_age  epsilon of one record against its age, one curve per plan
-    plans           several plans side by side
-    overview        a plan on one page
-    chart           a line for the terminal
-    sparkline       a row of bars for the terminal
-    write           saves a figure as PNG or SVG, atomically
+    series            a released series with its error band, one panel per key
+    statistic_series  a released mean, share or other statistic with its intervals
+    errors            the error of every mechanism of a comparison against time
+    weights           a plan's weights and taps, and what one record adds to the sum
+    privacy           epsilon against delta, for one release and for several
+    privacy_by_age    epsilon of one record against its age, one curve per plan
+    plans             several plans side by side
+    overview          a plan on one page
+    chart             a line for the terminal
+    sparkline         a row of bars for the terminal
+    write             saves a figure as PNG or SVG, atomically
 
 The functions return matplotlib figures.  matplotlib and rich are imported on first use.
 """
@@ -23,6 +24,7 @@ from hushfade.plots.plan_comparison import plans
 from hushfade.plots.plan_overview import overview
 from hushfade.plots.privacy_curves import privacy
 from hushfade.plots.released_series import series
+from hushfade.plots.statistic_series import statistic_series
 from hushfade.plots.terminal_chart import chart, sparkline
 from hushfade.plots.weight_curves import weights
 
@@ -35,6 +37,7 @@ __all__ = [
     "privacy_by_age",
     "series",
     "sparkline",
+    "statistic_series",
     "weights",
     "write",
 ]

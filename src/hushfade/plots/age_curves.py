@@ -55,16 +55,12 @@ def privacy_by_age(plans: Mapping[str, Plan]) -> Figure:
             markersize=3.5,
             label=f"{style.short(name, 50)}: {grown} at delta = {delta}",
         )
-    axes.set_xscale("log")
-    axes.set_ylim(bottom=0.0)
-    style.tidy(
+    style.epsilon_axes(
         axes,
         x="age of the record: releases since its arrival, including its own step (logarithmic)",
-        y="epsilon (natural logarithm of a probability ratio)",
         title="Epsilon of one record by its age",
     )
     style.plain_numbers(axes)
-    style.legend(axes)
     kinds = {style.terms(plan.decay, plan.guarantee) for plan in plans.values()}
     terms = kinds.pop() if len(kinds) == 1 else ""
     style.headline(figure, "Privacy loss of a record so far", terms)

@@ -125,13 +125,7 @@ def _ends(guarantee: Guarantee) -> tuple[float, float]:
 def _finish(axes: Axes, guarantee: Guarantee) -> None:
     if not guarantee.pure:
         axes.axvline(guarantee.delta, color=style.GREY, linewidth=0.8, linestyle=":")
-    axes.set_xscale("log")
-    axes.set_xlim(*_ends(guarantee))
-    axes.set_ylim(bottom=0.0)
-    style.tidy(
-        axes,
-        x="delta (probability, logarithmic)",
-        y="epsilon (natural logarithm of a probability ratio)",
-        title="Privacy: epsilon at each delta",
+    style.epsilon_axes(
+        axes, x="delta (probability, logarithmic)", title="Privacy: epsilon at each delta"
     )
-    style.legend(axes)
+    axes.set_xlim(*_ends(guarantee))

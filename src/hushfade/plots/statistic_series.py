@@ -38,24 +38,31 @@ def statistic_series(
     keys: Sequence[str] | None = None,
     decay: Decay | None = None,
     guarantee: Guarantee | None = None,
+    label: str | None = None,
     confidence: float = 0.95,
+    truth: ArrayLike | None = None,
+    time_label: str | None = None,
 ) -> Figure:
     """The released values with their intervals at each time, a panel per key.
 
     Values, lower and upper ends are (n,), or (n, keys · outputs) with the outputs of a key next to
     each other.  Quantiles are lines of one panel.  A histogram is bars: the counts of the last
-    step.  The first 12 keys are drawn.  Missing values leave gaps.
+    step.  The first 12 keys are drawn.  Missing values leave gaps.  `label` names the statistic
+    and its unit, such as "mean delay, minutes".  `truth` has the shape of the values; draw it only
+    if the records are public.
     """
     confidence = check.probability(confidence=confidence)
     clock = _clock(times)
     parts = [_table(len(clock.x), values=values)]
     parts += [_table(len(clock.x), lower=lower), _table(len(clock.x), upper=upper)]
+    parts += [] if truth is None else [_table(len(clock.x), truth=truth)]
     outputs = 1 if statistic.outputs is None else len(statistic.outputs)
     names = [""] if keys is None else list(keys)
-    if parts[0].shape[1] != outputs * len(names):
-        raise InvalidValue(
-            f"values must have {outputs * len(names)} columns", got=parts[0].shape[1]
-        )
+    for name, part in zip(("values", "lower", "upper", "truth"), parts, strict=False):
+        if part.shape[1] != outputs * len(names):
+            raise InvalidValue(
+                f"must have {outputs * len(names)} columns", argument=name, got=part.shape[1]
+            )
     shown = min(len(names), _MOST)
     across = 1 if shown <= 3 else 2 if shown <= 8 else 3
     down = math.ceil(shown / across)
@@ -65,13 +72,13 @@ def statistic_series(
     chance = f"{100 * confidence:.6g} %"
     for place, axes in enumerate(panels[:shown]):
         columns = slice(place * outputs, (place + 1) * outputs)
-        value, low, high = (part[:, columns] for part in parts)
+        own = [part[:, columns] for part in parts]
         if bars:
-            _bars(axes, statistic, value[-1], low[-1], high[-1], chance)
+            _bars(axes, statistic, [part[-1] for part in own], chance)
         else:
-            _lines(axes, clock, statistic, value, low, high, chance, columns=600 // across)
+            _lines(axes, clock, statistic, own, chance, columns=600 // across)
         lowest = place + across >= shown
-        words = statistic.output_name if bars else clock.label
+        words = statistic.output_name if bars else time_label or clock.label
         title = style.short(names[place], 100 if across == 1 else 46)
         style.tidy(axes, x=words if lowest else "", title=title)
         axes.tick_params(labelbottom=lowest)
@@ -79,11 +86,12 @@ def statistic_series(
         clock.dress(panels[0])
     for axes in panels[shown:]:
         axes.set_visible(False)
-    figure.supylabel(statistic.name, fontsize=style.LABEL, parse_math=False)
+    label = label or ("records in each bin" if bars else statistic.name)
+    figure.supylabel(label, fontsize=style.LABEL, parse_math=False)
     style.legend_below(figure, panels[0])
     notes = f"The first {shown} of {len(names)} keys." if shown < len(names) else ""
     when = " at the last step" if bars else ""
-    title = f"Released {statistic.name}{when}, with {chance} interval"
+    title = f"Released {label}{when}, with {chance} {'interval' if outputs == 1 else 'intervals'}"
     style.headline(figure, style.short(title, 100), style.terms(decay, guarantee), notes)
     return figure
 
@@ -92,25 +100,21 @@ def _lines(
     axes: Axes,
     clock: _Clock,
     statistic: LaneStatistic,
-    value: Matrix,
-    low: Matrix,
-    high: Matrix,
+    parts: list[Matrix],
     chance: str,
     *,
     columns: int,
 ) -> None:
+    value, low, high, *truth = parts
     for place in range(value.shape[1]):
         colour = _COLOURS[place % len(_COLOURS)]
         there = np.isfinite(value[:, place])
         x, line = clock.x[there], value[there, place]
         if not len(x):
             continue
-        name = "released"
-        if statistic.outputs is not None:
-            name = f"{statistic.output_name} {statistic.outputs[place]}"
         edges = thinning.envelope(x, low[there, place], high[there, place], columns=columns)
-        band = f"{chance} interval, at each step by itself" if place == 0 else None
-        style.band(axes, *edges, colour=colour, label=band or "_nolegend_")
+        band = f"{chance} interval, for each step separately" if place == 0 else "_nolegend_"
+        style.band(axes, *edges, colour=colour, label=band)
         at = thinning.kept(x, line, columns=columns)
         few = len(x) <= 40
         axes.plot(
@@ -120,14 +124,43 @@ def _lines(
             linewidth=0.5 if len(x) > columns else 1.3,
             marker="o" if few else "",
             markersize=3,
-            label=name,
+            label=_name(statistic, place),
         )
+        if truth:
+            at = thinning.kept(clock.x, truth[0][:, place], columns=columns)
+            axes.plot(
+                clock.x[at],
+                truth[0][at, place],
+                color=style.BLACK,
+                linewidth=1.0,
+                linestyle="--",
+                label="truth (public data)" if place == 0 else "_nolegend_",
+            )
 
 
-def _bars(
-    axes: Axes, statistic: LaneStatistic, value: Column, low: Column, high: Column, chance: str
-) -> None:
+def _name(statistic: LaneStatistic, place: int) -> str:
+    """A line's name in the legend.
+
+    >>> from hushfade import Quantiles
+    >>> [_name(Quantiles([0.5, 0.9, 0.995], 0, 1, bins=4), place) for place in range(3)]
+    ['median', '90th percentile', '99.5th percentile']
+    """
+    if statistic.outputs is None:
+        return "released"
+    if statistic.name != "quantiles":
+        return f"{statistic.output_name} {statistic.outputs[place]}"
+    percent = float(f"{100 * float(statistic.outputs[place]):.6g}")
+    if percent == 50:
+        return "median"
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(int(percent) % 10, "th")
+    if not percent.is_integer() or int(percent) in (11, 12, 13):
+        ending = "th"
+    return f"{percent:g}{ending} percentile"
+
+
+def _bars(axes: Axes, statistic: LaneStatistic, parts: list[Column], chance: str) -> None:
     assert statistic.outputs is not None
+    value, low, high, *truth = parts
     x = np.arange(len(value))
     axes.bar(x, value, color=style.BLUE, alpha=0.6, label="released")
     axes.errorbar(
@@ -139,7 +172,11 @@ def _bars(
         capsize=3,
         label=f"{chance} interval",
     )
+    if truth:
+        axes.plot(x, truth[0], "x", color=style.VERMILLION, label="truth (public data)")
     axes.set_xticks(x, [style.short(name, 14) for name in statistic.outputs])
+    if len(x) > 6:
+        axes.tick_params(axis="x", labelrotation=45)
     axes.axhline(0.0, color=style.BLACK, linewidth=0.6)
 
 

@@ -108,6 +108,14 @@ def tidy(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
     axes.set_axisbelow(True)
 
 
+def epsilon_axes(axes: Axes, *, x: str, title: str) -> None:
+    """Finish axes of epsilon, from 0, against a logarithmic x, with a legend below them."""
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0.0)
+    tidy(axes, x=x, y="epsilon (natural logarithm of a probability ratio)", title=title)
+    legend(axes)
+
+
 def band(axes: Axes, x: Column, low: Column, high: Column, *, colour: str, label: str) -> None:
     """Draw the area from low to high; at a single x, where it has no width, a thick line."""
     if len(x) == 1:

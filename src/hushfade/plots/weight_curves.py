@@ -55,9 +55,7 @@ def draw_taps(axes: Axes, plan: Plan) -> None:
         ]
     for words, row, mark in rows:
         _draw(axes, row, words, mark)
-    _age_scale(axes, n)
-    style.tidy(axes, x="age k in steps", y="weight", title="Weights by age")
-    style.legend(axes)
+    _finish(axes, n, y="weight", title="Weights by age")
 
 
 def draw_record(axes: Axes, plan: Plan) -> None:
@@ -75,14 +73,12 @@ def draw_record(axes: Axes, plan: Plan) -> None:
     of = "record" if grid.norm is None else "vector, along itself"
     adds = f"contribution of the largest {of} ({largest:g})"
     _draw(axes, largest * plan.decay.weights(n), adds, "o")
-    _age_scale(axes, n)
-    style.tidy(
+    _finish(
         axes,
-        x="age k in steps",
+        n,
         y="published sum, in the unit of the records",
         title="Contribution of a record of step 1 to the published sum",
     )
-    style.legend(axes)
 
 
 def ages(plan: Plan) -> int:
@@ -123,10 +119,13 @@ def _draw(axes: Axes, row: Column, words: str, mark: str) -> None:
     )
 
 
-def _age_scale(axes: Axes, n: int) -> None:
+def _finish(axes: Axes, n: int, *, y: str, title: str) -> None:
+    """Set the scale of n ages and the labels, and draw the legend."""
     if n > COLUMNS:
         axes.set_xscale("symlog", linthresh=1.0)
         style.plain_numbers(axes)
     else:
         style.whole_steps(axes)
     axes.set_xlim(0 if n > 24 else -0.5, n - 1 if n > 24 else n - 0.5)
+    style.tidy(axes, x="age k in steps", y=y, title=title)
+    style.legend(axes)

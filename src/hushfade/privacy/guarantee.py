@@ -73,6 +73,8 @@ class Guarantee:
     def __post_init__(self) -> None:
         check.positive(epsilon=self.epsilon)
         if not self.pure:
+            if not 0 < check.real(delta=self.delta) < 1:
+                raise InvalidValue("must be in [0, 1)", argument="delta", got=repr(self.delta))
             checked_delta(self.delta)
         if not isinstance(self.neighbours, str):
             raise InvalidType(

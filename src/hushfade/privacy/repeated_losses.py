@@ -27,6 +27,7 @@ _SMALL = math.log(NOTHING) - 3.0  # the logarithm of a bound that needs no impro
 MANY = 256  # shifts that occur more often are repeated in several rounds
 _FOLD = 64  # repetitions per round
 _FINENESS = 0.02  # step of the grids between two rounds, in standard deviations of their losses
+_AT_ONCE = 1 << 14  # numbers that are raised to a power together, so that they stay in the cache
 _WHOLE = 1 << 13  # grids of at most this many points are never cut
 _MOST = 1 << 25  # the most points of a row with its repetitions
 
@@ -182,8 +183,10 @@ def _powers_of(rows: _Rows) -> Iterator[tuple[NDArray[np.bool_], _Powers]]:
         whole = np.fft.irfft(_raised(transform, times), size)  # index i at i + times · reach
         ends = times * reach
         low = np.where(2 * ends < size, -ends, np.rint(times * mean[here]).astype(int) - size // 2)
-        places = (np.arange(size) + (low + ends)[:, None]) % size
-        masses = np.maximum(np.take_along_axis(whole, places, axis=1), 0.0)
+        masses = np.maximum(whole, 0.0)
+        for row, turn in enumerate(((low + ends) % size).tolist()):
+            if turn:
+                masses[row] = np.roll(masses[row], -turn)
         error = fft_error(size)
         length = np.minimum(np.abs(transform) + error, 1.0)
         spectrum = np.minimum(2.0 * np.sum(_raised(length, times - 1), axis=1), size)
@@ -202,13 +205,16 @@ def _raised(rows: _Numbers, powers: Signed) -> _Numbers:
     The relative error of an n-th power is at most n times the error of the row and its rounding.
     """
     raised = np.ones_like(rows)
-    for row, power in enumerate(powers.tolist()):
-        square, left = rows[row].copy(), power
-        while left:
-            if left % 2:
-                raised[row] *= square
-            square *= square
-            left //= 2
+    for power in np.unique(powers).tolist():
+        here = np.flatnonzero(powers == power)
+        for some in np.array_split(here, 1 + len(here) * rows.shape[1] // _AT_ONCE):
+            square, result, left = rows[some], raised[some], power
+            while left:
+                if left % 2:
+                    result *= square
+                square *= square
+                left //= 2
+            raised[some] = result
     return raised
 
 

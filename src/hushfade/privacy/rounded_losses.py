@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -72,10 +73,14 @@ class Block:
             float(np.sum(times * self.step**2 * spread)),
         )
 
+    @cached_property
+    def _logs(self) -> Matrix:
+        return np.asarray(np.log(np.maximum(self.masses, 5e-324)))
+
     def _weighted(self, tilt: float) -> tuple[Column, Matrix]:
         """The masses times e^(tilt · loss - top), and the largest exponent `top` of each row."""
         index = np.arange(-self.reach, self.reach + 1)
-        exponents = np.log(np.maximum(self.masses, 5e-324)) + tilt * self.step[:, None] * index
+        exponents = self._logs + tilt * self.step[:, None] * index
         top = np.max(exponents, axis=1)
         return top, np.exp(exponents - top[:, None])
 
@@ -96,13 +101,11 @@ def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
     step = top / reach
     losses = step[:, None] * np.arange(-reach, reach + 1)
     outcomes = law.outcome_of_loss(sizes[:, None], losses[:, 1:])
-    # outcomes in (low, high] have losses from losses[i] up to losses[i + 1]
-    high = np.concatenate([np.full((len(sizes), 1), np.inf), outcomes[:, :-1]], axis=1)
-    low = outcomes
-    ours = between(law, low, high)
-    theirs = between(law, low - sizes[:, None], high - sizes[:, None])
+    # outcomes between two neighbouring edges have losses from losses[i] up to losses[i + 1]
+    edges = np.concatenate([np.full((len(sizes), 1), np.inf), outcomes], axis=1)
+    ours, tail = between(law, edges)
+    theirs, _ = between(law, edges - sizes[:, None])
     gap = -np.expm1(-step)[:, None]
-    tail = np.where(high <= 0, law.below(high), np.where(low >= 0, law.above(low), 1.0))
     slack = _ULPS * UNIT * tail
     root = np.exp(np.minimum(losses[:, :-1] / 2.0, _LARGEST))  # e^loss may overflow float64
     # move possible rounding errors from the lower point to the upper one, which only increases δ

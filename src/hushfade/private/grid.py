@@ -29,7 +29,7 @@ from hushfade.private import (
     vectors,
 )
 from hushfade.private.real_numbers import Floats
-from hushfade.private.spread import Spread
+from hushfade.private.spread import CodedSpread, Spread
 
 Number = TypeVar("Number")
 _PIECE = 1 << 15  # records rounded at a time, so that they stay in the processor's cache
@@ -52,9 +52,7 @@ def grid_of(
     """
     if not isinstance(guarantee, Guarantee):
         raise InvalidType("must be a Guarantee", argument="guarantee", got=type(guarantee).__name__)
-    low, high = check.real(low=low), check.real(high=high)
-    if not low < high:
-        raise InvalidValue("must be < high", argument="low", got=f"{low!r} and {high!r}")
+    low, high = check.bounds(low, high)
     if (width is None) != (norm is None):
         raise InvalidType("width and norm must be given together: vectors need both")
     if keys is not None and width is not None:
@@ -62,12 +60,9 @@ def grid_of(
     names = None if keys is None else _names(keys)
     if norm is not None:
         norm = check.positive(norm=norm)
-        low, high = -norm, norm
-    span = high - low
-    if not math.isfinite(span):
-        raise InvalidValue("high - low must be finite", got=f"{low!r} and {high!r}")
+        low, high = check.bounds(-norm, norm)
     if resolution is None:
-        resolution = 2.0 ** (math.floor(math.log2(span)) - 10)
+        resolution = 2.0 ** (math.floor(math.log2(high - low)) - 10)
     resolution = check.positive(resolution=resolution)
     if math.frexp(resolution)[0] != 0.5:
         raise InvalidValue("must be a power of two", argument="resolution", got=repr(resolution))
@@ -80,7 +75,7 @@ def grid_of(
             got=repr(resolution),
         )
     if statistic is not None and norm is not None:
-        raise InvalidType("statistic and norm exclude each other: a statistic has no vectors")
+        raise InvalidType("statistic and norm cannot be combined: a statistic has no vectors")
     grid = Grid(low, high, resolution, 1, names, lanes, norm, statistic)
     if grid.low_unit == grid.high_unit:
         raise InvalidValue("must be below high - low", argument="resolution", got=repr(resolution))
@@ -94,9 +89,10 @@ def _names(keys: Iterable[str]) -> tuple[str, ...]:
     if not names:
         raise InvalidValue("must not be empty", argument="keys")
     if not all(isinstance(name, str) for name in names):
-        raise InvalidType("must be str", argument="keys")
+        other = next(type(name).__name__ for name in names if not isinstance(name, str))
+        raise InvalidType("must be text (str)", argument="keys", got=other)
     if len(set(names)) != len(names):
-        raise InvalidValue("must differ from each other", argument="keys")
+        raise InvalidValue("must not contain a key twice", argument="keys")
     return names
 
 
@@ -168,6 +164,11 @@ class Grid:
 
     # Records ---------------------------------------------------------------------------------
 
+    @cached_property
+    def _coded(self) -> CodedSpread | None:
+        """The statistic, if its records have codes instead of units of the grid."""
+        return self.statistic if isinstance(self.statistic, CodedSpread) else None
+
     def rule(
         self,
         value: Any,
@@ -187,21 +188,13 @@ class Grid:
         >>> Grid(low=0, high=1, resolution=0.25, largest_total=100).units([0.3, 7, 2**70, -1])
         array([1, 4, 4, 0])
         """
-        if self.statistic is not None and self.statistic.kind != "grid":
-            return self._codes(self.statistic, records)
+        if self._coded is not None:
+            return self._coded.codes(spread.readable(records, self._coded.kind))
         if self.norm is None:
             return self._quantised(real_numbers.finite(records))
         return vectors.units(
             records, width=self.width, norm_unit=self.norm_unit, resolution=self.resolution
         )
-
-    def _codes(self, statistic: Spread, records: Any) -> Signed:
-        match statistic.kind:
-            case "truths":
-                return spread.truths(records)
-            case "texts":
-                return statistic.codes(spread.texts(records))
-        return statistic.codes(real_numbers.finite(records))
 
     def spread(self, cells: Signed, units: Signed) -> tuple[Signed, Signed]:
         """The totals that records change, and by how much: cell · parts + part, and units.
@@ -210,7 +203,7 @@ class Grid:
         """
         if self.statistic is None:
             return cells, units
-        low = self.low_unit if self.statistic.kind == "grid" else 0
+        low = self.low_unit if self._coded is None else 0
         lanes, added = self.statistic.lanes(units - low, self.high_unit - self.low_unit)
         return (cells[:, None] * self.parts + lanes).reshape(-1), added.reshape(-1)
 

@@ -48,6 +48,9 @@ def nearest(values: Any, name: str) -> Floats:
     """The nearest float64 of each value, infinite beyond the range of float64."""
     numbers = _converted(values, name)
     if numbers is None or numbers.dtype.kind == "O":
+        if isinstance(values, dict):
+            remedy = "this plan has no keys, so pass the numbers alone"
+            raise InvalidType("must not be a mapping", argument=name, remedy=remedy)
         numbers = _large_integers(values, name)
     if numbers.dtype.kind not in "iuf":
         raise _not_real(numbers, name)

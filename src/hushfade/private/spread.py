@@ -8,7 +8,7 @@ changes the lanes of a level by no more, in total, than it changes a plain count
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,26 @@ class Spread(Protocol):
     def whole(self, span: int) -> int:
         """The most units that a record adds to a level; `span` is high - low in units."""
 
-    def codes(self, records: Any) -> Signed:
-        """The code of each record, if numbers or texts have codes of their own."""
-
     def lanes(self, codes: Signed, span: int) -> tuple[Signed, Signed]:
         """The lanes that each record changes, and the units that it adds to them, both (n, k)."""
+
+
+@runtime_checkable
+class CodedSpread(Spread, Protocol):
+    """A statistic whose records have codes of their own.  Other records are units of the grid."""
+
+    def codes(self, records: Any) -> Signed:
+        """The code of each record, which `readable` has checked."""
+
+
+def readable(records: Any, kind: Kind) -> NDArray[Any]:
+    """The records as an array of the kind that a statistic reads; raises if they are not."""
+    match kind:
+        case "truths":
+            return truths(records)
+        case "texts":
+            return texts(records)
+    return real_numbers.finite(records)
 
 
 def truths(records: Any) -> Signed:
@@ -50,6 +65,8 @@ def truths(records: Any) -> Signed:
     array = np.asarray(records) if isinstance(records, bool | list | tuple | np.ndarray) else None
     if array is not None and array.dtype.kind == "b":
         return array.astype(np.int64)
+    if isinstance(records, list | tuple):  # both kinds may occur: each record is read by itself
+        records = [int(one) if isinstance(one, bool | np.bool_) else one for one in records]
     numbers = real_numbers.finite(records)
     if not bool(np.all((numbers == 0.0) | (numbers == 1.0))):
         raise InvalidValue("must be true or false, or 1 or 0", argument="records")
@@ -61,10 +78,10 @@ def texts(records: Any) -> NDArray[Any]:
     if isinstance(records, str):
         records = [records]
     if not isinstance(records, list | tuple | np.ndarray):
-        raise InvalidType("must be texts", argument="records")
+        raise InvalidType("must be text", argument="records")
     array = np.empty(len(records), dtype=object)
     for place, record in enumerate(records):
         if not isinstance(record, str):
-            raise InvalidType("must be texts", argument="records")
+            raise InvalidType("must be text", argument="records")
         array[place] = str(record)
     return array

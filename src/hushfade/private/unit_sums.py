@@ -59,13 +59,16 @@ class UnitSums:
             grown[: len(self.totals)] = self.totals
             self.totals = grown
 
-    def add(self, cells: Signed, units: Signed) -> None:
-        """Add each record's units to its cell; change nothing if a sum could overflow."""
-        change = len(units) * self._largest
+    def add(self, cells: Signed, units: Signed, times: Signed | None = None) -> None:
+        """Add each record's units to its cell; change nothing if a sum could overflow.
+
+        With `times` an entry stands for this many equal records.
+        """
+        change = (len(units) if times is None else int(times.sum())) * self._largest
         if self._reached + change >= _LIMIT:
             self._reached = _magnitude(self.totals)  # usually far below the bound
             _check(self._reached + change)
-        np.add.at(self.totals, cells, units)
+        np.add.at(self.totals, cells, units if times is None else units * times)
         self._reached += change
 
 

@@ -31,6 +31,30 @@ class PartRelease(NamedTuple):
         return f"PartRelease(name={self.name!r}, value={self.value!r}, stddev={self.stddev!r})"
 
 
+class DerivedRelease(NamedTuple):
+    """Another value of a statistic's lanes, such as the mean of a variance, with its interval."""
+
+    name: str
+    value: float | Column
+    readings: Readings
+    suppressed: bool | np.ndarray[Any, np.dtype[np.bool_]] = False
+
+    def interval(self, confidence: float = 0.95) -> tuple[float | Column, float | Column]:
+        """Two numbers that contain the true value with at least this probability, at this step.
+
+        They may be the whole range, and are nan where the release is suppressed.
+        """
+        ends = self.readings.derived_interval(self.name, confidence)
+        lower, upper = (np.where(self.suppressed, np.nan, end[0]) for end in ends)
+        return _unwrapped(lower, self.value), _unwrapped(upper, self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        return f"DerivedRelease(name={self.name!r}, value={self.value!r})"
+
+
 class StatisticRelease(Release):
     """The statistic at `step`: `value`, `interval`, and the noisy sums behind it in `parts`.
 
@@ -84,15 +108,17 @@ class StatisticRelease(Release):
         return found
 
     @property
-    def derived(self) -> Mapping[str, float | Column]:
-        """Other values of the same lanes: the mean and the standard deviation of a variance."""
-        make = getattr(self.readings.statistic, "derived", None)
-        if make is None:
-            return {}
-        return {
-            name: float(value[0, 0]) if self.keys is None else value[0]
-            for name, value in make(self.readings.lanes).items()
-        }
+    def derived(self) -> Mapping[str, DerivedRelease]:
+        """Other values of the same lanes: the mean and the standard deviation of a variance.
+
+        Each has an interval of its own.
+        """
+        found = {}
+        for name, values in self.readings.derived.items():
+            shown: Any = np.where(self.suppressed, np.nan, values[0])
+            value: float | Column = float(shown[0]) if self.keys is None else shown
+            found[name] = DerivedRelease(name, value, self.readings, self.suppressed)
+        return found
 
     def suppressed_below(self, minimum: float) -> StatisticRelease:
         """The release with nan in place of values whose noisy count is below `minimum`.

@@ -7,7 +7,8 @@
     local_calendar  days, weeks and months of a time zone, as steps or as periods of limits
     limits          limits on the records and steps of one person
     persons         the names of persons, and which of their records count
-    step_totals     the totals of all steps
+    declared_columns    whether a plan, the columns and the steps fit together
+    step_totals, counts     the totals of all steps; how many records counted
     stamped_lines, stamping_process     lines, each with the time at which it arrived
     live_lines      lines as they arrive, with a release when a step closes
 
@@ -22,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hushfade.records.batch import Batch, Columns
     from hushfade.records.calendar import Arrival, Calendar, RowOrder, Timed
+    from hushfade.records.counts import Counts
     from hushfade.records.files import batches, tables
-    from hushfade.records.step_totals import Counts, Reader, Tally, tally
+    from hushfade.records.step_totals import Reader, Tally, tally
 
 __all__ = [
     "Arrival",
@@ -43,8 +45,9 @@ __all__ = [
 _MODULES = {  # imported on first use: `limits` alone needs neither Arrow nor compiled loops
     "batch": ("Batch", "Columns"),
     "calendar": ("Arrival", "Calendar", "RowOrder", "Timed"),
+    "counts": ("Counts",),
     "files": ("batches", "tables"),
-    "step_totals": ("Counts", "Reader", "Tally", "tally"),
+    "step_totals": ("Reader", "Tally", "tally"),
 }
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
-from hushfade.errors import InvalidType
+from hushfade.errors import InvalidType, InvalidValue
 from hushfade.records.arrow import Values
 from hushfade.records.faults import Codes
 
@@ -39,6 +39,23 @@ class Columns:
                 raise InvalidType(
                     "must be the name of a column", argument=role, got=type(name).__name__
                 )
+
+
+def key_roles(key: str | Sequence[str] | None) -> dict[str, str]:
+    """The roles of the columns that make up a key: one column, or up to three.
+
+    >>> key_roles(["district", "result"])
+    {'key': 'district', 'second_key': 'result'}
+    """
+    if key is None:
+        return {}
+    names = (key,) if isinstance(key, str) or not isinstance(key, Sequence) else tuple(key)
+    roles = ("key", "second_key", "third_key")
+    if not 1 <= len(names) <= len(roles):
+        raise InvalidValue("must be one to three columns", argument="key", got=len(names))
+    if len(set(names)) != len(names):
+        raise InvalidValue("must name different columns", argument="key")
+    return dict(zip(roles, names, strict=False))
 
 
 @dataclass(frozen=True, repr=False)

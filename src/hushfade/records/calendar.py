@@ -141,7 +141,8 @@ def instant(text: str, *, name: str) -> tuple[int, bool]:
     time_texts.nanoseconds(data, offsets, zoned, found, codes)
     if codes[0] or not -(2**63) < found[0] < 2**63 - 1:
         raise InvalidValue(
-            "must be a time such as 2026-01-31T12:00 or 2026-01-31, from 1678 to 2261",
+            "must be a time such as 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00+01:00, from "
+            "1678 to 2261",
             argument=name,
             got=repr(text),
         )
@@ -185,9 +186,9 @@ def calendar(
         steps, beyond = divmod(last - first, every)
         if beyond or not steps > 0:
             raise InvalidValue(
-                "must be a whole number of steps after start",
+                "must be a whole number of steps after the start",
                 argument="end",
-                got=f"{start} and {end}",
+                got=f"end {end}, start {start}",
             )
     return Calendar(first, every, zoned, steps)
 
@@ -195,7 +196,11 @@ def calendar(
 def _end(end: str, zoned: bool) -> int:
     last, same = instant(end, name="end")
     if same != zoned:
-        raise InvalidValue("start and end must both have a time zone, or neither")
+        raise InvalidValue(
+            "must have a time zone if and only if the start has one",
+            argument="end",
+            got=repr(end),
+        )
     return last
 
 

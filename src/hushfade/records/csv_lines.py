@@ -98,8 +98,8 @@ class CsvLines:
                     f"columns {shown(split)}: set the delimiter to {other!r} (--delimiter)"
                 )
         return (
-            f"{missing} among its {len(header)} columns, separated by {self._delimiter!r}; the "
-            "first line must be a header with column names"
+            f"{missing} among its {len(header)} columns, separated by {self._delimiter!r}. "
+            "Check the name, and that the first line contains the names of the columns"
         )
 
 

@@ -26,6 +26,8 @@ NOBODY = 7
 NOT_A_NAME = 8
 NOT_UTF_8 = 9
 FLOAT_NANOSECONDS = 10
+NO_VALUE = 11
+NOT_A_TRUTH = 12
 WRONG_FIELDS = 20
 STRAY_QUOTE = 21
 TEXT_AFTER_QUOTE = 22
@@ -37,6 +39,8 @@ TOO_DEEP = 32
 
 _WORDS = {
     EMPTY: "is empty",
+    NO_VALUE: "is empty: correct it, or leave out records without a value with skip_empty "
+    "(--skip-empty)",
     NOT_A_NUMBER: "must be a number",
     NOT_FINITE: "must be a finite number",
     NOT_A_TIME: "must be a time such as 2026-01-31T12:00, or a number with a time unit",
@@ -46,6 +50,7 @@ _WORDS = {
     NOT_A_NAME: "must be text or a whole number",
     NOT_UTF_8: "must be UTF-8",
     FLOAT_NANOSECONDS: "must be an integer: floats are too coarse for nanoseconds since 1970",
+    NOT_A_TRUTH: "must be true or false, or 1 or 0",
     WRONG_FIELDS: "must have as many fields as the header",
     STRAY_QUOTE: "has a quote in the middle of a field: quotes must surround the field",
     TEXT_AFTER_QUOTE: "has text after a closing quote",

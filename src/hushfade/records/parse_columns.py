@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any
 
@@ -21,7 +21,14 @@ from hushfade.errors import Malformed
 from hushfade.records import decimal_texts
 from hushfade.records.arrow import Values, compute, pa
 from hushfade.records.batch import Batch
-from hushfade.records.faults import EMPTY, NOBODY, NOT_FINITE, Codes
+from hushfade.records.faults import (
+    EMPTY,
+    NOBODY,
+    NOT_A_NUMBER,
+    NOT_A_TRUTH,
+    NOT_FINITE,
+    Codes,
+)
 from hushfade.records.texts import check_utf_8, of_list, parts, whole
 
 Mask = NDArray[np.bool_]
@@ -46,6 +53,24 @@ def numbers(batch: Batch, name: str, role: str = "value") -> tuple[Column, Codes
         column = column.cast(pa.string())  # Arrow's own conversion is not always the nearest
     values = filled(column.cast(pa.float64(), safe=False), 0)
     codes[~np.isfinite(values)] = NOT_FINITE
+    return values, codes
+
+
+def truths(batch: Batch, name: str) -> tuple[Column, Codes]:
+    """1 for each true value and 0 for each false one, and a code for each row without either.
+
+    A truth is a boolean, a number that is 0 or 1, or in text also true or false.
+    """
+    column = plain(batch.columns["value"])
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    elif pa.types.is_string(column.type):
+        for word, digit in (("true", "1"), ("false", "0")):
+            same = compute.equal(column, word)
+            column = compute.if_else(compute.fill_null(same, False), digit, column)
+    values, codes = numbers(replace(batch, columns={**batch.columns, "value": column}), name)
+    codes[(codes == 0) & (values != 0.0) & (values != 1.0)] = NOT_A_TRUTH
+    codes[codes == NOT_A_NUMBER] = NOT_A_TRUTH
     return values, codes
 
 

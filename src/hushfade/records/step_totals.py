@@ -18,12 +18,14 @@ from hushfade.check import Column, Signed
 from hushfade.errors import InvalidValue
 from hushfade.private import integer_totals
 from hushfade.private.unit_sums import UnitSums
-from hushfade.public.statistics import Ratio, Share
+from hushfade.public.statistics import Share
 from hushfade.records import parse_columns as read
 from hushfade.records.batch import Batch, Columns
 from hushfade.records.calendar import Order, RowOrder, Timed
-from hushfade.records.faults import EMPTY, Faults
-from hushfade.records.parse_columns import BETWEEN_KEYS, Mask, Names
+from hushfade.records.counts import Counts
+from hushfade.records.declared_columns import check_fit, may_leave_out
+from hushfade.records.faults import EMPTY, NO_VALUE, Faults
+from hushfade.records.parse_columns import Mask, Names
 from hushfade.records.persons import Persons
 from hushfade.records.time_columns import check_unit, times
 
@@ -32,50 +34,6 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 27  # totals of all steps and keys: a gigabyte
 AHEAD = 1 << 10  # the number of open steps, if the number of steps is not declared
-
-
-_REASONS = {  # why a record did not count
-    "outside": "outside the steps",
-    "late": "too late",
-    "over_limit": "beyond a person's limits",
-    "other_keys": "of other keys",
-    "empty": "without value",
-    "rejected": "malformed",
-}
-
-
-@dataclass
-class Counts:
-    """The number of counted and dropped records.  Private."""
-
-    records: int = 0
-    outside: int = 0  # before the first or after the last step
-    late: int = 0  # their step had closed
-    over_limit: int = 0  # beyond a person's limits
-    other_keys: int = 0  # of no declared key
-    empty: int = 0  # without a value
-    rejected: int = 0  # malformed, where lines arrive live
-
-    @property
-    def dropped(self) -> int:
-        """The number of records that entered no total."""
-        return sum(getattr(self, why) for why in _REASONS)
-
-    @property
-    def counted(self) -> int:
-        """The number of records that entered a total."""
-        return self.records - self.dropped
-
-    def sentence(self) -> str:
-        """The counts in words; for the operator, not for publication.
-
-        >>> Counts(records=7, outside=2, empty=1).sentence()
-        '4 of 7 records counted; dropped: 2 outside the steps, 1 without value'
-        """
-        reasons = [f"{getattr(self, why)} {words}" for why, words in _REASONS.items()
-                   if getattr(self, why)]  # fmt: skip
-        dropped = "; dropped: " + ", ".join(reasons) if reasons else ""
-        return f"{self.counted} of {self.records} records counted{dropped}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,7 +220,7 @@ class Reader:
             places, codes = read.keys(batch, name, (statistic.of,), role="value")
             present = ~read.nulls(batch.columns["value"])
             if not self._skip_empty:
-                codes[~present & (codes == 0)] = EMPTY
+                codes[~present & (codes == 0)] = NO_VALUE
             faults.add(name, codes)
             return (places == 0).astype(np.int64), present
         if name is None:
@@ -277,63 +235,16 @@ class Reader:
 
     def _numbers(self, batch: Batch, faults: Faults, name: str, role: str) -> tuple[Column, Mask]:
         """The numbers of a column, 0 for those at fault, and which rows have one."""
-        values, codes = read.numbers(batch, name, role)
+        if isinstance(self._grid.statistic, Share):
+            values, codes = read.truths(batch, name)
+        else:
+            values, codes = read.numbers(batch, name, role)
         present = codes != EMPTY
-        if self._skip_empty:
-            codes[~present] = 0
+        codes[~present] = 0 if self._skip_empty else NO_VALUE
         faults.add(name, codes)
         if codes.any():
             values = np.where(codes == 0, values, 0.0)
         return values, present
-
-
-def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -> None:
-    """Raise if the plan, the columns and the steps conflict, or would break the guarantee."""
-    grid = plan.grid
-    if grid.statistic is not None and columns.value is None:
-        raise InvalidValue("a statistic needs a column of values")
-    if (columns.denominator is not None) != isinstance(grid.statistic, Ratio):
-        raise InvalidValue("a ratio, and nothing else, needs a column of denominators")
-    if grid.norm is not None:
-        raise InvalidValue("events have numbers: use a plan without vectors")
-    if (columns.key is None) != (grid.keys is None):
-        raise InvalidValue("a key column and declared keys must be given together")
-    divided = len(columns.key_columns()) - 1
-    if divided > 0 and any(key.count(BETWEEN_KEYS) != divided for key in grid.keys or ()):
-        raise InvalidValue(
-            f"must each contain {divided} {BETWEEN_KEYS} for {divided + 1} key columns",
-            argument="keys",
-        )
-    if columns.time is not None and not isinstance(order, Timed):
-        raise InvalidValue("a time column needs steps with a length of time")
-    if isinstance(order, RowOrder):
-        if columns.value is None:
-            raise InvalidValue(
-                "steps of rows need a column of values: without it all steps are equal"
-            )
-        if plan.guarantee.neighbours != "replace":
-            raise InvalidValue(
-                "must be replace if steps consist of rows: removing a row would move all later "
-                "rows",
-                argument="neighbours",
-            )
-    if skip_empty and not may_leave_out(plan):
-        raise InvalidValue(
-            "needs 0 between low and high if neighbours is replace: a record without a value "
-            "counts as 0",
-            argument="skip_empty",
-        )
-
-
-def may_leave_out(plan: Plan) -> bool:
-    """Whether records without a valid value may be dropped.
-
-    Dropping a record is like adding it with the value 0.  If neighbours replace a record, the
-    guarantee covers the change from another value to 0 only if 0 is between the bounds.
-    """
-    if plan.grid.statistic is not None:  # a record that leaves changes the lanes by less
-        return True
-    return plan.guarantee.neighbours != "replace" or plan.grid.low <= 0.0 <= plan.grid.high
 
 
 def tally(batches: Iterable[Batch], reader: Reader) -> Tally:

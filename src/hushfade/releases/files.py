@@ -158,9 +158,12 @@ def form_of(path: Path | None, form: str | None) -> str:
     """The format: as given, else from the file's name, else CSV."""
     found = form or ("csv" if path is None else _ENDINGS.get(path.suffix.lower()))
     if found not in FORMS:
-        raise InvalidValue(
-            f"must be one of {', '.join(FORMS)}", argument="format", got=found or path
-        )
+        if form is None:
+            *most, last = (f".{one}" for one in FORMS)
+            raise InvalidValue(
+                f"the name {path} must end in {', '.join(most)} or {last}, unless a format is given"
+            )
+        raise InvalidValue(f"must be one of {', '.join(FORMS)}", argument="format", got=form)
     return found
 
 
@@ -233,7 +236,7 @@ def document(
     found = {
         "format": FORMAT,
         "hushfade": hushfade.__version__,
-        "guarantee": plan.guarantee.sentence() if guarantee is None else guarantee,
+        "guarantee": plan.guarantee.sentence(every=plan.every) if guarantee is None else guarantee,
         "unit": unit,
         "limits": limits,
         "noise": noise,

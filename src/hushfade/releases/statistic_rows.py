@@ -24,15 +24,22 @@ COLUMNS = {
     "count": "the decayed number of records, with noise",
     "count_stddev": "standard deviation of the noise in count, the same whatever the data are",
     "mean": "the mean of the records, from the same sums",
+    "mean_lower": "with mean_upper: contains the true mean with at least the stated confidence",
+    "mean_upper": "with mean_lower: contains the true mean with at least the stated confidence",
     "standard_deviation": "the square root of value",
+    "standard_deviation_lower": "the square root of lower",
+    "standard_deviation_upper": "the square root of upper",
 }
-_DERIVED = {"variance": ("mean", "standard_deviation")}
 
 
 def statistic_columns(statistic: LaneStatistic) -> tuple[str, ...]:
     """The columns of a statistic, after step, time and key."""
     output = (statistic.output_name,) if statistic.outputs is not None else ()
-    derived = _DERIVED.get(statistic.name, ())
+    derived = [
+        column
+        for name in statistic.derived_names
+        for column in (name, f"{name}_lower", f"{name}_upper")
+    ]
     return (*output, "value", "lower", "upper", *derived, "count", "count_stddev")
 
 
@@ -85,9 +92,14 @@ class StatisticRows:
             labels = np.array(statistic.outputs, dtype=object)
             found[statistic.output_name] = np.tile(labels, n * groups)
         found |= {"value": value, "lower": lower, "upper": upper}
-        for name in _DERIVED.get(statistic.name, ()):
-            derived = getattr(statistic, "derived")(readings.lanes)[name]  # noqa: B009
-            found[name] = np.where(self._hidden(), np.nan, derived).ravel()
+        for name in statistic.derived_names:
+            ends = readings.derived_interval(name, meaning.confidence)
+            for column, shown in zip(
+                (name, f"{name}_lower", f"{name}_upper"),
+                (readings.derived[name], *ends),
+                strict=True,
+            ):
+                found[column] = np.where(self._hidden(), np.nan, shown).ravel()
         found["count"] = np.repeat(readings.count.ravel(), outputs)
         deviations: Column = readings.sum_stddevs("count")
         found["count_stddev"] = np.repeat(deviations, groups * outputs)

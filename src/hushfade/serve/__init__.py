@@ -3,8 +3,11 @@
     a body → strict JSON → clipped, on the grid → one writer, one commit per queue → a response
 
 app              the routes and their handlers       guard              tokens, scopes, rates, sizes
-handlers         what each route does                strict_json        JSON without ambiguity
-batches          from a body to a batch              error_responses    errors as HTTP responses
+handlers         what most routes do                 strict_json        JSON without ambiguity
+record_handlers  records and releases                request_parts      what handlers read
+declarations     what a request declares             error_responses    errors as HTTP responses
+batches          from a body to a batch              statistic_formats  releases of a statistic
+statistic_blocks values and intervals, remembered    plan_schemas       the schema of a plan
 writer           the one thread that writes          large_answers      large answers, one by one
 service          the parts together                  registry           the streams, for readers
 release_formats  releases as JSON, CSV and Arrow     server_sent_events releases as they are made

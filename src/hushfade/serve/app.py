@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hushfade.serve import guard, handlers
+from hushfade.serve import guard, handlers, record_handlers
 from hushfade.serve.error_responses import LOG, answer_to
 from hushfade.serve.guard import Caller
 from hushfade.serve.service import Service
@@ -111,7 +111,7 @@ class _Endpoint:
 
 WAYS = (
     # the most frequent routes come first
-    Way("POST", _RECORDS, "ingest", handlers.take_records),
+    Way("POST", _RECORDS, "ingest", record_handlers.take_records),
     Way("POST", "/v1/datasets", "admin", handlers.add_dataset),
     Way("GET", "/v1/datasets", "read", handlers.list_datasets),
     Way("POST", "/v1/joint-charges", "admin", handlers.charge_together),
@@ -119,9 +119,9 @@ WAYS = (
     Way("GET", "/v1/streams", "read", handlers.list_streams),
     Way("GET", "/v1/streams/{name}", "read", handlers.show_stream),
     Way("DELETE", "/v1/streams/{name}", "admin", handlers.end_stream),
-    Way("POST", "/v1/streams/{name}/steps/{step}/close", "admin", handlers.close_step),
-    Way("GET", "/v1/streams/{name}/releases", "read", handlers.read_releases),
-    Way("GET", "/v1/streams/{name}/events", "read", handlers.follow),
+    Way("POST", "/v1/streams/{name}/steps/{step}/close", "admin", record_handlers.close_step),
+    Way("GET", "/v1/streams/{name}/releases", "read", record_handlers.read_releases),
+    Way("GET", "/v1/streams/{name}/events", "read", record_handlers.follow),
     Way("POST", "/v1/tokens", "admin", handlers.add_token),
     Way("GET", "/v1/tokens", "admin", handlers.list_tokens),
     Way("DELETE", "/v1/tokens/{name}", "admin", handlers.revoke_token),

@@ -1,7 +1,8 @@
 """The batch in the body of a request: strictly checked records, summed in integer units per lane.
 
 A record is a number.  With keys it is an object {"key": ..., "value": ...}, where counts (low = 0,
-high = 1) need no value: it is 1.  For vectors it is a list of numbers.
+high = 1) need no value: it is 1.  For vectors it is a list of numbers.  A statistic declares what a
+record is: a number, true or false, a text, or a pair of numbers.
 No error contains a record's key or value.
 """
 
@@ -70,13 +71,16 @@ def sums_by_lane(facts: Facts, records: list[Any]) -> tuple[Signed, Signed]:
     if grid.norm is not None:
         _check_vectors(grid, records)
         return np.arange(grid.lanes), summed(grid.units(records), largest=grid.largest_unit)
-    if grid.keys is None:
+    if grid.scalar:
         units = summed(_units(grid, records), largest=grid.largest_unit)
         return np.zeros(1, dtype=np.int64), units.reshape(1)
-    lanes, values = _keyed(grid, records)
+    cells, values = np.zeros(len(records), dtype=np.int64), records
+    if grid.keys is not None:
+        cells, values = _keyed(grid, records)
+    lanes, units = grid.spread(cells, _units(grid, values))
     touched, places = np.unique(lanes, return_inverse=True)
     sums = UnitSums(len(touched), largest=grid.largest_unit)
-    sums.add(places, _units(grid, values))
+    sums.add(places, units)
     return touched, sums.totals
 
 
@@ -101,14 +105,36 @@ def _at_fault(
 
 
 def _units(grid: Grid, values: list[Any]) -> Signed:
-    if not set(map(type, values)) <= _NUMBERS:
-        raise InvalidType("a record must be a number")
+    """The units of each record, or its code if the plan has a statistic.
+
+    The type of each value is checked by itself, so no record affects how another is read.
+    """
+    kind = "numbers" if grid.statistic is None else grid.statistic.kind
+    kinds = set(map(type, values))
+    match kind:
+        case "truths":
+            if not (kinds <= {bool, *_NUMBERS} and set(values) <= {0, 1}):
+                raise InvalidType("a record must be true or false, or 1 or 0")
+            return grid.units([bool(value) for value in values])
+        case "texts":
+            if not kinds <= {str}:
+                raise InvalidType("a record must be a string")
+        case "pairs":
+            if not (kinds <= {list} and all(map(_is_pair, values))):
+                raise InvalidType("a record must be a list of two numbers")
+        case _:
+            if not kinds <= _NUMBERS:
+                raise InvalidType("a record must be a number")
     return grid.units(values)
 
 
+def _is_pair(value: list[Any]) -> bool:
+    return len(value) == 2 and set(map(type, value)) <= _NUMBERS
+
+
 def _keyed(grid: Grid, records: list[Any]) -> tuple[Signed, list[Any]]:
-    """The lane and the value of each record."""
-    counted = grid.low == 0 and grid.high == 1
+    """The place of its key, and the value of each record."""
+    counted = grid.low == 0 and grid.high == 1 and grid.statistic is None
     keys, values = [], []
     for record in records:
         if type(record) is not dict or not record.keys() <= _FIELDS:

@@ -1,87 +1,39 @@
-"""The handlers of the routes: each checks a request, calls the service, and makes a response."""
+"""The handlers of most routes: each checks a request, calls the service, and makes a response.
+
+`record_handlers` has the handlers of records and releases.
+"""
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from anyio.to_thread import run_sync
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from hushfade.errors import Failed, Malformed
 from hushfade.planning.joint_charge import JointCharge
 from hushfade.planning.joint_loss import MOST
-from hushfade.serve import (
-    batches,
-    guard,
-    metrics,
-    openapi,
-    planner,
-    release_formats,
-    server_sent_events,
-    strict_json,
-)
-from hushfade.serve.error_responses import Refusal, answer, busy
-from hushfade.serve.guard import Caller
-from hushfade.serve.large_answers import Held
-from hushfade.serve.registry import BY_HAND, Facts
-from hushfade.serve.service import (
-    Service,
-    budget,
+from hushfade.serve import metrics, openapi, planner, strict_json
+from hushfade.serve.declarations import (
     check_step,
     guarantee_of,
+    least_count,
     length_text,
     neighbours_of,
     plan_of,
     step_times,
 )
-from hushfade.store import Batch
-from hushfade.store.live_streams import WINDOW
+from hushfade.serve.error_responses import Refusal, answer, busy
+from hushfade.serve.guard import Caller
+from hushfade.serve.registry import BY_HAND, Facts
+from hushfade.serve.request_parts import document_of, facts_of
+from hushfade.serve.service import Service, budget
 from hushfade.store.tokens import SCOPES
 
-_SMALL = 4096  # bytes of a body that is parsed in the event loop, without a thread
 _WAITING = 8  # requests for plans that may wait
-_AHEAD = (
-    f"sequence must count the sender's batches: at most {WINDOW} above its last one, and below "
-    f"{WINDOW} for a new sender"
-)
-
-
-# Requests -----------------------------------------------------------------------------------
-
-
-def _facts(service: Service, request: Request) -> Facts:
-    return service.registry.facts(request.path_params["name"])
-
-
-def _kind(request: Request, *kinds: str) -> str:
-    """The media type of the body.  Raise unless it is one of these."""
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind not in kinds:
-        raise Refusal(415, "media_type", f"the body must be {' or '.join(kinds)}")
-    return kind
-
-
-async def _document(service: Service, request: Request, caller: Caller) -> Any:
-    _kind(request, batches.JSON)
-    async with service.guard.body(request, caller) as body:
-        return await run_sync(strict_json.read, body, limiter=service.reading)
-
-
-def _query(request: Request, *names: str) -> dict[str, str]:
-    """The query.  Raise unless it has each of these names at most once, and no others."""
-    if not request.scope["query_string"]:
-        return {}
-    pairs = request.query_params.multi_items()
-    found = dict(pairs)
-    if len(found) < len(pairs) or not found.keys() <= set(names):
-        rule = f"must have each of {', '.join(names)} at most once" if names else "must be empty"
-        raise Malformed(f"the query {rule}")
-    return found
 
 
 # Datasets and streams -----------------------------------------------------------------------
@@ -89,7 +41,7 @@ def _query(request: Request, *names: str) -> dict[str, str]:
 
 async def add_dataset(service: Service, request: Request, caller: Caller) -> Response:
     """Add a dataset, and return its account."""
-    content = await _document(service, request, caller)
+    content = await document_of(service, request, caller)
     unit = ("neighbours", "protects", "every")
     asked = strict_json.fields(content, needed=("name", "epsilon", "delta"), more=unit)
     name = strict_json.name(name=asked["name"])
@@ -107,7 +59,7 @@ async def list_datasets(service: Service, request: Request, caller: Caller) -> R
 
 async def charge_together(service: Service, request: Request, caller: Caller) -> Response:
     """Charge several streams together, and return the dataset's budget."""
-    content = await _document(service, request, caller)
+    content = await document_of(service, request, caller)
     unit = ("neighbours", "protects")
     asked = strict_json.fields(
         content, needed=("dataset", "epsilon", "delta", "streams"), more=unit
@@ -137,15 +89,19 @@ async def charge_together(service: Service, request: Request, caller: Caller) ->
 
 async def add_stream(service: Service, request: Request, caller: Caller) -> Response:
     """Add a stream, and return its public description."""
-    content = await _document(service, request, caller)
-    asked = strict_json.fields(content, needed=("name", "dataset", "plan"), more=("every", "start"))
+    content = await document_of(service, request, caller)
+    more = ("every", "start", "suppress_below")
+    asked = strict_json.fields(content, needed=("name", "dataset", "plan"), more=more)
     name = _place(asked["name"])
     dataset = strict_json.name(dataset=asked["dataset"])
     every, start = step_times(asked.get("every"), asked.get("start"), service.clock())
     plan = await run_sync(plan_of, asked["plan"])
     check_step(plan, asked.get("every"))
     by_hand = asked.get("every") == BY_HAND
-    facts = await service.add_stream(Facts(name, dataset, plan, every, start, by_hand=by_hand))
+    below = least_count(plan, asked.get("suppress_below"))
+    facts = await service.add_stream(
+        Facts(name, dataset, plan, every, start, by_hand=by_hand, suppress_below=below)
+    )
     return answer(service.registry.described(facts), 201)
 
 
@@ -166,7 +122,7 @@ async def list_streams(service: Service, request: Request, caller: Caller) -> Re
 
 async def show_stream(service: Service, request: Request, caller: Caller) -> Response:
     """The public description of a stream, with its plan."""
-    facts = _facts(service, request)
+    facts = facts_of(service, request)
     (told,) = await _described(service, [facts], caller)
     return answer(told | {"plan": json.loads(facts.plan.to_json())})
 
@@ -189,97 +145,9 @@ async def _described(service: Service, listed: list[Facts], caller: Caller) -> l
 
 async def end_stream(service: Service, request: Request, caller: Caller) -> Response:
     """End a stream, and return its description."""
-    facts = _facts(service, request)
+    facts = facts_of(service, request)
     await service.end(facts.name)
     return answer(service.registry.described(facts))
-
-
-# Records and releases -----------------------------------------------------------------------
-
-
-async def take_records(service: Service, request: Request, caller: Caller) -> Response:
-    """Store a batch, and return whether its records count, after they are on disk.
-
-    A repeated batch changes nothing and has the same response.
-    """
-    facts = _facts(service, request)
-    kind = _kind(request, batches.JSON, batches.LINES)
-    asked = _query(request, *(("sender", "sequence", "step") if kind == batches.LINES else ()))
-    async with service.guard.body(request, caller) as body:
-        interval = service.order.interval(facts.name)  # the last byte has arrived
-        with interval.batch():
-            batch = await _batch(service, facts, caller, kind, body, asked)
-            await interval.turn()
-            accepting = service.accept(batch)
-    found = await accepting
-    if found == "ahead":
-        raise Refusal(409, "sequence", _AHEAD)
-    # a repeated batch gets the response of the first: another sender may have used its number
-    status = "late" if found == "late" else "accepted"
-    return answer({"status": status, "records": batch.records})
-
-
-async def _batch(
-    service: Service, facts: Facts, caller: Caller, kind: str, body: bytes, asked: dict[str, str]
-) -> Batch:
-    """The batch in a body, with the caller's name for the sender."""
-    if len(body) <= _SMALL:
-        batch = batches.batch(facts, kind, body, asked)
-    else:
-        limiter = service.reading_small if len(body) <= guard.SMALL else service.reading
-        read = partial(batches.batch, facts, kind, body, asked)
-        batch = await run_sync(read, limiter=limiter)
-    return replace(batch, sender=caller.sending(batch.sender))
-
-
-async def close_step(service: Service, request: Request, caller: Caller) -> Response:
-    """Close a step, and return its release.  A closed step has the same release every time."""
-    facts = _facts(service, request)
-    step = strict_json.digits(step=request.path_params["step"], least=1)
-    release = await service.close_step(facts.name, step)
-    return answer({"stream": facts.name, **release_formats.plain(facts, release)})
-
-
-async def read_releases(service: Service, request: Request, caller: Caller) -> Response:
-    """The releases after a step, or the newest releases, in the accepted format."""
-    facts = _facts(service, request)
-    asked = _query(request, "after", "limit", "last")
-    if "last" in asked and len(asked) > 1:
-        raise Malformed("last must be given without after and limit")
-    after = strict_json.digits(after=asked.get("after", "0"))
-    limit = strict_json.digits(limit=asked.get("limit", "1000"), least=1, most=release_formats.MOST)
-    if "last" in asked:
-        limit = strict_json.digits(last=asked["last"], least=1, most=release_formats.MOST)
-    kind = release_formats.wanted(",".join(request.headers.getlist("accept")))
-    most = release_formats.most(facts, limit)
-    if "last" in asked:
-        after = max(0, service.registry.step(facts.name) - most)
-
-    def read() -> Response:
-        found = service.releases(facts.name, after=after, most=most)
-        return release_formats.response(facts, found, service.registry.step(facts.name), kind)
-
-    return Held(service.guard.room(caller), partial(run_sync, read))
-
-
-async def follow(service: Service, request: Request, caller: Caller) -> Response:
-    """The releases after a step, and all later releases as events."""
-    facts = _facts(service, request)
-    asked = _query(request, "after")
-    said = request.headers.get("last-event-id", asked.get("after"))
-    after = service.registry.step(facts.name) if said is None else strict_json.digits(after=said)
-    if service.hub.full:
-        raise busy()
-
-    async def read(last: int) -> list[Any]:
-        most = release_formats.most(facts, server_sent_events.PIECE)
-        return await run_sync(partial(service.releases, facts.name, after=last, most=most))
-
-    if request.method == "HEAD":
-        return Response(media_type=server_sent_events.KIND)
-    may = partial(service.guard.knows, caller)
-    lines = server_sent_events.events(service.hub, service.registry, facts, after, read, may=may)
-    return StreamingResponse(lines, media_type=server_sent_events.KIND)
 
 
 # Tokens -------------------------------------------------------------------------------------
@@ -287,7 +155,7 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
 
 async def add_token(service: Service, request: Request, caller: Caller) -> Response:
     """Create a token, and return it this one time."""
-    content = await _document(service, request, caller)
+    content = await document_of(service, request, caller)
     asked = strict_json.fields(content, needed=("name", "scopes"))
     name, scopes = strict_json.name(name=asked["name"]), asked["scopes"]
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
@@ -314,7 +182,7 @@ async def revoke_token(service: Service, request: Request, caller: Caller) -> Re
 
 async def make_plan(service: Service, request: Request, caller: Caller) -> Response:
     """The accuracy of a plan for a decay and a guarantee."""
-    content = await _document(service, request, caller)
+    content = await document_of(service, request, caller)
     if service.planning.statistics().tasks_waiting >= _WAITING:
         raise busy()
     return answer(await run_sync(planner.answer, content, limiter=service.planning))

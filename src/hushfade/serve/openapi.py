@@ -11,10 +11,9 @@ from functools import cache
 from typing import Any
 
 from hushfade.serve import batches, metrics, release_formats, server_sent_events
-from hushfade.serve.schemas import (
+from hushfade.serve.schema_parts import (
     NAME,
     PLACE,
-    SCHEMAS,
     TEXT,
     Schema,
     an_object,
@@ -22,6 +21,7 @@ from hushfade.serve.schemas import (
     named,
     whole,
 )
+from hushfade.serve.schemas import SCHEMAS
 
 # status: its name, its meaning, its codes, and the headers that it always has
 _REFUSALS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
@@ -65,6 +65,13 @@ def _stream(example: str = "late") -> Schema:
 _AFTER = _in("query", "after", whole(), "Return only releases of steps after this step.") | {
     "example": 0
 }
+_BELOW = _in(
+    "query",
+    "suppress_below",
+    {"type": "string", "pattern": r"^-?[0-9]{1,15}(\.[0-9]{1,9})?$"},
+    "For a statistic: suppress values whose noisy count is below this number. A request can only "
+    "raise the minimum of the stream.",
+)
 _STEP = _in("path", "step", whole(1), "The open step, or a closed step.", required=True)
 _TAG = {
     "ETag": {"schema": TEXT, "required": True, "description": "Identifies the version of the file."}
@@ -165,6 +172,7 @@ def _streams_paths() -> dict[str, Schema]:
                         "The largest number of releases."),
                     _in("query", "last", whole(1, release_formats.MOST),
                         "Return this many of the newest releases, without after and limit."),
+                    _BELOW,
                 ),
                 headers={"Vary": {"required": True, "schema": {"const": "Accept"}}},
             ),
@@ -175,7 +183,7 @@ def _streams_paths() -> dict[str, Schema]:
                 _content(TEXT, server_sent_events.KIND), 400, 404, 503,
                 parameters=(
                     _stream(), _AFTER,
-                    _in("header", "Last-Event-ID", whole(), "The last step received."),
+                    _in("header", "Last-Event-ID", whole(), "The last step received."), _BELOW,
                 ),
             ),
         },

@@ -32,8 +32,11 @@ from hushfade.planning.search_taps import reference_steps
 from hushfade.planning.summary import lower_bounds, shown_step
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.unit import Person
+from hushfade.public.statistics import Count
 from hushfade.serve import strict_json
-from hushfade.serve.service import guarantee_of, requested_unit
+from hushfade.serve.declarations import guarantee_of, requested_unit
+from hushfade.serve.planned_statistics import described, example_records, statistic_of
+from hushfade.serve.planned_statistics import options as statistic_options
 
 LONGEST = 1 << 16  # the largest horizon in steps
 EXPECTED = 1 << 20  # the largest expected length in steps
@@ -41,6 +44,7 @@ SLOWEST = 10_000  # the largest half-life or window in steps
 NEED = ("decay", "epsilon", "delta")
 MORE = (
     "horizon", "expect", "low", "high", "resolution", "neighbours", "protects", "method", "law",
+    "statistic",
 )  # fmt: skip
 METHODS = ("best", "input", "blocks", "blend", "square_root", "normalized", "unbounded")
 LAWS = get_args(LawName)
@@ -72,6 +76,7 @@ def answer(document: Any) -> dict[str, Any]:
     high = check.real(high=asked.get("high", 1.0))
     if not max(abs(low), abs(high)) <= 1e12:
         raise InvalidValue("low and high must be within 1e12")
+    statistic = statistic_of(asked, low, high)
     expect = asked.get("expect")
     if expect is not None:
         expect = check.count(expect=expect, most=EXPECTED)
@@ -82,20 +87,26 @@ def answer(document: Any) -> dict[str, Any]:
         "resolution": asked.get("resolution"),
     }
     try:
-        made = plan(decay, guarantee, low=low, high=high, horizon=horizon, **options)
-        return _answered(made, low, high, options)
+        bounds: dict[str, Any] = {"low": low, "high": high}
+        if isinstance(statistic, Count):
+            options["resolution"] = 1
+        elif statistic is not None:
+            bounds = {"statistic": statistic}
+        made = plan(decay, guarantee, horizon=horizon, **bounds, **options)
+        return _answered(made, options)
     except HushfadeError:
         raise
     except (ArithmeticError, ValueError):  # extreme numbers
         raise InvalidValue("the numbers are too large or too small to compute a plan") from None
 
 
-def _answered(made: Plan, low: float, high: float, options: dict[str, Any]) -> dict[str, Any]:
+def _answered(made: Plan, options: dict[str, Any]) -> dict[str, Any]:
     late = made.horizon or _LATE
-    stddevs = made.stddevs(late)
+    # the errors of a statistic's lanes are in records
+    unit = 1.0 if made.statistic is None else made.grid.lane_bounds[1]
+    stddevs = made.stddevs(late) / unit
     points = np.unique(np.geomspace(1, late, _POINTS).round().astype(int))
     shown = shown_step(made, late)
-    low_end, high_end = made.interval(shown)
     gaussian = isinstance(made.law, Gaussian)
     return {
         "guarantee": made.guarantee.sentence(),
@@ -109,27 +120,34 @@ def _answered(made: Plan, low: float, high: float, options: dict[str, Any]) -> d
         "over_time": " ".join(privacy_over_time.sentences(made)),
         "optimum": " ".join(lower_bounds(made, late)),
         "curve": {"step": points.tolist(), "stddev": stddevs[points - 1].tolist()},
-        "alternatives": list(_alternatives(made, made.guarantee.change(low, high))),
-        "shown": {"true": _TRUE, "low": _TRUE + low_end, "high": _TRUE + high_end},
-        "code": _code(made, low, high, options),
-        "command": _command(made, low, high, options),
+        "alternatives": list(_alternatives(made, unit)),
+        "shown": None if made.statistic is not None else _example(made, shown),
+        "statistic": described(made, shown),
+        "code": _code(made, options),
+        "command": _command(made, options),
     }
 
 
-def _alternatives(made: Plan, change: float) -> Iterator[dict[str, Any]]:
+def _example(made: Plan, step: int) -> dict[str, float]:
+    low, high = made.interval(step)
+    return {"true": _TRUE, "low": _TRUE + low, "high": _TRUE + high}
+
+
+def _alternatives(made: Plan, unit: float) -> Iterator[dict[str, Any]]:
     """Other mechanisms, each with its largest error and its ratio to the plan's largest error.
 
     First the mechanisms that the planner compared, over the steps of that comparison.  Then
-    mechanisms of other authors, which are defined for one record.
+    mechanisms of other authors, which are defined for sums and one record.
     """
     if made.considered:
         chosen, *others = made.considered
         steps = made.horizon or reference_steps(made.decay)
         for one in others:
             name = mechanism_name(one.method, one.law)
-            yield _alternative(name, steps, one.error, chosen.error)
-    if made.guarantee.protects.steps > 1:
+            yield _alternative(name, steps, one.error / unit, chosen.error / unit)
+    if made.guarantee.protects.steps > 1 or made.statistic is not None:
         return
+    change = made.guarantee.change(made.grid.low, made.grid.high)
     steps = min(made.horizon or _COMPARED, _MOST_COMPARED)
     ours = made.max_stddev(steps)
     for rival in _rivals(made.decay, steps):
@@ -212,8 +230,13 @@ def _beyond_default(guarantee: Guarantee) -> Iterator[tuple[str, Any]]:
         yield "protects", guarantee.protects
 
 
-def _code(made: Plan, low: float, high: float, options: dict[str, Any]) -> str:
-    guarantee = made.guarantee
+def _code(made: Plan, options: dict[str, Any]) -> str:
+    guarantee, statistic = made.guarantee, made.statistic
+    what = f"low={made.grid.low!r}, high={made.grid.high!r}"
+    records, printed = "[1, 1, 1]", "release.stddev"
+    if statistic is not None:
+        what = f"statistic=hf.{statistic!r}"
+        records, printed = example_records(statistic), "release.interval(0.95)"
     more = "".join(
         f", {name}={'hf.' * (name == 'protects')}{value!r}"
         for name, value in _beyond_default(guarantee)
@@ -226,18 +249,24 @@ def _code(made: Plan, low: float, high: float, options: dict[str, Any]) -> str:
             "",
             f"guarantee = hf.Guarantee(epsilon={guarantee.epsilon!r}, "
             f"delta={guarantee.delta!r}{more})",
-            f"plan = hf.plan(hf.{made.decay!r}, guarantee, low={low!r}, high={high!r}"
-            f"{horizon}{chosen})",
+            f"plan = hf.plan(hf.{made.decay!r}, guarantee, {what}{horizon}{chosen})",
             "stream = plan.start()",
-            "release = stream.step([1, 1, 1])  # the records of a step",
-            "print(release.value, release.stddev)",
+            f"release = stream.step({records})  # the records of a step",
+            f"print(release.value, {printed})",
             "",
             "# to serve it: send plan.to_json() to POST /v1/streams, see docs/how-to/operate.md",
         )
     )
 
 
-def _command(made: Plan, low: float, high: float, options: dict[str, Any]) -> str:
+def _command(made: Plan, options: dict[str, Any]) -> str | None:
+    """The command that makes the plan; None if the command line cannot."""
+    what = f"--low {_short(made.grid.low)} --high {_short(made.grid.high)}"
+    if made.statistic is not None:
+        found = statistic_options(made.statistic)
+        if found is None:
+            return None
+        what = found
     match made.decay:
         case Exponential(half_life=half_life):
             kind = f"--half-life {half_life:.15g}"
@@ -252,7 +281,7 @@ def _command(made: Plan, low: float, high: float, options: dict[str, Any]) -> st
         f"hushfade plan {kind} --epsilon {_short(guarantee.epsilon)} "
         f"--delta {_short(guarantee.delta)}",
         *_options(guarantee),
-        f"--low {_short(low)} --high {_short(high)}",
+        what,
         *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
         *(f"--{name} {value}" for name, value in _chosen(options)),
         "-o plan.json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,10 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hushfade import duration
+from hushfade.planning.statistic_summary import released
 from hushfade.privacy.account import Loss
 from hushfade.privacy.rounding import epsilon_up
 from hushfade.privacy.unit_words import limits
 from hushfade.serve.error_responses import absent
+from hushfade.serve.statistic_blocks import StatisticBlocks
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from hushfade.privacy.ledger import Joint
     from hushfade.store import Published, Store
 
+RECORDS = {
+    "grid": "number", "numbers": "number", "truths": "boolean", "texts": "string", "pairs": "pair",
+}  # fmt: skip
 BY_HAND = "by hand"  # instead of a length: an operator closes the steps
 CONFIDENCE = 0.95  # of the intervals in responses and on the page
 
@@ -38,11 +44,21 @@ class Facts:
     by_hand: bool = False  # an operator closes the steps
     joint: Joint | None = None  # the joint charge that paid for the stream
     budget_delta: float = 0.0  # the delta of the dataset's budget
+    suppress_below: float | None = None  # the noisy count below which no statistic is shown
 
     @cached_property
     def first_stddev(self) -> float:
         """The standard deviation of the error at step 1."""
         return self.plan.stddev(1)
+
+    @cached_property
+    def blocks(self) -> StatisticBlocks:
+        """The readings of the releases of a statistic."""
+        return StatisticBlocks(self.plan, CONFIDENCE)
+
+    def per_record(self, stddev: float) -> float:
+        """The standard deviation of a lane in records, if the plan has a statistic."""
+        return stddev if self.plan.statistic is None else stddev / self.plan.grid.lane_bounds[1]
 
     def margin(self, release: Published) -> float:
         """Half the width of a release's 95 % confidence interval."""
@@ -91,6 +107,7 @@ class Registry:
                 told.get("by_hand") is True,
                 store.joint(name),
                 accounts[datasets[name]].delta,
+                told.get("suppress_below"),
             )
             for name, told in settings.items()
         )
@@ -153,15 +170,34 @@ class Registry:
             "delta": guarantee.delta,
             "epoch": facts.epoch,
             "keys": None if facts.plan.keys is None else list(facts.plan.keys),
+            "statistic": _statistic(facts),
+            "suppress_below": facts.suppress_below,
             "every": _every(facts),
             "start": None if facts.start is None else shown(facts.start),
             "step": self.step(facts.name),
-            "stddev": facts.first_stddev if release is None else release.stddev,
+            "stddev": facts.per_record(facts.first_stddev if release is None else release.stddev),
             "closed": None if release is None else shown(release.closed),
             "ended": self.ended(facts.name),
             "limits": limits(facts.plan.relation),
             "together": _together(facts),
         }
+
+
+def _statistic(facts: Facts) -> dict[str, Any] | None:
+    """The statistic of a stream as plain data; None for sums and counts."""
+    statistic = facts.plan.statistic
+    if statistic is None:
+        return None
+    low, high = statistic.range
+    return {
+        "name": statistic.name,
+        "released": released(statistic),
+        "records": RECORDS[statistic.kind],
+        "output": statistic.output_name or None,
+        "outputs": None if statistic.outputs is None else list(statistic.outputs),
+        "range": [low, high] if math.isfinite(high - low) else None,
+        "parts": list(statistic.sums),
+    }
 
 
 def _every(facts: Facts) -> str | None:

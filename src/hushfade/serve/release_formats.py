@@ -2,7 +2,8 @@
 
 step   closed   key   value   stddev   margin     CSV and Arrow: one row per step and key
 
-`margin` is half the width of the 95 % confidence interval.
+`margin` is half the width of the 95 % confidence interval.  `statistic_formats` has the fields of
+releases with a statistic.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from starlette.responses import Response
 
+from hushfade.serve import statistic_formats
 from hushfade.serve.error_responses import Refusal, answer
 from hushfade.serve.registry import CONFIDENCE, Facts, shown
 
@@ -65,29 +67,49 @@ def most(facts: Facts, limit: int) -> int:
     return max(1, min(limit, NUMBERS // facts.plan.grid.lanes))
 
 
-def plain(facts: Facts, release: Published) -> dict[str, Any]:
-    """One release as plain data."""
-    values = release.values.tolist()
-    return {
-        "step": release.step,
-        "closed": shown(release.closed),
-        "value": values[0] if facts.scalar else values,
-        "stddev": release.stddev,
-        "margin": facts.margin(release),
-    }
+def plain(facts: Facts, release: Published, below: float | None = None) -> dict[str, Any]:
+    """One release as plain data; `below` suppresses values of a statistic with a smaller count."""
+    (found,) = _plain(facts, [release], below)
+    return found
 
 
-def response(facts: Facts, releases: Sequence[Published], newest: int, kind: str) -> Response:
+def _plain(
+    facts: Facts, releases: Sequence[Published], below: float | None
+) -> list[dict[str, Any]]:
+    if facts.plan.statistic is not None:
+        return statistic_formats.plain(facts, releases, below)
+    return [
+        {
+            "step": release.step,
+            "closed": shown(release.closed),
+            "value": float(release.values[0]) if facts.scalar else release.values.tolist(),
+            "stddev": release.stddev,
+            "margin": facts.margin(release),
+        }
+        for release in releases
+    ]
+
+
+def response(
+    facts: Facts,
+    releases: Sequence[Published],
+    newest: int,
+    kind: str,
+    below: float | None = None,
+) -> Response:
     """The releases with this media type.  JSON also states the newest step of the stream."""
     if kind == CSV:
-        return Response(_csv(facts, releases), headers=_VARIES, media_type=CSV)
+        return Response(_csv(facts, releases, below), headers=_VARIES, media_type=CSV)
     if kind == ARROW:
-        return Response(_arrow(facts, releases), headers=_VARIES, media_type=ARROW)
+        return Response(_arrow(facts, releases, below), headers=_VARIES, media_type=ARROW)
+    statistic = facts.plan.statistic
+    outputs = None if statistic is None or statistic.outputs is None else list(statistic.outputs)
     content = {
         "stream": facts.name,
         "keys": None if facts.plan.keys is None else list(facts.plan.keys),
+        "outputs": outputs,
         "newest": newest,
-        "releases": [plain(facts, release) for release in releases],
+        "releases": _plain(facts, releases, below),
     }
     return answer(content, headers=_VARIES)
 
@@ -99,10 +121,18 @@ def labels(facts: Facts) -> list[str] | None:
     return list(facts.plan.keys or map(str, range(facts.plan.grid.lanes)))
 
 
-def _csv(facts: Facts, releases: Sequence[Published]) -> str:
-    named = labels(facts)
+def _csv(facts: Facts, releases: Sequence[Published], below: float | None) -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
+    if facts.plan.statistic is not None:
+        table = statistic_formats.columns(facts, releases, below)
+        times = {one.closed: shown(one.closed) for one in releases}
+        table["closed"] = [times[closed] for closed in table["closed"]]
+        table["whole_range"] = [_word(whole) for whole in table["whole_range"]]
+        rows.writerow(table)
+        rows.writerows(zip(*table.values(), strict=True))
+        return text.getvalue()
+    named = labels(facts)
     rows.writerow(["step", "closed", *(["key"] if named else []), "value", "stddev", "margin"])
     for release in releases:
         closed, margin = shown(release.closed), repr(facts.margin(release))
@@ -112,8 +142,20 @@ def _csv(facts: Facts, releases: Sequence[Published]) -> str:
     return text.getvalue()
 
 
-def _arrow(facts: Facts, releases: Sequence[Published]) -> bytes:
+def _word(whole: bool | None) -> str:
+    """True and false as in JSON; an empty cell if the value is suppressed."""
+    return "" if whole is None else str(whole).lower()
+
+
+def _arrow(facts: Facts, releases: Sequence[Published], below: float | None) -> bytes:
     pa: Any = import_module("pyarrow")
+    time = pa.timestamp("ns", tz="UTC")
+    if facts.plan.statistic is not None:
+        kinds = {"step": pa.int64(), "closed": time, "key": pa.string(), "whole_range": pa.bool_()}
+        kinds |= dict.fromkeys(("bin", "quantile"), pa.string())
+        found = statistic_formats.columns(facts, releases, below)
+        schema = pa.schema([(name, kinds.get(name, pa.float64())) for name in found])
+        return _stream(pa, pa.table(found, schema=schema))
     lanes, named = facts.plan.grid.lanes, labels(facts)
     steps = np.array([release.step for release in releases], dtype=np.int64)
     closed = np.array([release.closed for release in releases], dtype=np.int64)
@@ -122,13 +164,17 @@ def _arrow(facts: Facts, releases: Sequence[Published]) -> bytes:
     values = [release.values for release in releases] or [np.zeros(0)]
     columns = {
         "step": pa.array(np.repeat(steps, lanes)),
-        "closed": pa.array(np.repeat(closed, lanes)).cast(pa.timestamp("ns", tz="UTC")),
+        "closed": pa.array(np.repeat(closed, lanes)).cast(time),
         **({"key": pa.array(named * len(releases), pa.string())} if named else {}),
         "value": pa.array(np.concatenate(values).astype(np.float64)),
         "stddev": pa.array(np.repeat(stddevs, lanes)),
         "margin": pa.array(np.repeat(margins, lanes)),
     }
-    table = pa.table(columns)
+    return _stream(pa, pa.table(columns))
+
+
+def _stream(pa: Any, table: Any) -> bytes:
+    """The table as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)

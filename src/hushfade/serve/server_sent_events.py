@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import run_sync
+
 from hushfade.errors import HushfadeError
 from hushfade.serve.error_responses import Refusal, busy
 from hushfade.serve.registry import Facts
@@ -83,11 +85,13 @@ async def events(
     *,
     may: Callable[[], bool] = lambda: True,
     quiet: float = QUIET,
+    below: float | None = None,
 ) -> AsyncIterator[str]:
     """The stream's releases after a step, indefinitely, as lines of server-sent events.
 
     The events stop without a message if the store cannot be read, or if the listener `may` no
-    longer read: the client reconnects and then gets an error response.
+    longer read: the client reconnects and then gets an error response.  `below` is the noisy count
+    below which values of a statistic are suppressed.
     """
     with suppress(HushfadeError, Refusal), hub.listening(facts.name) as news:
         yield "retry: 2000\n\n"
@@ -101,7 +105,9 @@ async def events(
                 for release in found:
                     if hub.closed or not may():  # checked for slow listeners too
                         return
-                    yield _event(facts, release)
+                    if facts.plan.statistic is not None:  # computed outside of the event loop
+                        await run_sync(facts.blocks.readings, [release])
+                    yield _event(facts, release, below)
                     after = release.step
             if ended:
                 yield "event: end\ndata: {}\n\n"
@@ -114,6 +120,6 @@ async def events(
                 yield ": quiet\n\n"
 
 
-def _event(facts: Facts, release: Published) -> str:
-    data = json.dumps(plain(facts, release), separators=(",", ":"), allow_nan=False)
+def _event(facts: Facts, release: Published, below: float | None) -> str:
+    data = json.dumps(plain(facts, release, below), separators=(",", ":"), allow_nan=False)
     return f"id: {release.step}\nevent: release\ndata: {data}\n\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from typing import Any, NoReturn
 
@@ -75,6 +76,17 @@ def digits(*, least: int = 0, most: int = LARGEST, **given: str) -> int:
     if not value.isascii() or not value.isdecimal() or len(value) > 19:
         raise Malformed(f"{field} must be an integer from {least} to {most}")
     return whole(least=least, most=most, **{field: int(value)})
+
+
+def decimal(**given: str) -> float:
+    """The number in plain decimal notation from a URL, such as 20 or -0.5."""
+    ((field, value),) = given.items()
+    if not _DECIMAL.fullmatch(value):
+        raise Malformed(f"{field} must be a decimal number, such as 20")
+    return float(value)
+
+
+_DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
 
 
 class _Unclear(Exception):

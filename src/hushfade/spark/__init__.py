@@ -1,4 +1,4 @@
-"""Differentially private decaying sums on Apache Spark, from streams and tables of events.
+"""Differentially private decaying sums and statistics on Apache Spark, from streams and tables.
 
     released = private_decaying_sums(
         events, plan, time="at", key="country", every="1h", start="2026-01-01Z",
@@ -11,11 +11,13 @@ same bits, whatever the order, the number of machines and repeated tasks.  They 
 
     lineage         rejects frames that could differ when they are computed again
     frame_identity  a description of a frame that is the same in every session and on every machine
+    record_codes    the integer that each record becomes
     cells           converts events to cells: step, lane, units
     limits          limits on the records and steps of one person
     streams         records, and a clock, which alone closes steps
     bucket_steps    the open and closed steps of a bucket of lanes, in Spark's state
     close_steps     releases the steps that the watermark has passed
+    released_rows   the rows of a release: sums, or a statistic
     tables          all steps of a table, sealed before noise is drawn
 """
 
@@ -24,6 +26,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from datetime import date, timedelta
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -35,14 +38,15 @@ from hushfade.crossing.noise_sources import UnsafeSeededNoise
 from hushfade.duration import fixed
 from hushfade.errors import Failed, InvalidType, InvalidValue
 from hushfade.planning.plan import Plan
-from hushfade.records.batch import Columns
+from hushfade.records.batch import Columns, key_roles
 from hushfade.records.calendar import Calendar, calendar, written
+from hushfade.records.declared_columns import check_fit, may_leave_out
 from hushfade.records.limits import Limits
-from hushfade.records.step_totals import check_fit, may_leave_out
 from hushfade.spark import lineage, streams, tables
 from hushfade.spark.cells import Request, cells_of, check_columns, universe
 from hushfade.spark.close_steps import Buckets
 from hushfade.spark.limits import of_table
+from hushfade.spark.released_rows import Shown, columns
 from hushfade.stream.partition import Mechanism
 
 __all__ = ["KeyFile", "local_session", "private_decaying_sums"]
@@ -60,16 +64,24 @@ def private_decaying_sums(
     every: str | timedelta | None = None,
     end: str | date | None = None,
     steps: int | None = None,
-    key: str | None = None,
+    key: str | Sequence[str] | None = None,
     value: str | None = None,
+    denominator: str | None = None,
     user: str | None = None,
     skip_empty: bool = False,
     lateness: str | timedelta | None = None,
     clock: DataFrame | None = None,
     buckets: int = 16,
     counts: str | Observation = "hushfade",
+    confidence: float = 0.95,
+    suppress_below: float | None = None,
 ) -> DataFrame:
     """Columns step, time, key, value, stddev, with one row per step and declared key.
+
+    A plan with a statistic has the columns of its release files: value, lower, upper, count and
+    count_stddev, and one row per step, key, and bin or quantile.  The interval from lower to upper
+    has this `confidence`.  With `suppress_below` values are nan where the noisy count is below.
+    `denominator` is the second column of a ratio.  Several columns of `key` form one key.
 
     Step t has the records from start + (t - 1)·every up to, not including, start + t·every; `time`
     is its end.  `every` may be omitted if the plan has it.  A table needs `end` or `steps`.  A
@@ -92,12 +104,11 @@ def private_decaying_sums(
         raise InvalidType("plan must be a Plan", got=type(plan).__name__)
     if not isinstance(df, DataFrame):
         raise InvalidType("df must be a Spark data frame", got=type(df).__name__)
-    plan.require_sums("Spark")
-    columns = Columns(value, time, key, user)
-    check_columns(df, columns)
+    named = Columns(value, time, user=user, denominator=denominator, **key_roles(key))
+    check_columns(df, named, plan.grid)
     lineage.check_repeatable(df, "the frame of events")
     days = _calendar(start, every, end, steps, plan)
-    check_fit(plan, columns, days, skip_empty=skip_empty)
+    check_fit(plan, named, days, skip_empty=skip_empty)
     if df.isStreaming:
         if not may_leave_out(plan):
             raise InvalidValue(
@@ -105,8 +116,9 @@ def private_decaying_sums(
                 "record without a value, which then counts as 0"
             )
         skip_empty = True  # if a record stopped the query, it would decide about all later ones
-    request = Request(plan.grid, columns, days, check.count(buckets=buckets), skip_empty, counts)
-    shared = Buckets(Mechanism.of(plan), travelling(noise), request.size)
+    request = Request(plan.grid, named, days, check.count(buckets=buckets), skip_empty, counts)
+    shown = _shown(plan, confidence, suppress_below)
+    shared = Buckets(Mechanism.of(plan), travelling(noise), request.size, shown)
     limits = None
     if user is not None:
         limits = Limits.of(plan.guarantee.protects)
@@ -185,7 +197,18 @@ def _calendar(
 def _named(released: DataFrame, plan: Plan, days: Calendar) -> DataFrame:
     """The releases with the time at which each step closed, and the key's name."""
     closed = sql.timestamp_micros(sql.expr(f"{days.start // 1000} + step * {days.every // 1000}"))
+    known = columns(plan.statistic)
     if plan.keys is None:
-        return released.select("step", closed.alias("time"), "value", "stddev")
+        return released.select("step", closed.alias("time"), *known)
     named = released.join(universe(released.sparkSession, plan.keys), "lane")
-    return named.select("step", closed.alias("time"), "key", "value", "stddev")
+    return named.select("step", closed.alias("time"), "key", *known)
+
+
+def _shown(plan: Plan, confidence: float, suppress_below: float | None) -> Shown:
+    if plan.statistic is None:
+        if suppress_below is not None:
+            raise InvalidValue("must not be given for a sum", argument="suppress_below")
+        return Shown()
+    shown = Shown(confidence, suppress_below)
+    shown.meaning(plan.statistic)  # raises here rather than on a worker
+    return shown

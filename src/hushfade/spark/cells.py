@@ -1,8 +1,6 @@
 """Conversion of events to cells (step, lane, units) by Spark's own expressions.
 
-Each record becomes units on the plan's grid before summation.  `Grid.rule` builds the expression,
-and `Grid.units` uses the same rule, so the units are the same integers.  No record passes through
-Python.
+`record_codes` makes one integer of each record.  Here it gets its step and the lane of its key.
 """
 
 from __future__ import annotations
@@ -18,12 +16,12 @@ from hushfade.private.grid import Grid
 from hushfade.records.arrow import pa
 from hushfade.records.batch import Columns
 from hushfade.records.calendar import Calendar
-from hushfade.records.parse_columns import BLANK
+from hushfade.records.parse_columns import BETWEEN_KEYS, BLANK
 from hushfade.records.step_totals import AHEAD
+from hushfade.spark.record_codes import Types, code_of, quoted, refused, value_types
 
 _BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
 _FARTHEST = 1 << 62  # microseconds since 1970, where the number of steps is not declared
-_EMPTY = "the column of values must have finite numbers: clean it, or use skip_empty"
 _NO_TIME = "the column of times must not have nulls: clean it, or use skip_empty"
 _NO_USER = "the column of persons must not have nulls or blank names: clean it, or use skip_empty"
 _LATEST = 9_183_110_400_000_000  # the year 2261, where pandas' nanoseconds end
@@ -41,29 +39,39 @@ class Request:
     counts: str | Observation
 
     @property
+    def keys(self) -> int:
+        """The number of keys per bucket: bucket b has keys from b·keys up to (b + 1)·keys."""
+        return -(-self._every_key // self.buckets)
+
+    @property
     def size(self) -> int:
-        """The number of lanes per bucket: bucket b has lanes from b·size up to (b + 1)·size."""
-        return -(-self.grid.lanes // self.buckets)
+        """The number of totals per bucket and step: all parts of a key are in one bucket."""
+        return self.keys * self.grid.parts
 
     @property
     def filled(self) -> int:
-        """The number of buckets with lanes."""
-        return -(-self.grid.lanes // self.size)
+        """The number of buckets with keys."""
+        return -(-self._every_key // self.keys)
+
+    @property
+    def _every_key(self) -> int:
+        return self.grid.lanes // self.grid.parts
 
 
-def check_columns(df: DataFrame, columns: Columns) -> None:
+def check_columns(df: DataFrame, columns: Columns, grid: Grid) -> None:
     """Raise if a column is missing, or has an ambiguous type."""
-    allowed = {
+    names: Types = (kinds.StringType, kinds.IntegralType), "text or whole numbers"
+    allowed: dict[str, Types] = {
         "time": ((kinds.TimestampType,), "TIMESTAMP"),
-        "value": ((kinds.NumericType,), "numbers"),
-        "key": ((kinds.StringType, kinds.IntegralType), "text or whole numbers"),
-        "user": ((kinds.StringType, kinds.IntegralType), "text or whole numbers"),
+        "value": value_types(grid),
+        "denominator": ((kinds.NumericType,), "numbers"),
+        "user": names,
     }
     columns.check_names()
     for role, name in columns.roles().items():
         if name not in df.columns:
             raise InvalidValue("must be a column of the frame", argument=role, got=repr(name))
-        wanted, words = allowed[role]
+        wanted, words = allowed.get(role, names)
         found = df.schema[name].dataType
         if not isinstance(found, wanted):
             raise InvalidType(
@@ -75,6 +83,9 @@ def check_columns(df: DataFrame, columns: Columns) -> None:
 
 def cells_of(df: DataFrame, request: Request) -> DataFrame:
     """Columns step, lane, units, microseconds, with one row per record that counts; steps from 0.
+
+    `lane` is the place of the key among the declared keys.  `units` is what the record adds to the
+    total of its key, or its code if a statistic spreads it over several totals: see `Grid.spread`.
 
     The conversion drops and counts records without a time or a value, outside the declared steps,
     with an undeclared key, and in a stream records more than 1024 steps ahead of the batch's clock.
@@ -88,7 +99,7 @@ def cells_of(df: DataFrame, request: Request) -> DataFrame:
     last = _FARTHEST if calendar.steps is None else start + calendar.steps * every
     found = df.select(
         _time(request).alias("microseconds"),
-        _units(request).alias("units"),
+        code_of(request.grid, columns, skip_empty=request.skip_empty).alias("units"),
         *_key(request),
         *_person(request),
     )
@@ -140,53 +151,29 @@ def _with_lanes(found: DataFrame, request: Request) -> DataFrame:
 
 
 def _key(request: Request) -> list[Column]:
-    name = request.columns.key
-    return [] if name is None else [sql.col(_quoted(name)).cast("string").alias("key")]
-
-
-def _units(request: Request) -> Column:
-    """The units of each record, or null without a finite value."""
-    grid, name = request.grid, request.columns.value
-    if name is None:
-        return sql.lit(int(grid.units(1.0))).cast("bigint")
-    value = sql.col(_quoted(name)).cast("double")
-    finite = value.isNotNull() & ~sql.isnan(value) & (sql.abs(value) < sql.lit(float("inf")))
-    units = grid.rule(value, _clipped, sql.floor).cast("bigint")
-    absent = sql.lit(None).cast("bigint") if request.skip_empty else _refused(_EMPTY, "bigint")
-    return sql.when(finite, units).otherwise(absent)
-
-
-def _clipped(value: Column, low: float, high: float) -> Column:
-    return sql.least(sql.greatest(value, sql.lit(low)), sql.lit(high))
+    """The key of each record; null if a part of it is null, as in files."""
+    parts = [sql.col(quoted(n)).cast("string") for n in request.columns.key_columns().values()]
+    between = [part for one in parts for part in (sql.lit(BETWEEN_KEYS), one)][1:]
+    return [] if not parts else [sql.concat(*between).alias("key")]
 
 
 def _time(request: Request) -> Column:
     """Microseconds since 1970."""
     assert request.columns.time is not None
-    at = sql.unix_micros(sql.col(_quoted(request.columns.time)))
-    return at if request.skip_empty else sql.coalesce(at, _refused(_NO_TIME, "bigint"))
+    at = sql.unix_micros(sql.col(quoted(request.columns.time)))
+    return at if request.skip_empty else sql.coalesce(at, refused(_NO_TIME, "bigint"))
 
 
 def _person(request: Request) -> list[Column]:
     """The person of a record as 128 bits of SHA-256, so that nobody can merge two persons."""
     if request.columns.user is None:
         return []
-    name = sql.col(_quoted(request.columns.user)).cast("string")
+    name = sql.col(quoted(request.columns.user)).cast("string")
     name = sql.when(~name.rlike(rf"\A{BLANK}\z"), name)  # null for a blank name
     if not request.skip_empty:
-        name = sql.coalesce(name, _refused(_NO_USER, "string"))
+        name = sql.coalesce(name, refused(_NO_USER, "string"))
     digest = sql.sha2(name, 256)
     # each half in 64 bits: what a digest gives is as good as random, so a quick hash keeps it so
     halves = (sql.substring(digest, place, 32) for place in (1, 33))
     high, low = (sql.when(half.isNotNull(), sql.xxhash64(half)) for half in halves)
     return [high.alias("high"), low.alias("low")]
-
-
-def _refused(message: str, kind: str) -> Column:
-    """An error without the record that caused it."""
-    return sql.raise_error(sql.lit(message)).cast(kind)
-
-
-def _quoted(name: str) -> str:
-    """A column by its literal name, which may contain dots."""
-    return "`" + name.replace("`", "``") + "`"

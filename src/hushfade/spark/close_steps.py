@@ -8,7 +8,7 @@ whether they had records or not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -22,12 +22,12 @@ from hushfade.crossing.sealed_totals import TotalsSeal
 from hushfade.private.unit_sums import UnitSums, merged
 from hushfade.records.calendar import Calendar
 from hushfade.spark.bucket_steps import Clock, Steps
+from hushfade.spark.released_rows import Shown, released, schema
 from hushfade.stream.partition import Mechanism, Part, Running
 
 pd: Any = import_module("pandas")
 
-RELEASED = "step bigint, lane bigint, value double, stddev double"
-_PIECE = 1 << 18  # releases at a time
+_PIECE = 1 << 18  # totals at a time
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,18 @@ class Buckets:
 
     mechanism: Mechanism
     noise: Travelling
-    size: int
+    size: int  # totals per bucket and step
+    shown: Shown = field(default_factory=Shown)  # of a statistic
+
+    @property
+    def keys(self) -> int:
+        """The number of keys per bucket."""
+        return self.size // self.mechanism.plan.grid.parts
+
+    @property
+    def schema(self) -> str:
+        """The columns of the releases."""
+        return schema(self.mechanism.plan.statistic)
 
     def part(self, bucket: int) -> Part:
         """The lanes of a bucket."""
@@ -52,21 +63,6 @@ class Buckets:
     def running(self, bucket: int, saved: bytes | None = None) -> Running:
         """A bucket on this machine."""
         return self.part(bucket).resumed(opened(self.noise), saved)
-
-
-def released(running: Running, totals: Signed) -> dict[str, Any]:
-    """Columns step, lane, value, stddev of the next steps, (n, lanes)."""
-    taken, (steps, lanes) = running.steps, totals.shape
-    values = running.run(totals)
-    stddevs = np.array(running.part.mechanism.stddevs(taken, steps))
-    numbers = np.arange(taken + 1, taken + 1 + steps, dtype=np.int64)
-    own = np.arange(running.part.first, running.part.first + lanes, dtype=np.int64)
-    return {
-        "step": np.repeat(numbers, lanes),
-        "lane": np.tile(own, steps),
-        "value": values.ravel(),
-        "stddev": np.repeat(stddevs, lanes),
-    }
 
 
 def rows_at_once(lanes: int) -> int:
@@ -122,7 +118,8 @@ class Closing(StatefulProcessor):
             for step in waiting.intersection(range(start, stop)):
                 totals[step - start] = np.frombuffer(self._steps.taken(step), dtype="<i8")
             # a larger total would stop the query, and one record would decide about all later steps
-            yield pd.DataFrame(released(running, np.clip(totals, -most, most)))
+            cut = np.clip(totals, -most, most)
+            yield pd.DataFrame(released(running, cut, self._buckets.shown))
         self._memory.update((running.save(),))
         self._steps.close(ended)
 
@@ -131,11 +128,12 @@ class Closing(StatefulProcessor):
 
 
 def add(totals: dict[int, Signed], part: Part, steps: Signed, lanes: Signed, units: Signed) -> None:
-    """Add each record's units to the totals of its step, which have one place per lane."""
+    """Add each record to the totals of its step; `lanes` are the places of the records' keys."""
     distinct, rows = np.unique(steps, return_inverse=True)
-    largest = part.mechanism.plan.grid.largest_unit
-    sums = UnitSums(len(distinct) * part.lanes, largest=largest)
-    sums.add(rows * part.lanes + lanes - part.first, units)
+    grid = part.mechanism.plan.grid
+    keys, first = part.lanes // grid.parts, part.first // grid.parts
+    sums = UnitSums(len(distinct) * part.lanes, largest=grid.largest_unit)
+    sums.add(*grid.spread(rows * keys + lanes - first, units))
     for step, row in zip(
         distinct.tolist(), sums.totals.reshape(len(distinct), part.lanes), strict=True
     ):

@@ -24,7 +24,7 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.records.limits import Limits
 from hushfade.spark import lineage
 from hushfade.spark.cells import Request, cells_of
-from hushfade.spark.close_steps import RELEASED, Buckets, Closing
+from hushfade.spark.close_steps import Buckets, Closing
 from hushfade.spark.frame_identity import identity
 from hushfade.spark.limits import LIMITED, Limiting
 
@@ -45,7 +45,7 @@ def releases(
     clock: DataFrame | None,
     limits: Limits | None,
 ) -> DataFrame:
-    """Columns step, lane, value, stddev, of each step when the clock is `lateness` past its end."""
+    """The releases of each step when the clock is `lateness` past its end."""
     if lateness is None:
         raise InvalidType(
             "lateness must be given for a stream: how long a step waits for late records"
@@ -76,8 +76,8 @@ def releases(
             Limiting(limits, request.calendar, bond), LIMITED, request.buckets, event_time="at",
         )  # fmt: skip
     return _stateful(
-        found.withColumn("bucket", sql.expr(f"greatest(lane, 0) div {request.size}")),
-        Closing(buckets, request.calendar, bond), RELEASED, request.filled,
+        found.withColumn("bucket", sql.expr(f"greatest(lane, 0) div {request.keys}")),
+        Closing(buckets, request.calendar, bond), buckets.schema, request.filled,
     )  # fmt: skip
 
 

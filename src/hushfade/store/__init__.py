@@ -4,6 +4,7 @@
 
 store            the store: datasets, streams, records, steps
 reader           read access, also while another process writes
+batch            records of one stream, summed in integer units per lane
 live_streams     a stream of the store in memory
 ledger_table     the ledger as a table
 open_store       choose the database, and check that it is the newest copy
@@ -19,7 +20,8 @@ The store publishes what it has committed and nothing else, and draws each step 
 
 from __future__ import annotations
 
+from hushfade.store.batch import Batch
 from hushfade.store.reader import Published, Reader
-from hushfade.store.store import Batch, Store
+from hushfade.store.store import Store
 
 __all__ = ["Batch", "Published", "Reader", "Store"]

@@ -17,8 +17,8 @@ from hushfade.store.database import Database
 from hushfade.stream.stream import Stream
 
 if TYPE_CHECKING:
+    from hushfade.store.batch import Batch
     from hushfade.store.ledger_table import Book
-    from hushfade.store.store import Batch
 
 
 SENDERS = 100_000  # per stream and token: each is remembered until the stream ends
@@ -115,6 +115,8 @@ class Live:
             most = grid.largest_total
             if len(units) and not -most <= units.min() <= units.max() <= most:
                 raise InvalidValue(f"units must be at most the plan's largest_total, {most}")
+            if grid.statistic is not None and len(units) and units.min() < 0:
+                raise InvalidValue("units of a statistic must not be negative: use plan.grid")
 
     def admit(self) -> None:
         """Raise if the stream has ended or its horizon is reached, before any change."""
@@ -122,7 +124,10 @@ class Live:
             raise Refused(f"stream {self.name!r} has ended")
         horizon = self.plan.horizon
         if horizon is not None and self.steps >= horizon:
-            raise Refused(f"steps must stay within the plan's horizon {horizon}")
+            raise Refused(
+                f"steps must stay within the plan's horizon {horizon}",
+                remedy="start a new stream for later records",
+            )
 
     def accept(self, database: Database, batch: Batch) -> str:
         """'accepted', 'repeated', 'late' or 'ahead', with the rows to write."""
@@ -165,7 +170,7 @@ class Live:
         if self._stream is None:
             raise Refused(f"stream {self.name!r} has ended")
         units = self.totals
-        release = self._stream.step_units(units[0] if self.plan.grid.scalar else units)
+        release = self._stream.step_lanes(units[0] if self.plan.grid.scalar else units)
         values = np.atleast_1d(np.asarray(release.value, dtype="<f8"))
         database.write("DELETE FROM batches WHERE stream = ?", self.number)
         database.write(

@@ -18,6 +18,8 @@ from hushfade.privacy import ledger
 from hushfade.privacy.account import Account, Loss
 from hushfade.privacy.guarantee import Guarantee, epsilon_of
 from hushfade.privacy.ledger import Entry, Joint
+from hushfade.public.release import Release
+from hushfade.public.statistic_release import StatisticRelease
 from hushfade.store import schema
 from hushfade.store.database import Database
 from hushfade.store.ledger_table import Book
@@ -34,14 +36,27 @@ class Published:
     stream: str
     step: int
     closed: int  # nanoseconds since 1970
-    values: Column
-    stddev: float
+    values: Column  # one per lane: per key, or per coordinate, or the parts of a statistic
+    stddev: float  # of the error of each value
 
     @property
     def digest(self) -> str:
         """The digest of the release, as in the ledger."""
         content = np.append(self.values, self.stddev).astype("<f8").tobytes()
         return hashlib.sha256(content).hexdigest()
+
+    def release(self, plan: Plan) -> Release:
+        """The release as `Stream.step` returned it; with a statistic a `StatisticRelease`.
+
+        `plan` is the plan of the stream.  Value and interval of a statistic are computed from the
+        committed values, by post-processing.
+        """
+        if plan.statistic is not None:
+            steps = np.array([self.step], dtype=np.int64)
+            readings = plan.readings(self.values[None, :], steps, np.array([self.stddev]))
+            return StatisticRelease.of(readings, plan.keys)
+        value: float | Column = float(self.values[0]) if plan.grid.scalar else self.values
+        return Release(self.step, value, self.stddev, plan.keys, (), plan.errors)
 
 
 class Reader:

@@ -33,6 +33,7 @@ MIGRATIONS = (
     (),  # charges with a relation, entries 'lost': an older program would not count them
     (),  # charges of any law, and budgets of epsilon and delta: an older program cannot add them up
     (),  # joint charges: an older program would not count them
+    (),  # statistics: an older program would store and publish the value in place of the lanes
 )
 VERSION = len(MIGRATIONS)
 

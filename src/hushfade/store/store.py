@@ -10,18 +10,17 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hushfade import duration
-from hushfade.check import Signed
 from hushfade.errors import Failed, InvalidValue, Refused
 from hushfade.planning.joint_charge import JointCharge
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Account
 from hushfade.store import fail_points, schema
+from hushfade.store.batch import Batch
 from hushfade.store.database import Database
 from hushfade.store.high_water_mark import Mark, MarkFile
 from hushfade.store.live_streams import Live
@@ -31,19 +30,6 @@ from hushfade.store.reader import Published, Reader
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Records of one stream, summed in integer units per lane.  Senders number their batches."""
-
-    stream: str
-    sender: str
-    sequence: int
-    records: int
-    lanes: Signed  # each at most once
-    units: Signed
-    step: int | None = None  # the step of the records; None: the open step
 
 
 class Store(Reader):
@@ -131,7 +117,6 @@ class Store(Reader):
         from hushfade.stream.stream import Stream
 
         _named(stream=name)
-        plan.require_sums("a store")
         began = Stream.begin(plan).save()
         with self._changing():
             self._check_new(name)

@@ -128,7 +128,10 @@ class Running:
         plan, engine = self._engine.plan, self._engine
         x = integer_totals.block(totals, lanes=self.part.lanes, most=plan.grid.largest_total)
         if plan.horizon is not None and self.steps + len(x) > plan.horizon:
-            raise Refused(f"steps must stay within the plan's horizon {plan.horizon}")
+            raise Refused(
+                f"steps must stay within the plan's horizon {plan.horizon}",
+                remedy="start a new stream for later records",
+            )
         out = np.empty(x.shape)
         for rows in engine.chunks(len(x)):
             engine.take(x[rows], engine.noise(self.steps, rows.stop - rows.start), out[rows])

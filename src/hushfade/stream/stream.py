@@ -37,7 +37,7 @@ _new = tuple.__new__  # constructs a release in a third of the time
 
 
 class Stream:
-    """A stream between two steps.  `plan.start` and `Stream.load` create it.
+    """A stream that runs a plan step by step.  `plan.start` and `Stream.load` create it.
 
     The noise of each step is drawn once.  Threads take turns.  If two copies are loaded from the
     same state and one of them takes a step, the other raises Refused.  So does a forked child,
@@ -138,6 +138,16 @@ class Stream:
             return self._single(integer_totals.single(units, most=most))
         return self._row(integer_totals.row(units, lanes=self._grid.lanes, most=most))
 
+    def step_lanes(self, units: Any) -> Release:
+        """The same step as `step_units`, with a value per lane also if the plan has a statistic.
+
+        `plan.readings` computes the statistic from these values, now or later.
+        """
+        if self._scalar:
+            return self.step_units(units)
+        most = self._grid.largest_total
+        return self._lanes(integer_totals.row(units, lanes=self._grid.lanes, most=most))
+
     def run_units(self, units: Any) -> Column:
         """The released values of many steps, closed with int64 units of shape (n,) or (n, lanes).
 
@@ -172,6 +182,17 @@ class Stream:
             return _new(Release, (step + 1, value, self._stddevs[at], None, (), self._errors))
 
     def _row(self, x: Signed) -> Release:
+        release = self._lanes(x)
+        if self._grid.statistic is None:
+            return release
+        from hushfade.public.statistic_release import StatisticRelease
+
+        steps = np.array([release.step], dtype=np.int64)
+        lanes = np.asarray(release.value)[None, :]
+        readings = self.plan.readings(lanes, steps, np.array([release.stddev]))
+        return StatisticRelease.of(readings, self._grid.keys)
+
+    def _lanes(self, x: Signed) -> Release:
         turn, engine = self._turn, self._engine
         with turn.own():
             step = engine.steps
@@ -181,12 +202,6 @@ class Stream:
             out = np.empty((1, len(x)))
             self._take(x[None, :], self._ahead[at], out)
             fields = (step + 1, out[0], self._stddevs[at], self._grid.keys, (), self._errors)
-        if self._grid.statistic is not None:
-            from hushfade.public.statistic_release import StatisticRelease
-
-            steps = np.array([step + 1], dtype=np.int64)
-            readings = self.plan.readings(out, steps, np.array([fields[2]]))
-            return StatisticRelease.of(readings, self._grid.keys)
         return _new(Release, fields)
 
     def _take(self, x: Signed, z: Signed, out: Matrix) -> None:
@@ -205,7 +220,10 @@ class Stream:
             )
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
-            raise Refused(f"steps must stay within the plan's horizon {horizon}")
+            raise Refused(
+                f"steps must stay within the plan's horizon {horizon}",
+                remedy="start a new stream for later records",
+            )
         self._turn.remember()
 
     def _check_sound(self) -> None:

@@ -47,7 +47,7 @@ class Partial:
     block: Matrix
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "block", check.matrix(block=self.block))
+        check.settle(self, block=check.matrix(block=self.block))
 
     @property
     def values(self) -> Matrix:

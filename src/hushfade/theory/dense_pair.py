@@ -10,7 +10,7 @@ from hushfade import check
 from hushfade.check import Column, Matrix
 from hushfade.decay import Decay
 from hushfade.errors import InvalidValue
-from hushfade.factors.factorization import Sensitivity
+from hushfade.factors.sensitivity import Sensitivity
 from hushfade.theory import optimum
 
 

@@ -289,10 +289,48 @@ def test_wrong_records_are_refused_without_being_shown():
         assert stream.steps == 0
 
 
-def test_the_number_of_bins_rises_with_the_expected_count():
-    guarantee, bins = hf.Guarantee(1, 1e-6), []
-    for expect in (100, 10_000, 1_000_000):
-        asked = hf.Quantiles([0.5], 0, 1, expect=expect)
-        bins.append(hf.plan(WEEK, guarantee, statistic=asked).statistic.bins)
-    assert bins == sorted(bins)
-    assert bins[0] < bins[-1]
+# Several statistics of the same lanes ---------------------------------------------------------
+
+
+def test_mean_and_deviation_of_a_variance_have_intervals_that_cover():
+    """4000 independent keys; the true values are known.  A binomial count below its 1e-7 quantile
+    would fail."""
+    statistic, keys = STATISTICS["variance"], [str(key) for key in range(4000)]
+    plan = planned(statistic, "huber", keys)
+    records = [0.0, 1.0, 5.0] * 4
+    release = plan.start(hf.UnsafeSeededNoise(4)).step(dict.fromkeys(keys, records))
+    truth = {"mean": np.mean(records), "standard_deviation": np.std(records)}
+    for name, value in truth.items():
+        lower, upper = release.derived[name].interval(0.9)
+        share = np.mean((lower <= value) & (value <= upper))
+        assert share >= 0.9 - 5.2 * math.sqrt(0.09 / len(keys)), name
+    mean = release.derived["mean"].interval(0.9)
+    assert np.mean((mean[0] <= truth["mean"]) & (truth["mean"] <= mean[1])) < 0.94  # not too wide
+    apart = upper - lower
+    naive = 2 * 1.645 * release.stddev / 12  # an interval that forgets the range and the count
+    assert np.median(apart) > naive / 100
+
+
+def test_the_mean_of_a_variance_is_the_mean_of_its_own_plan_without_noise():
+    variance, mean = STATISTICS["variance"], STATISTICS["mean"]
+    records = random_records(mean, np.random.default_rng(3), 500)
+    lanes, _ = exact_lanes(planned(variance), [records])
+    other, _ = exact_lanes(planned(mean), [records])
+    found = variance.derived(lanes[None, :])["mean"][0]
+    assert found == pytest.approx(mean.value(other[None, :])[0], abs=8 / 128)  # its coarser grid
+
+
+def test_suppressed_releases_hide_derived_values_too():
+    plan = planned(STATISTICS["variance"], keys=["few", "many"])
+    stream = plan.start(hf.UnsafeSeededNoise(4))
+    release = stream.step({"few": [1.0], "many": [1.0, 2.0] * 500}).suppressed_below(200)
+    for derived in release.derived.values():
+        for shown in (derived.value, *derived.interval(0.95)):
+            assert np.isnan(shown).tolist() == [True, False]
+    alone = planned(STATISTICS["variance"]).start(hf.UnsafeSeededNoise(4)).step([1.0, 3.0] * 100)
+    mean = alone.derived["mean"]
+    assert float(mean) == mean.value
+    assert mean.interval()[0] <= mean.value <= mean.interval()[1]
+    assert "value=" in repr(mean)
+    assert "readings" not in repr(mean)
+    assert alone.readings.derived_interval("mean", 0.5)[0].shape == (1, 1)

@@ -12,7 +12,8 @@ from tests.serve.page.service import Service
 
 ASKED = {
     "decay": {"kind": "exponential", "half_life": 24}, "epsilon": 1, "delta": 1e-6, "horizon": None,
-    "low": 0, "high": 1, "neighbours": "add_remove", "protects": "record", "method": "best",
+    "low": 0, "high": 1, "neighbours": "add_remove", "protects": "record",
+    "method": "best", "statistic": {"kind": "sum"},
 }  # fmt: skip
 
 SHOWN = "document.querySelector('#answer .shown')?.textContent"

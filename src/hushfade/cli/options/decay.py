@@ -106,7 +106,7 @@ class DecayOptions(OptionGroup):
             return NoDecay()
         needed = [option_name(name) for name, kind in _KINDS.items() if self.decay in (None, kind)]
         if self.decay is None:
-            raise InvalidValue(f"a decay must be given: --decay none, or {_listed(needed)}")
+            raise InvalidValue(f"a decay must be given: {_listed(needed)}, or --decay none")
         raise InvalidValue(f"--decay {self.decay} needs {_listed(needed)}")
 
 

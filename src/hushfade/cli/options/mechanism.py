@@ -75,6 +75,7 @@ class MechanismOptions(OptionGroup):
         expect = None if self.expect is None else whole_steps_in(self.expect, time.step, "--expect")
         low, high = (0.0, 1.0) if statistic is not None else records.bounds(valued=valued)
         counts = not valued and records.counting and records.resolution is None
+        counts = counts and statistic is None  # a statistic has its own grid
         keys = records.declared_keys()
         with naming_options(self, records, horizon="horizon"):
             return plan(

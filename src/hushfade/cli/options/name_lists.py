@@ -33,16 +33,17 @@ def distinct(names: Sequence[str], what: str, place: str) -> tuple[str, ...]:
     first: dict[str, int] = {}
     for at, name in enumerate(names, 1):
         if not name.strip():
-            raise InvalidValue("must not be empty", argument=what, got=f"nothing at {place} {at}")
+            raise InvalidValue(
+                f"must not contain an empty name: {place} {at} is empty", argument=what
+            )
         if name != name.strip():
             raise InvalidValue(
-                "must not start or end with white space", argument=what, got=f"one at {place} {at}"
+                f"must not start or end with white space: see {place} {at}", argument=what
             )
         if name in first:
             raise InvalidValue(
-                "must differ from each other",
+                f"must not contain a name twice: {place} {at} repeats {place} {first[name]}",
                 argument=what,
-                got=f"the one of {place} {first[name]} again at {place} {at}",
             )
         first[name] = at
     return tuple(names)

@@ -7,10 +7,7 @@ from hushfade.cli.options.name_lists import distinct, names_in
 from hushfade.cli.options.parameters import OptionGroup, number, option, option_group
 from hushfade.errors import InvalidValue
 
-_BOUNDS = (
-    "bounds taken from the data would themselves reveal a record, since the largest value is one "
-    "person's"
-)
+_BOUNDS = "choose them without looking at the data, because the largest value belongs to one person"
 
 
 @option_group("Records")
@@ -48,6 +45,8 @@ class BoundsOptions(OptionGroup):
         if self.low is None or self.high is None:
             where = " if records have values" if self.counting else ""
             raise InvalidValue(f"--low and --high must both be given{where}: {_BOUNDS}")
+        if self.low >= self.high:  # NaN passes, and is rejected as a number that is not finite
+            raise InvalidValue("--low must be < --high", got=f"{self.low:g} and {self.high:g}")
         return self.low, self.high
 
 

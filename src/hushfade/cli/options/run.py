@@ -242,13 +242,19 @@ class RunOutputOptions(FileOptions):
     ] = None
     confidence: Annotated[
         float,
-        number("The probability that the interval from lower to upper contains the true sum."),
+        number("The probability that the interval from lower to upper contains the true value."),
     ] = 0.95
     non_negative: Annotated[
         bool, flag("Replace negative values by 0. This adds a bias, and costs no privacy.")
     ] = False
     whole: Annotated[bool, flag("Round values to whole numbers. This costs no privacy.")] = False
     watch: Annotated[bool, flag("Draw the series in the terminal during the run.")] = False
+    plot_label: Annotated[
+        str | None,
+        option(
+            "What the figure of --plot shows, with its unit, such as 'mean delay, minutes'.", "TEXT"
+        ),
+    ] = None
 
     @property
     def changes(self) -> tuple[str, ...]:

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _KINDS = ("mean", "share", "variance", "histogram", "quantiles", "ratio")
 _OF_RATIO = ("numerator_high", "denominator_high", "largest_ratio")
 
+_FORMS = {  # the form of an option with two parts, and an example
+    "share": ("COLUMN=VALUE", "result=positive"),
+    "quantiles": ("COLUMN=Q,Q", "latency=.5,.9"),
+    "ratio": ("COLUMN/COLUMN", "errors/requests"),
+}
 _RATIO_NAMES = {
     "numerator": "numerator_high",
     "denominator": "denominator_high",
@@ -31,39 +36,46 @@ _RATIO_NAMES = {
 
 @option_group("Statistic")
 class StatisticOptions(OptionGroup):
-    """A statistic in place of a sum or a count.  All have the noise of a count."""
+    """A statistic in place of a sum or a count."""
 
     mean: Annotated[
         str | None,
-        option("The mean of this column, in place of a sum. Needs --low and --high.", "COLUMN"),
+        option("Release the mean of this column. Needs --low and --high.", "COLUMN"),
     ] = None
     share: Annotated[
         str | None,
-        option("The share of records that have this value in this column.", "COLUMN=VALUE"),
+        option(
+            "Release the share of records with exactly this text in this column, such as "
+            "result=positive.",
+            "COLUMN=VALUE",
+        ),
     ] = None
     variance: Annotated[
         str | None,
         option(
-            "The variance of this column, with its mean and standard deviation. Needs --low and "
-            "--high.",
+            "Release the variance of this column, with its mean and standard deviation. Needs "
+            "--low and --high.",
             "COLUMN",
         ),
     ] = None
     histogram: Annotated[
-        str | None, option("The number of records in each bin. Needs --edges.", "COLUMN")
+        str | None,
+        option(
+            "Release the number of records in each bin of this column. Needs --edges.", "COLUMN"
+        ),
     ] = None
     edges: Annotated[
         str | None,
         option(
-            "The edges of the bins of --histogram, in rising order. Values outside count in the "
-            "first or the last bin. Choose them without looking at the data.",
+            "The edges of the bins of --histogram, in increasing order. Values outside count in "
+            "the first or the last bin. Choose them without looking at the data.",
             "A,B,C",
             allow_leading_hyphen=True,
         ),
     ] = None
     quantiles: Annotated[
         str | None,
-        option("Quantiles of this column, such as latency=.5,.9. Needs --low and --high.",
+        option("Release quantiles of this column, such as latency=.5,.9. Needs --low and --high.",
             "COLUMN=Q,Q",
         ),
     ] = None  # fmt: skip
@@ -85,7 +97,7 @@ class StatisticOptions(OptionGroup):
     ratio: Annotated[
         str | None,
         option(
-            "The sum of one column over the sum of another, such as errors/requests. Needs "
+            "Release the sum of one column over the sum of another, such as errors/requests. Needs "
             "--numerator-high, --denominator-high and --largest-ratio.",
             "COLUMN/COLUMN",
         ),
@@ -110,8 +122,10 @@ class StatisticOptions(OptionGroup):
         """The option that names the statistic; None for sums and counts."""
         given = [name for name in _KINDS if getattr(self, name) is not None]
         if len(given) > 1:
-            raise InvalidValue(f"--{given[0]} and --{given[1]} exclude each other")
+            raise InvalidValue(f"--{given[0]} and --{given[1]} cannot be combined")
         kind = given[0] if given else None
+        if self.suppress_below is not None and not self.suppress_below > 0:
+            raise InvalidValue("--suppress-below must be > 0", got=self.suppress_below)
         needs = {"edges": "histogram", "bins": "quantiles", "expect_records": "quantiles"}
         needs |= dict.fromkeys(_OF_RATIO, "ratio")
         for name, other in needs.items():
@@ -137,12 +151,34 @@ class StatisticOptions(OptionGroup):
         """The second column of a ratio."""
         return self._divided("ratio")[1] if self.kind == "ratio" else None
 
+    @property
+    def label(self) -> str | None:
+        """The statistic in words, for figures.
+
+        >>> StatisticOptions(share="result=positive").label
+        'share of result = positive'
+        """
+        kind = self.kind
+        if kind is None:
+            return None
+        text: str = getattr(self, kind)
+        match kind:
+            case "share":
+                return f"share of {' = '.join(self._divided(kind))}"
+            case "ratio":
+                return f"ratio {' / '.join(self._divided(kind))}"
+            case "histogram":
+                return f"number of records by {text}"
+        return f"{kind} of {self.column}"
+
     def read_from(self, records: "RunRecordOptions") -> "RunRecordOptions":
         """The options of the records, with the statistic's column as the value."""
         if self.column is None:
             return records
         if records.value is not None:
-            raise InvalidValue(f"--{self.kind} and --value exclude each other")
+            raise InvalidValue(
+                f"--{self.kind} and --value cannot be combined: --{self.kind} names the column"
+            )
         return replace(records, value=self.column)
 
     def statistic(self, records: "RecordOptions") -> "LaneStatistic | None":
@@ -152,9 +188,17 @@ class StatisticOptions(OptionGroup):
             return None
         bounded = kind in ("mean", "variance", "quantiles")
         if not bounded and not records.counting:
-            raise InvalidValue(f"--{kind} takes neither --low nor --high")
+            raise InvalidValue(
+                f"--{kind} cannot be combined with --low or --high"
+                + {
+                    "histogram": ": --edges are the bounds",
+                    "ratio": ": use --numerator-high and --denominator-high",
+                }.get(kind, ": each record counts 1")
+            )
         if kind not in ("mean", "variance") and records.resolution is not None:
-            raise InvalidValue(f"--{kind} takes no --resolution: each record counts 1")
+            raise InvalidValue(
+                f"--{kind} and --resolution cannot be combined: each record counts 1"
+            )
         low, high = records.bounds(valued=True) if bounded else (0.0, 1.0)
         with naming_options(self, records, expect="expect_records", **_RATIO_NAMES):
             return self._made(kind, low, high)
@@ -179,6 +223,11 @@ class StatisticOptions(OptionGroup):
                     raise InvalidValue("--histogram needs --edges, such as 0,18,65,120")
                 return Histogram(_numbers(self.edges, "--edges"))
         asked = _numbers(self._divided(kind)[1], "--quantiles")
+        if any(1.0 <= one <= 100.0 for one in asked):
+            raise InvalidValue(
+                "--quantiles must be shares between 0 and 1, such as .9 for the 90th percentile",
+                got=self._divided(kind)[1][:40],
+            )
         return Quantiles(asked, low, high, bins=self.bins, expect=self.expect_records)
 
     def _divided(self, kind: str) -> tuple[str, str]:
@@ -187,10 +236,8 @@ class StatisticOptions(OptionGroup):
         divider = "/" if kind == "ratio" else "="
         column, sign, rest = text.partition(divider)
         if not (sign and column and rest):
-            example = {"share": "result=positive", "ratio": "errors/requests"}.get(
-                kind, "latency=.5,.9"
-            )
-            raise InvalidValue(f"--{kind} must be two parts with {divider}, such as {example}")
+            form, example = _FORMS[kind]
+            raise InvalidValue(f"--{kind} must have the form {form}, such as {example}")
         return column, rest
 
 
@@ -199,5 +246,5 @@ def _numbers(text: str, name: str) -> list[float]:
         return [number_in(one) for one in text.split(",")]
     except ValueError:
         raise InvalidValue(
-            f"{name} must be numbers, divided by commas", got=repr(text[:40])
+            f"{name} must be numbers, separated by commas", got=repr(text[:40])
         ) from None

@@ -16,8 +16,9 @@ class TogetherOptions(OptionGroup):
             "Plan the series of this TOML file under one guarantee, with the smallest errors "
             "relative to each series alone. Each table [[series]] has a name and any of the fields "
             "decay, half_life, alpha, power, window, weights, every, horizon, low, high, "
-            "resolution and keys, which have the meaning of the options. The field weight sets how "
-            "much the error of the series matters (default 1).",
+            "resolution, keys, and the fields of a statistic (mean, share, variance, histogram "
+            "with edges, quantiles, ratio), which have the meaning of the options. The field "
+            "weight sets how much the error of the series matters (default 1).",
             "FILE",
         ),
     ] = None

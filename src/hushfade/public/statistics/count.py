@@ -22,17 +22,6 @@ class Count:
     True
     """
 
-    @property
-    def name(self) -> str:
-        """The name in reports."""
-        return "count"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """A record counts 1, or 0."""
-        return 0.0, 1.0
-
-    @property
-    def resolution(self) -> float | None:
-        """The grid to which records are rounded."""
-        return 1.0
+    name = "count"
+    bounds = 0.0, 1.0
+    resolution = 1.0

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from hushfade import check
 from hushfade.check import Column, Matrix, Signed
 from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.one_hot import bins_of, checked_edges, labels
+from hushfade.public.statistics.statistic import LaneDefaults
 
 
 @dataclass(frozen=True)
-class Histogram:
+class Histogram(LaneDefaults):
     """The decayed number of records between declared edges, at the price of one count.
 
     A record x is in bin i if edges[i] ≤ x < edges[i + 1].  The last bin includes its upper edge.
@@ -31,23 +33,15 @@ class Histogram:
 
     edges: tuple[float, ...]
 
+    name = "histogram"
+    bounds = 0.0, 1.0
+    resolution = 1.0  # lanes are counts
+    kind: ClassVar[Literal["numbers"]] = "numbers"
+    output_name = "bin"
+    range = -np.inf, np.inf
+
     def __init__(self, edges: Iterable[float]) -> None:
-        object.__setattr__(self, "edges", checked_edges(edges))
-
-    @property
-    def name(self) -> str:
-        """The name in plan files and reports."""
-        return "histogram"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The bounds of a lane's record."""
-        return 0.0, 1.0
-
-    @property
-    def resolution(self) -> float | None:
-        """Lanes are counts."""
-        return 1.0
+        check.settle(self, edges=checked_edges(edges))
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -55,29 +49,9 @@ class Histogram:
         return labels(self.edges)
 
     @property
-    def levels(self) -> int:
-        """A record is in one bin."""
-        return 1
-
-    @property
-    def kind(self) -> Literal["numbers"]:
-        """Records are numbers; their codes are the numbers of their bins."""
-        return "numbers"
-
-    @property
     def outputs(self) -> tuple[str, ...]:
         """The bins."""
         return self.parts
-
-    @property
-    def output_name(self) -> str:
-        """An output is a bin."""
-        return "bin"
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """An interval of a count has no limits."""
-        return -np.inf, np.inf
 
     @property
     def sums(self) -> dict[str, Column]:

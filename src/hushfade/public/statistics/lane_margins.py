@@ -56,12 +56,18 @@ class LaneMargins:
         [9.8]
         """
         squares = np.square(weights)
-        energy = squares.sum(axis=-1)
+        return self.of_moments(
+            squares.sum(axis=-1),
+            np.square(squares).sum(axis=-1),
+            np.abs(weights).max(axis=-1),
+        )
+
+    def of_moments(self, energy: Matrix, fourth: Matrix, largest: Matrix) -> Matrix:
+        """The margins of weights c with these Σ c², Σ c⁴ and max |c|, (n, ...) or (1, ...)."""
         shape = (-1,) + (1,) * (energy.ndim - 1)
         if not np.any(self.multiples != self.multiples[:, :1]):  # normal
             multiple = self.multiples[:, 0].reshape(shape)
         else:
-            fourth = np.square(squares).sum(axis=-1)
             spread = np.divide(
                 fourth, np.square(energy), out=np.ones_like(energy), where=energy > 0.0
             )
@@ -71,7 +77,7 @@ class LaneMargins:
                 multiple = multiple + _SLACK * apart.reshape(shape)
         margin = multiple * np.sqrt(energy) * self.stddevs.reshape(shape)
         if self.atoms.any():
-            margin = margin + self.atoms.reshape(shape) * np.abs(weights).max(axis=-1)
+            margin = margin + self.atoms.reshape(shape) * largest
         return np.asarray(margin)
 
     def rows(self, chosen: Signed) -> LaneMargins:
@@ -94,7 +100,7 @@ def lane_margins(
     >>> week = plan(SlidingWindow(length=7), Guarantee(1, 1e-6))
     >>> made = lane_margins(week.errors, np.array([7]), week.stddevs(7)[6:], 0.95, 1.0)
     >>> made.multiples.round(2).tolist()  # from normal noise to the noise of one lane
-    [[1.96, 1.96, 1.97, 1.97, 1.98]]
+    [[1.96, 1.96, 1.97, 1.98, 1.99]]
     """
     normal = normal_multiple(confidence)
     single = errors.margins(steps, confidence, stddevs=stddevs) / scale
@@ -147,11 +153,13 @@ _known: dict[tuple[int, int], tuple[StepErrors, RepeatedErrors]] = {}  # by id, 
 def _repeated(errors: StepErrors, copies: int) -> RepeatedErrors:
     """The repeated errors, made once: they remember what they computed."""
     key = id(errors), copies
-    if key not in _known or _known[key][0] is not errors:
+    known = _known.get(key)  # another thread may clear the dictionary
+    if known is None or known[0] is not errors:
         if len(_known) >= 64:
             _known.clear()
-        _known[key] = errors, RepeatedErrors(errors.law, errors.pair, errors.unit, copies=copies)
-    return _known[key][1]
+        known = errors, RepeatedErrors(errors.law, errors.pair, errors.unit, copies=copies)
+        _known[key] = known
+    return known[1]
 
 
 def _interpolated(spread: Matrix, multiples: Matrix, shape: tuple[int, ...]) -> Matrix:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from hushfade import check
 from hushfade.check import Column, Matrix, Signed
-from hushfade.public.statistics.bounds import checked_bounds
 from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.ratio_interval import ratio_interval
+from hushfade.public.statistics.statistic import LaneDefaults
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(LaneDefaults):
     """The decayed mean of records in [low, high]: Σ f x / Σ f, at the price of one count.
 
     A record x adds (x - low) / range to the lane `up` and (high - x) / range to the lane `down`.
@@ -29,58 +30,27 @@ class Mean:
     >>> plan = hf.plan(hf.SlidingWindow(length=7), guarantee, statistic=hf.Mean(low=0, high=120))
     >>> release = plan.start(hf.UnsafeSeededNoise(1)).step([60, 80] * 500)
     >>> round(release.value, 1), [round(end, 1) for end in release.interval(0.95)]
-    (70.0, [69.7, 70.3])
+    (70.0, [69.8, 70.3])
     >>> round(release.parts["count"].value), round(release.parts["count"].stddev, 1)
-    (999, 2.0)
+    (1002, 2.0)
     """
 
     low: float
     high: float
 
-    def __post_init__(self) -> None:
-        low, high = checked_bounds(self.low, self.high)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+    name = "mean"
+    resolution = None  # the caller may choose the grid
+    parts = "up", "down"
+    kind: ClassVar[Literal["grid"]] = "grid"
 
-    @property
-    def name(self) -> str:
-        """The name in plan files and reports."""
-        return "mean"
+    def __post_init__(self) -> None:
+        low, high = check.bounds(self.low, self.high)
+        check.settle(self, low=low, high=high)
 
     @property
     def bounds(self) -> tuple[float, float]:
         """The bounds of a record."""
         return self.low, self.high
-
-    @property
-    def resolution(self) -> float | None:
-        """The caller may choose the grid."""
-        return None
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the lanes."""
-        return "up", "down"
-
-    @property
-    def levels(self) -> int:
-        """A record adds one whole."""
-        return 1
-
-    @property
-    def kind(self) -> Literal["grid"]:
-        """Records are numbers on the grid."""
-        return "grid"
-
-    @property
-    def outputs(self) -> None:
-        """The value is one number."""
-        return
-
-    @property
-    def output_name(self) -> str:
-        """There is one output."""
-        return ""
 
     @property
     def range(self) -> tuple[float, float]:
@@ -99,10 +69,6 @@ class Mean:
     def whole(self, span: int) -> int:
         """A record adds the range in units."""
         return span
-
-    def codes(self, records: Any) -> Signed:
-        """The grid reads records."""
-        raise NotImplementedError
 
     def lanes(self, codes: Signed, span: int) -> tuple[Signed, Signed]:
         """(u, span - u) for a record u units above `low`.

@@ -26,7 +26,9 @@ def checked_edges(edges: Any) -> tuple[float, ...]:
             got=len(found),
         )
     if not all(low < high for low, high in itertools.pairwise(found)):
-        raise InvalidValue("must rise", argument="edges", got=str(list(found))[:60])
+        raise InvalidValue(
+            "must be in increasing order", argument="edges", got=str(list(found))[:60]
+        )
     return found
 
 

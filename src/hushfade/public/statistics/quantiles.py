@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.public.statistics.bounds import checked_bounds
+from hushfade.public.statistics.bin_tree import BinTree
 from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.one_hot import MOST_BINS, bins_of, labels
+from hushfade.public.statistics.statistic import LaneDefaults
+
+_TOGETHER = 1 << 18  # ranks at a time
 
 
 @dataclass(frozen=True)
-class Quantiles:
+class Quantiles(LaneDefaults):
     """Decayed quantiles of records in [low, high], from counts in equal bins.
 
     `bins` counts the bins.  With `levels` > 1 there are counts of larger bins too, each divided
-    into bins ** (1 / levels) smaller ones: a distribution of many bins is then the sum of few
-    noisy counts, and every count has more noise.  If `bins` is not given, the plan chooses both
+    into bins ** (1 / levels) smaller ones.  Every count then has more noise, but a rank is the sum
+    of few counts instead of many: see `BinTree`.  If `bins` is not given, the plan chooses both
     from its noise and from `expect`, the decayed number of records that are expected: the choice
     has the smallest predicted error of a rank.
 
@@ -35,10 +38,10 @@ class Quantiles:
     >>> latency = hf.Quantiles([0.5, 0.9], low=0, high=2000, expect=5000)
     >>> plan = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6), statistic=latency)
     >>> plan.statistic.bins, plan.statistic.levels
-    (256, 1)
+    (256, 2)
     >>> release = plan.start(hf.UnsafeSeededNoise(1)).step(list(range(1000)) * 5)
     >>> [round(value) for value in release.value]
-    [500, 900]
+    [501, 902]
     """
 
     quantiles: tuple[float, ...]
@@ -47,6 +50,12 @@ class Quantiles:
     bins: int | None = None
     levels: int = 1
     expect: float | None = None
+
+    name = "quantiles"
+    bounds = 0.0, 1.0
+    resolution = 1.0  # lanes are counts
+    kind: ClassVar[Literal["numbers"]] = "numbers"
+    output_name = "quantile"
 
     def __init__(
         self,
@@ -62,9 +71,13 @@ class Quantiles:
             raise InvalidType("must be a list", argument="quantiles", got=repr(quantiles)[:60])
         asked = tuple(check.probability(quantiles=one) for one in quantiles)
         if not asked or not all(a < b for a, b in itertools.pairwise(asked)):
-            raise InvalidValue("must rise, and be at least one", argument="quantiles")
-        low, high = checked_bounds(low, high)
+            raise InvalidValue(
+                "must be at least one number, in increasing order", argument="quantiles"
+            )
+        low, high = check.bounds(low, high)
         levels = check.count(levels=levels, most=8)
+        if bins is None and levels > 1:
+            raise InvalidValue("needs bins: without bins the plan chooses both", argument="levels")
         if bins is not None:
             bins = check.count(bins=bins, least=2, most=MOST_BINS)
             if branches(bins, levels) is None:
@@ -73,26 +86,9 @@ class Quantiles:
                 )
         if expect is not None:
             expect = check.positive(expect=expect)
-        for name, given in (
-            ("quantiles", asked), ("low", low), ("high", high), ("bins", bins),
-            ("levels", levels), ("expect", expect),
-        ):  # fmt: skip
-            object.__setattr__(self, name, given)
-
-    @property
-    def name(self) -> str:
-        """The name in plan files and reports."""
-        return "quantiles"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The bounds of a lane's record."""
-        return 0.0, 1.0
-
-    @property
-    def resolution(self) -> float | None:
-        """Lanes are counts."""
-        return 1.0
+        check.settle(
+            self, quantiles=asked, low=low, high=high, bins=bins, levels=levels, expect=expect
+        )
 
     @cached_property
     def edges(self) -> tuple[float, ...]:
@@ -103,13 +99,10 @@ class Quantiles:
         ]
         return *inner, self.high
 
-    @cached_property
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The number of lanes of each level, from the largest bins to the smallest."""
-        assert self.bins is not None
-        branch = branches(self.bins, self.levels)
-        assert branch is not None
-        return tuple(branch ** (level + 1) for level in range(self.levels))
+        return self.tree.sizes
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
@@ -121,19 +114,9 @@ class Quantiles:
         return tuple(found)
 
     @property
-    def kind(self) -> Literal["numbers"]:
-        """Records are numbers; their codes are the numbers of their bins."""
-        return "numbers"
-
-    @property
     def outputs(self) -> tuple[str, ...]:
         """The quantiles."""
         return tuple(f"{quantile:g}" for quantile in self.quantiles)
-
-    @property
-    def output_name(self) -> str:
-        """An output is a quantile."""
-        return "quantile"
 
     @property
     def range(self) -> tuple[float, float]:
@@ -142,22 +125,16 @@ class Quantiles:
 
     @property
     def sums(self) -> dict[str, Column]:
-        """The count: the largest bins together."""
-        return {"count": self.ranks[-1]}
+        """The count of all levels together."""
+        return {"count": self.tree.count_weights}
 
     @cached_property
-    def ranks(self) -> Matrix:
-        """The number of records below each edge: weights of the lanes, (bins + 1, lanes)."""
-        sizes, bins = self.sizes, self.sizes[-1]
-        starts = np.cumsum((0, *sizes))
-        weights = np.zeros((bins + 1, int(starts[-1])))
-        for edge in range(bins + 1):
-            done = 0  # bins of this level that larger bins have covered
-            for start, size in zip(starts, sizes, strict=False):
-                below = edge * size // bins
-                weights[edge, start + done : start + below] = 1.0
-                done = below * sizes[0]
-        return weights
+    def tree(self) -> BinTree:
+        """The levels of the bins."""
+        assert self.bins is not None
+        branch = branches(self.bins, self.levels)
+        assert branch is not None
+        return BinTree(branch, self.levels)
 
     def document(self) -> dict[str, Any]:
         """The declared parameters, and what the plan chose."""
@@ -198,49 +175,57 @@ class Quantiles:
 
         Where the count is not positive, the distribution is taken to be uniform.
         """
-        below = lanes @ self.ranks.T
-        flat = below.reshape(-1, below.shape[-1])
-        found = np.empty((len(flat), len(self.quantiles)))
+        rows = lanes.reshape(-1, lanes.shape[-1])
+        found = np.empty((len(rows), len(self.quantiles)))
         edges, asked = np.array(self.edges), np.array(self.quantiles)
-        # the mean of the least rising curve above and the largest rising curve below
-        upper = np.maximum.accumulate(flat, axis=1)
-        lower = np.minimum.accumulate(flat[:, ::-1], axis=1)[:, ::-1]
-        rising = (upper + lower) / 2.0
-        for row, curve in enumerate(rising):
-            count = flat[row, -1]
-            if count > 0.0:
-                below_edges = np.append(np.clip(curve[:-1], 0.0, count), count)
-                found[row] = _crossed(below_edges, edges, asked * count)
-            else:
-                found[row] = self.low + (self.high - self.low) * asked
-        return found.reshape(*below.shape[:-1], len(self.quantiles))
+        for some in self._blocks(len(rows)):
+            below = self.tree.below(rows[some])
+            # the mean of the least rising curve above and the largest rising curve below
+            upper = np.maximum.accumulate(below, axis=1)
+            lower = np.minimum.accumulate(below[:, ::-1], axis=1)[:, ::-1]
+            rising = (upper + lower) / 2.0
+            for row, curve, count in zip(found[some], rising, below[:, -1], strict=True):
+                if count > 0.0:
+                    below_edges = np.append(np.clip(curve[:-1], 0.0, count), count)
+                    row[:] = _crossed(below_edges, edges, asked * count)
+                else:
+                    row[:] = self.low + (self.high - self.low) * asked
+        return found.reshape(*lanes.shape[:-1], len(self.quantiles))
 
     def interval(self, lanes: Matrix, margins: LaneMargins) -> tuple[Matrix, Matrix]:
         """Edges between which the true quantiles lie.
 
-        The true q-quantile is in the first bin at whose upper edge Σ (records below) - q · count
+        The true q-quantile is in the first bin at whose upper edge (records below) - q · count
         is not negative.  An edge is excluded if the released number is further from that than its
         margin.  Only the two edges of the true bin matter, so the failures of both sides add up to
-        1 - confidence at most.
+        1 - confidence at most.  Nothing is assumed about the place of a record within its bin.
         """
-        edges, ranks = np.array(self.edges), self.ranks
-        below, count = lanes @ ranks.T, lanes @ ranks[-1]
-        shape = len(lanes), len(self.quantiles)
-        lower, upper = np.empty(shape), np.empty(shape)
-        for place, quantile in enumerate(self.quantiles):
-            excess = below - quantile * count[:, None]
-            margin = margins.of((ranks - quantile * ranks[-1])[None])
-            may_reach = excess >= -margin
-            may_reach[:, -1] = True
-            may_reach[:, 0] = False
-            may_lack = excess < margin
-            may_lack[:, 0] = True
-            may_lack[:, -1] = False
-            first = np.argmax(may_reach, axis=1)
-            last = excess.shape[1] - 1 - np.argmax(may_lack[:, ::-1], axis=1)
-            low, high = edges[first - 1], edges[last + 1]
-            lower[:, place], upper[:, place] = np.minimum(low, high), np.maximum(low, high)
-        return lower, upper
+        edges, asked = np.array(self.edges), self.quantiles
+        ends = np.empty((2, len(lanes), len(asked)))
+        weights = [self.tree.rank_moments(quantile) for quantile in asked]
+        for some in self._blocks(len(lanes)):
+            below = self.tree.below(lanes[some])
+            own = margins.rows(np.arange(*some.indices(len(lanes))))
+            for place, (quantile, c) in enumerate(zip(asked, weights, strict=True)):
+                margin = own.of_moments(c.energy[None], c.fourth[None], c.largest[None])
+                excess = below - quantile * below[:, -1:]
+                may_reach = excess >= -margin
+                may_reach[:, -1] = True
+                may_reach[:, 0] = False
+                may_lack = excess < margin
+                may_lack[:, 0] = True
+                may_lack[:, -1] = False
+                first = np.argmax(may_reach, axis=1)
+                last = excess.shape[1] - 1 - np.argmax(may_lack[:, ::-1], axis=1)
+                low, high = edges[first - 1], edges[last + 1]
+                ends[0, some, place] = np.minimum(low, high)
+                ends[1, some, place] = np.maximum(low, high)
+        return ends[0], ends[1]
+
+    def _blocks(self, rows: int) -> Iterator[slice]:
+        """Slices of the rows whose ranks fit a cache together."""
+        size = max(1, _TOGETHER // len(self.edges))
+        return (slice(start, start + size) for start in range(0, rows, size))
 
 
 def branches(bins: int, levels: int) -> int | None:

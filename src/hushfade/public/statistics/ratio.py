@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,12 +13,13 @@ from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import InvalidValue
 from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.ratio_interval import ratio_interval
+from hushfade.public.statistics.statistic import LaneDefaults
 
 _UNITS = 1 << 10  # of the largest numerator and denominator
 
 
 @dataclass(frozen=True)
-class Ratio:
+class Ratio(LaneDefaults):
     """The decayed ratio Σ f a / Σ f b of records with two numbers each, such as errors per request.
 
     `numerator` and `denominator` are the largest values of both numbers.  Each is clipped to
@@ -40,49 +42,20 @@ class Ratio:
     denominator: float
     most: float
 
+    name = "ratio"
+    bounds = 0.0, 1.0
+    resolution = 1.0 / _UNITS
+    parts = "numerator", "denominator", "rest"
+    levels = 2  # the numerator, and the denominator with its rest
+    kind: ClassVar[Literal["pairs"]] = "pairs"
+
     def __post_init__(self) -> None:
-        for name in ("numerator", "denominator", "most"):
-            object.__setattr__(self, name, check.positive(**{name: getattr(self, name)}))
-
-    @property
-    def name(self) -> str:
-        """The name in plan files and reports."""
-        return "ratio"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The bounds of a lane's record."""
-        return 0.0, 1.0
-
-    @property
-    def resolution(self) -> float | None:
-        """1/1024 of the largest values."""
-        return 1.0 / _UNITS
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the lanes."""
-        return "numerator", "denominator", "rest"
-
-    @property
-    def levels(self) -> int:
-        """The numerator, and the denominator with its rest."""
-        return 2
-
-    @property
-    def kind(self) -> Literal["pairs"]:
-        """Records are pairs of numbers."""
-        return "pairs"
-
-    @property
-    def outputs(self) -> None:
-        """The value is one number."""
-        return
-
-    @property
-    def output_name(self) -> str:
-        """There is one output."""
-        return ""
+        check.settle(
+            self,
+            numerator=check.positive(numerator=self.numerator),
+            denominator=check.positive(denominator=self.denominator),
+            most=check.positive(most=self.most),
+        )
 
     @property
     def range(self) -> tuple[float, float]:
@@ -122,9 +95,24 @@ class Ratio:
             raise InvalidValue(
                 "must be pairs of numbers", argument="records", got=f"shape {records.shape}"
             )
-        largest = np.array([self.numerator, self.denominator])
-        units = np.floor(np.clip(pairs, 0.0, largest) / largest * _UNITS + 0.5).astype(np.int64)
-        return np.asarray(units[:, 0] * (_UNITS + 1) + units[:, 1])
+        return np.asarray(self.rule(pairs[:, 0], pairs[:, 1], np.clip, np.floor), dtype=np.int64)
+
+    def rule(
+        self,
+        above: Any,
+        below: Any,
+        clip: Callable[[Any, float, float], Any],
+        floor: Callable[[Any], Any],
+    ) -> Any:
+        """The code of two finite numbers, in the arithmetic of `clip` and `floor`.
+
+        This is the only definition of the rule, for numpy and for Spark.
+        """
+        units = [
+            floor(clip(number, 0.0, largest) / largest * _UNITS + 0.5)
+            for number, largest in ((above, self.numerator), (below, self.denominator))
+        ]
+        return units[0] * (_UNITS + 1) + units[1]
 
     def lanes(self, codes: Signed, span: int) -> tuple[Signed, Signed]:
         """Numerator, denominator and its rest."""

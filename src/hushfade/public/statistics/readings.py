@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class Readings:
     stddevs: Column  # of the error of one lane at each step
     errors: StepErrors = field(repr=False)
     scale: float  # what one record adds to the lanes of a level, in the unit of `errors`
+    values: Matrix = field(repr=False)  # as released, (n, keys · lanes), in the unit of `errors`
 
     @classmethod
     def of(
@@ -37,7 +39,7 @@ class Readings:
     ) -> Readings:
         """The readings of released values, (n, keys · lanes), in the unit of `errors`."""
         lanes = values.reshape(len(values), -1, len(statistic.parts)) / scale
-        return cls(statistic, lanes, steps, stddevs / scale, errors, scale)
+        return cls(statistic, lanes, steps, stddevs / scale, errors, scale, values)
 
     @cached_property
     def value(self) -> Matrix:
@@ -58,11 +60,23 @@ class Readings:
 
         Each interval by itself contains the true value with at least this probability.
         """
-        each = getattr(self.statistic, "interval_confidence", None)
-        margins = self._margins(checked(confidence) if each is None else each(checked(confidence)))
+        margins = self._margins(self.statistic.interval_confidence(checked(confidence)))
         rows = self.lanes.reshape(-1, self.lanes.shape[-1])
         lower, upper = self.statistic.interval(rows, margins)
         return lower.reshape(self.value.shape), upper.reshape(self.value.shape)
+
+    @cached_property
+    def derived(self) -> dict[str, Matrix]:
+        """Other values of the same lanes, (n, keys): mean and standard deviation of a variance."""
+        return self.statistic.derived(self.lanes)
+
+    def derived_interval(self, name: str, confidence: float) -> tuple[Matrix, Matrix]:
+        """The lower and the upper ends of one of them, (n, keys), each by itself."""
+        statistic: Any = self.statistic
+        margins = self._margins(statistic.derived_confidence(name, checked(confidence)))
+        rows = self.lanes.reshape(-1, self.lanes.shape[-1])
+        lower, upper = statistic.derived_interval(name, rows, margins)
+        return lower.reshape(self.count.shape), upper.reshape(self.count.shape)
 
     def sum_interval(self, name: str, confidence: float) -> tuple[Matrix, Matrix]:
         """The ends of the interval of a linear part, (n, keys)."""

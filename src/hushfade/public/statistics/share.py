@@ -11,12 +11,13 @@ from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import InvalidType
 from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.mean import Mean
+from hushfade.public.statistics.statistic import LaneDefaults
 
 _MEAN = Mean(low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
-class Share:
+class Share(LaneDefaults):
     """The decayed share of true records, at the price of one count.
 
     A record is true or false (or 1 or 0).  With `of` a record is a text, and it is true if it
@@ -28,59 +29,24 @@ class Share:
     >>> plan = hf.plan(hf.SlidingWindow(length=7), guarantee, statistic=hf.Share(of="positive"))
     >>> release = plan.start(hf.UnsafeSeededNoise(1)).step(["positive"] * 50 + ["negative"] * 450)
     >>> round(release.value, 3), [round(end, 3) for end in release.interval(0.95)]
-    (0.102, [0.095, 0.109])
+    (0.102, [0.095, 0.108])
     """
 
     of: str | None = None
+
+    name = "share"
+    bounds = range = 0.0, 1.0
+    resolution = 1.0  # lanes are counts
+    parts = "yes", "no"
 
     def __post_init__(self) -> None:
         if not isinstance(self.of, str | None):
             raise InvalidType("must be a str", argument="of", got=type(self.of).__name__)
 
     @property
-    def name(self) -> str:
-        """The name in plan files and reports."""
-        return "share"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The bounds of a lane's record."""
-        return 0.0, 1.0
-
-    @property
-    def resolution(self) -> float | None:
-        """Lanes are counts."""
-        return 1.0
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the lanes."""
-        return "yes", "no"
-
-    @property
-    def levels(self) -> int:
-        """A record adds one whole."""
-        return 1
-
-    @property
     def kind(self) -> Literal["truths", "texts"]:
         """Records are truths, or texts."""
         return "truths" if self.of is None else "texts"
-
-    @property
-    def outputs(self) -> None:
-        """The value is one number."""
-        return
-
-    @property
-    def output_name(self) -> str:
-        """There is one output."""
-        return ""
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """A share lies between 0 and 1."""
-        return 0.0, 1.0
 
     @property
     def sums(self) -> dict[str, Column]:
@@ -96,7 +62,9 @@ class Share:
         return 1
 
     def codes(self, records: Any) -> Signed:
-        """1 for each text that equals `of`."""
+        """1 for each true record, or for each text that equals `of`."""
+        if self.of is None:
+            return np.asarray(records, dtype=np.int64)
         return np.array([record == self.of for record in records], dtype=np.int64)
 
     def lanes(self, codes: Signed, span: int) -> tuple[Signed, Signed]:

@@ -72,14 +72,40 @@ class LaneStatistic(Statistic, Protocol):
     def whole(self, span: int) -> int:
         """The units that a record adds to the lanes of one level; `span` is high - low in units."""
 
-    def codes(self, records: Any) -> Signed:
-        """The code of each record."""
-
     def lanes(self, codes: Signed, span: int) -> tuple[Signed, Signed]:
         """The lanes that each record changes, and the units that it adds to them, both (n, k)."""
 
     def value(self, lanes: Matrix) -> Matrix:
         """The value of released lanes, (..., lanes)."""
 
+    def interval_confidence(self, confidence: float) -> float:
+        """The confidence that the margins must have for an interval with this confidence."""
+
     def interval(self, lanes: Matrix, margins: LaneMargins) -> tuple[Matrix, Matrix]:
         """The lower and the upper end, with the confidence of the margins."""
+
+    @property
+    def derived_names(self) -> tuple[str, ...]:
+        """The names of further values that follow from the same lanes."""
+
+    def derived(self, lanes: Matrix) -> dict[str, Matrix]:
+        """These further values, by name."""
+
+
+class LaneDefaults:
+    """What most statistics with lanes have in common: one level, one output, nothing derived."""
+
+    levels: int = 1
+    output_name = ""
+    derived_names: tuple[str, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[str, ...] | None:
+        return None
+
+    @staticmethod
+    def interval_confidence(confidence: float) -> float:
+        return confidence
+
+    def derived(self, lanes: Matrix) -> dict[str, Matrix]:
+        return {}

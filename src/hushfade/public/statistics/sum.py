@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hushfade.public.statistics.bounds import checked_bounds
+from hushfade import check
 
 
 @dataclass(frozen=True)
 class Sum:
-    """The statistic of a plan without any other: the sum of records in [low, high].
+    """The decayed sum of records in [low, high], which a plan releases by default.
 
     >>> import hushfade as hf
     >>> week, guarantee = hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6)
@@ -21,20 +21,13 @@ class Sum:
     low: float
     high: float
 
-    def __post_init__(self) -> None:
-        checked_bounds(self.low, self.high)
+    name = "sum"
+    resolution = None  # the caller may choose the grid
 
-    @property
-    def name(self) -> str:
-        """The name in reports."""
-        return "sum"
+    def __post_init__(self) -> None:
+        check.bounds(self.low, self.high)
 
     @property
     def bounds(self) -> tuple[float, float]:
         """The bounds of a record."""
-        return checked_bounds(self.low, self.high)
-
-    @property
-    def resolution(self) -> float | None:
-        """The caller may choose the grid."""
-        return None
+        return check.bounds(self.low, self.high)

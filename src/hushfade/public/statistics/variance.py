@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from hushfade import check
 from hushfade.check import Column, Matrix, Signed
-from hushfade.public.statistics.bounds import checked_bounds
 from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.ratio_interval import ratio_interval
+from hushfade.public.statistics.statistic import LaneDefaults
 
+_FIRST = np.array([0.0, 0.5, 1.0])  # Σ t as a sum of the lanes
 _TRIALS = 9  # means in the interval of the mean, at which the variance is bounded
 
 
 @dataclass(frozen=True)
-class Variance:
+class Variance(LaneDefaults):
     """The decayed variance of records in [low, high], at the price of one count.
 
     With t = (x - low) / range a record adds (1-t)², 2t(1-t) and t² to three lanes: Bernstein's
@@ -32,23 +34,26 @@ class Variance:
     >>> plan = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6), statistic=delays)
     >>> release = plan.start(hf.UnsafeSeededNoise(1)).step([40, 60] * 5000)
     >>> round(release.value), [round(end) for end in release.interval(0.95)]
-    (101, [97, 104])
-    >>> round(release.derived["mean"], 1), round(release.derived["standard_deviation"], 1)
-    (50.0, 10.0)
+    (100, [99, 102])
+    >>> mean, spread = release.derived["mean"], release.derived["standard_deviation"]
+    >>> round(mean.value, 1), [round(end, 1) for end in mean.interval(0.95)]
+    (50.0, [50.0, 50.0])
+    >>> round(spread.value, 1), [round(end, 1) for end in spread.interval(0.95)]
+    (10.0, [9.9, 10.1])
     """
 
     low: float
     high: float
 
-    def __post_init__(self) -> None:
-        low, high = checked_bounds(self.low, self.high)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+    name = "variance"
+    resolution = None  # the caller may choose the grid
+    parts = "low", "middle", "high"
+    kind: ClassVar[Literal["grid"]] = "grid"
+    derived_names = "mean", "standard_deviation"
 
-    @property
-    def name(self) -> str:
-        """The name in plan files and reports."""
-        return "variance"
+    def __post_init__(self) -> None:
+        low, high = check.bounds(self.low, self.high)
+        check.settle(self, low=low, high=high)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -56,42 +61,12 @@ class Variance:
         return self.low, self.high
 
     @property
-    def resolution(self) -> float | None:
-        """At most 1/128 of the range; the caller may choose another grid.
+    def default_resolution(self) -> float:
+        """A power of two that divides the range 128 to 256 times.
 
         Lanes have the square of the range in units, so a finer grid needs larger noise tables.
         """
-        return None
-
-    @property
-    def default_resolution(self) -> float:
-        """A power of two that divides the range 128 to 256 times."""
         return float(2.0 ** (np.floor(np.log2(self.high - self.low)) - 7))
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the lanes."""
-        return "low", "middle", "high"
-
-    @property
-    def levels(self) -> int:
-        """A record adds one whole."""
-        return 1
-
-    @property
-    def kind(self) -> Literal["grid"]:
-        """Records are numbers on the grid."""
-        return "grid"
-
-    @property
-    def outputs(self) -> None:
-        """The value is one number."""
-        return
-
-    @property
-    def output_name(self) -> str:
-        """There is one output."""
-        return ""
 
     @property
     def range(self) -> tuple[float, float]:
@@ -116,10 +91,6 @@ class Variance:
         """A record adds the square of the range in units."""
         return span * span
 
-    def codes(self, records: Any) -> Signed:
-        """The grid reads records."""
-        raise NotImplementedError
-
     def lanes(self, codes: Signed, span: int) -> tuple[Signed, Signed]:
         """((span - u)², 2u(span - u), u²) for a record u units above `low`.
 
@@ -140,8 +111,29 @@ class Variance:
     def derived(self, lanes: Matrix) -> dict[str, Matrix]:
         """The mean, between the bounds, and the standard deviation."""
         first, _ = self._moments(lanes)
-        mean = self.low + (self.high - self.low) * np.clip(first, 0.0, 1.0)
+        mean = self._placed(np.clip(first, 0.0, 1.0))
         return {"mean": mean, "standard_deviation": np.sqrt(self.value(lanes))}
+
+    def derived_interval(
+        self, name: str, lanes: Matrix, margins: LaneMargins
+    ) -> tuple[Matrix, Matrix]:
+        """The interval of the mean is Fieller's; the deviation's ends are roots of the variance's.
+
+        `margins` must have the confidence of `derived_confidence`.
+        """
+        if name == "standard_deviation":
+            lower, upper = self.interval(lanes, margins)
+            return np.sqrt(lower), np.sqrt(upper)
+        ends = ratio_interval(lanes, _FIRST, np.ones(3), margins, 0.0, 1.0)
+        return self._placed(ends[0]), self._placed(ends[1])
+
+    def derived_confidence(self, name: str, confidence: float) -> float:
+        """The confidence of the margins for `derived_interval`; a mean has one interval only."""
+        return confidence if name == "mean" else self.interval_confidence(confidence)
+
+    def _placed(self, share: Matrix) -> Matrix:
+        """A share of the range as a number between the bounds."""
+        return np.asarray(self.low + (self.high - self.low) * share)
 
     def _moments(self, lanes: Matrix) -> tuple[Matrix, Matrix]:
         """Σ t / n and Σ t² / n; one half each where the count is not positive."""
@@ -156,7 +148,7 @@ class Variance:
         `margins` must have the confidence 1 - (1 - confidence) / 2: see `interval_confidence`.
         """
         ones = np.ones(3)
-        low, high = ratio_interval(lanes, np.array([0.0, 0.5, 1.0]), ones, margins, 0.0, 1.0)
+        low, high = ratio_interval(lanes, _FIRST, ones, margins, 0.0, 1.0)
         lower, upper = np.full(len(lanes), np.inf), np.full(len(lanes), -np.inf)
         middle = np.clip(self._moments(lanes)[0], low, high)
         for share in np.linspace(0.0, 2.0, _TRIALS):  # both sides of the middle

@@ -1,13 +1,15 @@
 // A stream's card: its latest release, chart, table, guarantee.
 
 import { answer, part, Refusal } from "./api.js";
+import { Bars } from "./bars.js";
 import { chart } from "./chart.js";
 import { alarm, element, say } from "./dom.js";
 import { follow, pause } from "./events.js";
-import { counted, decay, number, plain, released, time, up, withBand } from "./format.js";
+import { counted, decay, number, plain, time, up } from "./format.js";
 import { Keys } from "./keys.js";
 import { Series } from "./series.js";
 import { table } from "./table.js";
+import { explained, heading, laneWords } from "./words.js";
 
 const POLLED = 5000; // milliseconds between requests without an open connection
 
@@ -30,7 +32,7 @@ export class Card {
     this.stream = stream;
     this.heard = heard;
     this.spoken = spoken;
-    this.series = new Series(stream.keys);
+    this.series = new Series(stream.keys, stream.statistic);
     this.#build();
     this.refresh(stream);
   }
@@ -73,7 +75,8 @@ export class Card {
     this.badge.hidden = !stream.ended;
     const every = !stream.every ? ""
       : stream.every === "by hand" ? ", steps closed by hand" : `, one step every ${stream.every}`;
-    say(this.decay, `${decay(stream.decay)}${every}`);
+    const what = stream.statistic ? `${stream.statistic.released} · ` : "";
+    say(this.decay, `${what}${decay(stream.decay)}${every}`);
     this.decay.title = stream.decay;
     say(this.guarantee, stream.guarantee);
     say(this.limits, `${together(stream.together)}${stream.limits}`);
@@ -140,7 +143,10 @@ export class Card {
     const after = Math.max(this.series.step, step - kept);
     const path = `streams/${part(name)}/releases?after=${after}&limit=${kept}`;
     const found = await answer(path, { signal });
-    if (after > this.series.step) this.series = new Series(found.keys);
+    if (after > this.series.step) {
+      this.series = new Series(found.keys, this.stream.statistic);
+      if (this.bars) this.bars.series = this.series;
+    }
     this.#hear(null);
     this.#take(found.releases);
   }
@@ -163,29 +169,36 @@ export class Card {
   }
 
   #draw() {
-    const { last, names } = this.series;
-    this.keys ??= this.#choose(names);
     this.toggle.hidden = false;
-    if (names.length === 1) {
-      const text = withBand(Series.value(last, 0), last.margin);
-      this.latest.replaceChildren(element("span", { class: "value" }, text.value),
-        element("span", { class: "band" }, ` ± ${text.band} ${names[0]}`));
-    } else {
-      const text = withBand(0, last.margin);
-      const kind = this.series.keys ? "keys" : "coordinates";
-      this.latest.replaceChildren(element("span", { class: "value" }, `${names.length} ${kind}`),
-        element("span", { class: "band" }, ` each ± ${text.band}`));
-    }
-    const closed = last.closed ? `, closed ${time(last.closed)}` : "";
-    say(this.when, `step ${number(last.step, 9)}${closed}; ± is the 95 % confidence interval`);
-    this.#list(null);
-    if (this.chart) this.chart.update(this.series.columns(this.keys.lanes));
-    else this.#chart();
+    const { value, band } = heading(this.series);
+    this.latest.replaceChildren(element("span", { class: "value" }, value),
+      element("span", { class: "band" }, band));
+    const { closed } = this.series.last;
+    say(this.when, explained(this.series, closed ? time(closed) : ""));
+    if (this.series.statistic?.name === "histogram") this.#drawBars();
+    else this.#drawLines();
     if (!this.rows.hidden) this.#fill();
   }
 
+  #drawBars() {
+    if (this.bars) this.bars.update();
+    else {
+      const label = `Histogram of ${this.stream.name}`;
+      this.bars = new Bars(this.plot, this.series, label, () => this.#fill());
+    }
+  }
+
+  #drawLines() {
+    this.keys ??= this.#choose(this.series.names);
+    this.#list(null);
+    if (this.chart) this.chart.update(this.series.columns(this.keys.lanes));
+    else this.#chart();
+  }
+
   #choose(names) {
-    const keys = new Keys(names, this.stream.name, () => { this.#chart(); this.#draw(); });
+    const noun = this.stream.statistic?.outputs ? "lines" : "keys";
+    this.extra.classList.toggle("wide", Boolean(this.stream.statistic));
+    const keys = new Keys(names, this.stream.name, () => { this.#chart(); this.#draw(); }, noun);
     this.extra.replaceChildren(keys.node);
     return keys;
   }
@@ -207,15 +220,15 @@ export class Card {
   /** Lists the keys' values at a place of the chart, or the newest. */
   #list(index) {
     const release = index === null ? this.series.last : this.series.releases[index];
-    this.keys.write((lane) => released(Series.value(release, lane), release.margin));
+    this.keys.write((lane) => laneWords(release, lane));
   }
 
   /** A release in words; without lanes its step alone. */
-  #told(index, lanes = this.keys?.lanes ?? [0]) {
+  #told(index, lanes = this.bars?.lanes ?? this.keys?.lanes ?? [0]) {
     const release = this.series.releases[index];
     const { names } = this.series;
     const parts = lanes.map((lane) => {
-      const text = released(Series.value(release, lane), release.margin);
+      const text = laneWords(release, lane);
       return names[lane] ? `${names[lane]} ${text}` : text;
     });
     return `step ${number(release.step, 9)}${parts.length ? ": " : ""}${parts.join(", ")}`;
@@ -231,12 +244,13 @@ export class Card {
   }
 
   #fill() {
-    if (!this.keys) return;
+    const lanes = this.bars?.lanes ?? this.keys?.lanes;
+    if (!lanes || this.rows.hidden) return;
     const kept = counted(this.series.releases.length, "release");
     const caption = `${this.stream.name}: the last ${kept}, `
       + "with the bounds of the 95 % interval";
     const top = this.rows.scrollTop;
-    this.rows.replaceChildren(table(this.series, this.keys.lanes, caption));
+    this.rows.replaceChildren(table(this.series, lanes, caption));
     this.rows.scrollTop = top;
   }
 }

@@ -80,6 +80,7 @@ export function chart(host, { label, lines, bands = [], data, told, height = 240
   function whiskers(u, colour) {
     const x = u.valToPos(data[0][0], "x", true);
     for (const { series: [high, low], rank } of bands) {
+      if (data[high][0] === null) continue; // suppressed
       u.ctx.beginPath();
       u.ctx.moveTo(x, u.valToPos(data[high][0], "y", true));
       u.ctx.lineTo(x, u.valToPos(data[low][0], "y", true));

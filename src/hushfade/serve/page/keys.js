@@ -8,11 +8,15 @@ const OFFERED = 60; // boxes at once
 
 let count = 0;
 
-/** The chooser of a card: `changed` runs when the choice does. Lanes are indices of `names`. */
+/**
+ * The chooser of a card: `changed` runs when the choice does. Lanes are indices of `names`, and
+ * `noun` is what they are called together.
+ */
 export class Keys {
-  constructor(names, label, changed) {
+  constructor(names, label, changed, noun = "keys") {
     this.names = names;
     this.changed = changed;
+    this.noun = noun;
     this.ranks = new Map(names.slice(0, SHOWN).map((_, lane) => [lane, lane]));
     this.legend = element("ul", { class: "legend", "aria-label": `Latest values of ${label}` });
     this.node = element("div", { class: "keys" }, this.legend);
@@ -42,7 +46,7 @@ export class Keys {
     if (this.names.length >= SEARCHED) inside.unshift(this.#search(label));
     this.#offer();
     return element("details", { class: "chooser" },
-      element("summary", {}, `Choose keys (${this.names.length})`), ...inside);
+      element("summary", {}, `Choose ${this.noun} (${this.names.length})`), ...inside);
   }
 
   /** Lists the keys that match the search, at most OFFERED of them. */
@@ -94,9 +98,9 @@ export class Keys {
     this.boxes.forEach((box) => { box.disabled = box.checked ? alone : full; });
     const said = [];
     if (full && this.names.length > SHOWN) {
-      said.push(`The chart shows at most ${SHOWN} keys: remove one to choose another.`);
+      said.push(`The chart shows at most ${SHOWN} ${this.noun}: remove one to choose another.`);
     }
-    if (this.more) said.push(`Search by name to find ${this.more} more keys.`);
+    if (this.more) said.push(`Search by name to find ${this.more} more ${this.noun}.`);
     say(this.note, said.join(" "));
   }
 }

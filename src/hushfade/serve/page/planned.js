@@ -2,7 +2,7 @@
 
 import { chart } from "./chart.js";
 import { copyable } from "./copy.js";
-import { element } from "./dom.js";
+import { element, say } from "./dom.js";
 import { fixed, number, placesOf } from "./format.js";
 import { upTo } from "./rounding.js";
 
@@ -14,14 +14,16 @@ export function planned(place) {
   const plot = element("div", { class: "plot-place" });
   const others = element("div", { class: "card" });
   const texts = element("div", { class: "card" });
+  const unit = element("p", { class: "quiet-text" });
   let drawn = null;
   place.replaceChildren(head, element("div", { class: "card" },
     element("h2", {}, "Error by step"),
-    element("p", { class: "quiet-text" },
-      "Standard deviation of the error, in the unit of the records. "
-      + "It depends only on the plan, never on data."), plot), others, texts);
+    unit, plot), others, texts);
   return function view(found) {
     head.replaceChildren(...sentences(found));
+    say(unit, `Standard deviation of the error${found.statistic
+      ? ` of each of the ${found.statistic.lanes} noisy sums, in records. `
+      : ", in the unit of the records. "}It depends only on the plan, never on data.`);
     drawn?.destroy();
     drawn = curve(plot, found.curve);
     others.replaceChildren(element("h2", {}, "Other mechanisms, same guarantee"),
@@ -29,9 +31,12 @@ export function planned(place) {
         "The largest error of each mechanism, relative to this plan. Longer bars mean more error."),
       alternatives(found.alternatives));
     texts.replaceChildren(element("h2", {}, "Use this plan"),
-      copyable("Python", found.code), copyable("Command", found.command),
-      element("p", { class: "quiet-text" }, "The command saves the plan in plan.json. To start a "
-        + "stream of this service, send it with POST /v1/streams as the field \"plan\". "
+      copyable("Python", found.code),
+      ...(found.command === null ? [] : [copyable("Command", found.command)]),
+      element("p", { class: "quiet-text" }, found.command === null
+        ? "Files have no true and false, so no command makes this plan: use Python. "
+        : "The command saves the plan in plan.json. ", "To start a stream of this service, send "
+        + "the plan with POST /v1/streams as the field \"plan\". "
         + "docs/how-to/operate.md shows the commands."));
   };
 }
@@ -47,19 +52,35 @@ export function shownText(shown) {
 }
 
 function sentences(found) {
-  const shown = shownText(found.shown);
   return [
     element("h2", { class: "spoken" }, "Example"),
-    element("p", { class: "shown" }, shown.before, element("strong", {}, shown.numbers)),
-    element("p", { class: "quiet-text" },
-      `95 times in 100, at step ${number(found.step, 9)}; `
-      + `standard deviation ${number(found.stddev)}.`),
+    ...(found.statistic ? statisticExample(found) : sumExample(found)),
     element("p", { class: "guarantee" }, found.guarantee),
     element("p", { class: "over-time quiet-text" }, found.over_time),
     element("p", { class: "mechanism" }, found.choice),
     ...(found.mu === null ? [] : [element("p", { class: "quiet-text" },
       `Gaussian differential privacy: mu = ${number(found.mu, 4)}.`)]),
     element("p", { class: "optimum" }, found.optimum),
+  ];
+}
+
+function sumExample(found) {
+  const shown = shownText(found.shown);
+  return [
+    element("p", { class: "shown" }, shown.before, element("strong", {}, shown.numbers)),
+    element("p", { class: "quiet-text" },
+      `95 times in 100, at step ${number(found.step, 9)}; `
+      + `standard deviation ${number(found.stddev)}.`),
+  ];
+}
+
+function statisticExample({ statistic, step, stddev }) {
+  return [
+    element("p", { class: "shown" }, statistic.accuracy),
+    element("p", { class: "quiet-text" },
+      `Predicted for step ${number(step, 9)}. Released: ${statistic.released}, from `
+      + `${statistic.lanes} noisy sums with standard deviation ${number(stddev)} each, in records. `
+      + `Records: ${statistic.records}.`),
   ];
 }
 

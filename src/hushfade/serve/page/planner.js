@@ -71,9 +71,12 @@ function entries() {
 }
 
 function arrange(form) {
-  const { kind, steps } = entries();
+  const { kind, steps, statistic } = entries();
   for (const field of form.querySelectorAll("[data-for]")) {
     field.hidden = field.dataset.for !== kind;
+  }
+  for (const field of form.querySelectorAll("[data-statistic]")) {
+    field.hidden = !field.dataset.statistic.split(" ").includes(statistic);
   }
   byId("apart-field").hidden = !(Number(steps) > 1);
 }

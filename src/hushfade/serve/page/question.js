@@ -17,7 +17,11 @@ const RULES = {
   apart: ["Steps between them", count],
   low: ["Lowest value", real],
   high: ["Highest value", real],
+  numerator: ["Largest numerator", positive],
+  denominator: ["Largest denominator", positive],
+  most: ["Largest ratio", positive],
 };
+const BOUNDED = ["sum", "mean", "variance", "quantiles"]; // records have a lowest and highest value
 
 const PARAMETER = { exponential: "half_life", power: "power", window: "length", counting: null };
 
@@ -39,21 +43,58 @@ export function question(texts) {
   const asked = {
     decay,
     epsilon: read("epsilon"), delta: read("delta"), horizon: null,
-    low: read("low"), high: read("high"), neighbours: texts.neighbours,
+    neighbours: texts.neighbours,
     protects: "record", method: texts.method,
+    statistic: statistic(texts, read, wrong),
   };
   if (texts.law) asked.law = texts.law;
-  if (texts.whole) asked.resolution = 1;
+  if (BOUNDED.includes(texts.statistic)) {
+    asked.low = read("low");
+    asked.high = read("high");
+  }
+  if (texts.whole && texts.statistic === "sum") asked.resolution = 1;
   const steps = read("steps");
   if (steps > 1) asked.protects = { steps, apart: read("apart") };
   if (texts.horizon.trim() !== "") {
     asked.horizon = parsed(texts.horizon);
     if (!count.holds(asked.horizon)) wrong.horizon = `Horizon ${count.rule}, or empty.`;
   }
-  if (!wrong.low && !wrong.high && !(asked.low < asked.high)) {
+  if ("low" in asked && !wrong.low && !wrong.high && !(asked.low < asked.high)) {
     wrong.high = "Highest value must be above lowest value.";
   }
   return { asked, wrong };
+}
+
+/** What is released, with its own parameters. */
+function statistic(texts, read, wrong) {
+  const kind = texts.statistic;
+  const found = { kind };
+  if (kind === "share" && texts.of.trim() !== "") found.of = texts.of.trim();
+  if (kind === "ratio") {
+    for (const name of ["numerator", "denominator", "most"]) found[name] = read(name);
+  }
+  if (kind === "histogram") {
+    found.edges = rising(texts.edges);
+    if (!(found.edges?.length >= 3)) wrong.edges = "Edges must be at least three rising numbers.";
+  }
+  if (kind === "quantiles") {
+    found.quantiles = rising(texts.quantiles);
+    if (!found.quantiles?.every((x) => x > 0 && x < 1)) {
+      wrong.quantiles = "Quantiles must be rising numbers between 0 and 1.";
+    }
+    if (texts.expected.trim() !== "") {
+      found.expect = parsed(texts.expected);
+      if (!positive.holds(found.expect)) wrong.expected = `Expected records ${positive.rule}.`;
+    }
+  }
+  return found;
+}
+
+/** The numbers of a list with commas or spaces, or null if they do not rise. */
+function rising(text) {
+  const numbers = text.split(/[,;\s]+/).filter(Boolean).map(parsed);
+  const rises = numbers.every((x, at) => Number.isFinite(x) && (at === 0 || x > numbers[at - 1]));
+  return rises && numbers.length ? numbers : null;
 }
 
 /** The number in a text field, or NaN. */

@@ -6,16 +6,21 @@ const NUMBERS = 2_000_000; // numbers in memory: with very many keys the chart h
 /** The largest number of keys in the chart. */
 export const SHOWN = 6;
 
-/** The last releases, in order of their steps; `keys` is null for a single sum. */
+/**
+ * The last releases, in order of their steps; `keys` is null for a single sum, and `statistic` for
+ * sums. A lane is a key, or with bins or quantiles one of them for each key, in this order.
+ */
 export class Series {
-  constructor(keys) {
+  constructor(keys, statistic = null) {
     this.keys = keys;
+    this.statistic = statistic;
     this.releases = [];
   }
 
   /** The largest number of steps in memory and in the chart. */
   get kept() {
-    return Math.max(1, Math.min(KEPT, Math.floor(NUMBERS / (this.keys?.length || 1))));
+    const lanes = (this.keys?.length || 1) * (this.statistic?.outputs?.length || 1);
+    return Math.max(1, Math.min(KEPT, Math.floor(NUMBERS / lanes)));
   }
 
   /** The newest release, or undefined. */
@@ -36,26 +41,53 @@ export class Series {
     return true;
   }
 
-  /** The names of the values: keys, coordinates of a vector, or one empty name. */
+  /** The names of the values: keys, bins, quantiles, coordinates of a vector, or an empty name. */
   get names() {
+    const { outputs, output } = this.statistic ?? {};
+    if (outputs) {
+      const labels = outputs.map((name) => (output === "quantile" ? `quantile ${name}` : name));
+      return this.keys ? this.keys.flatMap((key) => labels.map((x) => `${key}, ${x}`)) : labels;
+    }
     if (this.keys) return this.keys;
     const value = this.last?.value;
     return Array.isArray(value) ? value.map((_, at) => `coordinate ${at + 1}`) : [""];
   }
 
-  /** The value of a release in a lane. */
+  /** The value of a release in a lane; null if it is suppressed. */
   static value(release, lane) {
-    return Array.isArray(release.value) ? release.value[lane] : release.value;
+    return inLane(release.value, lane);
+  }
+
+  /** The ends of its 95 % interval: [low, high]. */
+  static interval(release, lane) {
+    const value = Series.value(release, lane);
+    if (release.margin !== undefined) return [value - release.margin, value + release.margin];
+    return [inLane(release.lower, lane), inLane(release.upper, lane)];
+  }
+
+  /** Whether that interval is the whole range of a statistic: the noise hides the value. */
+  static hidden(release, lane) {
+    return release.whole_range !== undefined && inLane(release.whole_range, lane) === true;
   }
 
   /** Columns for a chart: the steps, then for each lane its upper edge, lower edge and values. */
   columns(lanes) {
     const columns = [this.releases.map((release) => release.step)];
     for (const lane of lanes) {
-      const value = this.releases.map((release) => Series.value(release, lane));
-      const band = this.releases.map((release) => release.margin);
-      columns.push(value.map((x, at) => x + band[at]), value.map((x, at) => x - band[at]), value);
+      const ends = this.releases.map((release) => Series.interval(release, lane));
+      // where the noise hides the value, the band alone is drawn
+      columns.push(ends.map(([, high]) => high), ends.map(([low]) => low),
+        this.releases.map((release) => (
+          Series.hidden(release, lane) ? null : Series.value(release, lane))));
     }
     return columns;
   }
+}
+
+/** The number of a lane: of one number, of one per key, or of several for each key. */
+function inLane(numbers, lane) {
+  if (!Array.isArray(numbers)) return numbers;
+  if (!Array.isArray(numbers[0])) return numbers[lane];
+  const each = numbers[0].length;
+  return numbers[Math.floor(lane / each)][lane % each];
 }

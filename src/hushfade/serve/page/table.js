@@ -20,13 +20,12 @@ export function table(series, lanes, caption) {
 }
 
 function row(release, lanes) {
-  const band = release.margin;
-  const places = placesOf(band) + 1; // one more than in the text, for copying
   const cells = [];
   for (const lane of lanes) {
-    const value = Series.value(release, lane);
-    for (const x of [value, value - band, value + band]) {
-      cells.push(element("td", {}, fixed(x, places)));
+    const [low, high] = Series.interval(release, lane);
+    const places = placesOf((high - low) / 2) + 1; // one more than in the text, for copying
+    for (const x of [Series.value(release, lane), low, high]) {
+      cells.push(element("td", {}, x === null ? "suppressed" : fixed(x, places)));
     }
   }
   const closed = release.closed ? time(release.closed) : "";

@@ -1,0 +1,50 @@
+"""Sums over long columns, part by part.
+
+A part and its temporary columns fit into the processor's cache.  A temporary column of millions of
+numbers would cost more than the arithmetic, because the system must first clear its memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from hushfade.check import Column
+
+PART = 1 << 13  # numbers of a column that are processed together
+
+
+def parts(n: int) -> Iterator[slice]:
+    """The parts of a column of n numbers.
+
+    >>> list(parts(PART + 1))
+    [slice(0, 8192, None), slice(8192, 8193, None)]
+    """
+    for start in range(0, n, PART):
+        yield slice(start, min(start + PART, n))
+
+
+def sum_of_squares(column: Column) -> float:
+    """Σ column_n².
+
+    >>> sum_of_squares(np.array([3.0, 4.0]))
+    25.0
+    """
+    return math.fsum(float(np.sum(column[here] * column[here])) for here in parts(len(column)))
+
+
+def places_above(column: Column, beyond: float, limit: float) -> int:
+    """The number of places n with beyond + Σ_{k≥n} column_k² > limit.
+
+    >>> places_above(np.array([2.0, 1.0, 1.0]), 0.5, 1.5)
+    2
+    """
+    total = beyond
+    for here in reversed(list(parts(len(column)))):
+        rests = total + np.cumsum((column[here] * column[here])[::-1])
+        if rests[-1] > limit:
+            return int(here.stop - np.argmax(rests > limit))
+        total = float(rests[-1])
+    return 0
