@@ -71,7 +71,7 @@ class Person:
         period: str | None = None,
     ) -> None:
         if within is not None:
-            within = check.count(within=within, most=_MOST)
+            within = int(check.count(within=within, most=_MOST))
             _check_sliding(within, steps, apart, period)
             steps = within
         if period is not None:
@@ -82,9 +82,9 @@ class Person:
                     remedy="it is the number of steps of a period in which one person may count",
                 )  # fmt: skip
         values = {
-            "steps": check.count(steps=1 if steps is None else steps),
-            "records_per_step": check.count(records_per_step=records_per_step, most=_MOST),
-            "apart": check.count(apart=apart),
+            "steps": int(check.count(steps=1 if steps is None else steps)),
+            "records_per_step": int(check.count(records_per_step=records_per_step, most=_MOST)),
+            "apart": int(check.count(apart=apart)),
             "within": within,
             "period": period,
         }
