@@ -216,7 +216,7 @@ class Search:
             for lanes in self.changes
         ]  # fmt: skip
         total = max(sum(size * times for size, times in case) for case in cases) / _UNITS
-        pure = guarantee.epsilon / total
+        pure = float(guarantee.epsilon) / total
         single = all(len(case) == case[0].times == 1 for case in cases)
         if kappa == 0.0 and (guarantee.pure or single):
             return min(pure / largest, STEEPEST)
