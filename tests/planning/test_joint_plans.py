@@ -96,8 +96,8 @@ def test_series_may_have_steps_of_different_lengths():
 
 def test_limits_per_person_count_in_steps_of_one_length():
     hourly = hf.Series(decay=DAY, every="1h")
-    for limit in ({"participations": 2}, {"records_per_step": 2}):
-        person = hf.Guarantee(1, 1e-6, **limit)
+    for limit in (hf.Person(steps=2), hf.Person(records_per_step=2)):
+        person = hf.Guarantee(1, 1e-6, protects=limit)
         for other in (hf.Series(decay=WEEK, every="1d"), hf.Series(decay=WEEK)):
             with pytest.raises(hf.HushfadeError, match="every must be the same for all series"):
                 hf.plan_together([hourly, other], person)

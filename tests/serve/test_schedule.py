@@ -95,7 +95,7 @@ def test_a_plan_with_a_clock_is_closed_by_the_clock_or_by_a_declared_hand(tickin
 
 
 def test_a_plan_for_persons_must_state_its_step(ticking):
-    person = hf.Guarantee(epsilon=0.1, delta=1e-6, participations=3)
+    person = hf.Guarantee(epsilon=0.1, delta=1e-6, protects=hf.Person(steps=3))
     plan = hf.plan(hf.SlidingWindow(7), person, law="gaussian")
     content = {"name": "p", "dataset": "clinics", "plan": json.loads(plan.to_json())}
     refused = ticking.post("/v1/streams", content | {"every": "1h"})

@@ -12,6 +12,7 @@ from hushfade.errors import InvalidValue
 from hushfade.planning.joint_plans import JointPlan, plan_together
 from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.privacy.rounding import rounded_up
+from hushfade.privacy.unit import unit_document
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,7 +50,7 @@ def report(path: Path, guarantee: PersonOptions, output: PlanFileOptions) -> Non
         console.document(_document(joint, weights, files))
         return
     page = console.out()
-    for sentence in (promised.sentence(), TOGETHER):
+    for sentence in (joint.sentence, TOGETHER):
         page.print(sentence)
     page.print()
     page.print(_table(joint))
@@ -80,15 +81,13 @@ def _document(joint: JointPlan, weights: list[float], files: list[Path | None]) 
     guarantee = joint.guarantee
     each = zip(_names(joint), weights, joint.errors, joint.alone, files, joint.plans, strict=True)
     return {
-        "sentences": [guarantee.sentence(), TOGETHER, ONCE],
+        "sentences": [joint.sentence, TOGETHER, ONCE],
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
         "mu": guarantee.mu if guarantee.gaussian_only else None,
         "rho": guarantee.rho if guarantee.gaussian_only else None,
         "neighbours": guarantee.neighbours,
-        "participations": guarantee.participations,
-        "separation": guarantee.separation,
-        "records_per_step": guarantee.records_per_step,
+        "protects": unit_document(guarantee.protects),
         "series": [
             {
                 "name": name,

@@ -66,8 +66,14 @@ class JointPlan:
             losses = [loss.in_one_case() for loss in losses]
         return composed(losses)
 
+    @property
+    def sentence(self) -> str:
+        """The guarantee as a sentence in plain words."""
+        steps = {made.every for made in self.plans}
+        return self.guarantee.sentence(every=steps.pop() if len(steps) == 1 else None)
+
     def __str__(self) -> str:
-        lines = [self.guarantee.sentence(), "This guarantee covers all series together.", ""]
+        lines = [self.sentence, "This guarantee covers all series together.", ""]
         for place, made in enumerate(self.plans):
             own, name = made.guarantee, self.series[place].name
             shown = ("" if name is None else f"{name}, ") + repr(made.decay)
@@ -134,15 +140,15 @@ def _decay(decay: object) -> Decay:
 
 def _check_steps(series: list[Series], guarantee: Guarantee) -> None:
     """Raise InvalidValue if limits per person would mean different things in different series."""
-    if guarantee.participations == guarantee.records_per_step == 1:
+    if guarantee.relation.single:
         return
     steps = [
         "not declared" if one.every is None else duration.declared_step(one.every) for one in series
     ]
     if len(set(steps)) > 1:
         raise InvalidValue(
-            "must be the same for all series if one person may have several records: "
-            "participations, separation and records_per_step count in steps",
+            "must be the same for all series if the guarantee protects a person: the limits per "
+            "person count in steps",
             argument="every",
             got=", ".join(dict.fromkeys(steps)),
         )

@@ -113,6 +113,8 @@ def plan(
     step = None if every is None else duration.declared_step(every)
     if step is not None:
         duration.check_zone(step)
+    if guarantee.protects.period is not None:
+        duration.check_zone(guarantee.protects.period, name="period")
     if isinstance(method, str) and method == "best":
         several = candidates(decay, guarantee, grid, horizon, law, expect)
     else:

@@ -20,7 +20,8 @@ from hushfade.privacy.calibration import delta_above, epsilon_of
 from hushfade.privacy.loss_distribution import Losses
 from hushfade.privacy.rounded_losses import Shift
 from hushfade.privacy.rounding import root_up
-from hushfade.privacy.unit import Relation, words
+from hushfade.privacy.unit import Relation
+from hushfade.privacy.unit_words import words
 
 _SCALE = 1 << 40  # grid units of Gaussian noise that is composed with other laws
 

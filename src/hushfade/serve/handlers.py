@@ -21,9 +21,9 @@ from hushfade.serve.declarations import (
     guarantee_of,
     least_count,
     length_text,
+    neighbours_of,
     plan_of,
     step_times,
-    unit_of,
 )
 from hushfade.serve.error_responses import answer, busy
 from hushfade.serve.guard import Caller
@@ -41,11 +41,11 @@ _WAITING = 8  # requests for plans that may wait
 async def add_dataset(service: Service, request: Request, caller: Caller) -> Response:
     """Add a dataset, and return its account."""
     content = await document_of(service, request, caller)
-    unit = ("neighbours", "participations", "separation", "records_per_step", "every")
+    unit = ("neighbours", "protects", "every")
     asked = strict_json.fields(content, needed=("name", "epsilon", "delta"), more=unit)
     name = strict_json.name(name=asked["name"])
     every = None if asked.get("every") is None else length_text(asked["every"])
-    account = await service.add_dataset(name, guarantee_of(asked, **unit_of(asked)), every)
+    account = await service.add_dataset(name, guarantee_of(asked, **neighbours_of(asked)), every)
     return answer(budget(account, {}), 201)
 
 
@@ -58,12 +58,12 @@ async def list_datasets(service: Service, request: Request, caller: Caller) -> R
 async def charge_together(service: Service, request: Request, caller: Caller) -> Response:
     """Charge several streams together, and return the dataset's budget."""
     content = await document_of(service, request, caller)
-    unit = ("neighbours", "participations", "separation", "records_per_step")
+    unit = ("neighbours", "protects")
     asked = strict_json.fields(
         content, needed=("dataset", "epsilon", "delta", "streams"), more=unit
     )
     dataset = strict_json.name(dataset=asked["dataset"])
-    guarantee = guarantee_of(asked, **unit_of(asked))
+    guarantee = guarantee_of(asked, **neighbours_of(asked))
     listed = asked["streams"]
     if not isinstance(listed, list) or not 1 <= len(listed) <= MOST:
         raise Malformed(

@@ -13,7 +13,7 @@ from hushfade import duration
 from hushfade.planning.statistic_summary import released
 from hushfade.privacy.account import Loss
 from hushfade.privacy.rounding import epsilon_up
-from hushfade.privacy.unit import limits
+from hushfade.privacy.unit_words import limits
 from hushfade.serve.error_responses import absent
 from hushfade.serve.statistic_blocks import StatisticBlocks
 

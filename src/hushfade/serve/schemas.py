@@ -146,9 +146,26 @@ SCHEMAS: dict[str, Schema] = {
     **PLAN_SCHEMAS,
     "Error": an_object({"error": TEXT, "code": TEXT}),
     "Neighbours": {"enum": ["add_remove", "replace"]},
+    "Unit": {
+        "anyOf": [
+            {"const": "record"},
+            an_object(
+                {},
+                {
+                    "steps": whole(1),
+                    "records_per_step": whole(1, 1 << 31),
+                    "apart": whole(1),
+                    "within": whole(1, 1 << 31),
+                    "period": CALENDAR,
+                },
+            ),
+        ],
+        "description": "The unit of privacy: one record, or the records of one person, with the "
+        "arguments of hushfade.Person.",
+    },
     "NewDataset": an_object(
         {"name": NAME, "epsilon": EPSILON, "delta": DELTA},
-        {**UNIT, "records_per_step": whole(1), "every": or_null({"anyOf": [LENGTH, CALENDAR]})},
+        {**UNIT, "every": or_null({"anyOf": [LENGTH, CALENDAR]})},
     ),
     "Dataset": an_object(
         {
@@ -176,7 +193,7 @@ SCHEMAS: dict[str, Schema] = {
                 an_object({"name": PLACE, "plan": named("Plan")}), minItems=1, maxItems=PLANS
             ),
         },
-        {**UNIT, "records_per_step": whole(1)},
+        UNIT,
     ),
     "NewStream": an_object(
         {"name": PLACE, "dataset": NAME, "plan": named("Plan")},

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from hushfade.errors import HushfadeError, InvalidValue, Refused
-from hushfade.privacy.unit import words
+from hushfade.privacy.unit_words import words
 from hushfade.serve.arrival_order import ArrivalOrder
 from hushfade.serve.byte_budget import ByteBudget
 from hushfade.serve.clock_watch import ClockWatch, uptime
