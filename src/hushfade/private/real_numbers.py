@@ -60,7 +60,7 @@ def nearest(values: Any, name: str) -> Floats:
 def nothing(records: Any) -> bool:
     """Whether `records` is an empty sequence of any type."""
     if isinstance(records, np.ndarray):
-        return records.shape[:1] == (0,)
+        return bool(records.shape[:1] == (0,))
     return isinstance(records, list | tuple) and len(records) == 0
 
 
