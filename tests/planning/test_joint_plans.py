@@ -57,6 +57,25 @@ def test_gaussian_plans_share_mu_squared():
     np.testing.assert_allclose(np.array(joint.errors) / joint.alone, 2.0, rtol=1e-6)
 
 
+def test_joint_plans_do_not_depend_on_the_last_digits_of_a_machine(monkeypatch):
+    """Other kernels of a library change errors and bounds by a relative 1e-12."""
+    composed, error = joint_plans.composed_epsilon, hf.Series.error
+    monkeypatch.setattr(joint_plans, "_SHAPES", (1.0,))
+    short, long = hf.CustomDecay([1, 0.5]), hf.Exponential(half_life=4)
+
+    def other(made):  # the errors of one series only, so that the shares of mu² change
+        return 1.0 if made.decay == short else 1.0 + 1e-12
+
+    def digests():
+        for guarantee in (hf.Guarantee(1, 1e-3), hf.Guarantee.from_mu(0.3)):
+            yield [made.digest for made in hf.plan_together([short, long], guarantee).plans]
+
+    here = list(digests())
+    monkeypatch.setattr(joint_plans, "composed_epsilon", lambda *a: (1.0 + 1e-12) * composed(*a))
+    monkeypatch.setattr(hf.Series, "error", lambda one, made: other(made) * error(one, made))
+    assert list(digests()) == here
+
+
 def test_a_weight_buys_accuracy():
     joint = hf.plan_together([WEEK, WEEK], ONE, weights=[1, 8])
     assert joint.errors[1] < 0.6 * joint.errors[0]
