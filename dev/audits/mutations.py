@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from dev.audits import statistic_mutations
 from dev.audits.mutant import Edit, Mutant, one
-from hushfade import Exponential, Guarantee, NoDecay, Plan, PowerLaw, SlidingWindow, plan
+from hushfade import Exponential, Guarantee, NoDecay, Person, Plan, PowerLaw, SlidingWindow, plan
 from hushfade.planning.exact_factors import Method
 
 __all__ = ["MUTANTS", "PLANS", "Edit", "Mutant", "one"]
@@ -27,10 +27,13 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "below zero": lambda: plan(Exponential(half_life=8), ONE, low=-2, high=1, method=ROOT),
     "keys": lambda: plan(Exponential(half_life=8), ONE, keys=["at", "ch", "de"], method=ROOT),
     "vectors": lambda: plan(
-        Exponential(half_life=3), Guarantee(1, 1e-6, records_per_step=2), width=3, norm=1.0
+        Exponential(half_life=3),
+        Guarantee(1, 1e-6, protects=Person(records_per_step=2)),
+        width=3,
+        norm=1.0,
     ),
     "often": lambda: plan(
-        Exponential(half_life=8), Guarantee(1, 1e-6, participations=3, separation=4), method=ROOT
+        Exponential(half_life=8), Guarantee(1, 1e-6, protects=Person(steps=3, apart=4)), method=ROOT
     ),
     "replaced": lambda: plan(
         PowerLaw(power=1),
@@ -68,7 +71,9 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "Laplace counts": lambda: plan(SlidingWindow(length=7), Guarantee(1, 0), resolution=1.0),
     "Laplace, below zero": lambda: plan(SlidingWindow(length=7), Guarantee(1, 0), low=-2, high=1),
     "Laplace, often": lambda: plan(
-        SlidingWindow(length=7), Guarantee(1, 1e-6, participations=4, separation=3), law="laplace"
+        SlidingWindow(length=7),
+        Guarantee(1, 1e-6, protects=Person(steps=4, apart=3)),
+        law="laplace",
     ),
     "Huber": lambda: plan(Exponential(half_life=24), ONE, method="blend"),
     "Huber, moved": lambda: plan(
@@ -325,10 +330,10 @@ MUTANTS: dict[str, Mutant] = {
     "the taps change a step too early": one(
         "factors/taps.py", "!= column[:-1]) + 1", "!= column[:-1])"
     ),
-    "participations are assumed one step farther apart": one(
+    "steps of a person are assumed one step farther apart": one(
         "planning/noise_scale.py",
-        "separation=guarantee.separation\n    )\n",
-        "separation=guarantee.separation + 1\n    )\n",
+        "separation=guarantee.protects.apart\n    )\n",
+        "separation=guarantee.protects.apart + 1\n    )\n",
         "often",
     ),
     "a record that moves to another key is ignored": one(
@@ -347,8 +352,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a record's lower bound is ignored": one(
         "privacy/guarantee.py",
-        "most, largest = int(self.records_per_step), max(abs(low), abs(high))",
-        "most, largest = int(self.records_per_step), abs(high)",
+        "most, largest = int(self.protects.records_per_step), max(abs(low), abs(high))",
+        "most, largest = int(self.protects.records_per_step), abs(high)",
         "below zero",
     ),
     "several vectors in a step count as one": one(

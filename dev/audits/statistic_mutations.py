@@ -9,6 +9,7 @@ from hushfade import (
     Exponential,
     Guarantee,
     Mean,
+    Person,
     Plan,
     Quantiles,
     Ratio,
@@ -23,7 +24,10 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "mean": lambda: plan(WEEK, ONE, statistic=Mean(low=-2, high=6), keys=["a", "b"]),
     "mean, replaced": lambda: plan(WEEK, SWAP, statistic=Mean(low=-2, high=6), law="laplace"),
     "mean, several": lambda: plan(
-        DAY, Guarantee(1, 1e-6, records_per_step=3), statistic=Mean(low=-2, high=6), law="gaussian"
+        DAY,
+        Guarantee(1, 1e-6, protects=Person(records_per_step=3)),
+        statistic=Mean(low=-2, high=6),
+        law="gaussian",
     ),
     "variance": lambda: plan(DAY, ONE, statistic=Variance(low=-2, high=6), law="gaussian"),
     "ratio": lambda: plan(WEEK, ONE, statistic=Ratio(numerator=6, denominator=3, most=5)),
@@ -66,7 +70,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "several records of a person count as one in a statistic": one(
         "planning/shifts.py",
-        "return (guarantee.records_per_step * grid.lane_units[1],) * lanes",
+        "return (guarantee.protects.records_per_step * grid.lane_units[1],) * lanes",
         "return (grid.lane_units[1],) * lanes",
         "mean, several",
     ),

@@ -31,11 +31,11 @@ RUN = (
 USERS = (
     "--user",
     "person",
-    "--participations",
+    "--person-steps",
     "30",
-    "--separation",
+    "--apart",
     "24h",
-    "--per-user-limit",
+    "--records-per-step",
     "2",
 )
 

@@ -27,6 +27,7 @@ from hushfade import (
     Decay,
     Exponential,
     Guarantee,
+    Person,
     Plan,
     PowerLaw,
     SlidingWindow,
@@ -44,7 +45,7 @@ COLUMNS = "at timestamp, key string, amount double, person bigint"
 INSTANT = pa.timestamp("us", "UTC")
 PLAIN = "Spark's windowed sum, not private"
 FEW, MANY_KEYS = "private, 10^4 keys", "private, 10^5 keys"
-GUARANTEE = Guarantee(epsilon=1, delta=1e-6, participations=5, records_per_step=2)
+GUARANTEE = Guarantee(epsilon=1, delta=1e-6, protects=Person(steps=5, records_per_step=2))
 MEASURED, EXTRAPOLATED = "measured", "extrapolated"
 HALVED = "half-life 24 steps"
 DECAYS: dict[str, Decay] = {

@@ -20,7 +20,7 @@ from hushfade.serve.guard import Guard
 from hushfade.serve.process import serve
 from hushfade.serve.writer import Writer, _Job
 from hushfade.store import Published, Store, live_streams
-from hushfade.store.database import Database
+from hushfade.store.database import Writable
 from hushfade.store.sqlite import SQLite
 
 Build = Callable[[Store], Service]
@@ -63,15 +63,15 @@ def publishing_before_commit(store: Store) -> Service:
             self.loop = asyncio.get_running_loop()
             await super().start()
 
-        def tell(self, release: Published) -> None:
+        def show(self, release: Published) -> None:
             self.registry.published(release)
             self.hub.tell(release.stream)
 
     class EarlyLive(live_streams.Live):
-        def close(self, database: Database, closed: int) -> tuple[Column, float]:
+        def close(self, database: Writable, closed: int) -> tuple[Column, float]:
             values, stddev = super().close(database, closed)
             release = Published(self.name, self.steps, closed, values, stddev)
-            service.loop.call_soon_threadsafe(service.tell, release)
+            service.loop.call_soon_threadsafe(service.show, release)
             time.sleep(PAUSE)
             return values, stddev
 

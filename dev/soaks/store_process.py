@@ -17,7 +17,7 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.store import Batch, Store, fail_points, live_streams
-from hushfade.store.database import Database
+from hushfade.store.database import Writable
 
 STREAM = "late"
 
@@ -67,7 +67,7 @@ def publish_before_commit(pipe: IO[str]) -> None:
     """Install the control: a build that publishes a release before it commits it."""
 
     class Early(live_streams.Live):
-        def close(self, database: Database, closed: int) -> tuple[Column, float]:
+        def close(self, database: Writable, closed: int) -> tuple[Column, float]:
             values, stddev = super().close(database, closed)
             pipe.write(f"pub {self.steps} {values.tobytes().hex()}\n")
             pipe.flush()

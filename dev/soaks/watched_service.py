@@ -80,7 +80,9 @@ async def served(path: Path) -> AsyncIterator[Target]:
         store.add_stream(name, plan, dataset="clinics")
         store.close_step(name, 1, closed=NOW)
     store.end("ended")
-    service = Service(store, Guard(tokens.kept(store), rate=1e9), clock=lambda: NOW)
+    service = Service(
+        store, Guard(tokens.kept(store), rate=1e9), clock=lambda: NOW, monotonic=lambda: 0
+    )
     app = application(service)
     target = Target(path, app, store, texts)
     with logged(target.lines):

@@ -44,6 +44,7 @@ from hushfade.privacy.guarantee import (
     epsilon_of,
 )
 from hushfade.privacy.loss import PrivacyLoss, composed
+from hushfade.privacy.unit import Person, Record
 from hushfade.public.release import Release
 from hushfade.public.statistics import (
     Count,
@@ -104,11 +105,13 @@ __all__ = [
     "Mean",
     "Mixture",
     "NoDecay",
+    "Person",
     "Plan",
     "PowerLaw",
     "PrivacyLoss",
     "Quantiles",
     "Ratio",
+    "Record",
     "Refused",
     "Release",
     "Sensitivity",

@@ -163,22 +163,21 @@ def length(every: object, *, name: str = "every") -> Length:
 
 
 def fixed(length: Length, *, name: str = "every") -> int | None:
-    """The length in nanoseconds, for input paths that sort records into steps.
+    """The length in nanoseconds, for input paths without calendar steps.
 
     >>> fixed("month UTC")
     Traceback (most recent call last):
-    hushfade.errors.InvalidValue: every must be a fixed length such as 1h here, got 'month UTC':
-    hushfade does not sort records into calendar steps yet, so sum them per calendar step yourself
-    and pass one total per step, or plan with a fixed length such as 1d
+    hushfade.errors.InvalidValue: every must be a fixed length such as 1h here, got 'month UTC': use
+    hushfade run or release_events, which sort records into calendar steps, or pass one total per
+    step
     """
     if isinstance(length, str):
         raise InvalidValue(
             "must be a fixed length such as 1h here",
             argument=name,
             got=repr(length),
-            remedy="hushfade does not sort records into calendar steps yet, so sum them per "
-            "calendar step yourself and pass one total per step, or plan with a fixed length "
-            "such as 1d",
+            remedy="use hushfade run or release_events, which sort records into calendar steps, "
+            "or pass one total per step",
         )
     return length
 

@@ -4,14 +4,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hushfade import Exponential, Guarantee, NoDecay, plan
+from hushfade import Exponential, Guarantee, NoDecay, Person, plan
 from hushfade.audit.exact_shifts import _nearest, _together, shift_square
 
 
 @pytest.mark.parametrize("keys", [None, ["a"], ["a", "b"]])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 def test_the_exact_shift_is_sigma_times_mu(keys, neighbours):
-    guarantee = Guarantee(1, 1e-6, neighbours=neighbours, records_per_step=2)
+    guarantee = Guarantee(1, 1e-6, neighbours=neighbours, protects=Person(records_per_step=2))
     found = plan(
         Exponential(half_life=5), guarantee, low=-1, high=3, keys=keys, method="square_root"
     )
@@ -21,7 +21,7 @@ def test_the_exact_shift_is_sigma_times_mu(keys, neighbours):
 
 
 def test_the_shift_of_several_records_by_hand():
-    guarantee = Guarantee(1, 1e-6, participations=2, separation=1)
+    guarantee = Guarantee(1, 1e-6, protects=Person(steps=2, apart=1))
     found = plan(NoDecay(), guarantee, horizon=2, resolution=1.0, method="square_root")
     a, b = found.pair.taps.integers.tolist()
     assert shift_square(found) == (Fraction(a * a + (a + b) ** 2), True)
@@ -36,7 +36,7 @@ def test_with_a_gain_the_heaviest_column_counts():
 
 @pytest.mark.parametrize("apart", [40, 10**9])
 def test_records_that_never_meet_add_their_squares(apart):
-    guarantee = Guarantee(1, 1e-6, participations=5, separation=apart)
+    guarantee = Guarantee(1, 1e-6, protects=Person(steps=5, apart=apart))
     found = plan(Exponential(half_life=5), guarantee, resolution=1.0, method="square_root")
     taps = found.pair.taps.integers.tolist()
     assert len(taps) < 40

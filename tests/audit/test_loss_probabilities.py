@@ -6,14 +6,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hushfade import Exponential, Guarantee, NoDecay, SlidingWindow, plan
+from hushfade import Exponential, Guarantee, NoDecay, Person, SlidingWindow, plan
 from hushfade.audit.exact_shifts import shift_cases
 from hushfade.audit.loss_probabilities import Losses
 from hushfade.audit.noise_probabilities import energy
 from hushfade.laws import Huber, Laplace
 from tests.audit.subjects import HUBER, MOVED
 
-OFTEN = Guarantee(1, 1e-5, participations=10, separation=2)
+OFTEN = Guarantee(1, 1e-5, protects=Person(steps=10, apart=2))
 PLANS = {
     "blend": HUBER,
     "keys": MOVED,

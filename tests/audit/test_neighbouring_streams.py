@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hushfade import CustomDecay, Exponential, Guarantee, NoDecay, SlidingWindow, plan
+from hushfade import CustomDecay, Exponential, Guarantee, NoDecay, Person, SlidingWindow, plan
 from hushfade.audit.cases import few
 from hushfade.audit.neighbouring_streams import arranged, changes, heaviest_column, kinds, needed
 from hushfade.audit.observer import private
@@ -15,7 +15,7 @@ from tests.audit.subjects import InProcess
 
 
 def often(k, apart, neighbours="add_remove"):
-    return Guarantee(1, 1e-6, neighbours, participations=k, separation=apart)
+    return Guarantee(1, 1e-6, neighbours, protects=Person(steps=k, apart=apart))
 
 
 ROOT = "square_root"  # Gaussian noise
@@ -49,12 +49,12 @@ def test_no_change_exceeds_the_promise(found):
         moved = private(found, change.units(n, found.grid.lanes))
         group = len(change.lanes)
         assert norm(moved[:, :group]) <= found.sigma * found.guarantee.mu * (1 + 1e-9)
-        assert len(change.steps) <= found.guarantee.participations
-        assert all(np.diff(change.steps) >= found.guarantee.separation)
+        assert len(change.steps) <= found.guarantee.protects.steps
+        assert all(np.diff(change.steps) >= found.guarantee.protects.apart)
 
 
 def test_a_replaced_record_may_change_its_key():
-    guarantee = Guarantee(1, 1e-6, neighbours="replace", records_per_step=2)
+    guarantee = Guarantee(1, 1e-6, neighbours="replace", protects=Person(records_per_step=2))
     found = plan(Exponential(half_life=5), guarantee, low=-1, high=3, keys=["a", "b"], method=ROOT)
     assert kinds(found) == {"another value": (2 * 1024,), "another key": (-2 * 768, 2 * 768)}
 
@@ -80,7 +80,7 @@ def test_records_that_never_meet_all_have_their_effect(found, most):
     n = needed(found, most)
     assert most is None or n <= most
     first = changes(found, n)[0]
-    assert len(first.steps) == found.guarantee.participations
+    assert len(first.steps) == found.guarantee.protects.steps
     moved = norm(private(found, first.units(n, 1)))
     assert moved == pytest.approx(found.sigma * found.guarantee.mu, rel=1e-9)
 
@@ -96,7 +96,7 @@ def worst_of_two(found):
         pairs = [(np.array(a), np.array(b)) for a in values for b in values]
     n = found.horizon or 3 * len(r)
     largest = 0.0
-    for d in range(found.guarantee.separation, min(2 * len(r), n)):
+    for d in range(found.guarantee.protects.apart, min(2 * len(r), n)):
         one, two = np.zeros(n), np.zeros(n)
         one[: len(r)] = r[:n]
         two[d : d + len(r)] = r[: n - d]
@@ -131,7 +131,7 @@ class Scaled(InProcess):
 
 @pytest.mark.parametrize("found", FAR.values(), ids=FAR)
 def test_a_sigma_for_one_participation_is_noticed_however_far_apart(found):
-    k, apart = found.guarantee.participations, found.guarantee.separation
+    k, apart = found.guarantee.protects.steps, found.guarantee.protects.apart
     all_of_them = found.pair.sensitivity(participations=k, separation=apart).value
     broken = Scaled(found.pair.sensitivity().value / all_of_them)
     assert not promise(broken, found, "a plan")[1].passed

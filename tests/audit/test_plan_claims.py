@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from hushfade import CustomDecay, Exponential, Guarantee, plan
+from hushfade import CustomDecay, Exponential, Guarantee, Person, plan
 from hushfade.audit.exact_shifts import shift_square
 from hushfade.audit.plan_claims import promise
 from hushfade.audit.subject import Subject
@@ -22,7 +22,7 @@ def test_where_it_takes_too_many_digits_nothing_is_claimed():
 @pytest.mark.parametrize("horizon", [None, 10**9])
 @pytest.mark.parametrize("separation", [1, 7, 10**4])
 def test_a_thousand_million_records_are_squared_too(separation, horizon):
-    guarantee = Guarantee(1, 1e-6, participations=10**9, separation=separation)
+    guarantee = Guarantee(1, 1e-6, protects=Person(steps=10**9, apart=separation))
     found = plan(
         Exponential(half_life=24), guarantee, horizon=horizon, resolution=1.0, method="square_root"
     )

@@ -7,6 +7,7 @@ from hushfade import (
     Exponential,
     Guarantee,
     NoDecay,
+    Person,
     PowerLaw,
     SlidingWindow,
     plan,
@@ -20,9 +21,9 @@ from tests.made_when_used import MadeWhenUsed
 ONE = Guarantee(1, 1e-6)
 FINE = Guarantee(20, 1e-6)
 SWAP = Guarantee(1, 1e-6, neighbours="replace")
-TWICE = Guarantee(1, 1e-6, participations=2, separation=2)
-APART = Guarantee(1, 1e-6, participations=10, separation=168)
-WEEKS = Guarantee(1, 1e-6, "replace", participations=3, separation=7)
+TWICE = Guarantee(1, 1e-6, protects=Person(steps=2, apart=2))
+APART = Guarantee(1, 1e-6, protects=Person(steps=10, apart=168))
+WEEKS = Guarantee(1, 1e-6, "replace", protects=Person(steps=3, apart=7))
 PLANS = MadeWhenUsed(
     {
         "a single key, replaced": lambda: plan(Exponential(half_life=3), SWAP, keys=["a"]),

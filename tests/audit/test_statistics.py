@@ -17,7 +17,7 @@ from tests.audit.subjects import ONE, SWAP, InProcess
 from tests.public.statistics.all_statistics import STATISTICS
 
 WEEK, DAY = hf.SlidingWindow(length=7), hf.Exponential(half_life=24)
-SEVERAL = hf.Guarantee(1, 1e-6, neighbours="replace", records_per_step=2)
+SEVERAL = hf.Guarantee(1, 1e-6, neighbours="replace", protects=hf.Person(records_per_step=2))
 PURE = hf.Guarantee(1, 0)
 PLANS = {  # every statistic, relation and law, with keys and without
     "mean": (WEEK, ONE, {"law": "laplace"}),
@@ -89,7 +89,7 @@ def accounted_lanes(monkeypatch, lanes):
     """A planner that accounts for another number of lanes."""
 
     def change(guarantee, grid):
-        return (guarantee.records_per_step * grid.lane_units[1],) * lanes
+        return (guarantee.protects.records_per_step * grid.lane_units[1],) * lanes
 
     monkeypatch.setattr(shifts, "statistic_change", change)
 

@@ -14,6 +14,7 @@ from hushfade import (
     InvalidType,
     InvalidValue,
     NoDecay,
+    Person,
     PowerLaw,
     SlidingWindow,
     compare,
@@ -86,7 +87,7 @@ def test_our_rows_are_the_plans_own_errors():
 
 
 def test_several_participations_compare_our_own_mechanisms_alone():
-    often = Guarantee(1, 1e-6, participations=4, separation=2)
+    often = Guarantee(1, 1e-6, protects=Person(steps=4, apart=2))
     found = compare(SlidingWindow(7), often, 60)
     assert all(row.method.startswith("hushfade") for row in found.rows)
     best = plan(SlidingWindow(7), often, horizon=60)
@@ -210,7 +211,7 @@ def test_arguments_are_checked():
         compare(NoDecay(), ONE, 0)
     with pytest.raises(InvalidType, match="decay must be"):
         compare("counting", ONE, 10)
-    twice, rival = Guarantee(1, 1e-6, participations=2), next(mechanisms(NoDecay(), 10))
+    twice, rival = Guarantee(1, 1e-6, protects=Person(steps=2)), next(mechanisms(NoDecay(), 10))
     with pytest.raises(InvalidValue, match="one participation"):
         rival.noise_stddev(twice)
     with pytest.raises(InvalidValue, match="one of the rows"):

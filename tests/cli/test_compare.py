@@ -51,7 +51,7 @@ def test_records_per_step_scale_all_errors(compared):
 
 
 def test_several_participations_compare_hushfade_s_own_mechanisms():
-    shown = run(f"compare --window 7 --horizon 50 --participations 3 --separation 2 {ONE}").stdout
+    shown = run(f"compare --window 7 --horizon 50 --person-steps 3 --apart 2 {ONE}").stdout
     assert "are left out" in shown
     assert "hushfade, Laplace noise on the inputs" in shown
     assert "binary tree" not in shown

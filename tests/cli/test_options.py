@@ -8,6 +8,7 @@ from hushfade import (
     Guarantee,
     InvalidValue,
     NoDecay,
+    Person,
     PowerLaw,
     SlidingWindow,
     plan,
@@ -48,7 +49,7 @@ def test_durations_equal_steps(duration, steps):
     in_time = DecayOptions(half_life=duration).function(HOUR)
     assert in_time == DecayOptions(half_life=steps).function(None)
     if "." not in steps:
-        for name in ("--window", "--separation", "--horizon"):
+        for name in ("--window", "--apart", "--horizon"):
             assert whole_steps_in(duration, HOUR, name) == int(steps)
 
 
@@ -67,17 +68,15 @@ def test_a_guarantee_has_all_that_was_asked():
         mu=0.5,
         delta=1e-8,
         neighbours="replace",
-        participations=3,
-        separation="1d",
+        person_steps=3,
+        apart="1d",
         records_per_step=2,
     )
     assert options.guarantee(HOUR) == Guarantee.from_mu(
         0.5,
         delta=1e-8,
         neighbours="replace",
-        participations=3,
-        separation=24,
-        records_per_step=2,
+        protects=Person(steps=3, apart=24, records_per_step=2),
     )
 
 
@@ -171,9 +170,9 @@ def test_contradictory_decays_are_refused_by_their_options(values, message):
         ({"epsilon": 1.0, "delta": 1.0}, "--delta must be in [0, 1), got 1.0"),
         ({"mu": float("inf")}, "--mu must be finite, got inf"),
         ({"rho": 0.0}, "--rho must be > 0, got 0.0"),
-        ({"mu": 1.0, "participations": 0}, "--participations must be an integer >= 1, got 0"),
+        ({"mu": 1.0, "person_steps": 0}, "--person-steps must be an integer >= 1, got 0"),
         ({"mu": 1.0, "records_per_step": 0}, "--records-per-step must be an integer >= 1, got 0"),
-        ({"mu": 1.0, "separation": "1.5"}, "--separation must be a whole number of steps"),
+        ({"mu": 1.0, "apart": "1.5"}, "--apart must be a whole number of steps"),
     ],
 )
 def test_contradictory_guarantees_are_refused_by_their_options(values, message):
@@ -253,14 +252,14 @@ def test_the_command_reports_what_the_groups_reject():
     ("line", "message"),
     [
         ("plan --epsilon 1 --epsilon 5 --delta 1e-6 --power 1", "--epsilon specified multiple"),
-        ("run f.csv --records-per-step 1 --per-user-limit 2", "specified multiple times"),
+        ("run f.csv --records-per-step 1 --records-per-step 2", "specified multiple times"),
         ("plan --power 1_0 --mu 1", "--power must be a number, got '1_0'"),
         ("plan --power １ --mu 1", "--power must be a number, got '１'"),
         ("plan --power none --mu 1", "--power must be a number, got 'none'"),
-        ("plan --power 1 --mu 1 --participations 1.0", "--participations must be an integer"),
-        ("plan --power 1 --mu 1 --participations 0x2", "--participations must be an integer"),
-        ("plan --power 1 --mu 1 --participations 1_0", "--participations must be an integer"),
-        ("plan --power 1 --mu 1 --participations 0", "--participations must be an integer >= 1"),
+        ("plan --power 1 --mu 1 --person-steps 1.0", "--person-steps must be an integer"),
+        ("plan --power 1 --mu 1 --person-steps 0x2", "--person-steps must be an integer"),
+        ("plan --power 1 --mu 1 --person-steps 1_0", "--person-steps must be an integer"),
+        ("plan --power 1 --mu 1 --person-steps 0", "--person-steps must be an integer >= 1"),
         ("plan --power 1 --mu 1 --horizon 2.5", "--horizon must be a whole number of steps"),
         ("plan --power 1 --mu 1 --json=x", "--json"),
         ("run f.csv --nonsense", "Unknown option: --nonsense"),
@@ -280,6 +279,6 @@ def test_an_option_that_may_be_repeated_collects_its_values():
 
 
 def test_given_options_differ_from_their_defaults():
-    options = PersonOptions(epsilon=1.0, separation="1", records_per_step=2)
+    options = PersonOptions(epsilon=1.0, records_per_step=2)
     assert options.given() == ["--epsilon", "--records-per-step"]
     assert options.given("epsilon", "mu") == ["--epsilon"]

@@ -117,10 +117,12 @@ def test_the_example_of_accuracy_is_within_its_deviation(high):
 
 
 def test_who_is_protected_follows_the_guarantee():
-    many = hf.Guarantee(1, 1e-6, participations=3, separation=5, records_per_step=2)
+    many = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=3, apart=5, records_per_step=2))
     who = plain_words.explanation(hf.plan(hf.PowerLaw(1), many))["Who is protected"]
     assert (
-        who[0] == "A person with up to 2 records in each of up to 3 steps, at least 5 steps apart."
+        who[0]
+        == "A person with at most 2 records per step, in at most 3 steps that are at least 5 "
+        "steps apart."
     )
     assert who[1].startswith("hushfade assumes, and does not check, that no person has more")
     assert who[2].startswith("Only hushfade run --user")
@@ -175,7 +177,7 @@ def test_where_records_are_replaced_a_changed_one_is_what_is_protected():
 
 def test_people_with_more_records_are_warned_of_once_it_matters():
     warned = "Counting more records per person"
-    many = hf.Guarantee(1, 1e-6, participations=2)
+    many = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=2))
     for guarantee, count in ((ONE, 0), (many, 1)):
         lines = plain_words.explanation(hf.plan(hf.PowerLaw(1), guarantee))["What must not be done"]
         assert sum(line.startswith(warned) for line in lines) == count

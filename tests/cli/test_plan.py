@@ -8,6 +8,7 @@ import pytest
 import hushfade as hf
 from hushfade.cli.console import Exit
 from hushfade.planning.summary import shown_step
+from hushfade.privacy.unit import unit_of
 from tests.cli.command import ONE, document, run
 from tests.made_when_used import MadeWhenUsed
 
@@ -33,9 +34,9 @@ CASES = MadeWhenUsed(
             resolution=1,
             every="1h",
         ),
-        f"--power 1 --participations 3 --separation 4 --records-per-step 2 {ONE}": lambda: hf.plan(
+        f"--power 1 --person-steps 3 --apart 4 --records-per-step 2 {ONE}": lambda: hf.plan(
             hf.PowerLaw(1),
-            hf.Guarantee(1, 1e-6, participations=3, separation=4, records_per_step=2),
+            hf.Guarantee(1, 1e-6, protects=hf.Person(steps=3, apart=4, records_per_step=2)),
             resolution=1,
         ),
         f"--weights 1,0.5,0.25 --resolution 0.0625 {ONE}": lambda: hf.plan(
@@ -54,9 +55,10 @@ def test_the_document_has_the_library_s_numbers(line):
     assert found["sentences"][0] == plan.guarantee.sentence()
     assert certificate.sentence() in found["sentences"]
     assert len(found["sentences"]) == 4
-    for name in ("epsilon", "delta", "mu", "rho", "records_per_step", "participations"):
+    for name in ("epsilon", "delta", "mu", "rho"):
         gaussian = plan.law.name == "gaussian" or name not in ("mu", "rho")
         assert found[name] == (getattr(plan.guarantee, name) if gaussian else None)
+    assert unit_of(found["protects"]) == plan.guarantee.protects
     assert found["sensitivity"] == plan.sensitivity
     assert found["noise_stddev"] == plan.noise_stddev
     assert found["max_stddev"] == plan.max_stddev(n)
@@ -81,11 +83,9 @@ def test_the_page_has_all_of_the_plan_s_own(line):
 
 def test_durations_equal_steps():
     in_time = document(
-        f"plan --half-life 1d --every 1h --horizon 2w --participations 2 --separation 12h {ONE}"
+        f"plan --half-life 1d --every 1h --horizon 2w --person-steps 2 --apart 12h {ONE}"
     )
-    in_steps = document(
-        f"plan --half-life 24 --horizon 336 --participations 2 --separation 12 {ONE}"
-    )
+    in_steps = document(f"plan --half-life 24 --horizon 336 --person-steps 2 --apart 12 {ONE}")
     assert in_time.pop("every") == "1h"
     assert in_steps.pop("every") is None
     assert in_time.pop("digest") != in_steps.pop("digest")  # it covers the length of a step

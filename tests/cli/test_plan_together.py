@@ -238,14 +238,14 @@ def test_options_of_a_single_series_are_excluded(two):
 
 
 def test_limits_per_person_need_one_step_length(two, tmp_path):
-    for limit in ("--participations 2", "--records-per-step 2"):
+    for limit in ("--person-steps 2", "--records-per-step 2"):
         result = run(f"plan --together {two} {ONE} {limit}")
         assert (result.exit_code, result.stdout) == (Exit.DATA, "")
         assert "every must be the same for all series" in result.stderr
     path = tmp_path / "days.toml"
     path.write_text(TWO.replace('"1h"', '"1d"').replace('"24h"', '"24d"'))
-    found = document(f"plan --together {path} {ONE} --participations 2 --separation 4w")
-    assert found["separation"] == 28
+    found = document(f"plan --together {path} {ONE} --person-steps 2 --apart 4w")
+    assert found["protects"] == {"steps": 2, "apart": 28}
 
 
 def test_a_guarantee_is_needed(two):

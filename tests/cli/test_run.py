@@ -88,18 +88,18 @@ def test_without_a_value_records_are_counted():
 
 
 def test_a_person_counts_as_often_as_the_guarantee_says():
-    limits = ["--user", "u", "--participations", "2", "--separation", "3h", "--per-user-limit", "2"]
+    limits = ["--user", "u", "--person-steps", "2", "--apart", "3h", "--records-per-step", "2"]
     found = run("events.csv", *HOURS, *PRIVATE, *limits, "-o", "r.csv", "--json")
     told = json.loads(found.stdout)
     assert told["not_for_publication"]["over_limit"] == 0
     # a record more may displace others of that person: the promise is for all of them
     assert told["guarantee"].startswith("Adding or removing one person with all their records")
     assert (
-        "at most 2 records per step, in at most 2 steps that are at least 3 steps apart"
+        "at most 2 records per step, in at most 2 steps of 1h that are at least 3 steps apart"
         in told["limits"]
     )
     assert told["unit"] == "person"
-    strict = ["--user", "u", "--participations", "1"]
+    strict = ["--user", "u", "--person-steps", "1"]
     found = run("events.csv", *HOURS, *PRIVATE, *SEED, *strict, "-o", "s.csv", "--json")
     assert json.loads(found.stdout)["not_for_publication"]["over_limit"] == 1  # ann's second
 
@@ -237,7 +237,7 @@ def test_keyed_noise_serves_one_job_under_one_name(directory):
     later = ["--time", "at", "--start", "2025-12-31T23:00", "--end", "2026-01-01T05:00"]
     jobs = [
         ["events.csv", *HOURS], ["more.csv", *HOURS], ["events.csv", *later],
-        ["events.csv", *HOURS, "--user", "u", "--participations", "9"],
+        ["events.csv", *HOURS, "--user", "u", "--person-steps", "9"],
     ]  # fmt: skip
     noises = []
     for number, words in enumerate(jobs):
@@ -317,7 +317,7 @@ USAGE = {
     "nor can the range": (["--time", "at", *PRIVATE, *VALUE], "would reveal the times of the"),
     "nor can the keys": ([*COMMON, "--key", "k"], "--key needs --keys or --keys-file"),
     "keys need a column": ([*COMMON, "--keys", "a,b"], "key column"),
-    "a person needs limits": ([*COMMON, "--user", "u"], "--participations"),
+    "a person needs limits": ([*COMMON, "--user", "u"], "--person-steps"),
     "fractions of a window": (
         [*HOURS, *VALUE, "--window", "90min", "--every", "1h", "--epsilon", "1", "--delta", "1e-6"],
         "whole number of steps"),
@@ -325,7 +325,7 @@ USAGE = {
         ["--time", "at", "--start", "2026-01-01", "--end", "2026-01-01T00:30", *PRIVATE, *VALUE],
         "whole number of steps after"),
     "no such column": (
-        [*COMMON, "--user", "nobody", "--participations", "1"], "no column 'nobody'"),
+        [*COMMON, "--user", "nobody", "--person-steps", "1"], "no column 'nobody'"),
     "steps without time": ([*VALUE, *PRIVATE], "--every needs --time"),
     "lateness in whole files": ([*COMMON, "--lateness", "1h"], "--lateness needs --live"),
     "a stream without key": ([*COMMON, "--stream", "s"], "must be given together"),
@@ -367,7 +367,7 @@ def test_a_plan_and_its_parts_exclude_each_other():
     assert run(*base).exit_code == 0
     for more in (
         ["--epsilon", "0.1"], ["--half-life", "3"], ["--neighbours", "replace"], ["--low", "0"],
-        ["--participations", "2"], ["--method", "normalized"], ["--expect", "9"],
+        ["--person-steps", "2"], ["--method", "normalized"], ["--expect", "9"],
     ):  # fmt: skip
         found = run(*base, *more)
         assert found.exit_code == 2
@@ -424,16 +424,61 @@ def test_a_plan_is_run_with_its_own_step_only():
     assert len(rows(run("events.csv", "--value", "v", "--plan", "rows.json").stdout)) == 6
 
 
-def test_records_are_not_sorted_into_calendar_steps_yet():
+def test_records_are_sorted_into_calendar_steps():
     made = invoke("plan", "--window", "7", "--every", "month Europe/Vienna", "--epsilon", "1",
                   "--delta", "0", "--neighbours", "replace", "-o", "months.json")  # fmt: skip
     assert made.exit_code == 0, made.stderr
     assert "a calendar month (Europe/Vienna)" in made.stdout
     days = ["--time", "at", "--start", "2026-01-01", "--steps", "3", "--plan", "months.json"]
-    refused = run("events.csv", *days)
-    assert refused.exit_code == 2
-    assert "--every must be a fixed length such as 1h here" in refused.stderr
-    assert "sum them per calendar step yourself" in refused.stderr
+    released = run("events.csv", *days)
+    assert [row["time"] for row in rows(released.stdout)] == [
+        f"2026-0{month}-01T00:00:00" for month in (2, 3, 4)
+    ]
+    late = run("events.csv", *days[:3], "2026-01-02", *days[4:])
+    assert late.exit_code == 2
+    assert "--start must be the beginning of a calendar month (Europe/Vienna)" in late.stderr
+
+
+def test_a_person_s_records_of_any_days_or_of_a_calendar_period_are_protected():
+    """Both units are renewed: a person counts again on other days, and in the next month."""
+    lines = ["at,u", *(f"2026-01-{day:02}T12:00,ann" for day in (1, 1, 2, 3, 30)),
+             "2026-02-01T00:00,ann", "2026-02-01T12:00,bob"]  # fmt: skip
+    Path("persons.csv").write_text("\n".join(lines) + "\n")
+    common = ["persons.csv", "--time", "at", "--every", "1d", "--start", "2026-01-01", "--steps",
+              "40", "--user", "u", "--window", "7", "--mu", "1", "--json", "--force"]  # fmt: skip
+    for unit, who, counted in (
+        (["--within", "7d"], "any one person's records from any seven consecutive days", 6),
+        (["--within", "3d"], "any one person's records from any three consecutive days", 6),
+        (["--period", "month", "--person-steps", "2"],
+         "any one person's records from any calendar month (UTC)", 4),
+        (["--person-steps", "2"], "one person with all their records", 3),
+    ):  # fmt: skip
+        told = json.loads(run(*common, *unit, "-o", "released.csv").stdout)
+        assert told["guarantee"].startswith(f"Adding or removing {who} changes"), unit
+        assert told["not_for_publication"]["counted"] == counted, unit
+        assert told["unit"] == "person"
+
+
+def test_renamed_and_conflicting_options_name_the_remedy():
+    for words, remedy in (
+        (["--participations", "2"], "--participations is no longer an option: use --person-steps"),
+        (["--separation", "2"], "--separation is no longer an option: use --apart"),
+        (["--within", "7", "--person-steps", "3"], "--person-steps must be left out with within"),
+        (["--protect", "record", "--within", "7"], "--protect record and --within cannot be"),
+        (["--period", "week"], "--person-steps must be given with period"),
+        (["--period", "year", "--person-steps", "1"], "--period must be 'day', 'week' or 'month'"),
+        (["--user", "u", "--protect", "record"], "--user and --protect record cannot be combined"),
+        (["--user", "u"], "--user needs a unit of privacy for persons"),
+    ):
+        refused = run("events.csv", *COMMON, *words)
+        assert refused.exit_code == 2, words
+        assert remedy in refused.stderr, words
+
+
+def test_rows_follow_the_calendar_steps_that_the_caller_declares():
+    made = invoke("plan", "--window", "7", "--every", "month Europe/Vienna", "--epsilon", "1",
+                  "--delta", "0", "--neighbours", "replace", "-o", "months.json")  # fmt: skip
+    assert made.exit_code == 0, made.stderr
     values = ["events.csv", "--value", "v", "--plan", "months.json"]
     assert "the plan's step is month Europe/Vienna" in run(*values).stderr
     assert "got 'month UTC'" in run(*values, "--every", "month").stderr

@@ -97,7 +97,7 @@ def test_objects_that_share_a_line_are_rejected_whatever_the_others_do():
 
 @pytest.mark.parametrize("blank", ["", "   ", "\u3000"])
 def test_a_blank_name_is_nobodys(blank):
-    words = ["--time", "t", *LOCAL, "--user", "u", "--participations", "1"]
+    words = ["--time", "t", *LOCAL, "--user", "u", "--person-steps", "1"]
     found = run("events.csv", f"t,u\n2026-01-01,ann\n2026-01-01,{blank}\n", *words)
     assert found.exit_code == 3
     assert "events.csv, line 3, column 'u': is empty, but must name the person" in found.stderr

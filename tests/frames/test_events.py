@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 
 import hushfade as hf
 import hushfade.frames
+from hushfade import Person
 from hushfade.errors import DroppedRecords, InvalidType, InvalidValue, Malformed
 from hushfade.frames import events
 from tests.cli.command import invoke
@@ -77,7 +78,7 @@ def test_without_a_value_records_are_counted_and_persons_are_bounded():
     frame = pd.DataFrame(EVENTS)
     plan = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(1, 1e-6), resolution=1)
     with pytest.warns(DroppedRecords, match="1 beyond a person's limits"):
-        found = frame.hushfade.release_events(**noisy(user="u", participations=1))
+        found = frame.hushfade.release_events(**noisy(user="u", protects=Person(steps=1)))
     expected = plan.start(hf.UnsafeSeededNoise(7)).run([1, 0, 0, 1, 0, 1])
     # ann came at 03:10 first in the frame, so her record of 00:10 is left out
     assert found["value"].tolist() == expected.tolist()
@@ -110,7 +111,7 @@ def test_a_person_is_there_or_not_with_all_their_records():
     her only what she had counted is missing."""
     records = {"at": ["2026-01-01T03:10", "2026-01-01T00:10", "2026-01-01T00:59"]}
     frame = pd.DataFrame(records | {"u": ["ann", "ann", "bob"]})
-    said = noisy(user="u", participations=1, half_life=None, weights=[1])
+    said = noisy(user="u", protects=Person(steps=1), half_life=None, weights=[1])
 
     def totals(rows):
         found = frame.iloc[rows].hushfade.release_events(**said)["value"]
@@ -193,7 +194,7 @@ def test_an_object_that_cannot_be_read_is_refused_with_its_row_and_without_its_c
     for frame in frames:
         for row, named in (
             (value, {"value": "bad", "low": 0, "high": 1}),
-            (user, {"user": "bad", "participations": 4}),
+            (user, {"user": "bad", "protects": Person(steps=4)}),
             (time, {"time": "bad"}),
         ):
             if row is None:
@@ -309,7 +310,7 @@ def test_numbers_outside_the_bounds_are_clipped_whatever_their_size():
 
 def test_a_person_is_the_same_as_text_and_as_number_and_is_never_blank():
     frame = pd.DataFrame(EVENTS).assign(u=pd.Series([7, "7", "07", 7], dtype=object))
-    said = {"user": "u", "participations": 1, "start": "2026-01-01", "steps": 6}
+    said = {"user": "u", "protects": Person(steps=1), "start": "2026-01-01", "steps": 6}
     with pytest.warns(DroppedRecords, match="2 of 4 records counted; dropped: 2 beyond a person's"):
         assert totals_of(frame, **said) == [1, 0, 0, 1, 0, 0]
     for nobody in ("", "  ", "\u3000", None):
@@ -321,7 +322,7 @@ def test_a_person_is_the_same_as_text_and_as_number_and_is_never_blank():
 
 
 def test_long_frames_are_read_in_pieces_and_rows_keep_their_numbers(monkeypatch):
-    said = noisy(value="v", low=0, high=9, user="u", participations=2)
+    said = noisy(value="v", low=0, high=9, user="u", protects=Person(steps=2))
     for frame in frames():
         expected = frame.hushfade.release_events(**said)["value"]
         with monkeypatch.context() as patched:
@@ -377,7 +378,7 @@ def test_a_column_must_be_there_once():
         with pytest.raises(Malformed, match="no column 'when' for the time"):
             found.hushfade.release_events(**noisy(time="when"))
         with pytest.raises(Malformed, match="no column 'who' for the user"):
-            found.hushfade.release_events(**noisy(user="who", participations=1))
+            found.hushfade.release_events(**noisy(user="who", protects=Person(steps=1)))
 
 
 @for_each(
@@ -403,7 +404,7 @@ def test_a_column_must_be_there_once():
         ({"time": None}, InvalidType, "time must be the name of a column, got None"),
         ({"time": 0}, InvalidType, "time must be the name of a column, got int"),
         (
-            {"user": 0, "participations": 1},
+            {"user": 0, "protects": Person(steps=1)},
             InvalidType,
             "user must be the name of a column, got int",
         ),
@@ -425,7 +426,7 @@ def test_the_confidence_is_the_one_that_is_given():
 
 def test_what_must_be_declared_is_asked_for():
     frame = pd.DataFrame(EVENTS)
-    with pytest.raises(InvalidType, match="participations must be given with user: it is the num"):
+    with pytest.raises(InvalidType, match=r"protects must be hf\.Person"):
         frame.hushfade.release_events(**noisy(user="u"))
     with pytest.raises(InvalidType, match="the times of the first and the last record"):
         frame.hushfade.release_events(**noisy(end=None))

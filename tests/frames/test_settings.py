@@ -11,6 +11,7 @@ from hushfade import (
     InvalidType,
     InvalidValue,
     NoDecay,
+    Person,
     PowerLaw,
     SlidingWindow,
     plan,
@@ -65,12 +66,12 @@ def test_every_other_argument_reaches_the_plan():
     found = planned(
         {
             "decay": NoDecay(), "epsilon": 2, "delta": 1e-5, "neighbours": "replace",
-            "participations": 3, "separation": "2d", "records_per_step": 2, "low": -4, "high": 4,
+            "protects": Person(steps=3, apart=4, records_per_step=2), "low": -4, "high": 4,
             "horizon": "4d", "every": "12h", "method": "normalized", "resolution": 0.5,
         },
         ("a", "b"),
     )  # fmt: skip
-    promised = Guarantee(2, 1e-5, "replace", 3, 4, 2)
+    promised = Guarantee(2, 1e-5, "replace", Person(steps=3, apart=4, records_per_step=2))
     same = plan(
         NoDecay(), promised, low=-4, high=4, horizon=8, method="normalized", keys=["a", "b"],
         resolution=0.5, every="12h",
@@ -103,7 +104,7 @@ def test_none_is_not_given():
         ({"window": 1.5} | REST, InvalidType, "length must be an integer"),
         ({"alpha": 0.1} | REST, InvalidValue, "alpha must be > 1"),
         ({"decay": "exponential"} | REST, InvalidType, "decay must be a decay, got str"),
-        ({"power": 1, "low": 0, "high": 1}, InvalidType, "epsilon and delta must be given"),
+        ({"power": 1, "low": 0, "high": 1}, InvalidType, "a guarantee must be given"),
         ({"power": 1, "epsilon": 1, "delta": 1e-6, "low": 0}, InvalidType, "would reveal a record"),
         ({"power": 1, "epsilon": 1, "delta": 1e-6}, InvalidType, "low and high must be given"),
         ({"power": 1, "halve": 2} | REST, InvalidType, "no argument named 'halve'"),

@@ -233,6 +233,7 @@ def test_what_does_not_fit_is_refused():
         lambda: series.to_frame("x").hushfade.ewm_mean_by(value="x", half_life=3, **given),
         lambda: series.hushfade.ewm_mean(alpha=1.0, **given),
         lambda: series.hushfade.release(half_life=3, statistic=hf.Histogram([0, 1, 2]), **ONE),
+        lambda: series[:2].hushfade.release(half_life=3, statistic=hf.Ratio(1, 1, 1), **ONE),
         lambda: series.hushfade.release_totals(half_life=3, statistic=hf.Share(), **ONE),
     ):
         with pytest.raises(hf.HushfadeError):

@@ -20,6 +20,7 @@ from hushfade import (
     Guarantee,
     KeyedNoise,
     NoDecay,
+    Person,
     Plan,
     PowerLaw,
     SlidingWindow,
@@ -34,7 +35,7 @@ from tests.decays import ALL_DECAYS
 from tests.noise_laws import ALL_LAWS
 
 ONE = Guarantee(epsilon=1, delta=1e-6)
-PERSON = {"participations": 5, "separation": 3}
+PERSON = {"protects": Person(steps=5, apart=3)}
 NOISE = KeyedNoise(bytes(range(1, 33)), stream="visits")
 STEPS = 1000
 SOME_DECAYS = ALL_DECAYS[::4]
@@ -43,7 +44,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "0.1.0"
 
 
 def plans():
-    """Every decay and method; horizons, participations, gains, keys and vectors."""
+    """Every decay and method; horizons, persons, gains, keys and vectors."""
     for decay in ALL_DECAYS:
         unstable = repr(decay).startswith("CustomDecay(values=(0.99")
         heavy = any(repr(decay).endswith(name) for name in ("power=0.25)", "power=0.3)"))
@@ -80,7 +81,7 @@ def plans():
         ),
     )
     yield "keys", plan(day, ONE, low=-1, high=3, keys=["at", "ch", "de"])
-    replacing = Guarantee(2, 1e-5, neighbours="replace", records_per_step=3)
+    replacing = Guarantee(2, 1e-5, neighbours="replace", protects=Person(records_per_step=3))
     yield "keys, replace", plan(week, replacing, low=-1, high=1, keys=["b", "a"])
     yield "vectors", plan(day, ONE, width=3, norm=2.5)
     yield "given", plan(week, ONE, method=factorization.from_right(week, np.ones(7)))

@@ -13,6 +13,7 @@ from hushfade import (
     Exponential,
     Guarantee,
     NoDecay,
+    Person,
     Plan,
     PowerLaw,
     SlidingWindow,
@@ -188,8 +189,8 @@ def test_the_largest_total_leaves_room_for_the_longest_sum():
 
 
 def test_what_is_not_proven_is_rejected():
-    twice = Guarantee(epsilon=1, delta=0, participations=2)
-    with pytest.raises(InvalidValue, match="participations"):
+    twice = Guarantee(epsilon=1, delta=0, protects=Person(steps=2))
+    with pytest.raises(InvalidValue, match="protects"):
         plan(NoDecay(), twice, horizon=100, method="blocks")
     assert plan(NoDecay(), twice, horizon=1024).method == "input"
     with pytest.raises(InvalidValue, match="law"):
@@ -202,7 +203,7 @@ def test_what_is_not_proven_is_rejected():
         plan(NoDecay(), PURE, horizon=9, method="blocks", expect=3)
     with pytest.raises(Diverges):
         plan(NoDecay(), PURE, method="blocks")
-    keyed = Guarantee(epsilon=1, delta=0, records_per_step=2)
+    keyed = Guarantee(epsilon=1, delta=0, protects=Person(records_per_step=2))
     with pytest.raises(InvalidValue, match="keys"):
         plan(NoDecay(), keyed, horizon=9, method="blocks", keys=["a", "b"])
 

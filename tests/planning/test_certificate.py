@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize_scalar
 
-from hushfade import Exponential, Guarantee, SlidingWindow, plan
+from hushfade import Exponential, Guarantee, Person, SlidingWindow, plan
 from hushfade.planning.certificate import single_step_bound, staircase_variance
 
 WEEK = SlidingWindow(length=7)
@@ -80,7 +80,9 @@ def test_counts_attain_the_bound_and_real_records_stay_above_it():
 
 def test_the_bound_scales_with_the_change_of_a_total():
     one = single_step_bound(plan(WEEK, Guarantee(1, 0)))
-    ten = single_step_bound(plan(WEEK, Guarantee(1, 0, records_per_step=5), high=2))
+    ten = single_step_bound(
+        plan(WEEK, Guarantee(1, 0, protects=Person(records_per_step=5)), high=2)
+    )
     assert one is not None
     assert ten is not None
     assert ten.stddev == pytest.approx(10 * one.stddev, rel=1e-12)

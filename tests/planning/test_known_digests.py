@@ -12,6 +12,7 @@ from hushfade import (
     Guarantee,
     KeyedNoise,
     NoDecay,
+    Person,
     PowerLaw,
     SlidingWindow,
     plan,
@@ -33,7 +34,7 @@ PLANS = MadeWhenUsed(
         "window": lambda: plan(SlidingWindow(length=7), Guarantee.from_mu(0.3), keys=["at", "ch"]),
         "person": lambda: plan(
             SlidingWindow(length=24),
-            Guarantee(2, 1e-6, "replace", participations=5, separation=3),
+            Guarantee(2, 1e-6, "replace", protects=Person(steps=5, apart=3)),
             method="square_root",
         ),
         "best day": lambda: plan(Exponential(half_life=24), ONE),
@@ -42,7 +43,7 @@ PLANS = MadeWhenUsed(
         "best count": lambda: plan(NoDecay(), ONE, horizon=1000),
         "best power": lambda: plan(PowerLaw(power=0.5), Guarantee(0.5, 1e-9), horizon=500),
         "best person": lambda: plan(
-            SlidingWindow(length=24), Guarantee(1, 1e-6, participations=20)
+            SlidingWindow(length=24), Guarantee(1, 1e-6, protects=Person(steps=20))
         ),
         "counts": lambda: plan(
             Exponential(half_life=24), Guarantee(epsilon=1, delta=0), resolution=1

@@ -111,7 +111,9 @@ def changes(name, several, neighbours, keys):
 def claimed(name, several, neighbours):
     """The change for which a plan of this statistic accounts."""
     statistic, span, _ = STATISTICS[name]
-    guarantee = hf.Guarantee(1, 1e-6, neighbours=neighbours, records_per_step=several)
+    guarantee = hf.Guarantee(
+        1, 1e-6, neighbours=neighbours, protects=hf.Person(records_per_step=several)
+    )
     low, high = (0, span) if statistic.kind == "grid" else statistic.bounds
     resolution = 1.0 if statistic.kind != "pairs" else 0.5
     return statistic_change(guarantee, Grid(low, high, resolution, 1 << 40, statistic=statistic))

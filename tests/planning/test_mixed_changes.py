@@ -57,7 +57,9 @@ def worst(slope, epsilon, records, ways):
 
 @pytest.mark.parametrize(("epsilon", "delta", "records", "low", "high"), CASES)
 def test_no_choice_of_changes_reveals_more_than_the_plan_says(epsilon, delta, records, low, high):
-    guarantee = hf.Guarantee(epsilon, delta, neighbours="replace", participations=records)
+    guarantee = hf.Guarantee(
+        epsilon, delta, neighbours="replace", protects=hf.Person(steps=records)
+    )
     plan = hf.plan(
         hf.SlidingWindow(length=7), guarantee, low=low, high=high, keys=["a", "b"], resolution=1,
         law="laplace",

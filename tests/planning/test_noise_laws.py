@@ -29,7 +29,9 @@ PLANS = MadeWhenUsed(
         "moved": lambda: hf.plan(
             DAY, hf.Guarantee(2, 1e-6, neighbours="replace"), keys=["a", "b", "c"]
         ),
-        "person": lambda: hf.plan(WEEK, hf.Guarantee(1, 1e-6, participations=20), law="huber"),
+        "person": lambda: hf.plan(
+            WEEK, hf.Guarantee(1, 1e-6, protects=hf.Person(steps=20)), law="huber"
+        ),
         "root": lambda: hf.plan(DAY, ONE, method="square_root", law="huber"),
         "pure": lambda: hf.plan(DAY, hf.Guarantee(epsilon=0.5, delta=0)),
         "counts": lambda: hf.plan(WEEK, hf.Guarantee(epsilon=8, delta=0), resolution=1),
@@ -44,7 +46,7 @@ def neighbouring(plan, rng):
     n, lanes = min(plan.horizon or 300, 300), grid.lanes
     x = rng.integers(-50, 50, size=(n, lanes))
     y = x.copy()
-    steps = rng.choice(n, size=min(guarantee.participations, n), replace=False)
+    steps = rng.choice(n, size=min(guarantee.protects.steps, n), replace=False)
     for step in steps:
         new, old = rng.choice(
             [grid.low_unit, grid.high_unit, rng.integers(grid.low_unit, grid.high_unit + 1)], 2
@@ -174,8 +176,8 @@ def test_a_plan_survives_its_file_and_a_forged_one_is_rejected():
 
 
 def test_what_is_not_proven_is_rejected_with_a_reason():
-    twice = hf.Guarantee(1, 1e-6, participations=2)
-    several = hf.Guarantee(1, 1e-6, records_per_step=3)
+    twice = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=2))
+    several = hf.Guarantee(1, 1e-6, protects=hf.Person(records_per_step=3))
     pure = hf.Guarantee(1, 0)
 
     def rejected(message, guarantee, **arguments):
@@ -194,7 +196,7 @@ def test_what_is_not_proven_is_rejected_with_a_reason():
 
 
 def test_several_records_far_apart_may_have_any_law():
-    far = hf.Guarantee(1, 1e-6, participations=3, separation=10)
+    far = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=3, apart=10))
     plan = hf.plan(DAY, far, method=from_right(DAY, [1.0, 0.5]), law="huber")
     (case,) = cases(far, plan.grid, plan.pair)
     assert sorted(shift.times for shift in case) == [3, 3]
@@ -213,7 +215,9 @@ def test_a_slope_with_too_little_noise_is_caught():
 
 def test_losses_of_different_units_of_privacy_do_not_add_up():
     one = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6)).privacy
-    three = hf.plan(hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6, participations=3)).privacy
+    three = hf.plan(
+        hf.SlidingWindow(length=7), hf.Guarantee(1, 1e-6, protects=hf.Person(steps=3))
+    ).privacy
     assert (one + one).relation == one.relation
     with pytest.raises(hf.InvalidValue, match="same unit of privacy"):
         hf.composed([one, three])

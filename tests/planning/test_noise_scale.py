@@ -17,6 +17,7 @@ from hushfade import (
     InvalidType,
     InvalidValue,
     NoDecay,
+    Person,
     Plan,
     SlidingWindow,
     delta_of,
@@ -47,8 +48,8 @@ def test_sigma_is_that_of_the_dense_factor_in_exact_arithmetic():
         (ONE, {}),
         (Guarantee(3, 1e-9, neighbours="replace"), {"low": -2, "high": 5}),
         (Guarantee(3, 1e-9, neighbours="replace"), {"keys": ["a", "b"]}),
-        (Guarantee(1, 1e-6, records_per_step=3), {"width": 2, "norm": 1.0}),
-        (Guarantee(1, 1e-6, participations=2, separation=2), {}),
+        (Guarantee(1, 1e-6, protects=Person(records_per_step=3)), {"width": 2, "norm": 1.0}),
+        (Guarantee(1, 1e-6, protects=Person(steps=2, apart=2)), {}),
         (Guarantee(1, 1e-6), {"method": "normalized"}),
     ):
         made = plan(NoDecay(), guarantee, horizon=6, **arguments)
@@ -56,16 +57,16 @@ def test_sigma_is_that_of_the_dense_factor_in_exact_arithmetic():
         gain = [1] * 6 if made.pair.integer_gain is None else made.pair.integer_gain.tolist()
         R = [[gain[t] * integers[t - s] if t >= s else 0 for t in range(6)] for s in range(6)]
         pairs = [[a + b for a, b in zip(R[s], R[t], strict=True)] for s in range(6)
-                 for t in range(s + 2, 6)] if guarantee.participations == 2 else []  # fmt: skip
+                 for t in range(s + 2, 6)] if guarantee.protects.steps == 2 else []  # fmt: skip
         norm = max(sum(value**2 for value in column) for column in R + pairs)
         grid = made.grid
         largest = max(abs(grid.low_unit), abs(grid.high_unit))
         change = {
             "add_remove": largest**2,
             "replace": (grid.high_unit - grid.low_unit) ** 2,
-        }[guarantee.neighbours] * guarantee.records_per_step**2
+        }[guarantee.neighbours] * guarantee.protects.records_per_step**2
         if grid.norm is not None:
-            change = (guarantee.records_per_step * grid.norm_unit) ** 2
+            change = (guarantee.protects.records_per_step * grid.norm_unit) ** 2
         if grid.keys is not None:
             change = 2 * largest**2
         required = Fraction(change * norm) / Fraction(guarantee.mu) ** 2
@@ -83,7 +84,7 @@ def test_sigma_is_an_integer_over_a_power_of_two_of_40_bits_at_least():
 
 
 def test_the_noise_of_version_1_is_what_is_required_and_hardly_more():
-    made = plan(SlidingWindow(length=7), Guarantee(1, 1e-6, participations=3, separation=2))
+    made = plan(SlidingWindow(length=7), Guarantee(1, 1e-6, protects=Person(steps=3, apart=2)))
     arguments = made.guarantee, made.grid, made.pair
     least = root_above(required_variance(*arguments))
     for sigma in (least, least * (1 + 1e-12), least * (1 + 9e-10)):
@@ -96,7 +97,7 @@ def test_the_noise_of_version_1_is_what_is_required_and_hardly_more():
 
 
 def test_version_1_took_an_endless_stream_for_a_very_long_one():
-    person = Guarantee(1, 1e-6, participations=10**6, separation=20)
+    person = Guarantee(1, 1e-6, protects=Person(steps=10**6, apart=20))
     made = plan(Exponential(half_life=100), person, horizon=20_000_000, resolution=1.0)
     endless = required_variance(person, made.grid, replace(made.pair, horizon=None))
     required = required_variance(person, made.grid, made.pair)

@@ -16,6 +16,7 @@ from hushfade import (
     InvalidType,
     InvalidValue,
     NoDecay,
+    Person,
     Plan,
     PowerLaw,
     SlidingWindow,
@@ -39,7 +40,7 @@ PLANS = [
     plan(10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9), ONE, horizon=200),
     plan(Exponential(half_life=5), Guarantee(1, 1e-6, "replace"), low=-2, high=3),
     plan(Exponential(half_life=5), Guarantee(1, 1e-6, "replace"), keys=["a", "b"]),
-    plan(Exponential(half_life=5), Guarantee(0.1, 1e-9, participations=4, separation=3)),
+    plan(Exponential(half_life=5), Guarantee(0.1, 1e-9, protects=Person(steps=4, apart=3))),
     plan(Exponential(half_life=5), ONE, width=3, norm=2.5),
     plan(SlidingWindow(length=7), Guarantee(30, 1e-3), low=0, high=1000),
     plan(PowerLaw(power=1), ONE, method=factorization.from_right(PowerLaw(power=1), [1.0])),
@@ -52,7 +53,7 @@ PLANS = [
 def test_the_noise_is_the_shift_over_mu_and_the_shift_is_that_of_the_dense_taps(found):
     n = min(found.horizon or 400, 400)
     L, R = found.pair.matrices(n)
-    k, b = found.guarantee.participations, found.guarantee.separation
+    k, b = found.guarantee.protects.steps, found.guarantee.protects.apart
     taps = R[:, 0].copy()
     columns = sum(np.append(np.zeros(i * b), taps[: n - i * b]) for i in range(k))
     grid = found.grid
@@ -111,9 +112,9 @@ def test_a_plan_survives_json(found):
 def test_a_guarantee_is_written_as_it_was_declared():
     one = plan(Exponential(half_life=3), ONE)
     for guarantee, name, value in (
-        (Guarantee(2, 1e-6, records_per_step=3), "epsilon", 2.0),
-        (Guarantee.from_mu(0.3, records_per_step=3), "mu", 0.3),
-        (Guarantee.from_rho(0.1, records_per_step=3), "rho", 0.1),
+        (Guarantee(2, 1e-6, protects=Person(records_per_step=3)), "epsilon", 2.0),
+        (Guarantee.from_mu(0.3, protects=Person(records_per_step=3)), "mu", 0.3),
+        (Guarantee.from_rho(0.1, protects=Person(records_per_step=3)), "rho", 0.1),
     ):
         found = plan(Exponential(half_life=3), guarantee)
         assert_allclose(found.sensitivity, 3 * one.sensitivity)
@@ -144,8 +145,8 @@ def test_the_digest_changes_with_everything_that_matters():
         base | {"guarantee": Guarantee(1.01, 1e-6)},
         base | {"guarantee": Guarantee(1, 2e-6)},
         base | {"guarantee": Guarantee(1, 1e-6, "replace")},
-        base | {"guarantee": Guarantee(1, 1e-6, participations=2)},
-        base | {"guarantee": Guarantee(1, 1e-6, separation=2)},
+        base | {"guarantee": Guarantee(1, 1e-6, protects=Person(steps=2))},
+        base | {"guarantee": Guarantee(1, 1e-6, protects=Person(apart=2))},
         base | {"high": 2.0},
         base | {"low": -0.5},
         base | {"horizon": 1000},

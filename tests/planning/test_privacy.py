@@ -10,6 +10,7 @@ from hushfade import (
     FreshNoise,
     Guarantee,
     NoDecay,
+    Person,
     PowerLaw,
     SlidingWindow,
     UnsafeSeededNoise,
@@ -30,7 +31,7 @@ CASES = {
     "normalized": (NoDecay(), SWAP, {"horizon": T, "method": "normalized"}),
     "unbounded": (NoDecay(), ONE, {"method": "unbounded"}),
     "mixture": (0.5 * Exponential(half_life=2) + 0.5 * PowerLaw(power=2), ONE, {}),
-    "twice": (Exponential(half_life=3), Guarantee(1, 1e-6, participations=2, separation=4), {}),
+    "twice": (Exponential(half_life=3), Guarantee(1, 1e-6, protects=Person(steps=2, apart=4)), {}),
 }
 
 
@@ -59,8 +60,8 @@ def stream_of(n, at=(), value=1.0):
     return x
 
 
-TWICE = Guarantee(1, 1e-6, participations=2, separation=4)
-THREE = Guarantee(1, 1e-6, participations=2, separation=4, records_per_step=3)
+TWICE = Guarantee(1, 1e-6, protects=Person(steps=2, apart=4))
+THREE = Guarantee(1, 1e-6, protects=Person(steps=2, apart=4, records_per_step=3))
 NEIGHBOURS = {
     "exponential, first step": (Exponential(half_life=2), ONE, {}, 40, (0,), 1.0),
     "power, first step": (PowerLaw(power=2), ONE, {}, 40, (0,), 1.0),

@@ -17,10 +17,10 @@ from hushfade.privacy.rounded_losses import Shift
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 DAY = hf.Exponential(half_life=24)
 PURE = hf.Guarantee(1, 0)
-THREE = hf.Guarantee(1, 1e-6, participations=3, separation=5)
+THREE = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=3, apart=5))
 
 
-# every law and method; keys, vectors, replaced records, several participations
+# every law and method; keys, vectors, replaced records, several steps of a person
 @cache
 def plans():
     return [
@@ -34,7 +34,7 @@ def plans():
         hf.plan(hf.NoDecay(), ONE, horizon=1),
         hf.plan(DAY, hf.Guarantee(1, 1e-6, "replace"), keys=["a", "b"], low=-1),
         hf.plan(DAY, ONE, width=3, norm=2.5),
-        hf.plan(DAY, hf.Guarantee(1, 1e-6, records_per_step=3)),
+        hf.plan(DAY, hf.Guarantee(1, 1e-6, protects=hf.Person(records_per_step=3))),
         hf.plan(DAY, THREE, method="square_root"),
         hf.plan(DAY, THREE, method="input"),
         hf.plan(hf.NoDecay(), THREE, horizon=40, method="normalized", resolution=1),
@@ -82,7 +82,7 @@ def test_noise_on_the_inputs_reveals_all_at_once_and_block_sums_a_level_per_step
 
 
 def test_it_is_about_one_record_and_never_falls():
-    persons = hf.Guarantee(1, 1e-6, participations=5)
+    persons = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=5))
     for plan in (hf.plan(DAY, persons), hf.plan(hf.PowerLaw(power=0.5), ONE, horizon=500)):
         ages = [plan.privacy_at_age(age).epsilon(1e-6) for age in (1, 2, 10, 100, 500)]
         assert ages == sorted(ages)
@@ -118,7 +118,7 @@ def test_a_stream_has_revealed_nothing_at_first_then_more_and_in_the_end_its_pla
 
 def test_one_record_after_some_steps_is_the_record_of_step_1():
     for plan in plans():
-        if plan.guarantee.participations == 1 and plan.pair.gain is None:
+        if plan.guarantee.protects.steps == 1 and plan.pair.gain is None:
             delta = plan.guarantee.delta
             for n in (1, 30):
                 steps = min(n, plan.horizon or n)
@@ -131,7 +131,7 @@ def test_one_record_after_some_steps_is_the_record_of_step_1():
 def test_after_some_steps_the_loss_is_that_of_the_worst_steps_of_a_person():
     """All ways to place up to three participations, in the dense right factor."""
     for plan in plans():
-        if plan.guarantee.participations == 1 or plan.law.name != "gaussian":
+        if plan.guarantee.protects.steps == 1 or plan.law.name != "gaussian":
             continue
         for n in (1, 5, 6, 11, 14):
             right = plan.pair.matrices(n)[1] * 2.0**plan.pair.places * plan.grid.high_unit
@@ -149,7 +149,7 @@ def test_after_some_steps_the_loss_is_that_of_the_worst_steps_of_a_person():
 
 
 def test_noise_on_the_inputs_and_on_blocks_by_hand():
-    person = hf.plan(DAY, hf.Guarantee(3, 0, participations=3, separation=5), method="input")
+    person = hf.plan(DAY, hf.Guarantee(3, 0, protects=hf.Person(steps=3, apart=5)), method="input")
     for n, epsilon in ((1, 1), (5, 1), (6, 2), (10, 2), (11, 3), (500, 3)):
         assert person.privacy_after(n).epsilon(0) == pytest.approx(epsilon, rel=1e-9)
     blocks = plans()[4]
@@ -175,10 +175,10 @@ def test_the_sentences_hold_and_are_rounded_up():
             assert epsilon <= guarantee.epsilon
         text = " ".join(privacy_over_time.sentences(plan))
         numbers = re.findall(r"(?:epsilon =|at most) ([0-9.]*[0-9])", text)
-        assert len(numbers) == len(rows) + (guarantee.participations > 1)
+        assert len(numbers) == len(rows) + (guarantee.protects.steps > 1)
         for number in map(float, numbers):
             assert any(e <= number <= e * 1.001 for _, e in (*rows, (0, guarantee.epsilon))), text
-        assert ("together" in text) == (guarantee.participations > 1)
+        assert ("together" in text) == (guarantee.protects.steps > 1)
 
 
 def test_sentences_by_hand():

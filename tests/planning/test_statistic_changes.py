@@ -102,7 +102,10 @@ def test_several_records_of_a_person_are_covered(law):
         for neighbours in ("add_remove", "replace"):
             decay, one = PLANS[law]
             guarantee = hf.Guarantee(
-                one.epsilon, one.delta, neighbours=neighbours, records_per_step=3
+                one.epsilon,
+                one.delta,
+                neighbours=neighbours,
+                protects=hf.Person(records_per_step=3),
             )
             plan = hf.plan(decay, guarantee, statistic=statistic, law=law, keys=["a", "b"])
             for _ in range(50):

@@ -96,7 +96,7 @@ def test_a_calendar_step_is_part_of_the_plan_as_it_is_declared():
     for plan in (MONTHLY, vienna, *days):
         again = hf.Plan.from_json(plan.to_json())
         assert (again.every, again.digest) == (plan.every, plan.digest)
-    twice = hf.Guarantee(1, 0, participations=2)
+    twice = hf.Guarantee(1, 0, protects=hf.Person(steps=2))
     assert hf.plan(WEEK, twice, every="month").relation.step == "month UTC"
 
 
@@ -153,14 +153,12 @@ def test_rows_without_times_are_steps_of_a_clock_only_if_that_is_declared():
         assert len(hushfade.frames.release([1, 0, 1], plan=plan)["value"]) == 3
 
 
-def test_records_with_times_are_not_sorted_into_calendar_steps_yet():
+def test_records_with_times_are_sorted_into_calendar_steps():
     times = pd.date_range("2026-01-01", periods=3, freq="MS")
     frame = pd.DataFrame({"at": times, "v": [1, 0, 1]})
     window = {"time": "at", "start": "2026-01-01", "steps": 3}
-    remedy = "does not sort records into calendar steps yet, so sum them"
-    with pytest.raises(hf.InvalidValue, match=remedy):
-        frame.hushfade.release_events(plan=MONTHLY, **window)
-    with pytest.raises(hf.InvalidValue, match=remedy):
+    assert frame.hushfade.release_events(plan=MONTHLY, **window)["time"].dt.day.tolist() == [1] * 3
+    with pytest.raises(hf.InvalidValue, match="every must be a fixed length such as 1h here"):
         frame.set_index("at")["v"].hushfade.release(plan=MONTHLY)
     with pytest.raises(
         hf.InvalidValue, match="window must be a number of steps, because a calendar"

@@ -1,12 +1,12 @@
 import pytest
 
-from hushfade import CustomDecay, Guarantee, NoDecay, plan
+from hushfade import CustomDecay, Guarantee, NoDecay, Person, plan
 from hushfade.plots import overview
 from tests.plots.drawn import DAILY, ONE, line, shown, words
 
 LONG = plan(
     CustomDecay([1 - place / 60 for place in range(60)]),
-    Guarantee(1, 1e-6, participations=3, separation=24),
+    Guarantee(1, 1e-6, protects=Person(steps=3, apart=24)),
     horizon=2000,
     high=1e6,
 )

@@ -244,7 +244,7 @@ def test_the_charge_of_a_plan_is_what_it_declares():
     assert charge_of(huber) == Charge(Loss(1.0, 1e-6, "huber"))
     root = hf.plan(hf.Exponential(half_life=24), ONE, method="square_root")
     assert charge_of(root) == Charge(Loss(1.0, 1e-6, "gaussian"), ONE.mu)
-    several = hf.Guarantee(epsilon=1, delta=1e-6, participations=40, separation=1)
+    several = hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person(steps=40, apart=1))
     steeper = hf.plan(hf.SlidingWindow(length=7), several, method="input", law="laplace")
     assert steeper.privacy.epsilon(0) > 1
     assert charge_of(steeper) == Charge(Loss(1.0, 1e-6, "laplace"))

@@ -15,6 +15,7 @@ from hushfade import (
     Guarantee,
     InvalidType,
     InvalidValue,
+    Person,
     classical_noise_multiplier,
     composed_mu,
     delta_of,
@@ -102,7 +103,9 @@ def test_mu_and_rho_are_kept_exactly():
     assert Guarantee.from_mu(0.5, delta=1e-5).mu == 0.5
     assert_allclose(Guarantee.from_rho(0.02, delta=1e-5).rho, 0.02, rtol=1e-15)
     assert_allclose(Guarantee.from_rho(0.125, delta=1e-5).mu, 0.5, rtol=1e-15)
-    assert Guarantee.from_mu(0.5, neighbours="replace", participations=3).participations == 3
+    assert (
+        Guarantee.from_mu(0.5, neighbours="replace", protects=Person(steps=3)).protects.steps == 3
+    )
 
 
 def test_rho_gives_the_largest_mu_that_it_allows():
@@ -146,7 +149,7 @@ def test_a_declared_mu_must_give_its_epsilon():
 def test_squared_changes_are_exact():
     for neighbours in ("add_remove", "replace"):
         for records in (1, 3):
-            promised = Guarantee(1, 1e-6, neighbours, records_per_step=records)
+            promised = Guarantee(1, 1e-6, neighbours, protects=Person(records_per_step=records))
             for low, high in ((0, 1024), (-7, 3), (2, 5), (-(2**40), 2**40 - 1)):
                 for keyed in (False, True):
                     change = promised.change(low, high, keyed=keyed)
@@ -157,8 +160,8 @@ def test_squared_changes_are_exact():
 
 
 def test_numbers_of_numpy_are_numbers():
-    promised = Guarantee(np.float32(0.5), np.float64(1e-6), participations=np.int64(3))
-    assert promised == Guarantee(0.5, 1e-6, participations=3)
+    promised = Guarantee(np.float32(0.5), np.float64(1e-6), protects=Person(steps=np.int64(3)))
+    assert promised == Guarantee(0.5, 1e-6, protects=Person(steps=3))
     text = plan(Exponential(half_life=3), promised).to_json()
     assert json.loads(text)["guarantee"]["participations"] == 3
 
@@ -171,7 +174,7 @@ def test_composition_is_exact_in_mu():
     with pytest.raises(InvalidValue, match="same unit of privacy"):
         composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, "replace")])
     with pytest.raises(InvalidValue, match="same unit of privacy"):
-        composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, participations=2)])
+        composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, protects=Person(steps=2))])
 
 
 def test_change_by_every_rule():
@@ -192,13 +195,19 @@ def test_change_by_every_rule():
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 def test_several_records_in_a_step_change_it_so_many_times_as_much(neighbours):
     one = Guarantee(1, 1e-6, neighbours)
-    three = Guarantee(1, 1e-6, neighbours, records_per_step=3)
+    three = Guarantee(1, 1e-6, neighbours, protects=Person(records_per_step=3))
     for keyed in (False, True):
         assert_allclose(three.change(-3, 2, keyed=keyed), 3 * one.change(-3, 2, keyed=keyed))
     assert three.vector_change(5) == 3 * one.vector_change(5)
     assert three.mu == one.mu
-    assert Guarantee.from_mu(one.mu, records_per_step=3).records_per_step == 3
-    assert Guarantee.from_rho(one.rho, records_per_step=3).records_per_step == 3
+    assert (
+        Guarantee.from_mu(one.mu, protects=Person(records_per_step=3)).protects.records_per_step
+        == 3
+    )
+    assert (
+        Guarantee.from_rho(one.rho, protects=Person(records_per_step=3)).protects.records_per_step
+        == 3
+    )
 
 
 def test_the_keyed_rule_is_the_worst_of_all_moves():
@@ -213,13 +222,13 @@ def test_the_keyed_rule_is_the_worst_of_all_moves():
 
 def test_the_sentence_names_who_is_protected():
     assert "any one record" in Guarantee(1, 1e-6).sentence()
-    many = Guarantee(1, 1e-6, "replace", participations=5, separation=24).sentence()
+    many = Guarantee(1, 1e-6, "replace", protects=Person(steps=5, apart=24)).sentence()
     assert "any 5 records of one person, at least 24 steps apart" in many
     assert many.startswith("Replacing")
-    assert "in different steps" in Guarantee(1, 1e-6, participations=2).sentence()
-    several = Guarantee(1, 1e-6, records_per_step=3)
+    assert "in different steps" in Guarantee(1, 1e-6, protects=Person(steps=2)).sentence()
+    several = Guarantee(1, 1e-6, protects=Person(records_per_step=3))
     assert "any 3 records of one person in one step changes" in several.sentence()
-    both = Guarantee(1, 1e-6, participations=5, separation=24, records_per_step=3).sentence()
+    both = Guarantee(1, 1e-6, protects=Person(steps=5, apart=24, records_per_step=3)).sentence()
     assert "one person's records, up to 3 in each of 5 steps at least 24 steps apart, ch" in both
 
 
@@ -246,14 +255,14 @@ def test_other_bad_arguments_are_refused():
         Guarantee(1, 1e-6, "swap")
     with pytest.raises(InvalidType, match="neighbours must be a str"):
         Guarantee(1, 1e-6, None)
-    with pytest.raises(InvalidValue, match="participations must be an integer >= 1"):
-        Guarantee(1, 1e-6, participations=0)
-    with pytest.raises(InvalidValue, match="separation must be an integer >= 1"):
-        Guarantee(1, 1e-6, separation=0)
+    with pytest.raises(InvalidValue, match="steps must be an integer >= 1"):
+        Guarantee(1, 1e-6, protects=Person(steps=0))
+    with pytest.raises(InvalidValue, match="apart must be an integer >= 1"):
+        Guarantee(1, 1e-6, protects=Person(apart=0))
     with pytest.raises(InvalidValue, match="records_per_step must be an integer >= 1"):
-        Guarantee(1, 1e-6, records_per_step=0)
+        Guarantee(1, 1e-6, protects=Person(records_per_step=0))
     with pytest.raises(InvalidValue, match="same unit of privacy"):
-        composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, records_per_step=2)])
+        composed_mu([Guarantee(1, 1e-6), Guarantee(1, 1e-6, protects=Person(records_per_step=2))])
     with pytest.raises(InvalidValue, match=r"epsilon must be < 1 for the classical formula"):
         classical_noise_multiplier(1, 1e-6)
     with pytest.raises(InvalidValue, match="delta must be below"):

@@ -8,7 +8,8 @@ from hushfade import Guarantee
 from hushfade.errors import Malformed, Refused
 from hushfade.privacy import ledger
 from hushfade.privacy.ledger import Account, Entry, following, verified
-from hushfade.privacy.unit import Relation, words
+from hushfade.privacy.unit import Relation
+from hushfade.privacy.unit_words import words
 from tests.loops import for_each
 
 
@@ -101,7 +102,7 @@ ADD, REPLACE = Relation("add_remove", 1, 1, 1), Relation("replace", 1, 1, 1)
 
 @pytest.mark.parametrize(
     "other",
-    [REPLACE, ADD._replace(participations=3, separation=24), ADD._replace(records_per_step=2)],
+    [REPLACE, ADD._replace(steps=3, apart=24), ADD._replace(records_per_step=2)],
 )
 def test_a_dataset_whose_streams_promise_to_different_neighbours_is_refused(other):
     account = Account("clinics", mu=5.0, delta=1e-6).charged(3.0, ADD)

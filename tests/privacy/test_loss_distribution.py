@@ -12,6 +12,7 @@ from hushfade import delta_of
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.laws.law import between
 from hushfade.privacy import loss_distribution, rounded_losses
+from hushfade.privacy.loss import PrivacyLoss
 from hushfade.privacy.loss_distribution import COARSE, Losses
 from hushfade.privacy.rounded_losses import Shift
 
@@ -282,6 +283,15 @@ def test_a_loss_beyond_the_range_of_exp_is_bounded():
     truth = 1 / (1 + math.exp(-5.0)) * -math.expm1(-700.0)
     assert truth <= Losses([(law, [Shift(200, 1)])]).delta(300.0) <= 1.0
     assert Losses([(law, [Shift(1000, 1)])]).delta(300.0) <= 1.0
+
+
+def test_a_delta_below_the_range_of_float64_is_not_zero():
+    """All of 4000 losses are positive with a probability below 1e-1000, which is not 0."""
+    largest = 4000 * LAWS["laplace"].largest_loss(UNIT)
+    far = Losses([(LAWS["laplace"], [Shift(UNIT, 4000)])])
+    assert 0.0 < far.delta(0.99 * largest) < 1e-300
+    assert far.delta(largest) == 0.0
+    assert 0.0 < PrivacyLoss.gaussian(0.1).delta(50.0) < 1e-300
 
 
 def test_the_largest_loss_is_never_rounded_down():

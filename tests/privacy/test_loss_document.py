@@ -14,7 +14,12 @@ PLANS = [
     hf.plan(WEEK, ONE, law="gaussian"),
     hf.plan(WEEK, hf.Guarantee(epsilon=1, delta=0)),
     hf.plan(hf.Exponential(half_life=24), ONE, method="blend"),
-    hf.plan(WEEK, hf.Guarantee(1, 1e-6, "replace", participations=3), keys=["a", "b"], every="1d"),
+    hf.plan(
+        WEEK,
+        hf.Guarantee(1, 1e-6, "replace", protects=hf.Person(steps=3)),
+        keys=["a", "b"],
+        every="1d",
+    ),
 ]
 
 

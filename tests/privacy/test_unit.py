@@ -4,13 +4,14 @@ import pytest
 
 import hushfade as hf
 from hushfade.privacy.account import Account
-from hushfade.privacy.unit import Relation, words
+from hushfade.privacy.unit import Relation
+from hushfade.privacy.unit_words import words
 from hushfade.store import Store
 
 DAY = hf.Exponential(half_life=24)
-PERSON = hf.Guarantee(epsilon=1, delta=1e-6, participations=24)
+PERSON = hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person(steps=24))
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
-WHOLE = hf.Guarantee(epsilon=10, delta=1e-5, participations=24)
+WHOLE = hf.Guarantee(epsilon=10, delta=1e-5, protects=hf.Person(steps=24))
 
 
 def planned(guarantee, every):
@@ -21,10 +22,10 @@ HOURLY, DAILY, UNDECLARED = (planned(PERSON, every) for every in ("1h", "1d", No
 
 
 def test_the_step_belongs_to_the_unit_of_a_person_and_not_to_that_of_a_record():
-    assert HOURLY.relation == ("add_remove", 24, 1, 1, "1h")
+    assert HOURLY.relation == ("add_remove", 24, 1, 1, "1h", None)
     assert HOURLY.privacy.relation == HOURLY.relation
     assert planned(ONE, "1h").relation == planned(ONE, "1d").relation == ONE.relation
-    several = hf.Guarantee(epsilon=1, delta=1e-6, records_per_step=3)
+    several = hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person(records_per_step=3))
     assert planned(several, "1h").relation.step == "1h"
 
 
@@ -74,7 +75,7 @@ def test_a_ledger_without_units_is_read_as_before():
     account = Account("clinics", mu=5.0, delta=1e-6)
     assert account.relation is None
     charged = account.charged(1.0, Relation.of_list(["add_remove", 24, 1, 1]))
-    assert charged.relation == ("add_remove", 24, 1, 1, None)
+    assert charged.relation == ("add_remove", 24, 1, 1, None, None)
     with pytest.raises(hf.Refused, match="the records of one person in 24 steps of 1h"):
         charged.charged(1.0, HOURLY.relation)
 

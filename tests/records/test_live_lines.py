@@ -270,3 +270,19 @@ def test_a_header_without_columns_ends_the_stream():
     _, steps = opened(Columns(), seconds())
     with pytest.raises(Malformed, match="line 1: the header"):
         steps.add([b"\n", b"x\n", b"y\n"])
+
+
+def test_the_clock_closes_calendar_days_of_23_hours():
+    """2026-03-29 has 23 hours in Vienna.  A person's day is renewed at local midnight."""
+    hour, midnight = 3600 * SECOND, 1_774_738_800 * SECOND  # 2026-03-29T00:00+01:00
+    order = current("day Europe/Vienna", lambda: midnight + 5 * hour, 2)
+    assert order.start == midnight
+    unit = hf.Person(period="day Europe/Vienna", steps=1)
+    plan = hf.plan(hf.SlidingWindow(1), hf.Guarantee(1, 0, protects=unit), resolution=1)
+    reader = Reader(plan, Columns(user="u"), order)
+    steps = OpenSteps(reader, line_reader("csv", "input", Columns(user="u"), live=True))
+    arrived = ((0, b"u\n"), (1, b"ann\n"), (22 * hour, b"ann\n"), (23 * hour, b"ann\n"))
+    source = Arrivals(*((midnight + after, line) for after, line in arrived), (2**62, b""))
+    found = list(by_clock(source, steps, order, lateness=0))
+    assert np.concatenate(found).tolist() == [1, 1]
+    assert (reader.counts.over_limit, reader.counts.counted) == (1, 2)

@@ -33,8 +33,8 @@ def frame(records):
 
 @cache
 def limited(limits):
-    m, k, b = (limits.records_per_step, limits.steps, limits.separation) if limits else (1, 1, 1)
-    said = hf.Guarantee(1, 1e-6, participations=k, separation=b, records_per_step=m)
+    m, k, b = (limits.records_per_step, limits.steps, limits.apart) if limits else (1, 1, 1)
+    said = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=k, apart=b, records_per_step=m))
     return hf.plan(DAY, said, low=-1, high=2, keys=["a", "b"])
 
 
@@ -89,7 +89,7 @@ def test_one_person_moves_the_totals_by_no_more_than_the_guarantee_says(records,
     steps = np.flatnonzero(np.abs(moved).sum(axis=1))
     assert np.abs(moved).sum(axis=1).max() <= limits.records_per_step * 2 + 1e-9
     assert len(steps) <= limits.steps
-    assert np.all(np.diff(steps) >= limits.separation)
+    assert np.all(np.diff(steps) >= limits.apart)
 
 
 @settings(deadline=None, derandomize=True)
@@ -184,7 +184,7 @@ def test_a_malformed_row_changes_nothing_that_is_remembered():
         (batch,) = tables(pa.table(bad), columns)
         with pytest.raises(Malformed, match="row 2, column"):
             reader.read(batch)
-        assert (reader.counts, len(reader._people)) == (module.Counts(), 0)
+        assert (reader.counts, len(reader._persons)) == (module.Counts(), 0)
     cells, _ = reader.read(good)
     assert cells.tolist() == [0, 0]
     assert reader.counts == module.Counts(records=2)

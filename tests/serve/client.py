@@ -24,7 +24,9 @@ LOCAL = "http://127.0.0.1"
 class Client:
     """A served store.  With `scopes` it has a token for each; `as_` says which one is sent."""
 
-    def __init__(self, path, *, mark=None, scopes=(), clock=None, plans=PLANS, **settings):
+    def __init__(
+        self, path, *, mark=None, scopes=(), clock=None, plans=PLANS, limits=None, **settings
+    ):
         self.store = Store.open(path, mark=mark)
         self.tokens = {scope: tokens.add(self.store, scope, [scope]) for scope in scopes}
         if plans:
@@ -32,7 +34,10 @@ class Client:
         for name, plan in plans.items():
             self.store.add_stream(name, plan, dataset="clinics")
         guard = Guard(tokens.kept(self.store), **settings)
-        self.service = Service(self.store, guard, **({"clock": clock} if clock else {}))
+        clocks = {}
+        if clock is not None:
+            clocks = {"clock": clock, "monotonic": getattr(clock, "monotonic", clock)}
+        self.service = Service(self.store, guard, limits=limits, **clocks)
         self.app = application(self.service)
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever)
@@ -105,14 +110,15 @@ class Listener:
     """One request for events, whose lines are read as they come."""
 
     def __init__(self, client, path, headers=()):
+        path, _, query = path.partition("?")
         self._client = client
         self.status, self.text = None, ""
         self._more = asyncio.Event()
         self._gone = asyncio.Event()
         self._scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
-            "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "",
-            "scheme": "http", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
+            "path": path, "raw_path": path.encode(), "root_path": "", "scheme": "http",
+            "query_string": query.encode(), "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
             "headers": [(b"host", b"127.0.0.1"), *headers],
         }  # fmt: skip
         self.task = client.start(client.app(self._scope, self._receive, self._send))

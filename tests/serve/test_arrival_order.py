@@ -173,7 +173,7 @@ def test_a_refused_body_lets_the_closing_go_on(client, parser, closed):
 
 
 def test_no_stream_waits_for_the_closing_of_another(make, parser, closed, monkeypatch):
-    monkeypatch.setattr("hushfade.serve.schedule.TICK", 10**6)
+    monkeypatch.setattr("hushfade.serve.schedule.Schedule._pause", lambda self: 10**6)
     clock = Clock()
     client = make(clock=clock)
     for name in ("first", "second"):
@@ -183,15 +183,15 @@ def test_no_stream_waits_for_the_closing_of_another(make, parser, closed, monkey
     clock.now = NOON + HOUR
 
     async def both():
-        ticking = asyncio.create_task(client.service.schedule.tick())
-        while client.service.registry.step("second") < 1:
-            await asyncio.sleep(0.001)
+        await client.service.schedule.round()
+        assert client.service.registry.step("second") == 1
         assert client.service.registry.step("first") == 0
         clock.now = NOON + 2 * HOUR
-        await client.service.schedule.tick()  # closes the next step of the second alone
+        await client.service.schedule.round()  # closes the next step of the second alone
         assert client.service.registry.step("second") == 2
         parser.go_on.set()
-        await ticking
+        await client.service.schedule._waiting["first"]
+        await client.service.schedule.round()
         return client.service.registry.step("first")
 
     assert client.run(both()) == 2

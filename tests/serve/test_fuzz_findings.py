@@ -12,7 +12,7 @@ from tests.serve.client import PLAN
 def test_a_plan_that_would_take_minutes_is_refused(client, horizon):
     asked = {
         "decay": {"kind": "counting"}, "epsilon": 1, "delta": 1e-6, "horizon": horizon,
-        "participations": 1000, "separation": 65536,
+        "protects": {"steps": 1000, "apart": 65536},
     }  # fmt: skip
     assert client.post("/v1/plan", asked).status_code == (422 if horizon is None else 200)
     made = hf.plan(hf.NoDecay(), PLAN.guarantee, method="unbounded")
@@ -20,7 +20,7 @@ def test_a_plan_that_would_take_minutes_is_refused(client, horizon):
     for times, apart in ((10**6, 1), (1000, 65536)):
         plan["guarantee"] |= {"participations": times, "separation": apart}
         found = client.post("/v1/streams", {"name": "a", "dataset": "clinics", "plan": plan})
-        assert "participations must be at most" in found.json()["error"]
+        assert "a person of the plan must have at most" in found.json()["error"]
 
 
 def test_a_length_of_a_step_is_short(client):

@@ -63,7 +63,7 @@ def test_what_is_no_joint_charge_is_refused_and_changes_nothing(make):
     one = body()["streams"][0]
     for change, status in (
         ({"epsilon": 0.5}, 409), ({"delta": 1e-7}, 409), ({"neighbours": "replace"}, 409),
-        ({"participations": 2}, 409), ({"epsilon": 0}, 422), ({"dataset": "nowhere"}, 422),
+        ({"protects": {"steps": 2}}, 409), ({"epsilon": 0}, 422), ({"dataset": "nowhere"}, 422),
         ({"streams": []}, 400), ({"streams": {}}, 400), ({"streams": [one, one]}, 400),
         ({"streams": [one | {"name": "a/b"}]}, 400), ({"streams": [one | {"more": 1}]}, 400),
         ({"streams": [{"name": "a", "plan": {}}]}, 422), ({"streams": [one] * 101}, 400),
@@ -100,13 +100,13 @@ def test_a_service_that_starts_again_knows_joint_charges(make, monkeypatch):
 
 
 def test_a_stream_says_that_limits_per_person_are_assumed(make):
-    client = served(make, participations=3, records_per_step=2, every="1h")
-    person = hf.Guarantee(0.5, 1e-6, participations=3, records_per_step=2)
+    client = served(make, protects={"steps": 3, "records_per_step": 2}, every="1h")
+    person = hf.Guarantee(0.5, 1e-6, protects=hf.Person(steps=3, records_per_step=2))
     plan = hf.plan(hf.SlidingWindow(length=7), person, law="gaussian", every="1h")
     body = {"name": "p", "dataset": "trains", "plan": json.loads(plan.to_json()), "every": "1h"}
     made = client.post("/v1/streams", body)
     assert made.status_code == 201
     assert made.json()["limits"] == (
-        "hushfade assumes, and does not check, that no person has more records: at most 2 per "
-        "step, in at most 3 steps of 1h."
+        "hushfade assumes, and does not check, that no person has more records: at most 2 "
+        "records per step, in at most 3 steps of 1h."
     )

@@ -1,48 +1,71 @@
-"""Large answers: room for a few, sent as they are read."""
+"""Large answers: room for a few, made and sent as they are read."""
 
 import asyncio
-from contextlib import contextmanager, nullcontext
+from contextlib import asynccontextmanager
 
 import pytest
-from starlette.responses import Response
 
 from hushfade.errors import Failed
-from hushfade.serve.guard import Caller
-from hushfade.serve.large_answers import PIECE, Held
-from hushfade.store.tokens import SCOPES
+from hushfade.serve.large_answers import Pieces
+
+SENT = {"type": "http", "method": "GET"}
 
 
-def sent(held):
+def sent(response, send=None, scope=SENT):
     """The messages that an answer sends."""
     messages = []
 
-    async def send(message):
+    async def keep(message):
         messages.append(message)
 
-    asyncio.run(held({"type": "http", "method": "GET"}, None, send))
+    asyncio.run(response(dict(scope), None, send or keep))
     return messages
 
 
-async def made(content):
-    return Response(content, media_type="text/csv")
+@asynccontextmanager
+async def room():
+    yield
 
 
-@pytest.mark.parametrize("length", [0, 1, PIECE, PIECE + 1, 3 * PIECE])
-def test_an_answer_is_sent_whole_in_pieces(length):
-    content = bytes(number % 251 for number in range(length))
-    start, *pieces = sent(Held(nullcontext(), lambda: made(content)))
-    assert start["status"] == 200
-    assert (b"content-length", str(length).encode()) in start["headers"]
-    assert b"".join(piece["body"] for piece in pieces) == content
-    assert max(len(piece["body"]) for piece in pieces) <= PIECE
-    assert [piece["more_body"] for piece in pieces] == [True] * (len(pieces) - 1) + [False]
+@pytest.mark.parametrize("pieces", [[], [b"x"], [b"a", b"b"], [b"a"] * 5])
+def test_an_answer_is_sent_whole_whether_its_pieces_exist_or_are_made(pieces):
+    for given, more in (
+        (pieces, {}),
+        (lambda: iter(pieces), {}),
+        (lambda: iter(pieces), {"room": room()}),
+    ):
+        start, *bodies = sent(Pieces(given, media_type="text/csv", **more))
+        assert start["status"] == 200
+        assert b"".join(body["body"] for body in bodies) == b"".join(pieces)
+        assert [body["more_body"] for body in bodies] == [True] * (len(bodies) - 1) + [False]
+        length = dict(start["headers"]).get(b"content-length")
+        if len(bodies) == 1:
+            assert length == str(len(b"".join(pieces))).encode()
+        else:
+            assert length is None
+
+
+def test_the_next_piece_is_made_when_the_last_one_is_on_its_way():
+    told = []
+
+    def make():
+        for number in range(4):
+            told.append(f"made {number}")
+            yield b"x"
+
+    async def send(message):
+        told.append(message["type"].rpartition(".")[2])
+
+    sent(Pieces(make, media_type="text/csv", room=room()), send)
+    assert told.index("made 3") > told.index("body")
+    assert told.count("body") == 5
 
 
 def test_room_is_taken_until_the_answer_is_read():
     told = []
 
-    @contextmanager
-    def room():
+    @asynccontextmanager
+    async def counted():
         told.append("taken")
         yield
         told.append("left")
@@ -50,37 +73,42 @@ def test_room_is_taken_until_the_answer_is_read():
     async def send(message):
         told.append(message["type"])
 
-    asyncio.run(Held(room(), lambda: made(b"x"))({"type": "http"}, None, send))
-    assert told == ["taken", "http.response.start", "http.response.body", "left"]
+    sent(Pieces(lambda: [b"a", b"b"], media_type="text/csv", room=counted()), send)
+    assert (told[0], told[-1]) == ("taken", "left")
+    assert told.count("http.response.body") == 3
 
 
-def test_what_cannot_be_made_is_refused_and_takes_no_room():
-    async def failing():
+def test_what_cannot_be_made_is_refused():
+    def failing():
         raise Failed("the store has stopped")
+        yield
 
-    start, body = sent(Held(nullcontext(), failing))
-    assert start["status"] == 503
-    assert b"the store has stopped" in body["body"]
-
-
-def test_who_does_not_read_has_no_more_answers(make):
-    client = make("guarded.db", scopes=SCOPES)
-    guard = client.service.guard
-    path = "/v1/streams/late/releases"
-    slots = [guard.room(Caller("token read")) for _ in range(8)]
-    for slot in slots:
-        slot.__enter__()
-    assert client.get(path, as_="read").status_code == 503
-    assert client.get(path, as_="admin").status_code == 200
-    for slot in slots:
-        slot.__exit__(None, None, None)
-    assert client.get(path, as_="read").status_code == 200
+    for more in ({}, {"room": room()}):
+        start, body = sent(Pieces(failing, media_type="text/csv", **more))
+        assert start["status"] == 503
+        assert b"the store has stopped" in body["body"]
 
 
-def test_a_scrape_is_made_once_for_each_change(client, monkeypatch):
-    made = []
-    text = "hushfade.serve.service.metrics.text"
-    monkeypatch.setattr(text, lambda registry: f"{made.append(1) or len(made)}\n")
-    assert [client.get("/metrics").text for _ in range(3)] == ["1\n"] * 3
-    client.close_step(1)
-    assert [client.get("/metrics").text for _ in range(2)] == ["2\n"] * 2
+def test_an_answer_that_fails_in_the_middle_is_cut_and_never_looks_whole():
+    def failing():
+        yield b"a"
+        yield b"b"
+        raise Failed("the database cannot be read")
+
+    cut = []
+    scope = SENT | {"hushfade.abort": lambda: cut.append(True)}
+    messages = sent(Pieces(failing, media_type="text/csv", room=room()), scope=scope)
+    assert cut == [True]
+    assert messages[-1]["more_body"]
+
+
+def test_a_client_that_does_not_read_is_given_up():
+    cut = []
+
+    async def stuck(message):
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    scope = SENT | {"hushfade.abort": lambda: cut.append(True)}
+    sent(Pieces([b"a", b"b"], media_type="text/csv", patience=0.01), stuck, scope)
+    assert cut == [True]

@@ -86,7 +86,7 @@ def test_the_answer_names_the_law_and_mu_for_gaussian_noise_only():
             planner.answer(asked(week) | wrong)
 
 
-def test_counting_for_ever_and_several_participations_are_planned_too():
+def test_counting_for_ever_and_persons_are_planned_too():
     found = planner.answer(asked({"kind": "counting"}))
     assert found["stddev"] > 0
     assert found["method"] == "unbounded"
@@ -99,12 +99,14 @@ def test_counting_for_ever_and_several_participations_are_planned_too():
         planner.answer(asked({"kind": "counting"}, expect=1000, horizon=64))
     many = planner.answer(
         asked(
-            {"kind": "window", "length": 7}, participations=3, separation=24, neighbours="replace"
+            {"kind": "window", "length": 7},
+            protects={"steps": 3, "apart": 24},
+            neighbours="replace",
         )
     )
     assert all("noise" in row["name"] for row in many["alternatives"])
     guarantee = hf.Guarantee(
-        epsilon=1, delta=1e-6, participations=3, separation=24, neighbours="replace"
+        epsilon=1, delta=1e-6, protects=hf.Person(steps=3, apart=24), neighbours="replace"
     )
     plan = hf.plan(hf.SlidingWindow(length=7), guarantee)
     assert many["stddev"] == pytest.approx(plan.stddev(1000), rel=1e-12)
@@ -114,7 +116,7 @@ def test_counting_for_ever_and_several_participations_are_planned_too():
 def test_the_code_and_the_command_make_the_same_plan(told, decay, horizon, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # the command keeps the plan
     found = planner.answer(
-        asked(told, horizon=horizon, low=-1, high=2.5, participations=2, separation=3)
+        asked(told, horizon=horizon, low=-1, high=2.5, protects={"steps": 2, "apart": 3})
     )
     names = {}
     exec(found["code"].split("stream = ")[0], names)
@@ -154,7 +156,7 @@ def test_the_whole_code_runs():
         (asked({"kind": "counting"}, low=1, high=0), 422),
         (asked({"kind": "counting"}, high=1e300), 422),
         (asked({"kind": "counting"}, neighbours="other"), 422),
-        (asked({"kind": "counting"}, participations=0), 422),
+        (asked({"kind": "counting"}, protects={"steps": 0}), 422),
         (asked({"kind": "counting"}, more=0), 400),
         (asked({"kind": "counting"}) | {"epsilon": 1e-9}, 422),
         (asked({"kind": "counting"}) | {"delta": None}, 422),
@@ -247,8 +249,9 @@ ASKED = st.fixed_dictionaries(
         "low": NUMBERS,
         "high": NUMBERS,
         "neighbours": st.sampled_from(["add_remove", "replace", "none"]),
-        "participations": st.integers(0, 9),
-        "separation": st.integers(0, 300),
+        "protects": st.just("record")
+        | st.fixed_dictionaries({"steps": st.integers(0, 9), "apart": st.integers(0, 300)})
+        | st.fixed_dictionaries({"within": st.integers(0, 9)}),
     },
 )
 

@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from hushfade.serve.error_responses import Refusal
-from hushfade.serve.server_sent_events import Hub
-from hushfade.serve.server_sent_events import events as stream_of
+from hushfade.serve.limits import Limits
+from hushfade.serve.server_sent_events import Events, Hub, Subscription
 from tests.serve.client import Listener, events
 
 PATH = "/v1/streams/late/events"
@@ -85,18 +85,85 @@ def test_a_stop_lets_every_listener_go(client):
         listener.task.result(20)
 
 
+def made(client, after=0, read=None, **more):
+    """The events of the stream, as pieces."""
+    service = client.service
+    asked = Subscription(service.registry.facts("late"), after)
+    return Events(service.hub, service.registry, service.shared, asked, read, **more)
+
+
 def test_a_quiet_connection_shows_that_it_stands(client):
-    from hushfade.serve import server_sent_events as module
-
     async def quiet():
-        service = client.service
-        facts = service.registry.facts("late")
-        lines = module.events(service.hub, service.registry, facts, 0, None, quiet=0.01)
-        found = [await anext(lines), await anext(lines)]
-        await lines.aclose()
-        return found
+        with client.service.hub.listening("late") as listener:
+            lines = made(client, quiet=0.01).pieces(listener)
+            found = [await anext(lines), await anext(lines)]
+            await lines.aclose()
+            return found
 
-    assert client.run(quiet()) == ["retry: 2000\n\n", ": quiet\n\n"]
+    assert client.run(quiet()) == [b"retry: 2000\n\n", b": quiet\n\n"]
+
+
+def test_an_event_is_serialised_once_for_all_its_listeners(client):
+    listeners = [Listener(client, "/v1/streams/flights/events") for _ in range(5)]
+    some = [Listener(client, "/v1/streams/flights/events?key=de&key=at") for _ in range(3)]
+    for listener in listeners + some:
+        listener.until("retry: ")
+    before = client.service.shared.count
+    released = client.close_step(1, "flights").json()
+    for listener in listeners:
+        assert events(listener.until("id: 1\n"))[0][2]["value"] == released["value"]
+    for listener in some:
+        found = events(listener.until("id: 1\n"))[0][2]["value"]
+        assert found == [released["value"][2], released["value"][0]]
+    assert client.service.shared.count == before + 2  # one for each selection
+    for listener in listeners + some:
+        listener.leave()
+
+
+def test_a_listener_that_does_not_read_is_dropped_by_the_bytes_that_wait_for_it():
+    async def told():
+        hub = Hub(Limits(listener=1 << 20))
+        with hub.listening("wide") as slow, hub.listening("wide", scale=0.001) as small:
+            for _ in range(3):
+                hub.tell("wide", 600_000)
+                small.owed = 0  # it reads
+            return slow.slow.is_set(), small.slow.is_set(), hub.dropped
+
+    assert asyncio.run(told()) == (True, False, 1)
+
+
+def test_one_event_above_the_limit_is_still_sent():
+    async def told():
+        hub = Hub(Limits(listener=1 << 20))
+        with hub.listening("wide") as listener:
+            hub.tell("wide", 5 << 20)
+            return listener.slow.is_set()
+
+    assert not asyncio.run(told())
+
+
+def test_a_dropped_listener_is_cut_and_resumes_from_the_store(client):
+    cut = []
+    listener = Listener(client, PATH)
+    listener._scope["hushfade.abort"] = lambda: cut.append(True)
+    listener.until("retry: ")
+
+    async def slow():
+        (found,) = client.service.hub._listeners["late"]
+        found.slow.set()
+
+    client.run(slow())
+    listener.task.result(20)
+    assert cut == [True]
+    client.close_step(1)
+    again = Listener(client, PATH, [(b"last-event-id", b"0")])
+    assert steps(again.until("id: 1\n")) == [1]
+    again.leave()
+
+
+def test_a_subscription_selects_keys_that_exist(client):
+    for path in ("/v1/streams/flights/events?key=xx", "/v1/streams/late/events?key=at"):
+        assert client.get(path).status_code in (400, 422)
 
 
 def test_more_listeners_than_there_may_be_are_refused(client):
@@ -108,7 +175,7 @@ def test_more_listeners_than_there_may_be_are_refused(client):
     listener.leave()
 
     async def direct():
-        hub = Hub(most=0)
+        hub = Hub(Limits(listeners=0))
         with pytest.raises(Refusal), hub.listening("late"):
             pass
         await asyncio.sleep(0)
@@ -136,7 +203,7 @@ def test_a_listener_is_let_go_where_nothing_can_be_read(client):
     def fail(*_, **__):
         raise Failed("the database cannot be read")
 
-    client.store.releases = fail
+    client.service.reads.releases = fail
     listener = Listener(client, PATH, [(b"last-event-id", b"0")])
     listener.task.result(20)
     assert (listener.status, steps(listener.text)) == (200, [])
@@ -151,13 +218,12 @@ def test_one_who_reads_slowly_hears_nothing_after_the_token_is_revoked(client):
         return client.service.releases("late", after=last, most=100)
 
     async def heard():
-        service = client.service
-        facts = service.registry.facts("late")
-        lines = stream_of(service.hub, service.registry, facts, 0, read, may=lambda: allowed[0])
-        found = [await anext(lines), await anext(lines), await anext(lines)]
-        allowed[0] = False
-        return found, [line async for line in lines]
+        with client.service.hub.listening("late") as listener:
+            lines = made(client, read=read, may=lambda: allowed[0]).pieces(listener)
+            found = [await anext(lines), await anext(lines), await anext(lines)]
+            allowed[0] = False
+            return found, [line async for line in lines]
 
     before, after = client.run(heard())
-    assert [line.split("\n")[0] for line in before] == ["retry: 2000", "id: 1", "id: 2"]
+    assert [line.decode().split("\n")[0] for line in before] == ["retry: 2000", "id: 1", "id: 2"]
     assert after == []

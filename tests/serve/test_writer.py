@@ -5,8 +5,8 @@ import pytest
 
 from hushfade.errors import Failed, Refused
 from hushfade.serve.error_responses import Refusal
-from hushfade.serve.writer import Writer
-from hushfade.store import Batch
+from hushfade.serve.writer import GROUP, LANES, Writer, groups_of
+from hushfade.store import Batch, Closing
 from tests.serve.client import UNIT
 
 
@@ -171,3 +171,55 @@ def test_the_writer_outlives_an_error_of_its_work(store):
     answer, writer = written(store, work)
     assert answer == "accepted"
     assert not writer.failed
+
+
+def test_steps_that_wait_are_closed_together_after_the_batches_before_them(store):
+    async def work(writer):
+        waiting = [
+            asyncio.ensure_future(x)
+            for x in (
+                writer.accept(batch(1)),
+                writer.close([Closing("late", 1, 5)]),
+                writer.accept(batch(1, stream="flights", lanes=3)),
+                writer.close([Closing("flights", 1, 5), Closing("wide", 1, 5)]),
+                writer.accept(batch(2)),  # after the step: it belongs to the next one
+                writer.close([Closing("late", 2, 6)]),
+            )
+        ]
+        await asyncio.sleep(0)
+        writer.start()
+        return await asyncio.gather(*waiting)
+
+    answers, writer = written(store, work)
+    assert [answers[0], answers[2], answers[4]] == ["accepted"] * 3
+    assert [(one.stream, one.step) for one in answers[1] + answers[3] + answers[5]] == [
+        ("late", 1), ("flights", 1), ("wide", 1), ("late", 2),
+    ]  # fmt: skip
+    assert writer.commits == 4  # batches, steps, the later batch, its step
+    assert store.live("late").totals.tolist() == [0]
+
+
+def test_a_step_that_is_refused_does_not_hinder_others_of_its_group(store):
+    async def work(writer):
+        steps = [Closing("late", 1, 0), Closing("flights", 7, 0), Closing("wide", 1, 0)]
+        waiting = asyncio.ensure_future(writer.close(steps))
+        await asyncio.sleep(0)
+        writer.start()
+        return await waiting
+
+    answers, _ = written(store, work)
+    assert [answers[0].step, answers[2].step] == [1, 1]
+    assert isinstance(answers[1], Refused)
+
+
+def test_groups_have_bounded_sizes_and_keep_all_steps_in_order():
+    steps = [Closing(f"s{n}", 1, 0, 1 + 7919 * n % 200_000) for n in range(1000)]
+    groups = groups_of(steps)
+    assert [step for group in groups for step in group] == steps
+    for group in groups:
+        assert len(group) <= GROUP
+        assert len(group) == 1 or sum(step.lanes for step in group) <= LANES
+    assert [len(group) for group in groups_of([Closing(f"s{n}", 1, 0) for n in range(600)])] == [
+        250, 250, 100,
+    ]  # fmt: skip
+    assert groups_of([]) == []

@@ -104,7 +104,7 @@ def test_whatever_changes_the_totals_of_the_same_records_changes_the_bond():
     others = [
         (request, buckets, None),
         (request, buckets, replace(limits, steps=3)),
-        (request, buckets, replace(limits, separation=4)),
+        (request, buckets, replace(limits, apart=4)),
         (request, buckets, replace(limits, records_per_step=2)),
         (request, replace(buckets, noise=UnsafeSeededNoise(2)), limits),
         (request, replace(buckets, mechanism=Mechanism.of(OTHER)), limits),

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 import hushfade.frames as _frames
-from hushfade import Exponential, Guarantee, UnsafeSeededNoise, plan
+from hushfade import Exponential, Guarantee, Person, UnsafeSeededNoise, plan
 from hushfade.errors import DroppedRecords
 from hushfade.records.limits import Bounding, Limits
 from hushfade.spark import private_decaying_sums
@@ -19,7 +19,7 @@ assert _frames  # pandas frames have an accessor from here on
 
 LIMITED = plan(
     Exponential(half_life=5),
-    Guarantee(epsilon=1, delta=1e-6, participations=3, separation=2, records_per_step=2),
+    Guarantee(epsilon=1, delta=1e-6, protects=Person(steps=3, apart=2, records_per_step=2)),
     keys=KEYS, low=-0.5, high=2,
 )  # fmt: skip
 SEEDED = UnsafeSeededNoise(6)

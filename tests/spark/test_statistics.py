@@ -159,7 +159,7 @@ def test_a_table_with_a_key_is_sealed_and_refuses_other_totals(spark, tmp_path):
 def test_a_stream_with_limits_releases_what_a_table_releases(spark, tmp_path):
     """Quantiles on two levels: several totals per record, after the limits of each person."""
     statistic, frame = STATISTICS["quantiles on two levels"], records()
-    plan = planned(statistic, participations=3, records_per_step=2)
+    plan = planned(statistic, protects=hf.Person(steps=3, records_per_step=2))
     asked = HOW | {"value": "amount", "key": ["first", "second"], "noise": SEEDED, "user": "person"}
     table = private_decaying_sums(spark.createDataFrame(frame), plan, buckets=3, **asked)
     files = Files(tmp_path)

@@ -243,3 +243,47 @@ def test_what_was_committed_before_a_crash_is_marked_before_it_is_published(tmp_
     shutil.copy(tmp_path / "old.db", path)
     with pytest.raises(Refused, match="older than its mark"):
         Store.open(path)
+
+
+def test_a_mark_records_the_budget_that_changed_and_knows_all(tmp_path):
+    """Before, each line had all budgets, and a new stream took time for each dataset."""
+    path = tmp_path / "releases.db"
+    store = Store.open(path)
+    plan = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(epsilon=1, delta=1e-6))
+    sizes = []
+    for number in range(40):
+        store.add_dataset(f"d{number}", plan.guarantee)
+        before = (tmp_path / "releases.db.mark").stat().st_size
+        store.add_stream(f"s{number}", plan, dataset=f"d{number}")
+        sizes.append((tmp_path / "releases.db.mark").stat().st_size - before)
+    assert max(sizes[30:]) <= max(sizes[:10]) + 10
+    assert MarkFile(tmp_path / "releases.db.mark").accounts() == store.accounts()
+    store.close()
+
+
+def test_a_long_mark_is_written_anew_when_the_store_is_opened(tmp_path, monkeypatch):
+    monkeypatch.setattr("hushfade.store.high_water_mark._LONG", 2000)
+    path, mark = tmp_path / "releases.db", tmp_path / "releases.db.mark"
+    store = Store.open(path)
+    for number in range(20):
+        store.add_dataset(f"d{number}", hf.Guarantee(epsilon=1, delta=1e-6))
+    plan = hf.plan(hf.Exponential(half_life=3), hf.Guarantee(epsilon=1, delta=1e-6))
+    store.add_stream("s", plan, dataset="d3")
+    known, before = store.accounts(), mark.stat().st_size
+    store.close()
+    store = Store.open(path)
+    assert mark.stat().st_size < before
+    assert MarkFile(mark).accounts() == known == store.accounts()
+    store.close()
+
+
+def test_a_mark_with_all_budgets_in_each_line_is_read(tmp_path):
+    """As versions before 7 wrote it."""
+    file = MarkFile(tmp_path / "mark")
+    one, two = (Account(name, 1.0, 1e-6) for name in ("a", "b"))
+    file.write(Mark("s", 1, "x"), {"a": one})
+    file.write(Mark("s", 2, "y"), {"a": one, "b": two})
+    file.write(Mark("s", 3, "z"), {"a": Account("a", 1.0, 1e-6, spent=0.5), "b": two})
+    assert file.accounts()["a"].spent == 0.5
+    assert file.accounts()["b"] == two
+    file.close()

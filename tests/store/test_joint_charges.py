@@ -111,7 +111,7 @@ def test_a_guarantee_that_the_plans_do_not_keep_is_refused():
         JointCharge.of(STREAMS, hf.Guarantee.from_mu(0.5, delta=1e-6))
     with pytest.raises(Refused, match="must protect the unit of its streams"):
         JointCharge.of(STREAMS, replace(ONE, neighbours="replace"))
-    twice = hf.plan(WEEK, hf.Guarantee(0.1, 1e-9, participations=2), every="1d")
+    twice = hf.plan(WEEK, hf.Guarantee(0.1, 1e-9, protects=hf.Person(steps=2)), every="1d")
     with pytest.raises(Refused, match="must protect the same unit"):
         JointCharge.of({**STREAMS, "twice": twice}, ONE)
     for wrong in ({}, {str(k): twice for k in range(101)}):

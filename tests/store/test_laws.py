@@ -285,14 +285,15 @@ def test_a_store_of_0_1_0_goes_on_with_gaussian_noise_only(tmp_path):
     with closing(Store.open(tmp_path / "releases.db")) as store:
         before = store.accounts()["clinics"]
         assert (before.composition, before.declared) == ("gaussian", None)
-        unit = dict(
-            zip(
-                ("neighbours", "participations", "separation", "records_per_step"),
-                (before.relation or HALF.relation).listed(),
-                strict=True,
+        neighbours, *_ = relation = before.relation or HALF.relation
+        unit = hf.Record()
+        if not relation.single:
+            unit = hf.Person(
+                steps=relation.steps,
+                apart=relation.apart,
+                records_per_step=relation.records_per_step,
             )
-        )
-        small = hf.Guarantee(epsilon=before.left_epsilon / 10, delta=before.delta, **unit)
+        small = hf.Guarantee(before.left_epsilon / 10, before.delta, neighbours, unit)
         for law in ("laplace", "huber"):
             plan = hf.plan(DECAY, small, law=law, method="input" if law == "laplace" else "best")
             with pytest.raises(Refused, match="because its budget is a mu"):

@@ -335,7 +335,7 @@ def test_streams_that_promise_to_other_neighbours_do_not_share_a_budget(place):
     store.add_stream("late", one, dataset="clinics")
     for other in (
         hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace"),
-        hf.Guarantee(epsilon=1, delta=1e-6, participations=3, separation=24),
+        hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person(steps=3, apart=24)),
     ):
         with pytest.raises(Refused, match="must protect the same unit"):
             store.add_stream(

@@ -149,3 +149,20 @@ def test_a_loaded_copy_that_took_a_step_is_remembered(make):
     gc.collect()
     with pytest.raises(Refused, match="older than the last"):
         load(data)
+
+
+def test_a_withdrawn_step_is_taken_again_by_a_loaded_copy_and_never_by_an_old_one():
+    made = plan(Exponential(half_life=2), ONE)
+    stream = made.start()
+    stream.step([1])
+    data = stream.save()
+    stream.step([1])  # drawn, and lost before anyone saw it
+    with pytest.raises(Refused, match="older than the last released step"):
+        Stream.load(data, plan=made)
+    ownership.withdraw(saved_state.read(data).identity, 1)
+    again = Stream.load(data, plan=made)
+    assert again.step([1]).step == 2
+    with pytest.raises(Refused, match="withdrawn"):
+        stream.step([1])
+    with pytest.raises(Refused):
+        Stream.load(data, plan=made)  # the step counts from here on

@@ -15,6 +15,7 @@ from hushfade import (
     InvalidType,
     InvalidValue,
     NoDecay,
+    Person,
     PowerLaw,
     SlidingWindow,
     theory,
@@ -297,9 +298,9 @@ def test_the_upper_bound_hardly_depends_on_the_arithmetic_of_n():
 
 
 def test_records_far_apart_are_hidden_one_by_one():
-    far = Guarantee(epsilon=1, delta=1e-6, separation=10**9)
+    far = Guarantee(epsilon=1, delta=1e-6, protects=Person(apart=10**9))
     assert plan(SlidingWindow(7), far).certificate(300).ratio < 1.01
-    twice = Guarantee(epsilon=1, delta=1e-6, participations=2, separation=10**9)
+    twice = Guarantee(epsilon=1, delta=1e-6, protects=Person(steps=2, apart=10**9))
     made = plan(SlidingWindow(7), twice)
     assert_allclose(made.sensitivity, math.sqrt(2) * plan(SlidingWindow(7), far).sensitivity)
     assert made.certificate(300).lower > 0

@@ -29,6 +29,7 @@ from hushfade import (
     InvalidValue,
     KeyedNoise,
     NoDecay,
+    Person,
     PowerLaw,
     Refused,
     SlidingWindow,
@@ -222,7 +223,7 @@ def test_float64_has_bits_below_the_first_grid_and_float32_has_not():
 def test_the_sensitivity_is_that_of_the_worst_steps(name, k, b, neighbours):
     n = 9
     guarantee = Guarantee(
-        epsilon=1, delta=1e-6, neighbours=neighbours, participations=k, separation=b
+        epsilon=1, delta=1e-6, neighbours=neighbours, protects=Person(steps=k, apart=b)
     )
     noise = start(pair_named(name), guarantee=guarantee, norm=0.3, horizon=n)
     R = noise.pair.matrices(n)[1]
@@ -258,7 +259,7 @@ def test_jax_privacy_computes_the_same_sensitivity():
         for decay, (k, b) in itertools.product(
             [NoDecay(), Exponential(half_life=24)], [(1, 1), (4, 60), (12, 20), (240, 1)]
         ):
-            guarantee = Guarantee(epsilon=2, delta=1e-6, participations=k, separation=b)
+            guarantee = Guarantee(epsilon=2, delta=1e-6, protects=Person(steps=k, apart=b))
             noise = start(decay, guarantee=guarantee, horizon=steps)
             right = noise.pair.right(steps)
             theirs = pool.submit(their_sensitivity, right, k, b).result()
@@ -296,7 +297,7 @@ def test_keyed_noise_of_another_series_is_independent():
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 def test_the_loss_so_far_is_that_of_the_dense_factor(k, b, neighbours):
     """Where the right factor falls, the worst participations are the first, b apart."""
-    guarantee = replace(ONE, participations=k, separation=b, neighbours=neighbours)
+    guarantee = replace(ONE, protects=Person(steps=k, apart=b), neighbours=neighbours)
     for name in ("compact NoDecay()", "a gain", "independent"):
         noise = start(pair_named(name), guarantee=guarantee)
         assert noise.privacy_so_far.epsilon(1e-6) == 0.0
@@ -335,7 +336,7 @@ def test_a_series_by_hand():
     assert_allclose(w[1], z[1] / 2 - z[0] / 4, rtol=1e-12)
     assert_allclose(w[2], z[2] / 2 - z[1] / 4 + z[0] / 8, rtol=1e-12)
     assert_level(noise.stddev * ONE.mu, math.sqrt(5))
-    thrice = Guarantee.from_mu(0.5, neighbours="replace", participations=3)
+    thrice = Guarantee.from_mu(0.5, neighbours="replace", protects=Person(steps=3))
     # 2, 3, 3, 1 in a replaced gradient of norm 10: 20 √23
     assert_level(start(pair, guarantee=thrice, norm=10.0).sensitivity, 20 * math.sqrt(23))
 
@@ -377,7 +378,7 @@ def test_fresh_noise_is_new_each_time_and_goes_on_from_a_saved_state():
 
 
 def test_a_guarantee_made_from_mu_is_kept():
-    guarantee = Guarantee.from_mu(0.7, delta=1e-5, participations=2, separation=3)
+    guarantee = Guarantee.from_mu(0.7, delta=1e-5, protects=Person(steps=2, apart=3))
     noise = start(NoDecay(), guarantee=guarantee, horizon=30)
     again = CorrelatedNoise.load(noise.save(), noise=SEEDED)
     assert again.guarantee == guarantee
@@ -504,8 +505,10 @@ def test_what_cannot_be_is_refused(error, changed, message):
 
 
 def test_repeated_participation_for_ever_is_refused():
-    twice = Guarantee(epsilon=1, delta=1e-6, participations=2)
-    with pytest.raises(InvalidValue, match="horizon must be given for participations > 1"):
+    twice = Guarantee(epsilon=1, delta=1e-6, protects=Person(steps=2))
+    with pytest.raises(
+        InvalidValue, match="horizon must be given if a person has records in several"
+    ):
         start(PowerLaw(power=1), guarantee=twice)
     start(PowerLaw(power=1), guarantee=twice, horizon=100)
     start(factorization.from_right(PowerLaw(power=1), [1.0, 0.3]), guarantee=twice)
@@ -556,7 +559,7 @@ def test_the_end_of_a_very_long_horizon_does_not_matter():
     window = SlidingWindow(length=3)
     near = start(window, horizon=10**6).sensitivity
     assert start(window, horizon=10**12).sensitivity == pytest.approx(near, rel=1e-9)
-    twice = Guarantee(1, 1e-6, participations=2, separation=10)
+    twice = Guarantee(1, 1e-6, protects=Person(steps=2, apart=10))
     bands = factorization.square_root(Exponential(half_life=5)).rounded(12)
     endless = start(bands, guarantee=twice).sensitivity
     assert start(bands, horizon=10**15, guarantee=twice).sensitivity == endless

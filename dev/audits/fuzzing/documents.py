@@ -21,7 +21,9 @@ from hushfade.training.correlated_noise import CorrelatedNoise
 from hushfade.training.saved_series import MAGIC as SERIES
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
-TWICE = hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace", participations=2, separation=3)
+TWICE = hf.Guarantee(
+    epsilon=1, delta=1e-6, neighbours="replace", protects=hf.Person(steps=2, apart=3)
+)
 PLANS = (
     hf.plan(hf.Exponential(half_life=3), ONE),
     hf.plan(hf.SlidingWindow(length=3), TWICE, horizon=8, low=-2, high=6),

@@ -65,16 +65,17 @@ def calendars(directory: Path) -> Iterator[Target]:
     def read(data: bytes) -> None:
         text = data.decode("utf-8", "surrogateescape")
         start, every, end = (*text.split("|", 2), "1h", "")[:3]
-        found = calendar(start, duration.nanoseconds(every), end=end or None)
+        length = duration.length(every)
+        assert length is not None
+        found = calendar(start, length, end=end or None)
         places = found.places(times)
         assert np.all(np.diff(places) >= 0)
         if found.steps is not None:
-            assert found.places(np.array([found.start + found.steps * found.every - 1])) == [
-                found.steps - 1
-            ]
+            assert found.places(np.array([found.end_of(found.steps) - 1])) == [found.steps - 1]
 
     seeds = (
         b"2026-01-01|1h|2026-01-08", b"2026-01-31T12:00|1d|", b"2026-01-01Z|1min|2026-01-02Z",
+        b"2026-01-05|week Europe/Vienna|2026-04-06",
         b"2026-01-01T00:00:00.5+01:00|1s|2026-01-01T00:00:09.5Z",
     )  # fmt: skip
     yield Target("calendars", seeds, read, words=PARTS)
@@ -99,7 +100,7 @@ def options(directory: Path) -> Iterator[Target]:
 
     seeds = (
         b"half_life=24h\nevery=1h\nepsilon=1\ndelta=1e-6\nlow=0\nhigh=1\nkeys=at,ch,de",
-        b"window=7d\nevery=1d\nmu=0.5\nlow=-1\nhigh=2.5\nseparation=2d\n\nat\nch\nde\n",
+        b"window=7d\nevery=1d\nmu=0.5\nlow=-1\nhigh=2.5\napart=2d\n\nat\nch\nde\n",
         b"weights=1,.5,.25\nrho=0.1\nlow=0\nhigh=10\n\n\xef\xbb\xbfat\r\nch\r\n",
         b"power=1\nepsilon=2\ndelta=1e-9\nlow=0\nhigh=1\nkind=power\n\nat\n",
         b"alpha=1.03\nkind=exponential\nmu=1\nlow=0\nhigh=1\nkeys=a",
@@ -128,8 +129,8 @@ def _guarantee(given: dict[str, str]) -> None:
     chosen: dict[str, Any] = {
         name: _float(given, name) for name in ("epsilon", "delta", "mu", "rho") if name in given
     }
-    if "separation" in given:
-        chosen["separation"] = given["separation"]
+    if "apart" in given:
+        chosen["apart"] = given["apart"]
     PersonOptions(**chosen).guarantee(HOUR if "every" in given else None)
 
 

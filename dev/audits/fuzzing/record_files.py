@@ -20,7 +20,7 @@ from hushfade.records.files import line_reader
 from hushfade.records.live_lines import OpenSteps
 
 HOUR = 3600 * 10**9
-ONE = hf.Guarantee(epsilon=1, delta=1e-6, participations=2)
+ONE = hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person(steps=2))
 SWAP = hf.Guarantee(epsilon=1, delta=1e-6, neighbours="replace")
 KEYED = hf.plan(hf.Exponential(half_life=3), ONE, keys=["at", "ch", "73000137"])
 PLAIN = hf.plan(hf.Exponential(half_life=3), SWAP, high=1e6)
@@ -225,16 +225,20 @@ class _Live:
         wrong = counts.rejected - before.rejected
         if wrong and wrong == counts.records - before.records:
             raise hf.Malformed(str(self._reader.first_fault))
-        if len(self._reader._people) > PEOPLE:
+        if self._persons() > PEOPLE:
             self._begin()
+
+    def _persons(self) -> int:
+        assert self._reader._persons is not None
+        return len(self._reader._persons)
 
     def state(self) -> tuple[object, ...]:
         """The state after well-formed lines: totals, counts, people and their used limits."""
         reader, steps = self._reader, self._steps
-        bounding = reader._bounding
-        assert bounding is not None
+        assert reader._persons is not None
+        bounding = reader._persons._bounding
         totals = {step: sums.totals.tolist() for step, sums in steps._sums.items()}
         return (
-            totals, replace(reader.counts, records=0, rejected=0), len(reader._people),
+            totals, replace(reader.counts, records=0, rejected=0), self._persons(),
             bounding._used, bounding._counts[: bounding._used].tobytes(), reader.closed,
         )  # fmt: skip

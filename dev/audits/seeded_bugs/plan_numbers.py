@@ -74,14 +74,14 @@ def for_one_participation(promised: Plan) -> float:
     """Calibrated for one participation."""
     guarantee = promised.guarantee
     whole = promised.pair.sensitivity(
-        participations=guarantee.participations, separation=guarantee.separation
+        participations=guarantee.protects.steps, separation=guarantee.protects.apart
     )
     return promised.pair.sensitivity().value / whole.value
 
 
 def for_one_record(promised: Plan) -> float:
     """Calibrated for one record per step."""
-    return 1.0 / promised.guarantee.records_per_step
+    return 1.0 / promised.guarantee.protects.records_per_step
 
 
 def for_half_the_horizon(promised: Plan) -> float:

@@ -13,6 +13,7 @@ from hushfade import (
     Guarantee,
     KeyedNoise,
     NoDecay,
+    Person,
     Plan,
     PowerLaw,
     SlidingWindow,
@@ -42,8 +43,8 @@ SWAPPED = plan(
     high=2,
     method="square_root",
 )
-OFTEN = plan(DAY, Guarantee(1, 1e-6, participations=3, separation=4), method="square_root")
-CROWDED = plan(DAY, Guarantee(1, 1e-6, records_per_step=3), method="square_root")
+OFTEN = plan(DAY, Guarantee(1, 1e-6, protects=Person(steps=3, apart=4)), method="square_root")
+CROWDED = plan(DAY, Guarantee(1, 1e-6, protects=Person(records_per_step=3)), method="square_root")
 ENDING = plan(NoDecay(), ONE, horizon=48, method="square_root")
 # other laws
 LAPLACE = plan(SlidingWindow(length=7), ONE, law="laplace")

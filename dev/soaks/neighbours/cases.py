@@ -10,6 +10,8 @@ from typing import Any
 from dev.soaks.neighbours.input_path import AnyPath
 from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
 from hushfade.errors import HushfadeError
+from hushfade.planning.shifts import squared_change
+from hushfade.privacy.unit import Unit
 
 LONGEST = 8  # the most records of an input
 
@@ -89,7 +91,52 @@ def check(path: AnyPath, seed: int) -> int:
         moved = unfair_move(rules, before, after, changed=not longer)
         if moved is not None:
             raise Violation(path.name, seed, moved)
+    if before is not None and rules.persons:
+        _check_person(path, case, rules, before, seed)
     return found.count(None)
+
+
+def _check_person(path: AnyPath, case: Case, rules: Rules, before: Totals, seed: int) -> None:
+    """Remove the records of one unit of privacy: one person, in one stretch of time if it renews.
+
+    Raise Violation if the units change by more than the sensitivity that the plan claims, for noise
+    on the inputs.
+    """
+    random, guarantee = Random(f"person {path.name} {seed}"), rules.plan.guarantee
+    users = sorted({one.user for _, one in case.rows if isinstance(one.user, str)})
+    if not users:
+        return
+    user, unit = random.choice(users), guarantee.protects
+    step = random.randrange(rules.steps.count)
+    rest = [
+        content
+        for content, one in case.rows
+        if one.user != user or not _in_unit(rules, unit, one, step)
+    ]
+    try:
+        after = path.read(case.made, rest)
+    except HushfadeError:
+        return
+    cells = before.keys() | after.keys()
+    moves = {cell: after.get(cell, 0) - before.get(cell, 0) for cell in cells}
+    steps = {step for (step, _), move in moves.items() if move}
+    most = squared_change(guarantee, rules.plan.grid)
+    for one in steps:
+        size = sum(move**2 for (step, _), move in moves.items() if step == one)
+        if size > most:
+            raise Violation(path.name, seed, f"a person moved step {one} by more than {most}")
+    if len(steps) > unit.steps:
+        raise Violation(path.name, seed, f"a person moved {len(steps)} steps")
+
+
+def _in_unit(rules: Rules, unit: Unit, record: Meaning, step: int) -> bool:
+    """True if the record belongs to the unit that contains this step, or begins with it."""
+    place = None if isinstance(record.time, Fault) else rules.steps.of(record.time)
+    if place is None:
+        return False
+    if unit.within is not None:
+        return step <= place < step + unit.within
+    return rules.stretch(place) == rules.stretch(step)
 
 
 def _expected(path: AnyPath, rules: Rules, records: Sequence[Meaning]) -> Totals | None:

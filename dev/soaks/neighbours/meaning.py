@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
 from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
 
 from hushfade.planning.plan import Plan
 
@@ -40,6 +42,7 @@ class Steps:
     start: int
     every: int
     count: int
+    zoned: bool = True
 
     def of(self, time: int | None) -> int | None:
         """The step of a time; None outside the steps."""
@@ -47,6 +50,17 @@ class Steps:
             return 0
         step = (time - self.start) // self.every
         return step if 0 <= step < self.count else None
+
+    def period(self, step: int, period: str) -> object:
+        """The calendar day, week or month in which a step begins, as the calendar names it."""
+        unit, _, zone = period.partition(" ")
+        begin = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(
+            microseconds=(self.start + step * self.every) // 1000
+        )
+        local = begin.astimezone(ZoneInfo(zone)) if self.zoned else begin
+        if unit == "week":
+            return local.isocalendar()[:2]
+        return (local.year, local.month, local.day)[: 2 if unit == "month" else 3]
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class Rules:
     def totals(self, records: Sequence[Meaning]) -> Totals:
         """The units of all steps and lanes, from well-formed records in their order."""
         found: Totals = {}
-        used: dict[str, dict[int, int]] = {}
+        used: dict[tuple[str, object], dict[int, int]] = {}
         for record in records:
             assert not isinstance(record.time, Fault)
             step = self.steps.of(record.time)
@@ -86,15 +100,25 @@ class Rules:
             found[step, lane] = units
         return {cell: units for cell, units in found.items() if units}
 
-    def _admits(self, used: dict[str, dict[int, int]], record: Meaning, step: int) -> bool:
+    def stretch(self, step: int) -> object:
+        """The stretch of time in which the limits per person hold."""
+        unit = self.plan.guarantee.protects
+        if unit.period is not None:
+            return self.steps.period(step, unit.period)
+        return step if unit.within is not None else "the stream"
+
+    def _admits(
+        self, used: dict[tuple[str, object], dict[int, int]], record: Meaning, step: int
+    ) -> bool:
         """True if the person's limits admit another record in this step; then counts it."""
         assert isinstance(record.user, str)
-        limits, mine = self.plan.guarantee, used.setdefault(record.user, {})
+        unit = self.plan.guarantee.protects
+        mine = used.setdefault((record.user, self.stretch(step)), {})
         if step in mine:
-            free = mine[step] < limits.records_per_step
+            free = mine[step] < unit.records_per_step
         else:
-            apart = all(abs(step - other) >= limits.separation for other in mine)
-            free = len(mine) < limits.participations and apart
+            apart = all(abs(step - other) >= unit.apart for other in mine)
+            free = len(mine) < unit.steps and apart
         if free:
             mine[step] = mine.get(step, 0) + 1
         return free

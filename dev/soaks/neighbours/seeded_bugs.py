@@ -19,13 +19,15 @@ from hushfade.records import (
     csv_scan,
     json_lines,
     json_scan,
+    limits,
     line_blocks,
+    local_calendar,
     parse_columns,
     step_totals,
     time_columns,
 )
 from hushfade.serve import batches as request_batches
-from hushfade.spark import cells as spark_cells
+from hushfade.spark import record_codes as spark_record_codes
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,12 @@ BUGS = (
               lambda right: lambda data, delimiter: data.rfind(b"\n") + 1),
     SeededBug("people with the same first letter are one person", "Arrow", parse_columns.People,
               "numbers", wrong.first_letters_name_people),
+    SeededBug("the period of a person is in UTC", "CSV", local_calendar.Periods, "of",
+              wrong.periods_are_utc),
+    SeededBug("a step belongs to the period of its end", "JSON lines", local_calendar.Periods,
+              "of_steps", wrong.steps_belong_to_the_period_of_their_end),
+    SeededBug("limits are not renewed", "Parquet", limits.Limits, "of",
+              wrong.limits_are_not_renewed),
     SeededBug("records are not clipped", "Parquet", Grid, "_quantised", wrong.nothing_is_clipped),
     SeededBug("the unit of times is guessed from the largest", "Polars", time_columns,
               "_multiplied", wrong.units_are_guessed),
@@ -93,6 +101,6 @@ BUGS = (
               request_batches, "_units", wrong.mixed_truths_are_false),
     SeededBug("a record of a statistic without a value counts", "HTTP NDJSON, statistics",
               request_batches, "_keyed", wrong.missing_values_are_one),
-    SeededBug("Spark clips nothing", "Spark tables", spark_cells, "_clipped",
+    SeededBug("Spark clips nothing", "Spark tables", spark_record_codes, "_clipped",
               lambda right: lambda value, low, high: value),
 )  # fmt: skip

@@ -18,9 +18,14 @@ NAMES = {"value": "v", "time": "t", "key": "k", "user": "u"}
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 _STEP_LENGTHS = (3600 * 10**9, 10**9, 86_400 * 10**9, 1000)
-_STARTS = (1_767_225_600 * 10**9, 0, -(10**18), 1_700_000_000 * 10**9)
+_STARTS = (1_767_225_600 * 10**9, 0, 1_774_728_000 * 10**9, -(10**18), 1_700_000_000 * 10**9)
 _GRIDS = ((0, 1, None), (-4, 4, 1), (-(2.0**10), 2.0**20, 0.5), (0, 1, 1))
-_LIMITS = ((1, 1, 1), (2, 2, 1), (3, 1, 2))
+UNITS_OF_PRIVACY = (
+    hf.Person(), hf.Person(steps=2, apart=2), hf.Person(steps=3, records_per_step=2),
+    hf.Person(within=2), hf.Person(within=3, records_per_step=2),
+    hf.Person(period="day Europe/Vienna", steps=1), hf.Person(period="week", steps=2),
+)  # fmt: skip
+_PERIODS = 2  # the last units, which need times
 
 
 @dataclass(frozen=True)
@@ -41,11 +46,9 @@ class Setting:
 @lru_cache(maxsize=64)
 def plan_of(grid: int, keyed: bool, limits: int, neighbours: Neighbours = "add_remove") -> Plan:
     """One of a few cached plans: making a plan takes longer than reading an input."""
-    participations, separation, records_per_step = _LIMITS[limits]
     guarantee = hf.Guarantee(
-        epsilon=1, delta=1e-6, neighbours=neighbours, participations=participations,
-        separation=separation, records_per_step=records_per_step,
-    )  # fmt: skip
+        epsilon=1, delta=1e-6, neighbours=neighbours, protects=UNITS_OF_PRIVACY[limits]
+    )
     low, high, resolution = _GRIDS[grid]
     return hf.plan(
         hf.SlidingWindow(1),
@@ -66,9 +69,11 @@ def setting_of(
     zones: tuple[bool, ...] = (False, True),
     skip_empty: bool | None = None,
     shortest: int = 1,
+    periods: bool = True,
 ) -> Setting:
     """A random setting; the arguments state what a path supports."""
-    keyed, limits = random.random() < 0.7, random.randrange(3)
+    timeless = _PERIODS * (not periods or not timed)
+    keyed, limits = random.random() < 0.7, random.randrange(len(UNITS_OF_PRIVACY) - timeless)
     with_persons = persons and random.random() < 0.4
     plan = plan_of(random.randrange(4), keyed, limits)
     counts = plan.grid.low == 0 and random.random() < 0.2
@@ -85,8 +90,9 @@ def setting_of(
         return Setting(rules, columns, None, None)
     unit = random.choice(units)
     lengths = [length for length in _STEP_LENGTHS if length >= shortest]
-    steps = Steps(random.choice(_STARTS), random.choice(lengths), 5)
+    start, length = random.choice(_STARTS), random.choice(lengths)
     zoned = unit is not None or random.choice(zones)
+    steps = Steps(start, length, 5, zoned)
     calendar = Calendar(steps.start, steps.every, zoned, steps.count)
     rules = Rules(plan, steps, skips and not counts, with_persons)
     return Setting(rules, columns, calendar, unit)
@@ -94,5 +100,5 @@ def setting_of(
 
 def warm_up() -> None:
     """Make all plans."""
-    for grid, keyed, limits in product(range(4), (False, True), range(3)):
+    for grid, keyed, limits in product(range(4), (False, True), range(len(UNITS_OF_PRIVACY))):
         plan_of(grid, keyed, limits)

@@ -101,7 +101,9 @@ def check_rejections(spark: SparkSession) -> int:
 
 
 def _setting(random: Random) -> Setting:
-    return setting_of(random, units=(None,), zones=(True,), skip_empty=True, shortest=1000)
+    return setting_of(
+        random, units=(None,), zones=(True,), skip_empty=True, shortest=1000, periods=False
+    )
 
 
 def _job(random: Random, cases: int) -> Job:
@@ -181,7 +183,7 @@ def _cells(frame: DataFrame, setting: Setting, keys: tuple[str, ...]) -> DataFra
     if setting.columns.user is None:
         return cells
     said = rules.plan.guarantee
-    limits = Limits(said.records_per_step, said.participations, said.separation)
+    limits = Limits.of(said.protects)
     return of_table(cells, limits).where("lane >= 0")
 
 

@@ -225,6 +225,33 @@ def first_letters_name_people(right: Any) -> Any:
     return numbers
 
 
+def limits_are_not_renewed(right: Any) -> Any:
+    """The limits hold for the life of the stream."""
+
+    def of(unit: Any) -> Any:
+        return replace(right(unit), stretch="stream")
+
+    return of
+
+
+def periods_are_utc(right: Any) -> Any:
+    """Periods are in UTC, whatever zone is declared."""
+
+    def made(cls: Any, period: str, order: Any) -> Any:
+        return right(period.partition(" ")[0] + " UTC", order)
+
+    return classmethod(made)
+
+
+def steps_belong_to_the_period_of_their_end(right: Any) -> Any:
+    """The limits of a period apply to the steps that end in it."""
+
+    def of_steps(self: Any, places: Any) -> Any:
+        return right(self, places + 1)
+
+    return of_steps
+
+
 def nothing_is_clipped(right: Any) -> Any:
     """Values beyond the bounds are not clipped."""
 

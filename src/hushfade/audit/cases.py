@@ -18,6 +18,7 @@ from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours
+from hushfade.privacy.unit import Person
 
 DECAYS: dict[str, Decay] = {
     "counting": NoDecay(),
@@ -63,7 +64,7 @@ def few() -> dict[str, Plan]:
         ),
         "window / twice": plan(
             SlidingWindow(length=5),
-            Guarantee(1, 1e-5, neighbours="replace", participations=2, separation=4),
+            Guarantee(1, 1e-5, neighbours="replace", protects=Person(steps=2, apart=4)),
             keys=["north", "south"],
             law="huber",
         ),
@@ -82,7 +83,7 @@ def few() -> dict[str, Plan]:
         ),
         "vectors / 3 times 2": plan(
             Exponential(half_life=3),
-            Guarantee(1, 1e-6, participations=3, separation=2, records_per_step=2),
+            Guarantee(1, 1e-6, protects=Person(steps=3, apart=2, records_per_step=2)),
             width=3,
             norm=1.0,
         ),
@@ -111,7 +112,7 @@ def _all() -> Iterator[tuple[str, Plan]]:
             if not free:
                 counting = plan(decay, guarantee, method="unbounded", expect=EXPECTED)
                 yield f"{title} / unbounded", counting
-    one, several = Guarantee(1, 1e-6), Guarantee(1, 1e-6, participations=4, separation=3)
+    one, several = Guarantee(1, 1e-6), Guarantee(1, 1e-6, protects=Person(steps=4, apart=3))
     yield "window / input / gaussian", plan(DECAYS["window"], one, method="input", law="gaussian")
     yield "exponential / 4 times", plan(DECAYS["exponential"], several, method="square_root")
     yield "window / 4 times", plan(DECAYS["window"], several, method="square_root")
@@ -120,5 +121,5 @@ def _all() -> Iterator[tuple[str, Plan]]:
         "counting / 4 times / normalized",
         plan(NoDecay(), several, horizon=HORIZON, method="normalized", resolution=2.0**-6),
     )
-    moved = Guarantee(1, 1e-6, neighbours="replace", records_per_step=2)
+    moved = Guarantee(1, 1e-6, neighbours="replace", protects=Person(records_per_step=2))
     yield "power 1 / moved keys", plan(PowerLaw(power=1), moved, keys=["a", "b", "c", "d"])

@@ -29,13 +29,13 @@ def shift_square(plan: Plan) -> tuple[Fraction, bool]:
     guarantee, taps = plan.guarantee, plan.taps
     change = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
     if plan.grid.keys is not None and guarantee.neighbours == "replace" and not plan.statistic:
-        largest = guarantee.records_per_step * plan.grid.largest_unit
+        largest = guarantee.protects.records_per_step * plan.grid.largest_unit
         change = max(change, 2 * largest * largest)  # even a single key may lose a record
     integers = taps.integers[: plan.horizon]
     if plan.pair.gain is not None:
-        once = guarantee.participations == 1
+        once = guarantee.protects.steps == 1
         return Fraction(change * _heaviest(plan, integers.tolist())), once
-    k, apart = guarantee.participations, guarantee.separation
+    k, apart = guarantee.protects.steps, guarantee.protects.apart
     if plan.horizon is not None:
         k = min(k, 1 + (plan.horizon - 1) // apart)
     squares = [change * _nearest(integers, k, apart, plan.horizon)]
@@ -54,14 +54,14 @@ def shift_cases(plan: Plan) -> list[Counter[int]]:
     Gaussian noise allow them.
     """
     guarantee, integers = plan.guarantee, np.abs(plan.taps.integers[: plan.horizon])
-    often = guarantee.participations
+    often = guarantee.protects.steps
     if plan.horizon is not None:
-        often = min(often, 1 + (plan.horizon - 1) // guarantee.separation)
+        often = min(often, 1 + (plan.horizon - 1) // guarantee.protects.apart)
     changes = [
         tuple(sorted(abs(units) for units in each if units)) for each in kinds(plan).values()
     ]
     if plan.grid.keys is not None and guarantee.neighbours == "replace" and not plan.statistic:
-        changes.append((guarantee.records_per_step * plan.grid.largest_unit,) * 2)
+        changes.append((guarantee.protects.records_per_step * plan.grid.largest_unit,) * 2)
     sizes, times = np.unique(integers[integers > 0], return_counts=True)
     if isinstance(plan.pair, BlockSums):
         sizes, times = np.ones(1, np.int64), np.array([_most_blocks(plan.pair)])

@@ -61,7 +61,7 @@ def _spread(plan: Plan) -> list[Signed]:
     """The lanes of as many equal records as a person may have in a step, for many records."""
     assert plan.statistic is not None
     grid = replace(plan.grid, keys=None, width=1)
-    most = plan.guarantee.records_per_step
+    most = plan.guarantee.protects.records_per_step
     records: list[Any] = list(samples(plan.statistic, Chance(_SEED)).values())
     return [most * grid.record_sums([record]) for record in records]
 

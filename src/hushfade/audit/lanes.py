@@ -117,7 +117,7 @@ def _persons(
     refused = 0
 
     def some() -> Any:
-        places = rng.integers(0, len(tried), guarantee.records_per_step).tolist()
+        places = rng.integers(0, len(tried), guarantee.protects.records_per_step).tolist()
         return _placed(plan, [(int(rng.integers(keys)), tried[place]) for place in places])
 
     for _ in range(_PERSONS):
@@ -132,8 +132,8 @@ def _persons(
     most = max(sum(units * units for units in lanes) for lanes in kinds(plan).values())
     largest = max(sum(units * units for units in change) for change in found) if found else 0
     passed = refused == 0 and largest <= most
-    records = "a record" if guarantee.records_per_step == 1 else (
-        f"{guarantee.records_per_step} records")  # fmt: skip
+    records = "a record" if guarantee.protects.records_per_step == 1 else (
+        f"{guarantee.protects.records_per_step} records")  # fmt: skip
     shown = f"{(largest / most) ** 0.5:.6g} times that; {len(found)} changes"
     shown += f"; {refused} refused or not whole" if refused else ""
     norms = exact(

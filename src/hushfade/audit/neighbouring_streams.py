@@ -46,7 +46,7 @@ class Change:
 def kinds(plan: Plan) -> dict[str, tuple[int, ...]]:
     """The largest changes of one step's totals between neighbouring streams."""
     grid, guarantee = plan.grid, plan.guarantee
-    most = guarantee.records_per_step
+    most = guarantee.protects.records_per_step
     if plan.statistic is not None:
         return lane_changes.extreme(plan)
     if grid.norm is not None:
@@ -65,7 +65,7 @@ def kinds(plan: Plan) -> dict[str, tuple[int, ...]]:
 
 def changes(plan: Plan, n: int) -> list[Change]:
     """Changes of every kind at the first, the middle and the last of n steps."""
-    often, apart = plan.guarantee.participations, _apart(plan, n)
+    often, apart = plan.guarantee.protects.steps, _apart(plan, n)
     length = 1 + (often - 1) * apart
     starts = {"first": 0, "middle": n // 2, "last": max(0, n - length)}
     heaviest = heaviest_column(plan, n)
@@ -91,7 +91,7 @@ def arranged(plan: Plan, n: int) -> list[Change]:
     It is also empty if the effects of two records never overlap.
     """
     guarantee = plan.guarantee
-    alone = guarantee.participations == 1 or guarantee.separation >= support(plan)
+    alone = guarantee.protects.steps == 1 or guarantee.protects.apart >= support(plan)
     if alone or plan.pair.gain is not None or falls(plan):
         return []
     found = []
@@ -132,9 +132,9 @@ def needed(plan: Plan, most: int | None = None) -> int:
     if plan.horizon is not None:
         return plan.horizon
     guarantee, reach = plan.guarantee, support(plan)
-    whole = reach + (guarantee.participations - 1) * guarantee.separation
+    whole = reach + (guarantee.protects.steps - 1) * guarantee.protects.apart
     if most is not None and whole > most:
-        whole = reach + (guarantee.participations - 1) * _apart(plan, most)
+        whole = reach + (guarantee.protects.steps - 1) * _apart(plan, most)
     return max([whole, *(reach + change.steps[-1] for change in arranged(plan, 1 << 62))])
 
 
@@ -144,10 +144,10 @@ def _apart(plan: Plan, n: int) -> int:
     Columns of R̃ that do not overlap are orthogonal at any distance, so the norm is the same.
     """
     guarantee, reach = plan.guarantee, support(plan)
-    whole = reach + (guarantee.participations - 1) * guarantee.separation
+    whole = reach + (guarantee.protects.steps - 1) * guarantee.protects.apart
     if plan.horizon is not None or whole <= n:
-        return guarantee.separation
-    return min(guarantee.separation, reach)
+        return guarantee.protects.apart
+    return min(guarantee.protects.apart, reach)
 
 
 def _back(plan: Plan, lanes: tuple[int, ...]) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ def _back(plan: Plan, lanes: tuple[int, ...]) -> tuple[int, ...]:
     low, high = grid.low_unit, grid.high_unit
     if not low < 0 < high:
         return (0,)
-    return (guarantee.records_per_step * (high if lanes[0] < 0 else low),)
+    return (guarantee.protects.records_per_step * (high if lanes[0] < 0 else low),)
 
 
 @lru_cache(maxsize=32)
@@ -174,11 +174,11 @@ def _placed(plan: Plan, back: float) -> list[tuple[int, int]]:
     from scipy.signal import fftconvolve
 
     r = plan.taps.integers[: plan.horizon].astype(np.float64)
-    separation = plan.guarantee.separation
+    separation = plan.guarantee.protects.apart
     correlation = fftconvolve(r, r[::-1])[len(r) - 1 :]
     pull = correlation.copy()  # of all records so far, by lag after the last record
     placed = [(0, 1)]
-    for _ in range(min(plan.guarantee.participations, max(2, _SOUGHT // len(r)), _OFTEN) - 1):
+    for _ in range(min(plan.guarantee.protects.steps, max(2, _SOUGHT // len(r)), _OFTEN) - 1):
         sums = np.append(pull[separation:], 0.0)  # the last lag has no overlap
         along = correlation[0] + 2.0 * sums
         against = back * back * correlation[0] - 2.0 * back * sums

@@ -152,9 +152,13 @@ def wide(plan: Plan, copies: int) -> Plan:
         change = guarantee.change(grid.low_unit, grid.high_unit) * grid.resolution
         names = tuple(map(str, range(copies)))
         grid = replace(grid, low=-change, high=change, keys=names)
-        guarantee = replace(guarantee, neighbours="add_remove", records_per_step=1)
+        guarantee = replace(
+            guarantee, neighbours="add_remove", protects=guarantee.protects.one_per_step()
+        )
     else:
-        units = guarantee.change(grid.low_unit, grid.high_unit) / guarantee.records_per_step
+        units = (
+            guarantee.change(grid.low_unit, grid.high_unit) / guarantee.protects.records_per_step
+        )
         change = units * grid.resolution
         grid = replace(grid, low=-change, high=change, norm=change, width=copies)
         guarantee = replace(guarantee, neighbours="add_remove")

@@ -83,7 +83,7 @@ def _shifts(plan: Plan, name: str) -> Finding:
     claimed, own = accounted(plan), shift_cases(plan)
     forgotten = [case for case in own if not any(dominates(other, case) for other in claimed)]
     invented = [case for case in claimed if case not in own] if reached(plan) else []
-    apart = plan.guarantee.participations == 1 or plan.guarantee.separation >= plan.taps.support
+    apart = plan.guarantee.protects.steps == 1 or plan.guarantee.protects.apart >= plan.taps.support
     total = sum(sum(case.values()) for case in own)
     shown = f"{len(own)} kinds of change, {total:,} shifts; {len(forgotten)} kinds are missing"
     shown += f", {len(invented)} cases match no kind" if invented else ""
@@ -168,7 +168,7 @@ def _optimum(plan: Plan, name: str) -> Iterator[Finding]:
         return
     achieved, gaussian = found.error_factor, isinstance(plan.law, Gaussian)
     rivals = {"this plan": achieved} if gaussian else {}
-    if plan.guarantee.participations == 1:
+    if plan.guarantee.protects.steps == 1:
         rivals |= _factorizations(plan, n)
     if not rivals:
         shown = f"{found.lower:.6g}; not compared, since a person may have several records"

@@ -248,7 +248,7 @@ def _described(plan: Plan) -> dict[str, str]:
     """The facts of the plan, its guarantee, and the digest that identifies it."""
     return {
         **dict(facts(plan)),
-        "guarantee": plan.guarantee.sentence(),
+        "guarantee": plan.guarantee.sentence(every=plan.every),
         "digest": plan.digest.hex(),
     }
 

@@ -224,15 +224,15 @@ def dominates(larger: Counter[int], smaller: Counter[int]) -> bool:
 def _worst(plan: Plan, change: Change, steps: int) -> bool:
     """True if the plan claims that no change has a larger effect than this one."""
     guarantee = plan.guarantee
-    often = guarantee.participations
+    often = guarantee.protects.steps
     if plan.horizon is not None:
-        often = min(often, 1 + (plan.horizon - 1) // guarantee.separation)
+        often = min(often, 1 + (plan.horizon - 1) // guarantee.protects.apart)
     if change.steps[0] != heaviest_column(plan, steps) or len(change.steps) < often:
         return False
     if math.hypot(*change.lanes) < _claimed(plan) * (1.0 - _CLOSE):
         return False
     # several records reach the bound only if every column has the same, decreasing taps
-    once = guarantee.participations == 1
+    once = guarantee.protects.steps == 1
     if plan.pair.gain is not None:
         return once
     return once or falls(plan)
@@ -251,7 +251,9 @@ def _claimed(plan: Plan) -> float:
 
 def _added(plan: Plan) -> dict[str, tuple[int, ...]]:
     """The largest change by a single added record, for either neighbouring relation."""
-    alone = replace(plan.guarantee, neighbours="add_remove", records_per_step=1)
+    alone = replace(
+        plan.guarantee, neighbours="add_remove", protects=plan.guarantee.protects.one_per_step()
+    )
     return kinds(replace(plan, guarantee=alone))
 
 

@@ -191,7 +191,7 @@ def compare(
     several = _plans(decay, guarantee, n, low, high, resolution, method, law)
     ours = [_own(made, n, least) for made in several]
     rows = ours[1:]
-    if guarantee.participations == 1:
+    if guarantee.protects.steps == 1:
         rivals = mechanisms(decay, n, pure=guarantee.pure)
         rows += [_row(rival, guarantee, change, least) for rival in rivals]
     rows.sort(key=lambda row: row.max_error)
@@ -200,13 +200,13 @@ def compare(
 
 def _least(decay: Decay, guarantee: Guarantee, n: int) -> float:
     """A lower bound on the error factor of any Gaussian factorization."""
-    if guarantee.participations > 1:
+    if guarantee.protects.steps > 1:
         repeated = certificate(
             decay,
             n,
             math.inf,
-            participations=guarantee.participations,
-            separation=guarantee.separation,
+            participations=guarantee.protects.steps,
+            separation=guarantee.protects.apart,
             gaussian=False,
         )
         return repeated.lower

@@ -145,8 +145,8 @@ def from_pair(
 
 
 def _single(guarantee: Guarantee) -> None:
-    if guarantee.participations != 1:
+    if guarantee.protects.steps != 1:
         raise InvalidValue(
             "guarantee must be for one participation, as the baselines are",
-            got=f"participations = {guarantee.participations}",
+            got=f"{guarantee.protects.steps} steps",
         )

@@ -43,8 +43,8 @@ def compare(
     exact standard deviations, not simulations. The first row is hushfade's plan: the mechanism
     with the smallest error, or the mechanism that --method and --law choose. Up to 1024 steps the
     table includes the best Gaussian factorization, which takes about ten seconds. With
-    --participations above 1 the table contains hushfade's mechanisms only, because the others are
-    defined for one participation.
+    records of a person in several steps the table contains hushfade's mechanisms only, because the
+    others are defined for one record.
 
     `hushfade compare --half-life 24 --horizon 256 --epsilon 1 --delta 1e-6`
     """
@@ -80,10 +80,10 @@ def compare(
     page.print(f"{found.decay!r} over {plain_words.in_time(found.horizon, time.step)}.")
     if records.counting:
         page.print(plain_words.COUNTED)
-    page.print(promised.sentence())
+    page.print(promised.sentence(every=time.declared_step))
     page.print(found.lower_bound)
-    if promised.participations > 1:
-        page.print("Other mechanisms are left out: they are defined for one participation only.")
+    if promised.protects.steps > 1:
+        page.print("Other mechanisms are left out: they are defined for one record only.")
     page.print(_table(found, wide=page.width >= _WIDE))
     page.print(
         "Errors are standard deviations in the unit of the records. Ratio: the largest error, "

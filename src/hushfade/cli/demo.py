@@ -69,7 +69,7 @@ def demo(*, output: DemoOutputOptions = DemoOutputOptions()) -> None:
         series = [*_files(directory, late, cancelled), *delay_files(directory, delays)]
         files = [events, *series]
     report = {
-        "guarantee": late.plan.guarantee.sentence(),
+        "guarantee": late.plan.guarantee.sentence(every=late.plan.every),
         "mechanism": choice(late.plan),
         "optimum": late.plan.certificate(len(late.truth)).sentence(),
         "late": _numbers(late),

@@ -85,8 +85,8 @@ def show_delays(delays: Delays) -> None:
     mean, percentile = delays.mean, delays.percentile
     page.print(
         "The mean delay and its 90th percentile in the last 7 days, by day and airport. One "
-        f"guarantee with epsilon = {delays.joint.guarantee.epsilon:g} covers both together, all "
-        f"days and all airports. Alone the mean has epsilon = "
+        f"guarantee with epsilon = {rounded_up(delays.joint.guarantee.epsilon, 3)} covers both "
+        "together, all days and all airports. Alone the mean has epsilon = "
         f"{rounded_up(mean.plan.guarantee.epsilon, 3)}, and the percentile epsilon = "
         f"{rounded_up(percentile.plan.guarantee.epsilon, 3)}. A delay counts as at least -31.5 and "
         "at most 224.5 minutes.",

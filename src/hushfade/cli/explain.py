@@ -23,7 +23,8 @@ from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import composed_mu, epsilon_of
 from hushfade.privacy.loss import composed
 from hushfade.privacy.rounding import epsilon_up, rounded_up
-from hushfade.privacy.unit import words
+from hushfade.privacy.unit import unit_document
+from hushfade.privacy.unit_words import words
 
 _LIMIT = 1 << 27  # bytes
 
@@ -199,9 +200,7 @@ def _numbers(plan: Plan) -> dict[str, Any]:
         "delta": guarantee.delta,
         "mu": guarantee.mu if isinstance(plan.law, Gaussian) else None,
         "neighbours": guarantee.neighbours,
-        "participations": guarantee.participations,
-        "separation": guarantee.separation,
-        "records_per_step": guarantee.records_per_step,
+        "protects": unit_document(guarantee.protects),
         "steps": n,
         "stddev": plan.stddev(n),
         "max_stddev": plan.max_stddev(n),

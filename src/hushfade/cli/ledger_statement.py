@@ -9,7 +9,7 @@ from hushfade.privacy import ledger
 from hushfade.privacy.account import Loss
 from hushfade.privacy.ledger_entries import streams_of
 from hushfade.privacy.rounding import epsilon_up, rounded_up
-from hushfade.privacy.unit import words
+from hushfade.privacy.unit_words import words
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -13,7 +13,7 @@ from hushfade.planning import privacy_over_time, statistic_summary
 from hushfade.planning.mechanism_names import choice
 from hushfade.planning.plan import Plan
 from hushfade.planning.summary import lower_bounds, sentences, shown_step
-from hushfade.privacy import unit
+from hushfade.privacy import unit_words
 from hushfade.privacy.rounding import rounded_up
 
 _ENFORCED = (
@@ -153,16 +153,16 @@ def _published(plan: Plan) -> list[str]:
 
 def _protected(plan: Plan, person: bool) -> list[str]:
     guarantee = plan.guarantee
-    records = guarantee.records_per_step
-    each = "one record" if records == 1 else f"up to {records} records"
-    if guarantee.participations == 1:
-        limits = f"{each} in one step"
-    else:
-        apart = f", at least {guarantee.separation} steps apart" * (guarantee.separation > 1)
-        limits = f"{each} in each of up to {guarantee.participations} steps{apart}"
-    who = f"A person with {limits}."
+    relation = plan.relation
+    limits = unit_words.limit_words(relation)
+    renewed = "The guarantee is renewed: it does not cover all records that a person ever has."
+    who = unit_words.person_words(relation)
     if person:
-        who = f"Every person, with all their records: hushfade counted {limits} per person."
+        who = f"{who[0].upper()}{who[1:]}. hushfade counted {limits}, per person."
+    elif relation.renewed is None:
+        who = f"A person with {limits}."
+    else:
+        who = f"{who[0].upper()}{who[1:]}, with {limits}."
     if guarantee.neighbours == "add_remove":
         hidden = "The guarantee hides whether the person is in the data, and with which values."
     else:
@@ -170,12 +170,12 @@ def _protected(plan: Plan, person: bool) -> list[str]:
             "The guarantee hides the person's values and keys. It does not hide whether the person "
             "has records, nor in which steps."
         )
-    checked = [] if person else [unit.limits(plan.relation), _ENFORCED]
+    checked = [] if person else [unit_words.limits(plan.relation), _ENFORCED]
     more = (
         "Two people together have a weaker guarantee than one person: "
         f"{weaker_promises.two_people(plan)}."
     )
-    return [who, *checked, hidden, more]
+    return [who, *checked, hidden, *([renewed] if relation.renewed else []), more]
 
 
 def _changes(plan: Plan) -> list[str]:
@@ -278,7 +278,7 @@ def _forbidden(plan: Plan) -> list[str]:
         "Publishing anything else about the same data, such as exact totals or error reports, "
         "without adding its privacy loss to the account.",
     ]
-    if guarantee.participations > 1 or guarantee.records_per_step > 1:
+    if not guarantee.relation.single:
         lines.append(
             "Counting more records per person than stated above. Whoever prepares the records "
             "must enforce this limit."

@@ -25,6 +25,7 @@ from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.parameter_documents import decay_document
 from hushfade.planning.summary import rows, sentences, shown_step
 from hushfade.privacy.rounding import rounded_up
+from hushfade.privacy.unit import unit_document
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -113,9 +114,7 @@ def numbers(made: Plan) -> dict[str, Any]:
         "mu": guarantee.mu if gaussian else None,
         "rho": guarantee.rho if gaussian else None,
         "neighbours": guarantee.neighbours,
-        "participations": guarantee.participations,
-        "separation": guarantee.separation,
-        "records_per_step": guarantee.records_per_step,
+        "protects": unit_document(guarantee.protects),
         "low": grid.low,
         "high": grid.high,
         "resolution": grid.resolution,
@@ -132,7 +131,7 @@ def numbers(made: Plan) -> dict[str, Any]:
             }
             for step in _milestones(n, shown_step(made, n))
         ],
-        "max_stddev": float(deviations.max()),
+        "max_stddev": made.max_stddev(n),
         "error_bound": made.error_bound(n),
         "certificate": None if guarantee.pure else _certificate(made, n),
         "single_step_bound": None if bound is None else bound._asdict(),
@@ -225,8 +224,10 @@ def _lengths(made: Plan) -> Iterator[tuple[str, str]]:
         yield "half-life", f"{decay['half_life']:g} steps, {duration.shown(nanoseconds)}"
     if "length" in decay:
         yield "window", plain_words.in_time(decay["length"], every)
-    if made.guarantee.separation > 1:
-        yield "separation", plain_words.in_time(made.guarantee.separation, every)
+    if made.guarantee.protects.apart > 1:
+        yield "apart", plain_words.in_time(made.guarantee.protects.apart, every)
+    if made.guarantee.protects.within is not None:
+        yield "protected stretch", plain_words.in_time(made.guarantee.protects.within, every)
     if made.horizon is not None:
         yield "horizon", plain_words.in_time(made.horizon, every)
 

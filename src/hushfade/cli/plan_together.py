@@ -13,6 +13,7 @@ from hushfade.planning.joint_plans import JointPlan, plan_together
 from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.summary import sentences
 from hushfade.privacy.rounding import rounded_up
+from hushfade.privacy.unit import unit_document
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,7 +52,7 @@ def report(path: Path, guarantee: PersonOptions, output: PlanFileOptions) -> Non
         return
     page = console.out()
     statistics = any(made.statistic is not None for made in joint.plans)
-    for sentence in (promised.sentence(), TOGETHER):
+    for sentence in (joint.sentence, TOGETHER):
         page.print(sentence)
     page.print()
     page.print(_table(joint))
@@ -87,15 +88,13 @@ def _document(joint: JointPlan, weights: list[float], files: list[Path | None]) 
     guarantee = joint.guarantee
     each = zip(_names(joint), weights, joint.errors, joint.alone, files, joint.plans, strict=True)
     return {
-        "sentences": [guarantee.sentence(), TOGETHER, ONCE],
+        "sentences": [joint.sentence, TOGETHER, ONCE],
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
         "mu": guarantee.mu if guarantee.gaussian_only else None,
         "rho": guarantee.rho if guarantee.gaussian_only else None,
         "neighbours": guarantee.neighbours,
-        "participations": guarantee.participations,
-        "separation": guarantee.separation,
-        "records_per_step": guarantee.records_per_step,
+        "protects": unit_document(guarantee.protects),
         "series": [
             {
                 "name": name,

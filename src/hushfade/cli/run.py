@@ -93,7 +93,7 @@ def _run(
     from hushfade.cli.run_source import Source
     from hushfade.cli.run_statement import Outcome, Promise
     from hushfade.cli.run_steps import live_order, order_of, steps_document
-    from hushfade.records import Calendar
+    from hushfade.records import Timed
     from hushfade.releases.files import Meaning, document, form_of
     from hushfade.releases.rows import released_rows, released_rows_live
 
@@ -111,7 +111,7 @@ def _run(
     suppress_below = statistic.suppress_below
     if suppress_below is not None and plan.statistic is None:
         raise InvalidValue("--suppress-below needs a statistic, such as --mean")
-    calendar = order if isinstance(order, Calendar) else None
+    calendar = order if isinstance(order, Timed) else None
     zoned = None if calendar is None else calendar.zoned
     with naming_options(output, guarantee, records, time):
         changes = output.changes
@@ -127,7 +127,7 @@ def _run(
         table = source.totals(reader)
         stream, count = plan.start(noise.claimed(plan, source.digest(order, table))), len(table)
         pieces = released_rows(stream, table, calendar, suppress_below=suppress_below)
-    promise = Promise(plan.guarantee, guarantee.user is not None, noise.unsafe)
+    promise = Promise(plan, guarantee.user is not None, noise.unsafe)
     companion = (
         None
         if output.output is None

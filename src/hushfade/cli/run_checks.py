@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     )
     from hushfade.cli.options.statistics import StatisticOptions
 
+_PERSON = ("protect", "person_steps", "records_per_step", "apart", "within", "period")
+
 
 def check_inputs(files: Sequence[Path], time: RunTimeOptions, output: RunOutputOptions) -> None:
     """Raise if the files conflict with each other, or with the options on how to read them."""
@@ -43,8 +45,13 @@ def check_declared(records: RunRecordOptions, guarantee: RunGuaranteeOptions) ->
     """Raise unless the options declare everything that must not be derived from the data."""
     if records.value is None and not records.counting:
         raise InvalidValue("--low and --high need --value: without it each record counts as 1")
-    if guarantee.user is not None and guarantee.participations is None:
-        raise InvalidValue("--user needs --participations, the largest number of steps per person")
+    if guarantee.user is not None and not guarantee.given(*_PERSON):
+        raise InvalidValue(
+            "--user needs a unit of privacy for persons, such as --person-steps, --within 7d or "
+            "--period week"
+        )
+    if guarantee.user is not None and guarantee.protect == "record":
+        raise InvalidValue("--user and --protect record cannot be combined")
     if records.key is not None and records.keys is None and records.keys_file is None:
         raise InvalidValue(
             "--key needs --keys or --keys-file. Declare the keys in advance: publishing only the "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hushfade.cli import console
 from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
-from hushfade.records import Batch, Calendar, Columns, Reader, batches, tally
+from hushfade.records import Batch, Columns, Reader, Timed, batches, tally
 from hushfade.records.files import delimiter_of, form_of, line_reader
 from hushfade.records.live_lines import OpenSteps, by_clock, by_empty_lines
 
@@ -105,7 +105,7 @@ class Source:
             live=True,
         )
         steps = OpenSteps(reader, lines)
-        if not isinstance(order, Calendar):
+        if not isinstance(order, Timed):
             return by_empty_lines(arriving, steps, most=order.steps)
         if lateness and self.columns.time is None:
             raise InvalidValue("--lateness needs --time: without times no record is late")

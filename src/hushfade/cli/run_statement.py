@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushfade.cli import console
+from hushfade.planning import promise
 from hushfade.privacy.rounding import rounded_up
 from hushfade.releases.files import companion
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
-    from hushfade.privacy.guarantee import Guarantee
     from hushfade.records import Reader
 
 
@@ -20,19 +20,14 @@ if TYPE_CHECKING:
 class Promise:
     """The guarantee of a run: whom it protects, and under which limits."""
 
-    guarantee: Guarantee
+    plan: Plan
     person: bool  # a column names the person behind each record
     unsafe: bool  # the noise has a known seed
 
     @property
     def sentence(self) -> str:
         """The guarantee in words, for the unit that this run protects."""
-        sentence = self.guarantee.sentence()
-        if self.person:
-            adding = self.guarantee.neighbours == "add_remove"
-            # a further record may displace other records of its person: the guarantee covers all
-            who = "one person with all their records" if adding else "what one person's records say"
-            sentence = self.guarantee.sentence(who)
+        sentence = promise.sentence(self.plan, enforced=self.person)
         if self.unsafe:
             return f"NOT PRIVATE, because the seed is known. With secret noise: {sentence}"
         return sentence
@@ -45,19 +40,7 @@ class Promise:
     @property
     def limits(self) -> str | None:
         """The limits per person, and whether hushfade enforces them."""
-        guarantee = self.guarantee
-        records = guarantee.records_per_step
-        limits = (
-            f"at most {'1 record' if records == 1 else f'{records} records'} per step, in at most "
-            f"{'1 step' if guarantee.participations == 1 else f'{guarantee.participations} steps'}"
-        )
-        if guarantee.separation > 1:
-            limits += f" that are at least {guarantee.separation} steps apart"
-        if self.person:
-            return f"hushfade counts the first records of each person: {limits}."
-        if guarantee.participations > 1 or guarantee.records_per_step > 1:
-            return f"hushfade assumes, and does not enforce, these limits per person: {limits}."
-        return None
+        return promise.limits(self.plan, enforced=self.person)
 
     def show(self, plan: Plan, steps: int | None, confidence: float) -> None:
         """Print how private and how accurate the releases will be, before any release."""
@@ -116,7 +99,7 @@ class Outcome:
             console.note("Warning: hushfade counted no record. The releases contain only noise.")
 
     def _document(self, steps: int) -> dict[str, object]:
-        plan, promise, counts = self.plan, self.promise, self.reader.counts
+        plan, said, counts = self.plan, self.promise, self.reader.counts
         assert self.output is not None  # --json needs --output
         return {
             "releases": str(self.output),
@@ -124,9 +107,9 @@ class Outcome:
             "files": self.files,
             "steps": steps,
             "keys": None if plan.keys is None else len(plan.keys),
-            "guarantee": promise.sentence,
-            "unit": promise.unit,
-            "limits": promise.limits,
+            "guarantee": said.sentence,
+            "unit": said.unit,
+            "limits": said.limits,
             "max_stddev": plan.max_stddev(steps) if steps else None,
             "plan": plan.digest.hex(),
             "not_for_publication": {

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from hushfade import duration
 from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
-from hushfade.records import Arrival, Calendar, Columns, RowOrder
+from hushfade.records import Arrival, Calendar, Columns, RowOrder, Timed
 from hushfade.records.calendar import Order, calendar
 from hushfade.records.faults import Faults
 from hushfade.records.live_lines import Clock, check_start, current
+from hushfade.records.local_calendar import Dates, LocalCalendar
 from hushfade.records.time_columns import first_is_zoned, times
 from hushfade.releases.files import times_written
 
@@ -26,7 +27,7 @@ _RANGE = (
 _NEEDS_TIME = ("every", "start", "end", "steps", "time_unit", "public_range")
 
 
-def order_of(time: RunTimeOptions, source: Source) -> Calendar | RowOrder:
+def order_of(time: RunTimeOptions, source: Source) -> Timed | RowOrder:
     """The steps of a run over complete files."""
     if time.time is None:
         for option in time.given(*_NEEDS_TIME[time.every == duration.ROWS :]):
@@ -35,35 +36,34 @@ def order_of(time: RunTimeOptions, source: Source) -> Calendar | RowOrder:
             return RowOrder(time.rows_per_step)
     if time.rows_per_step != 1:
         raise InvalidValue("--rows-per-step and --time cannot be combined")
-    if time.fixed_step is None:
+    if time.step is None:
         raise InvalidValue("--time needs --every, the length of a step, such as 1h")
     if time.public_range:
         if time.given("start", "end", "steps"):
             raise InvalidValue("--public-range cannot be combined with --start, --end or --steps")
-        return _public_range(time.fixed_step, source)
+        return _public_range(time.step, source)
     if time.start is None or (time.end is None and time.steps is None):
         raise InvalidValue(_RANGE)
     if time.end is not None and time.steps is not None:
         raise InvalidValue("--end and --steps cannot be combined: each determines the other")
     with naming_options(time):
-        return calendar(time.start, time.fixed_step, end=time.end, steps=time.steps)
+        return calendar(time.start, time.step, end=time.end, steps=time.steps)
 
 
-def live_order(time: RunTimeOptions, source: Source, now: Clock) -> Calendar | Arrival:
+def live_order(time: RunTimeOptions, source: Source, now: Clock) -> Timed | Arrival:
     """The steps of a run over lines that arrive live."""
     if time.given("rows_per_step", "public_range", "end"):
         raise InvalidValue(
             "--live cannot be combined with --rows-per-step, --public-range or --end"
         )
-    if time.fixed_step is None:
+    if time.step is None:
         if source.columns.time is not None or time.start is not None:
             raise InvalidValue("--live with --time or --start needs --every")
         return Arrival(time.steps)
     if time.start is None:
-        open_step = current(time.fixed_step, now)
-        return Calendar(open_step.start, open_step.every, True, time.steps)
+        return current(time.step, now, time.steps)
     with naming_options(time):
-        steps = calendar(time.start, time.fixed_step, steps=time.steps)
+        steps = calendar(time.start, time.step, steps=time.steps)
         if not steps.zoned:
             raise InvalidValue(
                 "must have a time zone with --live, such as 2026-01-31T12:00Z",
@@ -73,7 +73,7 @@ def live_order(time: RunTimeOptions, source: Source, now: Clock) -> Calendar | A
     return steps
 
 
-def _public_range(every: int, source: Source) -> Calendar:
+def _public_range(every: int | str, source: Source) -> Timed:
     """The steps from the first to the last record, aligned to multiples of the step length."""
     if None in source.paths:
         raise InvalidValue(
@@ -93,6 +93,10 @@ def _public_range(every: int, source: Source) -> Calendar:
         ends += [int(found.min()), int(found.max())]
     if zoned is None:
         raise InvalidValue("--public-range needs at least one record, but the files have none")
+    if isinstance(every, str):
+        dates = Dates(every, zoned)
+        first = dates.containing(min(ends))
+        return LocalCalendar(dates, first, dates.containing(max(ends)) - first + 1)
     start = min(ends) // every * every
     return Calendar(start, every, zoned, (max(ends) - start) // every + 1)
 
@@ -107,7 +111,7 @@ def steps_document(order: Order, steps: int | None) -> dict[str, Any]:
         return {"closed": "at an empty line", "count": steps}
     start = np.array([order.start]).astype("datetime64[ns]")
     return {
-        "every": duration.shown(order.every),
+        "every": order.step,
         "start": str(times_written(start, order.zoned)[0]),
         "clock": "UTC" if order.zoned else "local",
         "count": steps,

@@ -24,6 +24,7 @@ from hushfade.errors import Refused
 
 if TYPE_CHECKING:
     from hushfade.serve.guard import Guard
+    from hushfade.serve.limits import Limits
 
 
 @option_group("Store")
@@ -77,7 +78,46 @@ class ServiceOptions(OptionGroup):
     ] = False
 
 
-def serve(*, place: StoreOptions, service: ServiceOptions = ServiceOptions()) -> None:
+@option_group("Limits")
+class LimitOptions(OptionGroup):
+    """What the service keeps in memory for its clients, and the clock that it trusts."""
+
+    proxy: Annotated[
+        tuple[str, ...],
+        option(
+            "The address or network of a reverse proxy, whose header X-Forwarded-For counts. "
+            "May be repeated.",
+            "ADDRESS",
+            default="none",
+        ),
+    ] = ()
+    connections: Annotated[
+        int, count("The largest number of connections. Idle ones make room for new ones.", "NUMBER")
+    ] = 12_000
+    listeners: Annotated[
+        int, count("The largest number of clients that receive events.", "NUMBER")
+    ] = 1000
+    listener_bytes: Annotated[
+        int, count("Bytes that a client of events may leave unread, at least 1 MiB.", "BYTES")
+    ] = 8 << 20
+    response_bytes: Annotated[
+        int, count("Memory for all large responses in progress, at least 1 MiB.", "BYTES")
+    ] = 256 << 20
+    response_bytes_each: Annotated[
+        int, count("The same for one token or address, at least 1 MiB.", "BYTES")
+    ] = 64 << 20
+    clock_jump: Annotated[
+        float,
+        number("Seconds by which the wall clock may jump before the service holds all steps."),
+    ] = 10.0
+
+
+def serve(
+    *,
+    place: StoreOptions,
+    service: ServiceOptions = ServiceOptions(),
+    limits: LimitOptions = LimitOptions(),
+) -> None:
     """Serve a store over HTTP: accept records, publish releases, and show them on a live page.
 
     If the store has no tokens, everyone on this machine has full access, and other machines have
@@ -87,6 +127,7 @@ def serve(*, place: StoreOptions, service: ServiceOptions = ServiceOptions()) ->
     `hushfade serve --store releases.db`
     """
     try:
+        from hushfade.serve.client_address import Proxies
         from hushfade.serve.guard import Guard
         from hushfade.serve.process import serve as served
         from hushfade.serve.service import Service
@@ -100,6 +141,13 @@ def serve(*, place: StoreOptions, service: ServiceOptions = ServiceOptions()) ->
         check.count(port=service.port, least=0, most=65535)
         check.count(max_body=service.max_body, least=1024)
         check.positive(rate=service.rate)
+    with naming_options(limits):
+        for name in ("listener_bytes", "response_bytes", "response_bytes_each"):
+            check.count(**{name: getattr(limits, name)}, least=1 << 20)
+        check.count(connections=limits.connections, least=10)
+        check.count(listeners=limits.listeners, least=0)
+        check.positive(clock_jump=limits.clock_jump)
+        Proxies(limits.proxy)
     store = opened(place.store, place.mark, new_epoch=place.new_epoch)
     try:
         guard = Guard(
@@ -107,17 +155,31 @@ def serve(*, place: StoreOptions, service: ServiceOptions = ServiceOptions()) ->
             max_body=service.max_body,
             rate=service.rate,
             public=service.public,
+            proxies=limits.proxy,
         )
         guard.may_listen(host)
         _log()
         served(
-            Service(store, guard),
+            Service(store, guard, limits=_limits(limits)),
             host,
             service.port,
             started=lambda port: _greet(place.store, host, port, guard),
         )
     finally:
         store.close()
+
+
+def _limits(given: LimitOptions) -> Limits:
+    from hushfade.serve.limits import Limits
+
+    return Limits(
+        responses=given.response_bytes,
+        responses_each=given.response_bytes_each,
+        listeners=given.listeners,
+        listener=given.listener_bytes,
+        connections=given.connections,
+        clock_jump=given.clock_jump,
+    )
 
 
 def _log() -> None:

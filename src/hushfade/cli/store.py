@@ -14,7 +14,7 @@ from hushfade.cli.restore_backup import restored
 from hushfade.cli.store_access import Where, reader_of, shown
 from hushfade.errors import InvalidValue
 from hushfade.privacy.rounding import rounded_up
-from hushfade.privacy.unit import limits, words
+from hushfade.privacy.unit_words import limits, words
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -6,7 +6,7 @@ the releases.  Never do this with sensitive data.
 
 from __future__ import annotations
 
-from hushfade.demo.delays import Delays, DelaySeries, delays
+from hushfade.demo.delay_series import Delays, DelaySeries, delays
 from hushfade.demo.flights import Series, cancelled, events, late
 
 __all__ = ["DelaySeries", "Delays", "Series", "cancelled", "delays", "events", "late"]

@@ -19,7 +19,7 @@ from hushfade.decay import Decay, Exponential, SlidingWindow
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.records import Calendar, Columns, Reader, tables, tally
+from hushfade.records import Columns, Reader, Timed, tables, tally
 from hushfade.records.arrow import Table, compute, pa, part
 from hushfade.records.calendar import calendar
 from hushfade.releases.files import Rows
@@ -37,7 +37,7 @@ class Series:
     """A released series, and the true values, which it shows only because this data is public."""
 
     plan: Plan
-    calendar: Calendar
+    calendar: Timed
     rows: Rows
     truth: Matrix
 

@@ -22,7 +22,7 @@ would move all later rows: the guarantee does not cover this.  Under add_remove,
 differ in whether one row has a record: for `release`, a missing record is a null, with
 `empty_steps=True`.  Under replace, they differ in the value of one record.  The number of rows is
 public, and with `over` or `group_by` the groups are too.  All groups together have the guarantee of
-one group, if each person keeps `participations` and `separation` over all groups.  If rows can be
+one group, if each person keeps the limits of `protects` over all groups.  If rows can be
 missing, or records can have another key, use `release_events`: the time determines the step.
 
 With `key` and `keys` hushfade releases all declared keys at each step, whether they occur or not.

@@ -15,11 +15,13 @@ from typing import Any, cast
 import numpy as np
 
 from hushfade.crossing import key_file
-from hushfade.duration import ROWS, fixed, length
+from hushfade.duration import ROWS, length
 from hushfade.errors import DroppedRecords, InvalidType, InvalidValue
+from hushfade.frames.attributes import attributes
 from hushfade.frames.request import declared
 from hushfade.frames.settings import EventsArguments, TotalsArguments, planned
 from hushfade.planning.plan import Plan
+from hushfade.privacy.unit import Person
 from hushfade.records import Batch, Columns, Reader, tally
 from hushfade.records.arrow import Values
 from hushfade.records.batch import key_roles
@@ -42,8 +44,9 @@ ToArrow = Callable[[Any, str, str | None], tuple[Values, Codes | None]]
 
 def released_events(
     frame: Iterable[tuple[object, Any]], to_arrow: ToArrow, time: str, arguments: EventsArguments
-) -> dict[str, Any]:
-    """Columns step, time, key, value, stddev, lower, upper, with one row per step and key.
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns step, time, key, value, stddev, lower, upper, with one row per step and key;
+    and the attributes of the frame, with the guarantee, the plan and counts of records.
 
     `frame` has a name and a series for each column, and `to_arrow` reads a series.  Warns with
     DroppedRecords if records entered no total.
@@ -84,11 +87,14 @@ def released_events(
         )
     stream = made.start(key_file.for_totals(given.get("noise"), made.digest, totals))
     pieces = [rows.table(meaning) for rows in released_rows(stream, totals, hours)]
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in meaning.columns}
+    columns_of = {
+        name: np.concatenate([piece[name] for piece in pieces]) for name in meaning.columns
+    }
+    return columns_of, attributes(made, persons=columns.user is not None, counts=reader.counts)
 
 
-def _every(given: dict[str, Any]) -> int:
-    """The length of a step in nanoseconds, from `every` or from the plan."""
+def _every(given: dict[str, Any]) -> int | str:
+    """The length of a step in nanoseconds, or a calendar step, from `every` or from the plan."""
     every = length(given.get("every"))
     if isinstance(given.get("plan"), Plan):
         plan: Plan = given["plan"]
@@ -97,19 +103,20 @@ def _every(given: dict[str, Any]) -> int:
                 "a step of this plan is a number of rows, not a length of time: use release"
             )
         every = plan.step_length(given.get("every"))
-    found = fixed(every)
-    if found is None:
+    if every is None:
         raise InvalidType("every must be given: the length of a step, such as '1h'")
-    return found
+    return every
 
 
 def _check_declared(own: dict[str, Any], given: dict[str, Any]) -> None:
     """Raise if `user` is given without a limit per person."""
-    if own["user"] is not None and given.get("participations") is None:
+    guarantee = given.get("guarantee")
+    unit = given.get("protects") if guarantee is None else getattr(guarantee, "protects", None)
+    if own["user"] is not None and not isinstance(unit, Person):
         raise InvalidType(
-            "must be given with user",
-            argument="participations",
-            remedy="it is the number of steps in which one person may count",
+            "must be hf.Person(...) with user",
+            argument="protects",
+            remedy="it states which records of one person count and are protected together",
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from hushfade.duration import fixed
 from hushfade.errors import InvalidType, InvalidValue
+from hushfade.frames.attributes import attributes, with_attributes
 from hushfade.frames.events import released_events
 from hushfade.frames.familiar import FamiliarFrames, irregular_index
 from hushfade.frames.object_columns import text_column
@@ -74,14 +75,16 @@ class FrameReleases(KeyedReleases[Any], FamiliarFrames[Any]):
             steps = labels.groupby(labels, dropna=False, observed=True).cumcount()
         _check_steps(labels.index, request, steps)
         found = request.run_by_key(column(self._frame[value]), labels.tolist())
-        return pd.DataFrame(found.columns(key)).astype({key: "str"})
+        frame = pd.DataFrame(found.columns(key)).astype({key: "str"})
+        return with_attributes(frame, attributes(request.plan))
 
     def release_events(self, *, time: str, **arguments: Unpack[EventsArguments]) -> Any:
         """A DataFrame of step, time, key, value, stddev, lower, upper, for rows that are events.
 
         See hushfade.frames.events.
         """
-        return pd.DataFrame(released_events(self._frame.items(), _to_arrow, time, arguments))
+        found, attrs = released_events(self._frame.items(), _to_arrow, time, arguments)
+        return with_attributes(pd.DataFrame(found), attrs)
 
 
 def _equal_steps(index: Any) -> bool:
@@ -148,7 +151,8 @@ def _to_arrow(series: Any, role: str, unit: str | None) -> tuple[Values, Codes |
 def _of_series(series: Any, request: Request) -> Any:
     found = column(series)
     _check_steps(series.index, request)
-    return pd.DataFrame(request.run(found).columns(), index=series.index)
+    frame = pd.DataFrame(request.run(found).columns(), index=series.index)
+    return with_attributes(frame, attributes(request.plan))
 
 
 pd.api.extensions.register_series_accessor("hushfade")(SeriesReleases)

@@ -13,6 +13,7 @@ import polars as pl
 
 from hushfade.crossing.noise_sources import FreshNoise
 from hushfade.errors import InvalidType, Refused
+from hushfade.frames.attributes import attributes, with_attributes
 from hushfade.frames.events import released_events
 from hushfade.frames.familiar import FamiliarFrames
 from hushfade.frames.object_columns import text_column
@@ -94,7 +95,8 @@ class SeriesReleases(ColumnReleases[pl.DataFrame]):
 
     def _released(self, request: Request) -> pl.DataFrame:
         request.check_rows()
-        return _framed(request, request.run(column(self._series)))
+        found = _framed(request, request.run(column(self._series)))
+        return with_attributes(found, attributes(request.plan))
 
 
 class FrameReleases(KeyedReleases[pl.DataFrame], FamiliarFrames[pl.DataFrame]):
@@ -105,7 +107,8 @@ class FrameReleases(KeyedReleases[pl.DataFrame], FamiliarFrames[pl.DataFrame]):
 
     def _released(self, request: Request, value: str, key: str | None) -> pl.DataFrame:
         request.check_rows()
-        return _of_frame(self._frame, request, value, key)
+        found = _of_frame(self._frame, request, value, key)
+        return with_attributes(found, attributes(request.plan))
 
     def release_events(self, *, time: str, **arguments: Unpack[EventsArguments]) -> pl.DataFrame:
         """Columns step, time, key, value, stddev, lower, upper, for rows that are events.
@@ -113,7 +116,8 @@ class FrameReleases(KeyedReleases[pl.DataFrame], FamiliarFrames[pl.DataFrame]):
         See hushfade.frames.events.
         """
         named = ((series.name, series) for series in self._frame.iter_columns())
-        return pl.DataFrame(released_events(named, _to_arrow, time, arguments))
+        found, attrs = released_events(named, _to_arrow, time, arguments)
+        return with_attributes(pl.DataFrame(found), attrs)
 
 
 class LazyReleases(KeyedReleases[pl.LazyFrame]):

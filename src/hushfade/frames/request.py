@@ -238,7 +238,7 @@ def _check_statistic(plan: Plan) -> None:
     """Raise if the statistic is not one number per row."""
     if plan.statistic is None:
         return
-    if plan.statistic.outputs is not None or plan.statistic.kind == "texts":
+    if plan.statistic.outputs is not None or plan.statistic.kind in ("texts", "pairs"):
         raise InvalidValue(
             f"release has one number per row, and cannot release the statistic "
             f"{plan.statistic.name!r}",

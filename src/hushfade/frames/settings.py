@@ -3,7 +3,7 @@
 Either `plan`, or:
 
     decay, or one of    half_life (pandas writes halflife), alpha, power, window, weights
-    epsilon, delta      and neighbours, participations, separation, records_per_step
+    guarantee           or epsilon and delta, mu, or rho; and neighbours, protects
     statistic           hf.Count() for records that are 0 or 1, hf.Mean(low=0, high=9), hf.Share()
                         or hf.Variance(low=0, high=9); then without low, high
     low, high           the bounds of a record
@@ -11,7 +11,7 @@ Either `plan`, or:
     method, law         the mechanism; by default the mechanism with the smallest error
     horizon, expect
 
-half_life, window, separation, horizon and expect may be durations such as "24h" if `every` is the
+half_life, window, horizon and expect may be durations such as "24h" if `every` is the
 length of a step, as a string or a timedelta.  alpha is the base of the decay, f_k = alpha^-k: alpha
 = a in pandas is 1 / (1 - a) here.
 """
@@ -33,12 +33,12 @@ from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee, Neighbours
+from hushfade.privacy.unit import Unit
 from hushfade.public.statistics import Statistic
 
 _DECAYS = ("decay", "half_life", "halflife", "alpha", "power", "window", "weights")
-_GUARANTEE = (
-    "epsilon", "delta", "neighbours", "participations", "separation", "records_per_step",
-)  # fmt: skip
+_WAYS = ("epsilon", "mu", "rho")
+_GUARANTEE = ("guarantee", *_WAYS, "delta", "neighbours", "protects")
 _REST = ("statistic", "low", "high", "horizon", "method", "law", "expect", "resolution")
 
 
@@ -54,12 +54,13 @@ class TotalsArguments(TypedDict, total=False):
     window: int | str | None
     weights: Sequence[float] | None
     every: str | timedelta | None
+    guarantee: Guarantee | None
     epsilon: float | None
     delta: float | None
+    mu: float | None
+    rho: float | None
     neighbours: Neighbours
-    participations: int
-    separation: int | str
-    records_per_step: int
+    protects: Unit
     statistic: Statistic | None
     low: float | None
     high: float | None
@@ -81,8 +82,8 @@ class EventsArguments(TotalsArguments, total=False):
     """The keyword arguments of `release_events`, in addition to the column of times.
 
     `value` names the column to sum, and needs `low` and `high`; without it each record counts as
-    1.  `user` names the column of persons and needs `participations`: hushfade drops the records
-    of a person beyond participations, separation and records_per_step, and the first rows count.
+    1.  `user` names the column of persons and needs `protects=hf.Person(...)`: a person's first
+    rows count within these limits, and hushfade drops the others.
     `key` names the column of keys, or up to three columns: a declared key is then their values,
     divided by slashes, such as north/positive.
     `denominator` names the second column of `hf.Ratio`.  `skip_empty` drops records without a
@@ -123,7 +124,7 @@ def planned(arguments: TotalsArguments, keys: Iterable[str] | None = None) -> Pl
         return _checked(given, keys)
     every = duration.length(given.get("every"))
     decay = _decay(given, every)
-    guarantee = _guarantee(given, every)
+    guarantee = _guarantee(given)
     if "statistic" not in given and not {"low", "high"} <= given.keys():
         raise InvalidType(
             "low and high must be given, or statistic=hf.Count(): each record is clipped to them; "
@@ -173,12 +174,24 @@ def _decay(given: dict[str, Any], every: Length) -> Decay:
     return checked_decay(value)
 
 
-def _guarantee(given: dict[str, Any], every: Length) -> Guarantee:
-    if "epsilon" not in given or "delta" not in given:
-        raise InvalidType("epsilon and delta must be given, or a plan")
+def _guarantee(given: dict[str, Any]) -> Guarantee:
     said = {name: given[name] for name in _GUARANTEE if name in given}
-    if "separation" in said:
-        said["separation"] = _whole(said["separation"], every, "separation")
+    if "guarantee" in said:
+        found = said.pop("guarantee")
+        if not isinstance(found, Guarantee):
+            raise InvalidType("must be a Guarantee", argument="guarantee", got=type(found).__name__)
+        if said:
+            raise InvalidType(f"guarantee and {min(said)} cannot be combined")
+        return found
+    ways = [name for name in _WAYS if name in said]
+    if len(ways) > 1:
+        raise InvalidType(f"{ways[0]} and {ways[1]} cannot be combined")
+    if not ways or (ways == ["epsilon"] and "delta" not in said):
+        raise InvalidType("a guarantee must be given: epsilon and delta, mu, rho, or a plan")
+    if "mu" in said:
+        return Guarantee.from_mu(said.pop("mu"), **said)
+    if "rho" in said:
+        return Guarantee.from_rho(said.pop("rho"), **said)
     return Guarantee(**said)
 
 

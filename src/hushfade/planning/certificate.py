@@ -86,8 +86,8 @@ def plan_certificate(plan: PlannedMechanism, n: int) -> Certificate:
         plan.decay,
         n,
         plan.max_stddev(n) * guarantee.mu / min(exact, on_grid),
-        participations=guarantee.participations,
-        separation=guarantee.separation,
+        participations=guarantee.protects.steps,
+        separation=guarantee.protects.apart,
         gaussian=isinstance(plan.law, Gaussian),
     )
 

@@ -20,7 +20,8 @@ from hushfade.planning.plan import Plan
 from hushfade.privacy.account import Charge, Loss
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.rounding import rounded_up
-from hushfade.privacy.unit import Relation, words
+from hushfade.privacy.unit import Relation
+from hushfade.privacy.unit_words import words
 
 
 @dataclass(frozen=True)

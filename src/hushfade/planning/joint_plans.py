@@ -10,6 +10,10 @@ of plans:
 
 delta' is not part of the joint guarantee.  It only sets the shape of the noise.  With a larger
 delta', the noise is closer to Gaussian noise, which composes better.
+
+The guarantee of each plan is part of its digest, and the search computes it in floating point.  So
+every number that enters a guarantee is rounded to 16 bits.  Machines differ by a relative 1e-12,
+and find the same plans.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from hushfade.decay import Decay
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.planning.joint_loss import MOST, MOST_CASES, composed_epsilon, worst_cases
 from hushfade.planning.mechanism_names import mechanism_name
-from hushfade.planning.mechanism_search import LawName
+from hushfade.planning.mechanism_search import LawName, settled
 from hushfade.planning.plan import Plan
 from hushfade.planning.series import Series
 from hushfade.privacy.guarantee import Guarantee, epsilon_of
@@ -37,6 +41,7 @@ _POWERS = (1 / 3, 1 / 2)  # epsilon_i grows like weight_i^power; 1/2 if losses a
 _ROUNDS = 12  # rounds of the search for a scale
 _NEAR = 0.002  # relative distance of the composed epsilon from the guarantee
 _ROUNDING = Fraction(1, 1 << 40)  # share of mu² reserved for the rounding of sums
+_BITS = 16  # of the shares, scales and delta' that determine the guarantees of the plans
 _RATIO = 1e6  # the largest weight divided by the smallest, at most
 
 
@@ -66,8 +71,14 @@ class JointPlan:
             losses = [loss.in_one_case() for loss in losses]
         return composed(losses)
 
+    @property
+    def sentence(self) -> str:
+        """The guarantee as a sentence in plain words."""
+        steps = {made.every for made in self.plans}
+        return self.guarantee.sentence(every=steps.pop() if len(steps) == 1 else None)
+
     def __str__(self) -> str:
-        lines = [self.guarantee.sentence(), "This guarantee covers all series together.", ""]
+        lines = [self.sentence, "This guarantee covers all series together.", ""]
         for place, made in enumerate(self.plans):
             own, name = made.guarantee, self.series[place].name
             shown = ("" if name is None else f"{name}, ") + repr(made.decay)
@@ -134,18 +145,31 @@ def _decay(decay: object) -> Decay:
 
 def _check_steps(series: list[Series], guarantee: Guarantee) -> None:
     """Raise InvalidValue if limits per person would mean different things in different series."""
-    if guarantee.participations == guarantee.records_per_step == 1:
+    if guarantee.relation.single:
         return
     steps = [
         "not declared" if one.every is None else duration.declared_step(one.every) for one in series
     ]
     if len(set(steps)) > 1:
         raise InvalidValue(
-            "must be the same for all series if one person may have several records: "
-            "participations, separation and records_per_step count in steps",
+            "must be the same for all series if the guarantee protects a person: the limits per "
+            "person count in steps",
             argument="every",
             got=", ".join(dict.fromkeys(steps)),
         )
+
+
+def _short(value: float) -> float:
+    """The value, rounded down to 16 bits.
+
+    A value within a relative 2^-36 below a number of 16 bits counts as that number, because
+    another machine may find the number itself.
+
+    >>> _short(1.0), _short(1.0 - 2.0**-50), _short(1 / 3) < 1 / 3
+    (1.0, 1.0, True)
+    """
+    mantissa, exponent = math.frexp(value * (1.0 + 2.0**-36))
+    return math.ldexp(math.floor(mantissa * (1 << _BITS)), exponent - _BITS)
 
 
 @contextmanager
@@ -191,16 +215,20 @@ class _Search:
                         least = min(least, self._cost(plans))
         return min(several, key=self._cost)
 
-    def _cost(self, plans: list[Plan]) -> float:
+    def _cost(self, plans: list[Plan]) -> int:
+        """The logarithm of the weighted error, rounded more coarsely than machines differ."""
         parts = zip(self.weights, self._errors(plans), self.alone, strict=True)
-        return math.fsum(weight * error / alone for weight, error, alone in parts)
+        return settled(math.fsum(weight * error / alone for weight, error, alone in parts))
 
     def _gaussian(self) -> list[Plan]:
         """Plans with Gaussian noise, whose shares of mu² grow like (weight · error)^(2/3)."""
         whole, parts = self.guarantee, []
         errors = self._errors(self._plans([whole] * len(self.series), "gaussian"))
         triples = zip(self.weights, errors, self.alone, strict=True)
-        costs = [Fraction((weight * error / alone) ** (2 / 3)) for weight, error, alone in triples]
+        costs = [
+            Fraction(_short((weight * error / alone) ** (2 / 3)))
+            for weight, error, alone in triples
+        ]
         total = sum(costs)
         for cost in costs:
             share = cost / total * (1 - _ROUNDING)
@@ -219,9 +247,9 @@ class _Search:
         """
         whole = self.guarantee
         epsilon, delta = float(whole.epsilon), float(whole.delta)
-        each = delta**shape if delta > 0 else 0.0
+        each = _short(delta**shape) if delta > 0 else 0.0
         shares = [weight**power for weight in self.weights]
-        shares = [share / math.fsum(shares) for share in shares]
+        shares = [_short(share / math.fsum(shares)) for share in shares]
         low, high = 0.5, 4.0 * math.sqrt(len(self.series))
         scale, slope = 1.0, 1.0  # slope: about d ln(composed epsilon) / d ln(scale)
         last: tuple[float, float] | None = None
@@ -249,7 +277,7 @@ class _Search:
                 slope = min(max((reached[1] - last[1]) / (reached[0] - last[0]), 0.5), 2.0)
             last = reached
             scale *= math.exp(-reached[1] / slope) * (1.0 - _NEAR / 4)
-            scale = min(max(scale, low * 1.0005), high * 0.9995)
+            scale = _short(min(max(scale, low * 1.0005), high * 0.9995))
         return kept
 
     def _plans(self, guarantees: list[Guarantee], law: LawName | None = None) -> list[Plan]:

@@ -102,8 +102,8 @@ class Search:
         endless = self.times == 1 or factors.taps.support is not None
         sensitivity = factors.sensitivity(
             None if endless else self.steps,
-            participations=guarantee.participations,
-            separation=guarantee.separation,
+            participations=guarantee.protects.steps,
+            separation=guarantee.protects.apart,
         )
         return factors.largest_error(self.steps) * sensitivity.value * change / guarantee.mu
 
@@ -136,9 +136,9 @@ class Search:
             exact_factors(self.decay, self.horizon, "input", self.expect)  # raises the error
         if self.times > 1:
             raise InvalidValue(
-                "must be 1 for block sums: two records of one person may be in one block",
-                argument="participations",
-                got=self.guarantee.participations,
+                "must cover one step of a person for block sums: two records may be in one block",
+                argument="protects",
+                got=f"{self.guarantee.protects.steps} steps",
                 remedy="use the method 'input'",
             )
         check_lasting(self.decay, self.horizon)
@@ -216,7 +216,7 @@ class Search:
             for lanes in self.changes
         ]  # fmt: skip
         total = max(sum(size * times for size, times in case) for case in cases) / _UNITS
-        pure = guarantee.epsilon / total
+        pure = float(guarantee.epsilon) / total
         single = all(len(case) == case[0].times == 1 for case in cases)
         if kappa == 0.0 and (guarantee.pure or single):
             return min(pure / largest, STEEPEST)

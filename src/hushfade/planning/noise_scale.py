@@ -51,7 +51,7 @@ def required_variance(guarantee: Guarantee, grid: Grid, pair: IntegerFactorizati
 def squared_sensitivity(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> int:
     """The largest ‖R̃ Δx‖² for a change Δx of one person's records, in grid units."""
     return shifts.squared_change(guarantee, grid) * pair.squared_sensitivity(
-        participations=guarantee.participations, separation=guarantee.separation
+        participations=guarantee.protects.steps, separation=guarantee.protects.apart
     )
 
 

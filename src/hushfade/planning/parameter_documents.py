@@ -15,6 +15,9 @@ from hushfade.decay import (
 )
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.unit import restored, stored
+
+_DECLARED = {"epsilon", "mu", "rho", "delta", "neighbours"}
 
 
 def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
@@ -25,20 +28,18 @@ def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
         declared = {"mu": float(guarantee.declared_mu)}
     else:
         declared = {"epsilon": float(guarantee.epsilon)}
-    unit = guarantee.relation
     return {
         **declared,
         "delta": float(guarantee.delta),
-        "neighbours": unit.neighbours,
-        "participations": unit.participations,
-        "separation": unit.separation,
-        "records_per_step": unit.records_per_step,
+        "neighbours": guarantee.neighbours,
+        **stored(guarantee.protects),
     }
 
 
 def guarantee_from(document: dict[str, Any]) -> Guarantee:
     """The guarantee in JSON data."""
-    declared = dict(document)
+    declared = {name: document[name] for name in document if name in _DECLARED}
+    declared["protects"] = restored({name: document[name] for name in document.keys() - _DECLARED})
     if "rho" in declared:
         return Guarantee.from_rho(declared.pop("rho"), **declared)
     if "mu" in declared:

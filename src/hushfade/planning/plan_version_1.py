@@ -14,6 +14,7 @@ from hushfade import check
 from hushfade.errors import InvalidValue
 from hushfade.privacy.calibration import delta_above
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.unit import restored
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
@@ -37,8 +38,8 @@ def document(plan: Plan, common: dict[str, Any]) -> dict[str, Any]:
             "delta": float(guarantee.delta),
             "mu": guarantee.mu,
             "neighbours": guarantee.neighbours,
-            "participations": guarantee.participations,
-            "separation": guarantee.separation,
+            "participations": guarantee.protects.steps,
+            "separation": guarantee.protects.apart,
         },
         "records": common["records"],
         "horizon": common["horizon"],
@@ -48,8 +49,8 @@ def document(plan: Plan, common: dict[str, Any]) -> dict[str, Any]:
         "gain": None if gain is None else gain.tolist(),
         "sigma": plan.sigma,
     }
-    if guarantee.records_per_step > 1:
-        fields["guarantee"]["records_per_step"] = guarantee.records_per_step
+    if guarantee.protects.records_per_step > 1:
+        fields["guarantee"]["records_per_step"] = guarantee.protects.records_per_step
     return fields
 
 
@@ -61,6 +62,9 @@ def guarantee(fields: dict[str, Any]) -> Guarantee:
     """
     declared = dict(fields)
     mu = check.positive(mu=declared.pop("mu"))
+    unit = ("participations", "separation", "records_per_step")
+    limits = {name: declared.pop(name) for name in unit if name in declared}
+    declared["protects"] = restored(limits)
     plain = Guarantee(**declared)
     if plain.mu == mu:
         return plain

@@ -108,11 +108,11 @@ class PlannedMechanism:
         """The privacy loss of the most exposed record or person after the first `steps` steps.
 
         Guarantee: an upper bound for all records that one person has contributed so far, if the
-        number of steps was chosen without looking at the released values.  A person with several
-        participations has had as many of them as fit into these steps.
+        number of steps was chosen without looking at the released values.  A person with records in
+        several steps has had as many of them as fit into these steps.
 
-        >>> from hushfade import Exponential, plan
-        >>> twice = Guarantee(1, 1e-6, participations=2, separation=100)
+        >>> from hushfade import Exponential, Person, plan
+        >>> twice = Guarantee(1, 1e-6, protects=Person(steps=2, apart=100))
         >>> day = plan(Exponential(half_life=24), twice, method="square_root")
         >>> [round(day.privacy_after(n).epsilon(1e-6), 2) for n in (0, 1, 100, 101, 1000)]
         [0.0, 0.5, 0.69, 0.87, 1.0]

@@ -28,11 +28,23 @@ from hushfade.planning.planned_mechanism import Considered
 from hushfade.planning.search_taps import integer_factors
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import Grid, grid_of
-from hushfade.public.statistics import LaneStatistic, Quantiles, Statistic, Variance
+from hushfade.public.statistics import (
+    Count,
+    Histogram,
+    LaneStatistic,
+    Mean,
+    Quantiles,
+    Ratio,
+    Share,
+    Statistic,
+    Sum,
+    Variance,
+)
 
 _FINEST = 2.0**-6  # the largest slope of Huber's law per unit of the noise grid
 _CLOSE = 1.05  # errors within this factor are compared once more, with integer taps
 _EQUAL = 1.0101  # errors within this factor count as equal
+_STATISTICS = (Count, Histogram, Mean, Quantiles, Ratio, Share, Sum, Variance)
 
 
 def plan(
@@ -113,6 +125,8 @@ def plan(
     step = None if every is None else duration.declared_step(every)
     if step is not None:
         duration.check_zone(step)
+    if guarantee.protects.period is not None:
+        duration.check_zone(guarantee.protects.period, name="period")
     if isinstance(method, str) and method == "best":
         several = candidates(decay, guarantee, grid, horizon, law, expect)
     else:
@@ -125,7 +139,7 @@ def _of_statistic(
     statistic: Statistic, low: float, high: float, resolution: float | None
 ) -> tuple[float, float, float | None]:
     """The bounds and the resolution of the statistic; the caller must not give others."""
-    if not isinstance(statistic, Statistic) or isinstance(statistic, type):
+    if type(statistic) not in _STATISTICS:  # a class of its own might spread a record further
         raise InvalidType(
             "must be a statistic, such as hf.Count() or hf.Mean(low=0, high=1)",
             argument="statistic",

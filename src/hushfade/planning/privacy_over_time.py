@@ -25,6 +25,7 @@ from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import Case, PrivacyLoss
 from hushfade.privacy.rounding import root_up, rounded_up
+from hushfade.privacy.unit import Person, Record, Unit
 
 if TYPE_CHECKING:
     from hushfade.planning.planned_mechanism import PlannedMechanism
@@ -39,7 +40,7 @@ class EpsilonAtAge(NamedTuple):
 
 def loss_at_age(plan: PlannedMechanism, steps: int) -> PrivacyLoss:
     """The privacy loss of one record after the first `steps` releases that include it."""
-    single = replace(plan.guarantee, participations=1, separation=1)
+    single = replace(plan.guarantee, protects=_in_one_step(plan.guarantee))
     pair = plan.pair
     if isinstance(pair, BlockSums):  # a record is in one sum per level; each step releases one sum
         levels = min(steps, pair.squared_sensitivity())
@@ -55,8 +56,8 @@ def loss_at_age(plan: PlannedMechanism, steps: int) -> PrivacyLoss:
 def loss_after(plan: PlannedMechanism, steps: int) -> PrivacyLoss:
     """The privacy loss of all records that one person contributed to the first `steps` releases.
 
-    It equals the loss of the same noise for a stream that ends after these steps.  A person with k
-    participations at least b steps apart has had at most min(k, ceil(steps / b)) of them.
+    It equals the loss of the same noise for a stream that ends after these steps.  A unit with k
+    steps at least b apart has had at most min(k, ceil(steps / b)) of them.
     """
     if steps == 0:
         return PrivacyLoss((Case(),), plan.relation)
@@ -113,7 +114,7 @@ def milestones(plan: PlannedMechanism) -> tuple[EpsilonAtAge, ...]:
     [(1, '0.727'), (9, '0.947'), (89, '1')]
     """
     last = last_age(plan)
-    if plan.guarantee.participations > 1:
+    if plan.guarantee.protects.steps > 1:
         return tuple(epsilons_at_ages(plan, {1, math.isqrt(last), last}))
     end = EpsilonAtAge(last, float(plan.guarantee.epsilon))  # the plan's promise
     return *epsilons_at_ages(plan, {1, math.isqrt(last)} - {last}), end
@@ -130,7 +131,7 @@ def sentences(plan: PlannedMechanism) -> list[str]:
     """
     guarantee = plan.guarantee
     reveals, own, has, it = "A record reveals", "its own step", "It has", "it"
-    if guarantee.records_per_step > 1:
+    if guarantee.protects.records_per_step > 1:
         reveals, own = "The records of one person in one step reveal", "that step"
         has, it = "They have", "them"
     first, *later = milestones(plan)
@@ -146,12 +147,24 @@ def sentences(plan: PlannedMechanism) -> list[str]:
         lines = [f"{reveals} everything, {epsilon}, in the release of {own}."]
     if last_age(plan) != plan.horizon and not isinstance(plan.pair, BlockSums):
         lines.append(f"Later releases reveal nothing more about {it}.")
-    if guarantee.participations > 1:
+    if guarantee.protects.steps > 1:
         lines.append(
-            "All records of one person together reveal at most epsilon = "
+            f"{_together(guarantee)} together reveal at most epsilon = "
             f"{rounded_up(guarantee.epsilon)}{delta}."
         )
     return lines
+
+
+def _in_one_step(guarantee: Guarantee) -> Unit:
+    """The unit of one person's records in a single step."""
+    most = guarantee.protects.records_per_step
+    return Record() if most == 1 else Person(records_per_step=most)
+
+
+def _together(guarantee: Guarantee) -> str:
+    if guarantee.relation.renewed is None:
+        return "All records of one person"
+    return "The records of one person that the guarantee covers"
 
 
 def _loss(plan: PlannedMechanism, guarantee: Guarantee, pair: IntegerFactorization) -> PrivacyLoss:

@@ -43,14 +43,14 @@ def cases(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> list[
     if isinstance(pair, BlockSums):
         if times > 1:
             raise InvalidValue(
-                "participations must be 1 for block sums: two records of one person may be in one "
-                "block",
+                "protects must cover one step of a person for block sums: two records may be in "
+                "one block",
                 remedy="use the method 'input', or the law 'gaussian'",
             )
         levels = pair.squared_sensitivity()
         return [merged(lanes, [(1, levels)], 1) for lanes in changes(guarantee, grid, times)]
     steps, support = pair.horizon or pair.taps.support, pair.taps.support
-    if times > 1 and guarantee.separation < min(support, steps):
+    if times > 1 and guarantee.protects.apart < min(support, steps):
         raise InvalidValue(
             "law must be gaussian for several records of one person that are closer together than "
             f"the reach of the taps ({min(support, steps)} steps)",
@@ -89,7 +89,7 @@ def changes(guarantee: Guarantee, grid: Grid, times: int) -> list[tuple[int, ...
     releases.  Neither way is worse than the other for every ε, so the result is then one change
     that covers both.
     """
-    most, (low, high) = guarantee.records_per_step, grid.lane_units
+    most, (low, high) = guarantee.protects.records_per_step, grid.lane_units
     if grid.statistic is not None:
         return [statistic_change(guarantee, grid)]
     largest = most * max(abs(low), abs(high))
@@ -113,7 +113,7 @@ def statistic_change(guarantee: Guarantee, grid: Grid) -> tuple[int, ...]:
     """
     assert grid.statistic is not None
     lanes = (1 if guarantee.neighbours == "add_remove" else 2) * grid.statistic.levels
-    return (guarantee.records_per_step * grid.lane_units[1],) * lanes
+    return (guarantee.protects.records_per_step * grid.lane_units[1],) * lanes
 
 
 def squared_change(guarantee: Guarantee, grid: Grid) -> int:
@@ -127,12 +127,12 @@ def squared_change(guarantee: Guarantee, grid: Grid) -> int:
 
 def gaussian_alone(guarantee: Guarantee, grid: Grid) -> bool:
     """Do only Gaussian mechanisms have a proof: vectors, several records per step with keys?"""
-    several = guarantee.records_per_step > 1 and grid.statistic is None
+    several = guarantee.protects.records_per_step > 1 and grid.statistic is None
     return grid.norm is not None or (grid.keys is not None and several)
 
 
 def repetitions(guarantee: Guarantee, horizon: int | None) -> int:
     """The number of steps in which one person may have records."""
     if horizon is None:
-        return guarantee.participations
-    return min(guarantee.participations, 1 + (horizon - 1) // guarantee.separation)
+        return guarantee.protects.steps
+    return min(guarantee.protects.steps, 1 + (horizon - 1) // guarantee.protects.apart)

@@ -38,14 +38,19 @@ def sentences(plan: Plan) -> list[str]:
     """Sentences about guarantee, accuracy, mechanism (with its runner-up), and lower bounds."""
     if plan.statistic is not None:
         stated = statistic_summary.accuracy(_unkeyed(plan), shown_step(plan, _reported(plan)))
-        return [plan.guarantee.sentence(), stated, choice(plan), *lower_bounds(plan)]
+        return [
+            plan.guarantee.sentence(every=plan.every),
+            stated,
+            choice(plan),
+            *lower_bounds(plan),
+        ]
     margin = plan.interval(shown_step(plan, _reported(plan)))[1]
     accuracy = (
         f"Released values are unbiased: 95 of 100 are within {rounded_up(margin)} of the true "
         f"decayed sum (a true sum of 1000 is released as {math.floor(1000 - margin)} to "
         f"{math.ceil(1000 + margin)})."
     )
-    return [plan.guarantee.sentence(), accuracy, choice(plan), *lower_bounds(plan)]
+    return [plan.guarantee.sentence(every=plan.every), accuracy, choice(plan), *lower_bounds(plan)]
 
 
 def _unkeyed(plan: Plan) -> Plan:

@@ -24,7 +24,7 @@ from hushfade.plots.plan_comparison import plans
 from hushfade.plots.plan_overview import overview
 from hushfade.plots.privacy_curves import privacy
 from hushfade.plots.released_series import series
-from hushfade.plots.statistic_series import statistic_series
+from hushfade.plots.statistic_figure import statistic_series
 from hushfade.plots.terminal_chart import chart, sparkline
 from hushfade.plots.weight_curves import weights
 

@@ -36,6 +36,11 @@ def overview(plan: Plan) -> Figure:
     title = f"Plan: {mechanism_name(plan.method, plan.law.name)}, {far}"
     style.headline(figure, title, style.terms(plan.decay, plan.guarantee))
     revealed = " ".join(privacy_over_time.sentences(plan))
-    words = (plan.guarantee.sentence(), revealed, choice(plan), *lower_bounds(plan, n))
+    words = (
+        plan.guarantee.sentence(every=plan.every),
+        revealed,
+        choice(plan),
+        *lower_bounds(plan, n),
+    )
     style.footnote(figure, "\n".join(style.wrapped(sentence, 145) for sentence in words), 10)
     return figure

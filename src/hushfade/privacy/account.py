@@ -33,7 +33,8 @@ from hushfade.errors import InvalidValue, Refused
 from hushfade.privacy.calibration import epsilon_of, mu_of
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.rounding import epsilon_up, root_down, root_up, rounded_down, rounded_up
-from hushfade.privacy.unit import Relation, words
+from hushfade.privacy.unit import Relation
+from hushfade.privacy.unit_words import words
 
 Composition = Literal["gaussian", "basic"]
 

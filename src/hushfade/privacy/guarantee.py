@@ -28,7 +28,8 @@ from hushfade.privacy.rounding import (
     rounded_down,
     rounded_up,
 )
-from hushfade.privacy.unit import Relation, words
+from hushfade.privacy.unit import RECORD, Relation, Unit, checked_unit
+from hushfade.privacy.unit_words import person_words, words
 
 __all__ = [
     "Guarantee",
@@ -45,18 +46,17 @@ Neighbours = Literal["add_remove", "replace"]
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(epsilon, delta)-differential privacy for streams that differ in one person's records.
+    """(epsilon, delta)-differential privacy for streams that differ in one unit of privacy.
 
     Guarantee: for neighbouring streams x, x' and every set S of released series,
     P[x → S] ≤ e^epsilon P[x' → S] + delta.  `neighbours` defines the neighbouring streams:
 
-    * "add_remove": one stream has one record more than the other;
-    * "replace": one record has another value at the same step, and with keys possibly another key.
+    * "add_remove": one stream lacks the records of one unit, which the other stream has;
+    * "replace": the records of one unit have other values at the same steps, and with keys possibly
+      other keys.
 
-    The guarantee covers all records of one person if the person has records in at most
-    `participations` steps, at most `records_per_step` records in each of these steps, and the steps
-    are at least `separation` apart.  `from_mu` and `from_rho` declare mu or rho, and compute
-    epsilon from it.
+    `protects` is the unit: `Record()`, one record, or `Person(...)`, the records of one person.
+    `from_mu` and `from_rho` declare mu or rho, and compute epsilon from it.
 
     >>> one = Guarantee(epsilon=1, delta=1e-6)
     >>> round(one.mu, 6), round(one.noise_multiplier, 6)
@@ -66,9 +66,7 @@ class Guarantee:
     epsilon: float
     delta: float
     neighbours: Neighbours = "add_remove"
-    participations: int = 1
-    separation: int = 1
-    records_per_step: int = 1
+    protects: Unit = RECORD
     declared_mu: float | None = field(default=None, kw_only=True, repr=False)
     declared_rho: float | None = field(default=None, kw_only=True, repr=False)
 
@@ -87,9 +85,7 @@ class Guarantee:
             raise InvalidValue(
                 f"must be {choices}", argument="neighbours", got=repr(self.neighbours)
             )
-        check.count(participations=self.participations)
-        check.count(separation=self.separation)
-        check.count(records_per_step=self.records_per_step, most=2**31)
+        checked_unit(self.protects)
         if self.declared_mu is not None and self.declared_rho is not None:
             raise InvalidType("mu and rho must not both be declared", remedy="leave out one")
         if self.pure and self.gaussian_only:
@@ -136,18 +132,14 @@ class Guarantee:
         *,
         delta: float = 1e-6,
         neighbours: Neighbours = "add_remove",
-        participations: int = 1,
-        separation: int = 1,
-        records_per_step: int = 1,
+        protects: Unit = RECORD,
     ) -> Guarantee:
         """The guarantee of Gaussian differential privacy `mu`, with epsilon computed at `delta`."""
         return cls(
             _translated(check.positive(mu=mu), delta),
             delta,
             neighbours,
-            participations,
-            separation,
-            records_per_step,
+            protects,
             declared_mu=float(mu),
         )
 
@@ -158,9 +150,7 @@ class Guarantee:
         *,
         delta: float = 1e-6,
         neighbours: Neighbours = "add_remove",
-        participations: int = 1,
-        separation: int = 1,
-        records_per_step: int = 1,
+        protects: Unit = RECORD,
     ) -> Guarantee:
         """The guarantee of rho-zCDP, kept by Gaussian noise with mu = √(2 rho)."""
         mu = root_down(2 * Fraction(check.positive(rho=rho)))
@@ -168,21 +158,14 @@ class Guarantee:
             _translated(mu, delta),
             delta,
             neighbours,
-            participations,
-            separation,
-            records_per_step,
+            protects,
             declared_rho=float(rho),
         )
 
     @property
     def relation(self) -> Relation:
         """The unit of privacy.  Guarantees compose only if they protect the same unit."""
-        return Relation(
-            self.neighbours,
-            int(self.participations),
-            int(self.separation),
-            int(self.records_per_step),
-        )
+        return Relation.of(self.neighbours, self.protects)
 
     @property
     def noise_multiplier(self) -> float:
@@ -200,10 +183,10 @@ class Guarantee:
         For one record in [low, high] the change is max(|low|, |high|) under add_remove, and
         high - low under replace.  With keys, a replaced record may also move from one key to
         another, which changes two totals: √2 max(|low|, |high|), if this is larger.  The result is
-        multiplied by `records_per_step`, because all records may change the same totals in the same
-        direction.
+        multiplied by the records per step, because all records may change the same totals in the
+        same direction.
         """
-        most, largest = self.records_per_step, max(abs(low), abs(high))
+        most, largest = self.protects.records_per_step, max(abs(low), abs(high))
         if self.neighbours == "add_remove":
             return most * largest
         apart = most * (high - low)
@@ -211,7 +194,9 @@ class Guarantee:
 
     def vector_change(self, norm: float) -> float:
         """The largest change for vectors of ℓ2 norm at most `norm`: norm, or 2 norm if replaced."""
-        return self.records_per_step * (norm if self.neighbours == "add_remove" else 2.0 * norm)
+        return self.protects.records_per_step * (
+            norm if self.neighbours == "add_remove" else 2.0 * norm
+        )
 
     def squared_change(self, low: int, high: int, *, keyed: bool = False) -> int:
         """The square of `change` for integer bounds, exactly.
@@ -219,7 +204,7 @@ class Guarantee:
         >>> Guarantee(1, 1e-6, neighbours="replace").squared_change(-3, 3, keyed=True)
         36
         """
-        most, largest = int(self.records_per_step), max(abs(low), abs(high))
+        most, largest = int(self.protects.records_per_step), max(abs(low), abs(high))
         if self.neighbours == "add_remove":
             return (most * largest) ** 2
         apart = (most * (high - low)) ** 2
@@ -227,16 +212,23 @@ class Guarantee:
 
     def squared_vector_change(self, norm: int) -> int:
         """The square of `vector_change` for an integer norm, exactly."""
-        most = int(self.records_per_step)
+        most = int(self.protects.records_per_step)
         return (most * norm * (1 if self.neighbours == "add_remove" else 2)) ** 2
 
-    def sentence(self, who: str | None = None) -> str:
+    def sentence(self, who: str | None = None, *, every: str | None = None) -> str:
         """The guarantee as a sentence in plain words.
 
-        `who` names the protected records, if the caller enforces the limits per person.  Every
-        number is rounded up, so the printed sentence is true.
+        `who` names the protected records, if the caller enforces the limits per person.  `every` is
+        the length of a step, if it is known.  Every number is rounded up, so the printed sentence
+        is true.
+
+        >>> from hushfade.privacy.unit import Person
+        >>> Guarantee(1, 0, protects=Person(within=7)).sentence(every="1d")
+        "Adding or removing any one person's records from any seven consecutive days, at most 1 per
+        step, changes the probability of any published outcome by at most a factor of 2.72
+        (epsilon = 1)."
         """
-        who = self._who() if who is None else who
+        who = self._who(every) if who is None else who
         deed = "adding or removing" if self.neighbours == "add_remove" else "replacing"
         return (
             f"{deed.capitalize()} {who} changes the probability of any published outcome by at "
@@ -245,18 +237,24 @@ class Guarantee:
             + ("." if self.pure else f", plus {rounded_up(self.delta, 3)} (delta).")
         )
 
-    def _who(self) -> str:
-        apart = f"at least {self.separation} steps apart"
-        several = self.records_per_step > 1
-        if self.participations == 1 and not several:
-            return "any one record"
-        if self.participations == 1:
-            return f"any {self.records_per_step} records of one person in one step"
-        if several:
-            each = f"up to {self.records_per_step} in each of {self.participations} steps"
-            return f"one person's records, {each}" + (f" {apart}," if self.separation > 1 else ",")
-        apart = apart if self.separation > 1 else "in different steps"
-        return f"any {self.participations} records of one person, {apart},"
+    def _who(self, every: str | None) -> str:
+        unit = self.relation
+        steps, most = unit.steps, unit.records_per_step
+        apart = f"at least {unit.apart} steps apart"
+        if unit.renewed is not None:
+            limits = f"at most {most} per step"
+            if not unit.renewed.startswith("within"):
+                limits += f" in {'1 step' if steps == 1 else f'{steps} steps'}"
+                limits += f" {apart}" if steps > 1 and unit.apart > 1 else ""
+            return f"{person_words(unit._replace(step=every))}, {limits},"
+        if steps == 1:
+            several = f"any {most} records of one person in one step"
+            return "any one record" if most == 1 else several
+        if most > 1:
+            each = f"up to {most} in each of {steps} steps"
+            return f"one person's records, {each}" + (f" {apart}," if unit.apart > 1 else ",")
+        apart = apart if unit.apart > 1 else "in different steps"
+        return f"any {steps} records of one person, {apart},"
 
 
 def classical_noise_multiplier(epsilon: float, delta: float) -> float:
@@ -281,7 +279,7 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
     """The μ of several mechanisms on one dataset: √(Σ μ_i²), rounded up.
 
     The mechanisms may be chosen adaptively.  They must protect the same unit of privacy: the same
-    neighbours, participations, separation and records per step.
+    neighbours, and the same records.
 
     >>> round(composed_mu([0.3, 0.4]), 12)
     0.5

@@ -17,10 +17,11 @@ from hushfade import check
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.laws import Gaussian, Laplace, Law
 from hushfade.privacy.calibration import delta_above, epsilon_of
-from hushfade.privacy.loss_distribution import Losses
+from hushfade.privacy.loss_distribution import LEAST, Losses
 from hushfade.privacy.rounded_losses import Shift
 from hushfade.privacy.rounding import root_up
-from hushfade.privacy.unit import Relation, words
+from hushfade.privacy.unit import Relation
+from hushfade.privacy.unit_words import words
 
 _SCALE = 1 << 40  # grid units of Gaussian noise that is composed with other laws
 
@@ -54,7 +55,9 @@ class Case:
     def delta(self, epsilon: float) -> float:
         """An upper bound on δ(ε)."""
         if not self.shifted:
-            return float(delta_above(epsilon, self.mu)) * (1 + 2.0**-50) if self.mu > 0 else 0.0
+            if not self.mu > 0:
+                return 0.0
+            return max(float(delta_above(epsilon, self.mu)) * (1 + 2.0**-50), LEAST)
         return self.losses.delta(epsilon)
 
     def epsilon(self, delta: float) -> float:

@@ -20,6 +20,7 @@ the mass outside the grids.  Since g ≤ 1, each of them adds at most its own si
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
@@ -49,6 +50,7 @@ _STEEPEST = 1000.0  # the largest tilt times the standard deviation of the loss
 _NARROWEST = 0.02  # the least tilted standard deviation, as a share of the untilted one
 _COARSER = 0.03  # the fineness of the grid of shifts that occur MANY times
 _INVERTED = 1e-6  # relative accuracy of ε(δ)
+LEAST = sys.float_info.min  # float64 is exact to a relative 2^-53 down to here; a smaller δ is > 0
 
 _Numbers = TypeVar("_Numbers", NDArray[np.float64], NDArray[np.complex128])
 
@@ -122,7 +124,7 @@ class Losses:
         bound = total * (inside + wrong + lost + 2.0 * outside)
         infinite = math.fsum(taps.infinite for taps in self._blocks)
         scale = math.exp(min(log_mass - tilt * epsilon, 1.0))
-        return min(1.0, scale * bound * (1.0 + 1e-9) + infinite)
+        return min(1.0, max(scale * bound * (1.0 + 1e-9) + infinite, LEAST))
 
     def _grid(
         self, epsilon: float, tilt: float, rows: int, rounding: list[Rounding]

@@ -59,7 +59,9 @@ def nearest(values: Any, name: str) -> Floats:
 
 def nothing(records: Any) -> bool:
     """Whether `records` is an empty sequence of any type."""
-    return isinstance(records, list | tuple | np.ndarray) and len(records) == 0
+    if isinstance(records, np.ndarray):
+        return bool(records.shape[:1] == (0,))
+    return isinstance(records, list | tuple) and len(records) == 0
 
 
 def _converted(values: Any, name: str) -> NDArray[Any] | None:

@@ -62,10 +62,13 @@ def readable(records: Any, kind: Kind) -> NDArray[Any]:
 
 def truths(records: Any) -> Signed:
     """1 for each true record, 0 for each false one; the numbers 0 and 1 are truths too."""
-    array = np.asarray(records) if isinstance(records, bool | list | tuple | np.ndarray) else None
-    if array is not None and array.dtype.kind == "b":
-        return array.astype(np.int64)
+    if type(records) is np.ndarray and records.dtype.kind == "b":  # and no mask
+        return records.astype(np.int64)
+    if isinstance(records, bool | np.bool_):
+        return np.array(int(records), dtype=np.int64)
     if isinstance(records, list | tuple):  # both kinds may occur: each record is read by itself
+        if set(map(type, records)) == {bool}:
+            return np.array(records, dtype=np.int64)
         records = [int(one) if isinstance(one, bool | np.bool_) else one for one in records]
     numbers = real_numbers.finite(records)
     if not bool(np.all((numbers == 0.0) | (numbers == 1.0))):
@@ -77,6 +80,8 @@ def texts(records: Any) -> NDArray[Any]:
     """The records as an array of texts."""
     if isinstance(records, str):
         records = [records]
+    if isinstance(records, np.ndarray) and records.ndim == 0:
+        records = [records.item()]
     if not isinstance(records, list | tuple | np.ndarray):
         raise InvalidType("must be text", argument="records")
     array = np.empty(len(records), dtype=object)

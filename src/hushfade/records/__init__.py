@@ -4,7 +4,9 @@
     csv_lines, json_lines, files    CSV, JSON lines, Parquet and Arrow tables, as batches of columns
     parse_columns   parses text to numbers, times, keys and persons; errors name the place
     calendar        the step of a time
+    local_calendar  days, weeks and months of a time zone, as steps or as periods of limits
     limits          limits on the records and steps of one person
+    persons         the names of persons, and which of their records count
     declared_columns    whether a plan, the columns and the steps fit together
     step_totals, counts     the totals of all steps; how many records counted
     stamped_lines, stamping_process     lines, each with the time at which it arrived
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hushfade.records.batch import Batch, Columns
-    from hushfade.records.calendar import Arrival, Calendar, RowOrder
+    from hushfade.records.calendar import Arrival, Calendar, RowOrder, Timed
     from hushfade.records.counts import Counts
     from hushfade.records.files import batches, tables
     from hushfade.records.step_totals import Reader, Tally, tally
@@ -34,6 +36,7 @@ __all__ = [
     "Reader",
     "RowOrder",
     "Tally",
+    "Timed",
     "batches",
     "tables",
     "tally",
@@ -41,7 +44,7 @@ __all__ = [
 
 _MODULES = {  # imported on first use: `limits` alone needs neither Arrow nor compiled loops
     "batch": ("Batch", "Columns"),
-    "calendar": ("Arrival", "Calendar", "RowOrder"),
+    "calendar": ("Arrival", "Calendar", "RowOrder", "Timed"),
     "counts": ("Counts",),
     "files": ("batches", "tables"),
     "step_totals": ("Reader", "Tally", "tally"),

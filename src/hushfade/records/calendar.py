@@ -7,6 +7,7 @@ and the last record, and one record with an odd time would move the steps of all
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
@@ -14,13 +15,55 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hushfade import check
+from hushfade import check, duration
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue
 
 
+class Timed(ABC):
+    """Steps that have times: their start, their number if it is declared, and the step of a time.
+
+    `zoned`: the times are UTC.  Otherwise they are local times.
+    """
+
+    @property
+    @abstractmethod
+    def step(self) -> str:
+        """The step as a plan declares it, such as "1h"."""
+
+    @abstractmethod
+    def places(self, times: Signed) -> Signed:
+        """The step of each time, from 0; -1 before the start."""
+
+    @abstractmethod
+    def starts(self, places: Signed) -> Signed:
+        """The starts of steps, counted from 0, in nanoseconds since 1970."""
+
+    start: int
+    zoned: bool
+    steps: int | None
+
+    def ends(self, steps: Signed) -> Signed:
+        """The ends of many steps, in nanoseconds since 1970; the first step is 1."""
+        return self.starts(steps)
+
+    def end_of(self, step: int) -> int:
+        """The end of step `step`, in nanoseconds since 1970; the first step is 1."""
+        return int(self.starts(np.array(step, dtype=np.int64)))
+
+    def end(self, step: int) -> datetime:
+        """The end of step `step`, to the microsecond; the first step is 1."""
+        return moment(self.end_of(step), zoned=self.zoned)
+
+
+def moment(time: int, *, zoned: bool) -> datetime:
+    """A time in nanoseconds since 1970, to the microsecond."""
+    zero = datetime(1970, 1, 1, tzinfo=UTC if zoned else None)
+    return zero + timedelta(microseconds=time // 1000)
+
+
 @dataclass(frozen=True)
-class Calendar:
+class Calendar(Timed):
     """Steps of `every` nanoseconds from `start`, in nanoseconds since 1970; `steps` of them.
 
     `zoned`: the times are UTC.  Otherwise they are local times, whose hours count as written: every
@@ -48,15 +91,15 @@ class Calendar:
         places = np.minimum(later // np.uint64(self.every), np.uint64(2**62)).astype(np.int64)
         return np.where(times < self.start, np.int64(-1), places)
 
-    def end(self, step: int) -> datetime:
-        """The end of step `step`, to the microsecond; the first step is 1."""
-        microseconds = (self.start + step * self.every) // 1000
-        zero = datetime(1970, 1, 1, tzinfo=UTC if self.zoned else None)
-        return zero + timedelta(microseconds=microseconds)
+    @property
+    def step(self) -> str:
+        return duration.shown(self.every)
 
-    def ends(self, steps: Signed) -> Signed:
-        """The ends of many steps, in nanoseconds since 1970."""
-        return np.asarray(self.start + steps * self.every)
+    def starts(self, places: Signed) -> Signed:
+        return np.asarray(self.start + places * self.every)
+
+    def end_of(self, step: int) -> int:
+        return self.start + step * self.every
 
 
 @dataclass(frozen=True)
@@ -77,7 +120,7 @@ class Arrival:
     steps: int | None = None
 
 
-Order: TypeAlias = Calendar | RowOrder | Arrival
+Order: TypeAlias = Timed | RowOrder | Arrival
 
 
 def instant(text: str, *, name: str) -> tuple[int, bool]:
@@ -117,26 +160,29 @@ def written(time: object, name: str) -> str:
     return time
 
 
+_BOTH = "end and steps cannot be combined: each determines the other"
+
+
 def calendar(
-    start: str, every: int, *, end: str | None = None, steps: int | None = None
-) -> Calendar:
-    """The calendar from start to end; `end` must be a whole number of steps after `start`.
+    start: str, every: int | str, *, end: str | None = None, steps: int | None = None
+) -> Timed:
+    """The steps from start to end; `end` must be a whole number of steps after `start`.
+
+    `every` is a length in nanoseconds, or a calendar step such as "month Europe/Vienna".
 
     >>> calendar("2026-01-01", 3600 * 10**9, end="2026-01-08").steps
     168
+    >>> calendar("2026-01-01", "month UTC", end="2027-01-01").steps
+    12
     """
     first, zoned = instant(start, name="start")
+    if isinstance(every, str):
+        return _local(first, zoned, every, end, steps)
     check.count(every=every)
     if end is not None:
         if steps is not None:
-            raise InvalidValue("end and steps cannot be combined: each determines the other")
-        last, same = instant(end, name="end")
-        if same != zoned:
-            raise InvalidValue(
-                "must have a time zone if and only if the start has one",
-                argument="end",
-                got=repr(end),
-            )
+            raise InvalidValue(_BOTH)
+        last = _end(end, zoned)
         steps, beyond = divmod(last - first, every)
         if beyond or not steps > 0:
             raise InvalidValue(
@@ -145,3 +191,23 @@ def calendar(
                 got=f"end {end}, start {start}",
             )
     return Calendar(first, every, zoned, steps)
+
+
+def _end(end: str, zoned: bool) -> int:
+    last, same = instant(end, name="end")
+    if same != zoned:
+        raise InvalidValue(
+            "must have a time zone if and only if the start has one",
+            argument="end",
+            got=repr(end),
+        )
+    return last
+
+
+def _local(first: int, zoned: bool, every: str, end: str | None, steps: int | None) -> Timed:
+    from hushfade.records.local_calendar import local_calendar
+
+    if end is not None and steps is not None:
+        raise InvalidValue(_BOTH)
+    last = None if end is None else _end(end, zoned)
+    return local_calendar(first, every, zoned=zoned, end=last, steps=steps)

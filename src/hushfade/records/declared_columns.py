@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hushfade.errors import InvalidValue
 from hushfade.public.statistics import Ratio
 from hushfade.records.batch import Columns
-from hushfade.records.calendar import Calendar, Order, RowOrder
+from hushfade.records.calendar import Order, RowOrder, Timed
 from hushfade.records.parse_columns import BETWEEN_KEYS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
             f"must each contain {divided} {BETWEEN_KEYS} for {divided + 1} key columns",
             argument="keys",
         )
-    if columns.time is not None and not isinstance(order, Calendar):
+    if columns.time is not None and not isinstance(order, Timed):
         raise InvalidValue("a time column needs steps with a length of time")
     if isinstance(order, RowOrder):
         if columns.value is None:

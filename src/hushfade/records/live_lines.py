@@ -20,10 +20,11 @@ from hushfade import check
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue, Malformed
 from hushfade.private.unit_sums import UnitSums
-from hushfade.records.calendar import Calendar
+from hushfade.records.calendar import Calendar, Timed
 from hushfade.records.csv_lines import CsvLines
 from hushfade.records.files import LineReader
 from hushfade.records.line_blocks import Block
+from hushfade.records.local_calendar import Dates, LocalCalendar
 from hushfade.records.stamped_lines import LONGEST
 from hushfade.records.step_totals import Reader
 
@@ -106,26 +107,24 @@ class OpenSteps:
         """
         reader = self._reader
         sums = self._sums.pop(reader.closed, reader.sums(reader.lanes))
-        reader.closed += 1
+        reader.close()
         totals = np.clip(sums.totals, -reader.largest_total, reader.largest_total)
         reader.stopped += int(np.sum(totals != sums.totals))
         return totals
 
 
-def by_clock(
-    source: Source, steps: OpenSteps, calendar: Calendar, *, lateness: int
-) -> Iterator[Signed]:
+def by_clock(source: Source, steps: OpenSteps, clock: Timed, *, lateness: int) -> Iterator[Signed]:
     """The totals of each step, when its end and the lateness have passed.
 
     Every line that arrived before that moment is parsed before the step closes, however long this
     takes.  Without a column of times, a line belongs to the step in which it arrived.  A line that
     arrived before the start belongs to no step.
     """
-    for lines in source.before(calendar.start):
+    for lines in source.before(clock.start):
         steps.add(lines, started=False)
     closed = 0
-    while not source.ended and (calendar.steps is None or closed < calendar.steps):
-        due = calendar.start + (closed + 1) * calendar.every + lateness
+    while not source.ended and (clock.steps is None or closed < clock.steps):
+        due = clock.end_of(closed + 1) + lateness
         for lines in source.before(due):
             steps.add(lines)
         if not source.ended:
@@ -149,15 +148,18 @@ def by_empty_lines(source: Source, steps: OpenSteps, *, most: int | None) -> Ite
                     return
 
 
-def current(every: int, now: Clock) -> Calendar:
-    """Steps of this length from the current step on; they begin at multiples of the length."""
+def current(every: int | str, now: Clock, steps: int | None = None) -> Timed:
+    """Steps from the current step on.  Steps of a fixed length begin at its multiples."""
+    if isinstance(every, str):
+        dates = Dates(every, zoned=True)
+        return LocalCalendar(dates, dates.containing(now()), steps)
     check.count(every=every)
-    return Calendar(now() // every * every, every, zoned=True)
+    return Calendar(now() // every * every, every, True, steps)
 
 
-def check_start(calendar: Calendar, now: Clock) -> None:
+def check_start(clock: Timed, now: Clock) -> None:
     """Raise if the start is before the current step: records of past steps are unknown."""
-    if calendar.start + calendar.every <= now():
+    if clock.end_of(1) <= now():
         raise InvalidValue(
             "must not be more than one step in the past with live lines", argument="start"
         )

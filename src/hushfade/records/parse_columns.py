@@ -163,6 +163,11 @@ class People:
         people[named] = [known.setdefault(person, len(known)) for person in names]
         return people[found.places]
 
+    def keep(self, persons: Signed) -> None:
+        """Forget all other persons; the i-th of these persons then has the number i."""
+        names = list(self._known)
+        self._known = {names[person]: number for number, person in enumerate(persons.tolist())}
+
 
 def _text(batch: Batch, role: str, name: str) -> Values:
     """The column of a key or a person: text, or whole numbers as text."""

@@ -21,12 +21,12 @@ from hushfade.private.unit_sums import UnitSums
 from hushfade.public.statistics import Share
 from hushfade.records import parse_columns as read
 from hushfade.records.batch import Batch, Columns
-from hushfade.records.calendar import Calendar, Order, RowOrder
+from hushfade.records.calendar import Order, RowOrder, Timed
 from hushfade.records.counts import Counts
 from hushfade.records.declared_columns import check_fit, may_leave_out
 from hushfade.records.faults import EMPTY, NO_VALUE, Faults
-from hushfade.records.limits import Bounding, Limits
 from hushfade.records.parse_columns import Mask, Names
+from hushfade.records.persons import Persons
 from hushfade.records.time_columns import check_unit, times
 
 if TYPE_CHECKING:
@@ -79,17 +79,16 @@ class Reader:
     ) -> None:
         check_fit(plan, columns, order, skip_empty=skip_empty)
         check_unit(time_unit)
-        if time_unit is not None and isinstance(order, Calendar) and not order.zoned:
+        if time_unit is not None and isinstance(order, Timed) and not order.zoned:
             raise InvalidValue(
                 "must have a time zone, such as 2026-01-31Z, because numeric times are UTC",
                 argument="start",
             )
         self._grid, self._columns, self._order = plan.grid, columns, order
         self._time_unit, self._skip_empty = time_unit, skip_empty
-        said = plan.guarantee
-        limits = Limits(said.records_per_step, said.participations, said.separation)
-        self._bounding = None if columns.user is None else Bounding(limits)
-        self._people = read.People()
+        self._persons = None
+        if columns.user is not None:
+            self._persons = Persons(plan.guarantee.protects, order)
         self._rows = 0
         self.may_leave_out = may_leave_out(plan)
         self.closed = 0
@@ -118,6 +117,12 @@ class Reader:
         if isinstance(self._order, RowOrder):
             return -(-self._rows // self._order.rows)
         return self.closed if self._order.steps is None else self._order.steps
+
+    def close(self) -> None:
+        """Close the oldest open step."""
+        self.closed += 1
+        if self._persons is not None:
+            self._persons.close(self.closed)
 
     def read(self, batch: Batch) -> tuple[Signed, Signed]:
         """The cell, step · lanes + lane, and the units of each record that counts.
@@ -175,16 +180,17 @@ class Reader:
         inside = places >= 0
         if self._order.steps is not None:
             inside &= places < self._order.steps
-        elif isinstance(self._order, Calendar):
+        elif isinstance(self._order, Timed):
             inside &= places < self.closed + AHEAD
         kept = inside & (places >= self.closed)
         self.counts.records += count
         self.counts.outside += int(np.sum(~inside))
         self.counts.late += int(np.sum(inside & ~kept))
-        if self._bounding is not None:
+        if self._persons is not None:
             assert rows.names is not None
-            users, chosen = self._people.numbers(rows.names), np.flatnonzero(kept)
-            within = self._bounding.kept(users[chosen], places[chosen])
+            chosen = np.flatnonzero(kept)
+            names = Names(rows.names.known, rows.names.places[chosen])
+            within = self._persons.kept(names, places[chosen])
             self.counts.over_limit += int(np.sum(~within))
             kept[chosen[~within]] = False
         self.counts.other_keys += int(np.sum(kept & (lanes < 0)))
@@ -198,7 +204,7 @@ class Reader:
         if isinstance(self._order, RowOrder):
             rows = self._rows + np.arange(batch.rows, dtype=np.int64)
             return np.asarray(rows // self._order.rows)
-        if not isinstance(self._order, Calendar) or self._columns.time is None:
+        if not isinstance(self._order, Timed) or self._columns.time is None:
             # a record belongs to the step that is open when it arrives
             return np.full(batch.rows, self.closed if self.started else -1, dtype=np.int64)
         name = self._columns.time

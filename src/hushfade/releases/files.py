@@ -236,7 +236,7 @@ def document(
     found = {
         "format": FORMAT,
         "hushfade": hushfade.__version__,
-        "guarantee": plan.guarantee.sentence() if guarantee is None else guarantee,
+        "guarantee": plan.guarantee.sentence(every=plan.every) if guarantee is None else guarantee,
         "unit": unit,
         "limits": limits,
         "noise": noise,

@@ -13,13 +13,13 @@ from hushfade.releases.files import Rows
 from hushfade.releases.statistic_rows import StatisticRows
 
 if TYPE_CHECKING:
-    from hushfade.records.calendar import Calendar
+    from hushfade.records.calendar import Timed
     from hushfade.stream.stream import Stream
 
 _PIECE = 1 << 16  # releases at a time
 
 
-def released(stream: Stream, units: Signed, calendar: Calendar | None) -> Iterator[Rows]:
+def released(stream: Stream, units: Signed, calendar: Timed | None) -> Iterator[Rows]:
     """The releases of all steps, in pieces, from their totals in units, (n, lanes).
 
     The cost is the cost of `stream.run_units`.  All keys have the standard deviations of the plan.
@@ -38,7 +38,7 @@ def released(stream: Stream, units: Signed, calendar: Calendar | None) -> Iterat
 
 
 def released_live(
-    stream: Stream, units: Iterable[Signed], calendar: Calendar | None
+    stream: Stream, units: Iterable[Signed], calendar: Timed | None
 ) -> Iterator[Rows]:
     """The release of each step, as soon as its totals in units are available."""
     for row in units:
@@ -55,7 +55,7 @@ def released_live(
 def released_rows(
     stream: Stream,
     units: Signed,
-    calendar: Calendar | None,
+    calendar: Timed | None,
     *,
     suppress_below: float | None = None,
 ) -> Iterator[Rows | StatisticRows]:
@@ -71,7 +71,7 @@ def released_rows(
 def released_rows_live(
     stream: Stream,
     units: Iterable[Signed],
-    calendar: Calendar | None,
+    calendar: Timed | None,
     *,
     suppress_below: float | None = None,
 ) -> Iterator[Rows | StatisticRows]:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hushfade.serve import guard, handlers, record_handlers
+from hushfade.serve import guard, handlers, record_handlers, status_handlers
 from hushfade.serve.error_responses import LOG, answer_to
 from hushfade.serve.guard import Caller
 from hushfade.serve.service import Service
@@ -116,8 +116,9 @@ WAYS = (
     Way("GET", "/v1/datasets", "read", handlers.list_datasets),
     Way("POST", "/v1/joint-charges", "admin", handlers.charge_together),
     Way("POST", "/v1/streams", "admin", handlers.add_stream),
-    Way("GET", "/v1/streams", "read", handlers.list_streams),
-    Way("GET", "/v1/streams/{name}", "read", handlers.show_stream),
+    Way("GET", "/v1/streams", "read", status_handlers.list_streams),
+    Way("GET", "/v1/streams/{name}", "read", status_handlers.show_stream),
+    Way("GET", "/v1/streams/{name}/keys", "read", status_handlers.list_keys),
     Way("DELETE", "/v1/streams/{name}", "admin", handlers.end_stream),
     Way("POST", "/v1/streams/{name}/steps/{step}/close", "admin", record_handlers.close_step),
     Way("GET", "/v1/streams/{name}/releases", "read", record_handlers.read_releases),
@@ -125,11 +126,12 @@ WAYS = (
     Way("POST", "/v1/tokens", "admin", handlers.add_token),
     Way("GET", "/v1/tokens", "admin", handlers.list_tokens),
     Way("DELETE", "/v1/tokens/{name}", "admin", handlers.revoke_token),
+    Way("POST", "/v1/clock/confirm", "admin", status_handlers.confirm_clock),
     Way("POST", "/v1/plan", "read", handlers.make_plan),
     Way("GET", "/health", None, handlers.health),
-    Way("GET", "/ready", None, handlers.ready),
+    Way("GET", "/ready", None, status_handlers.ready),
     Way("GET", "/openapi.json", None, handlers.interface),
-    Way("GET", "/metrics", "read", handlers.scrape),
+    Way("GET", "/metrics", "read", status_handlers.scrape),
     Way("GET", "/", None, handlers.page),
     Way("GET", _FILES, None, handlers.page),
 )

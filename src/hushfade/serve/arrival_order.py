@@ -47,6 +47,11 @@ class Interval:
         """The closing before this interval is queued."""
         self._begun.set()
 
+    @property
+    def ready(self) -> bool:
+        """Whether the closing after this interval may be queued now."""
+        return self._begun.is_set() and self._queued.is_set()
+
 
 class ArrivalOrder:
     """The open interval of each stream.  Only the event loop uses it."""
@@ -60,6 +65,17 @@ class ArrivalOrder:
             self._open[stream] = Interval()
             self._open[stream].begin()
         return self._open[stream]
+
+    def close_now(self, stream: str) -> bool:
+        """Whether a closing that arrives now may be queued at once, which the caller then does.
+
+        Otherwise batches that arrived before it are still parsed: use `closing`.
+        """
+        if not self.interval(stream).ready:
+            return False
+        self._open[stream] = Interval()
+        self._open[stream].begin()
+        return True
 
     @asynccontextmanager
     async def closing(self, stream: str) -> AsyncIterator[None]:

@@ -10,6 +10,7 @@ from hushfade import check, duration
 from hushfade.errors import InvalidValue, Malformed
 from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.unit import Unit, unit_of
 from hushfade.serve.registry import BY_HAND
 
 SHORTEST = 10**9  # nanoseconds of a step that the clock closes
@@ -18,7 +19,7 @@ MISSED = 1000  # steps by which the start of a new stream may lie in the past
 _SUPPORT, _LANES = 1 << 22, 100_000  # of a plan that is sent
 _BINS = 1024  # of quantiles
 _PIECES = 4096  # different taps of a plan whose loss is computed
-_TIMES, _SPAN = 10_000, 1 << 20  # participations, and the steps from the first to the last
+_TIMES, _SPAN = 10_000, 1 << 20  # steps of one person, and the steps from the first to the last
 _MISFITS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, AssertionError)
 
 
@@ -33,15 +34,20 @@ def guarantee_of(document: dict[str, Any], **more: Any) -> Guarantee:
     return Guarantee(epsilon=epsilon, delta=delta, **more)
 
 
-def unit_of(document: dict[str, Any]) -> dict[str, Any]:
+def neighbours_of(document: dict[str, Any]) -> dict[str, Any]:
     """The requested unit of privacy; by default one record, added or removed."""
     return {
         "neighbours": document.get("neighbours", "add_remove"),
-        **{
-            name: check.count(**{name: document.get(name, 1)}, most=_SPAN)
-            for name in ("participations", "separation", "records_per_step")
-        },
+        "protects": requested_unit(document, steps=_SPAN, apart=_SPAN),
     }
+
+
+def requested_unit(document: dict[str, Any], *, steps: int, apart: int) -> Unit:
+    """The field `protects` of a request: "record", or the arguments of hushfade.Person."""
+    unit = unit_of(document.get("protects", "record"))
+    check.count(steps=unit.steps, most=steps)
+    check.count(apart=unit.apart, most=apart)
+    return unit
 
 
 def length_text(every: Any) -> str:
@@ -85,7 +91,7 @@ def plan_of(document: Any) -> Plan:
         endless = document["horizon"] is None
         if not promised["participations"] <= _TIMES or (endless and not span <= _SPAN):
             raise InvalidValue(
-                f"the plan's participations must be at most {_TIMES}, within {_SPAN} steps"
+                f"a person of the plan must have at most {_TIMES} steps, within {_SPAN} steps"
             )
         "".join(records["keys"] or ()).encode()  # a lone surrogate cannot be published
         return Plan.from_json(json.dumps(document))

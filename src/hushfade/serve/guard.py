@@ -22,15 +22,16 @@ from starlette.requests import ClientDisconnect, Request
 
 from hushfade import check
 from hushfade.errors import Refused
+from hushfade.serve.client_address import Proxies
 from hushfade.serve.error_responses import Refusal, busy
+from hushfade.serve.limits import SMALL
 from hushfade.store.tokens import SCOPES, Token, bearer
 
 MAX_BODY = 8 << 20  # bytes
 RATE = 1000.0  # requests per second, for each token or address
 PATIENCE = 30.0  # seconds for a body to arrive
 
-SMALL = 1 << 16  # bytes of a small body
-_EACH, LARGE = 8, 64  # simultaneous large bodies and responses: per caller, and in total
+_EACH, LARGE = 8, 64  # simultaneous large bodies: per caller, and in total
 _ALWAYS = ("/health", "/ready")  # without a rate limit, so that monitoring always works
 _CALLERS = 10_000  # callers whose rates are remembered
 
@@ -91,12 +92,14 @@ class Guard:
         max_body: int = MAX_BODY,
         rate: float = RATE,
         public: bool = False,
+        proxies: Sequence[str] = (),
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._tokens = tuple(tokens)
         self.max_body = check.count(max_body=max_body, least=1024)
         self._public = public
-        self._large: Counter[str] = Counter()  # large bodies and responses in memory, by caller
+        self._proxies = Proxies(proxies)
+        self._large: Counter[str] = Counter()  # large bodies in memory, by caller
         self._rates = Rates(check.positive(rate=rate), clock)
 
     @property
@@ -124,6 +127,11 @@ class Guard:
             raise Refused(
                 "host must be a loopback address such as 127.0.0.1, because the store has no "
                 "tokens: create one with hushfade token"
+            )
+        if self.open and self._proxies:
+            raise Refused(
+                "a service behind a proxy must have tokens, or its readers would have full access: "
+                "create one with hushfade token"
             )
         if self.open and self._public:
             raise Refused(
@@ -168,7 +176,7 @@ class Guard:
 
     @contextmanager
     def room(self, caller: Caller) -> Iterator[None]:
-        """Memory for a large body or response; refused if the caller or the service has no room."""
+        """Memory for a large body; refused if the caller or the service has no room."""
         if self._large[caller.name] >= _EACH or self._large.total() >= LARGE:
             raise busy()
         self._large[caller.name] += 1
@@ -206,7 +214,10 @@ class Guard:
         return b"".join(parts)
 
     def _caller(self, request: Request) -> Caller:
-        address = "address " + (request.client.host if request.client else "")
+        peer = request.client.host if request.client else ""
+        if self._proxies:
+            peer = self._proxies.client(peer, request.headers.getlist("x-forwarded-for"))
+        address = f"address {peer}"
         if self.open:
             return Caller(address, frozenset(SCOPES))
         text = _bearer(request)

@@ -1,32 +1,31 @@
 """The handlers of most routes: each checks a request, calls the service, and makes a response.
 
-`record_handlers` has the handlers of records and releases.
+`record_handlers` has the handlers of records and releases, `status_handlers` those that show what
+there is.
 """
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from typing import Any
 
 from anyio.to_thread import run_sync
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hushfade.errors import Failed, Malformed
+from hushfade.errors import Malformed
 from hushfade.planning.joint_charge import JointCharge
 from hushfade.planning.joint_loss import MOST
-from hushfade.serve import metrics, openapi, planner, strict_json
+from hushfade.serve import openapi, planner, strict_json
 from hushfade.serve.declarations import (
     check_step,
     guarantee_of,
     least_count,
     length_text,
+    neighbours_of,
     plan_of,
     step_times,
-    unit_of,
 )
-from hushfade.serve.error_responses import Refusal, answer, busy
+from hushfade.serve.error_responses import answer, busy
 from hushfade.serve.guard import Caller
 from hushfade.serve.registry import BY_HAND, Facts
 from hushfade.serve.request_parts import document_of, facts_of
@@ -42,30 +41,29 @@ _WAITING = 8  # requests for plans that may wait
 async def add_dataset(service: Service, request: Request, caller: Caller) -> Response:
     """Add a dataset, and return its account."""
     content = await document_of(service, request, caller)
-    unit = ("neighbours", "participations", "separation", "records_per_step", "every")
+    unit = ("neighbours", "protects", "every")
     asked = strict_json.fields(content, needed=("name", "epsilon", "delta"), more=unit)
     name = strict_json.name(name=asked["name"])
     every = None if asked.get("every") is None else length_text(asked["every"])
-    account = await service.add_dataset(name, guarantee_of(asked, **unit_of(asked)), every)
+    account = await service.add_dataset(name, guarantee_of(asked, **neighbours_of(asked)), every)
     return answer(budget(account, {}), 201)
 
 
 async def list_datasets(service: Service, request: Request, caller: Caller) -> Response:
     """All accounts."""
-    accounts = await run_sync(service.store.accounts)
-    reserved = await run_sync(service.store.reserved)
+    accounts, reserved = await run_sync(service.reads.accounts)
     return answer([budget(account, reserved) for account in accounts.values()])
 
 
 async def charge_together(service: Service, request: Request, caller: Caller) -> Response:
     """Charge several streams together, and return the dataset's budget."""
     content = await document_of(service, request, caller)
-    unit = ("neighbours", "participations", "separation", "records_per_step")
+    unit = ("neighbours", "protects")
     asked = strict_json.fields(
         content, needed=("dataset", "epsilon", "delta", "streams"), more=unit
     )
     dataset = strict_json.name(dataset=asked["dataset"])
-    guarantee = guarantee_of(asked, **unit_of(asked))
+    guarantee = guarantee_of(asked, **neighbours_of(asked))
     listed = asked["streams"]
     if not isinstance(listed, list) or not 1 <= len(listed) <= MOST:
         raise Malformed(
@@ -102,7 +100,7 @@ async def add_stream(service: Service, request: Request, caller: Caller) -> Resp
     facts = await service.add_stream(
         Facts(name, dataset, plan, every, start, by_hand=by_hand, suppress_below=below)
     )
-    return answer(service.registry.described(facts), 201)
+    return answer(service.described(facts), 201)
 
 
 def _place(given: Any) -> str:
@@ -115,39 +113,11 @@ def _place(given: Any) -> str:
     return name
 
 
-async def list_streams(service: Service, request: Request, caller: Caller) -> Response:
-    """The public descriptions of all streams."""
-    return answer({"streams": await _described(service, service.registry.all(), caller)})
-
-
-async def show_stream(service: Service, request: Request, caller: Caller) -> Response:
-    """The public description of a stream, with its plan."""
-    facts = facts_of(service, request)
-    (told,) = await _described(service, [facts], caller)
-    return answer(told | {"plan": json.loads(facts.plan.to_json())})
-
-
-async def _described(service: Service, listed: list[Facts], caller: Caller) -> list[dict[str, Any]]:
-    """The descriptions of the streams.  Only administrators see counts of records."""
-    told = [service.registry.described(facts) for facts in listed]
-
-    def count() -> None:
-        for stream in told:
-            live = service.store.live(stream["name"])
-            dropped = {name: live.counts.get(name, 0) for name in ("late", "repeated")}
-            stream["not_for_publication"] = {**dropped, "open_records": live.records}
-
-    if caller.may("admin"):
-        with suppress(Failed):  # a stopped store can still be read
-            await run_sync(count)
-    return told
-
-
 async def end_stream(service: Service, request: Request, caller: Caller) -> Response:
     """End a stream, and return its description."""
     facts = facts_of(service, request)
     await service.end(facts.name)
-    return answer(service.registry.described(facts))
+    return answer(service.described(facts))
 
 
 # Tokens -------------------------------------------------------------------------------------
@@ -188,22 +158,9 @@ async def make_plan(service: Service, request: Request, caller: Caller) -> Respo
     return answer(await run_sync(planner.answer, content, limiter=service.planning))
 
 
-async def scrape(service: Service, request: Request, caller: Caller) -> Response:
-    """The newest release of every stream for Prometheus.  Nothing is drawn."""
-    text = await run_sync(service.scraped)
-    return Response(text, headers={"Content-Type": metrics.KIND})
-
-
 async def health(service: Service, request: Request, caller: Caller) -> Response:
     """The response of a running process."""
     return answer({"status": "up"})
-
-
-async def ready(service: Service, request: Request, caller: Caller) -> Response:
-    """Whether the service accepts changes."""
-    if service.ready:
-        return answer({"status": "ready"})
-    raise Refusal(503, "stopped", "the service does not accept changes now", Retry_After="10")
 
 
 async def interface(service: Service, request: Request, caller: Caller) -> Response:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hushfade.serve.release_formats import labels
-from hushfade.serve.statistic_formats import hidden_in
+import numpy as np
+
+from hushfade.serve import json_pieces
+from hushfade.serve.key_selection import ALL, Selection, labels
+from hushfade.serve.statistic_formats import hidden_in, of_keys
 
 if TYPE_CHECKING:
     from hushfade.serve.registry import Facts, Registry
@@ -24,58 +27,131 @@ _HELP = {
     "hushfade_part": "A noisy sum behind a statistic, such as its count.",
     "hushfade_part_stddev": "The standard deviation of the error of a part.",
     "hushfade_step": "The last closed step.",
+    "hushfade_lag_steps": "Steps behind the clock; negative if the stream is ahead of the clock.",
+    "hushfade_clock_held": "1 if the wall clock jumped and no step closes until it is confirmed.",
+    "hushfade_clock_offset_seconds": "The wall clock minus the trusted clock.",
+    "hushfade_store_available": "1 if the store accepts changes.",
+    "hushfade_listeners": "Connections that receive events.",
+    "hushfade_listeners_dropped": "Listeners that were disconnected because they read too slowly.",
+    "hushfade_response_bytes": "Memory that large responses use now.",
 }
 
 
-def text(registry: Registry) -> str:
-    """The newest releases of all streams, as OpenMetrics text."""
-    samples: dict[str, list[str]] = {name: [] for name in _HELP}
-    for facts in registry.all():
-        release = registry.newest(facts.name)
-        if release is not None:
-            found = _sum if facts.plan.statistic is None else _statistic
-            for name, named, value in found(facts, release):
-                samples[name].append(f"{name}{_labels(stream=facts.name, **named)} {value!r}")
-        step = registry.step(facts.name)
-        samples["hushfade_step"].append(f"hushfade_step{_labels(stream=facts.name)} {step}")
-    lines = []
-    for name, listed in samples.items():
-        lines += [f"# TYPE {name} gauge", f"# HELP {name} {_HELP[name]}", *listed]
-    return "\n".join([*lines, "# EOF"]) + "\n"
+def pieces(
+    registry: Registry, lags: Mapping[str, int], asked: Scraped, own: Mapping[str, float]
+) -> Iterator[bytes]:
+    """The newest releases of the streams, as OpenMetrics text, in pieces.
+
+    `lags` has the steps by which each stream is behind the clock.  `own` are numbers of the service
+    itself, by name.
+    """
+    return json_pieces.gathered(_lines(registry, lags, asked, own))
 
 
-Sample = tuple[str, dict[str, str], Any]
+def _lines(
+    registry: Registry, lags: Mapping[str, int], asked: Scraped, own: Mapping[str, float]
+) -> Iterator[str]:
+    chosen = [
+        (facts, registry.newest(facts.name), keys) for facts, keys in asked.streams(registry.all())
+    ]
+    for name, sentence in _HELP.items():
+        yield f"# TYPE {name} gauge\n# HELP {name} {sentence}\n"
+        if name in own:
+            yield f"{name} {own[name]!r}\n"
+        for facts, release, keys in chosen:
+            stream = _labels(stream=facts.name)
+            if name == "hushfade_step":
+                yield f"{name}{stream} {registry.step(facts.name)}\n"
+            elif name == "hushfade_lag_steps":
+                if facts.name in lags:
+                    yield f"{name}{stream} {lags[facts.name]}\n"
+            elif release is not None and name not in own:
+                found = _sum if facts.plan.statistic is None else _statistic
+                for named, value in found(facts, release, keys, name):
+                    yield f"{name}{_labels(stream=facts.name, **named)} {value!r}\n"
+    yield "# EOF\n"
 
 
-def _sum(facts: Facts, release: Published) -> Iterator[Sample]:
+class Scraped(NamedTuple):
+    """The streams and keys that a scrape asks for; nothing means all."""
+
+    names: frozenset[str] = frozenset()
+    keys: tuple[str, ...] = ()
+
+    def streams(self, listed: Sequence[Facts]) -> Iterator[tuple[Facts, Selection]]:
+        """The streams, each with its selected keys.  A stream without any of the keys is left out.
+
+        Streams without keys are left out if keys are selected.
+        """
+        for facts in listed:
+            if self.names and facts.name not in self.names:
+                continue
+            if not self.keys:
+                yield facts, ALL
+                continue
+            lane_of = facts.plan.grid.lane_of
+            places = tuple(lane_of[key] for key in self.keys if key in lane_of)
+            if places:
+                yield facts, Selection(places)
+
+
+Sample = tuple[dict[str, str], Any]
+
+
+def _sum(facts: Facts, release: Published, chosen: Selection, name: str) -> Iterator[Sample]:
+    if name == "hushfade_stddev":
+        yield {}, release.stddev
+    if name != "hushfade_value":
+        return
     named = labels(facts)
-    for place, value in enumerate(release.values.tolist()):
-        yield "hushfade_value", {} if named is None else {"key": named[place]}, value
-    yield "hushfade_stddev", {}, release.stddev
+    places = range(len(release.values)) if chosen.places is None else chosen.places
+    for at in range(0, len(places), 1024):
+        part = np.array(places[at : at + 1024], dtype=np.int64)
+        for place, value in zip(part.tolist(), release.values[part].tolist(), strict=True):
+            yield {} if named is None else {"key": named[place]}, value
 
 
-def _statistic(facts: Facts, release: Published) -> Iterator[Sample]:
+_BY_OUTPUT = {
+    "hushfade_value": "value",
+    "hushfade_lower": "lower",
+    "hushfade_upper": "upper",
+    "hushfade_whole_range": "whole",
+}
+
+
+def _statistic(facts: Facts, release: Published, chosen: Selection, name: str) -> Iterator[Sample]:
     """The samples of a statistic.  A suppressed value has no sample."""
     statistic = facts.plan.statistic
     assert statistic is not None
-    (reading,) = facts.blocks.readings([release])
+    (whole,) = facts.blocks.readings([release])
+    reading = of_keys(whole, chosen)
     hidden = hidden_in(reading, facts.suppress_below)
-    keys = [{}] if facts.plan.keys is None else [{"key": key} for key in facts.plan.keys]
+    keys = [{}] if facts.plan.keys is None else [{"key": x} for x in chosen.of(facts.plan.keys)]
     outputs = [{}] if statistic.outputs is None else [
         {statistic.output_name: output} for output in statistic.outputs
     ]  # fmt: skip
-    for (group, key), (place, output) in product(enumerate(keys), enumerate(outputs)):
-        if not hidden[group]:
-            named = key | output
-            yield "hushfade_value", named, float(reading.value[group, place])
-            yield "hushfade_lower", named, float(reading.lower[group, place])
-            yield "hushfade_upper", named, float(reading.upper[group, place])
-            yield "hushfade_whole_range", named, int(reading.whole[group, place])
-    for name, part in reading.parts.items():
-        for group, key in enumerate(keys):
-            if name == "count" or not hidden[group]:
-                yield "hushfade_part", {**key, "part": name}, float(part.value[group])
-        yield "hushfade_part_stddev", {"part": name}, part.stddev
+    if name in _BY_OUTPUT:
+        values = getattr(reading, _BY_OUTPUT[name])
+        kind = int if name == "hushfade_whole_range" else float
+        for (group, key), (place, output) in product(enumerate(keys), enumerate(outputs)):
+            if not hidden[group]:
+                yield key | output, kind(values[group, place])
+    elif name == "hushfade_part":
+        for part_name, part in reading.parts.items():
+            for group, key in enumerate(keys):
+                if part_name == "count" or not hidden[group]:
+                    yield {**key, "part": part_name}, float(part.value[group])
+    elif name == "hushfade_part_stddev":
+        for part_name, part in reading.parts.items():
+            yield {"part": part_name}, part.stddev
+
+
+def size(registry: Registry, asked: Scraped) -> int:
+    """About the bytes of a scrape, at most."""
+    return 2048 + sum(
+        256 + 80 * (1 if facts.plan.statistic is None else 8) * keys.count(facts)
+        for facts, keys in asked.streams(registry.all())
+    )
 
 
 def _labels(**given: str) -> str:

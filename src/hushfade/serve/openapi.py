@@ -10,7 +10,7 @@ import json
 from functools import cache
 from typing import Any
 
-from hushfade.serve import batches, metrics, release_formats, server_sent_events
+from hushfade.serve import batches, openapi_status, release_formats, server_sent_events
 from hushfade.serve.schema_parts import (
     NAME,
     PLACE,
@@ -38,7 +38,8 @@ _REFUSALS: dict[int, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
     415: ("MediaType", "The body has the wrong media type.", ("media_type",), ()),
     422: ("Invalid", "A value breaks its rule.", ("invalid",), ()),
     429: ("TooMany", "Too many requests per second.", ("too_many",), ("Retry-After",)),
-    503: ("Busy", "Busy or stopped: send it again later.", ("busy", "stopped"), ("Retry-After",)),
+    503: ("Busy", "Busy or stopped: send it again later.",
+          ("busy", "stopped", "clock"), ("Retry-After",)),
 }  # fmt: skip
 _BODY = (400, 408, 413, 415, 503)  # the statuses that a body can cause
 
@@ -132,7 +133,9 @@ def _streams_paths() -> dict[str, Schema]:
     stream = {"name": "late", "dataset": "clinics", "plan": json.loads(made.to_json())}
     return {
         "/v1/streams": {
-            "get": _operation("listStreams", "All streams.", "read", _content(named("Streams"))),
+            "get": _operation(
+                "listStreams", "All streams.", "read", _content(named("Streams")), 503
+            ),
             "post": _operation(
                 "addStream", "Add a stream and charge its privacy loss to its dataset.", "admin",
                 _content(named("Stream")), 409, 422, status=201,
@@ -142,7 +145,7 @@ def _streams_paths() -> dict[str, Schema]:
         "/v1/streams/{name}": {
             "get": _operation(
                 "showStream", "One stream, with its plan.", "read",
-                _content(named("StreamWithPlan")), 404, parameters=(_stream(),),
+                _content(named("StreamWithPlan")), 404, 503, parameters=(_stream(),),
             ),
             "delete": _operation(
                 "endStream", "End a stream and erase what is stored of its records.", "admin",
@@ -165,9 +168,9 @@ def _streams_paths() -> dict[str, Schema]:
                 "read",
                 _content(named("Releases")) | _content(TEXT, release_formats.CSV)
                 | {release_formats.ARROW: {}},
-                400, 404, 406, 503,
+                400, 404, 406, 422, 503,
                 parameters=(
-                    _stream(), _AFTER,
+                    _stream(), _AFTER, openapi_status.KEYS,
                     _in("query", "limit", whole(1, release_formats.MOST),
                         "The largest number of releases."),
                     _in("query", "last", whole(1, release_formats.MOST),
@@ -180,9 +183,9 @@ def _streams_paths() -> dict[str, Schema]:
         "/v1/streams/{name}/events": {
             "get": _operation(
                 "follow", "New releases as server-sent events.", "read",
-                _content(TEXT, server_sent_events.KIND), 400, 404, 503,
+                _content(TEXT, server_sent_events.KIND), 400, 404, 422, 503,
                 parameters=(
-                    _stream(), _AFTER,
+                    _stream(), _AFTER, openapi_status.KEYS,
                     _in("header", "Last-Event-ID", whole(), "The last step received."), _BELOW,
                 ),
             ),
@@ -249,6 +252,7 @@ def _paths() -> dict[str, Schema]:
             ),
         },
         **_streams_paths(),
+        **openapi_status.paths(_operation, _content, _in, _stream()),
         "/v1/tokens": {
             "get": _operation(
                 "listTokens", "The names and scopes of all tokens.", "admin",
@@ -275,22 +279,8 @@ def _paths() -> dict[str, Schema]:
                 body=_content(named("PlanRequest"), example=asked),
             ),
         },
-        "/health": {
-            "get": _operation("health", "Whether the process is up.", None, _content(named("Up")))
-        },
-        "/ready": {
-            "get": _operation(
-                "ready", "Whether the service accepts changes.", None, _content(named("Ready")), 503
-            )
-        },
         "/openapi.json": {
             "get": _operation("openapi", "This document.", None, _content({"type": "object"}))
-        },
-        "/metrics": {
-            "get": _operation(
-                "scrape", "The newest releases as OpenMetrics text.", "read",
-                _content(TEXT, metrics.KIND),
-            )
         },
         "/": {
             "get": _operation(

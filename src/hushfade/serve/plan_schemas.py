@@ -11,8 +11,8 @@ from hushfade.serve.schema_parts import (
     DELTA,
     EPSILON,
     LENGTH,
+    STORED_UNIT,
     TEXT,
-    UNIT,
     Schema,
     an_object,
     list_of,
@@ -90,9 +90,14 @@ _PLAN: Schema = {
                                 {
                                     by: ABOVE_0,
                                     "delta": number(0),
-                                    **UNIT,
+                                    **STORED_UNIT,
                                     "records_per_step": whole(1),
-                                }
+                                },
+                                {
+                                    "within": whole(1, 1 << 31),
+                                    "period": CALENDAR,
+                                    "person": {"const": True},
+                                },
                             )
                             for by in ("epsilon", "mu", "rho")
                         ]
@@ -123,7 +128,7 @@ _PLAN: Schema = {
             {
                 "format": {"const": "hushfade plan 1"},
                 "guarantee": an_object(
-                    {"epsilon": ABOVE_0, "delta": ABOVE_0, "mu": ABOVE_0, **UNIT},
+                    {"epsilon": ABOVE_0, "delta": ABOVE_0, "mu": ABOVE_0, **STORED_UNIT},
                     {"records_per_step": whole(2)},
                 ),
                 **_PLAN_FIELDS,
@@ -222,8 +227,7 @@ PLAN_SCHEMAS: dict[str, Schema] = {
             "high": or_null(number(-1e12, 1e12)),
             "resolution": or_null(ABOVE_0 | {"description": _RESOLUTION}),
             "neighbours": or_null(named("Neighbours")),
-            "participations": or_null(whole(1, 1000)),
-            "separation": or_null(whole(1, LONGEST)),
+            "protects": or_null(named("Unit")),
             "method": or_null({"enum": list(METHODS)}),
             "law": or_null(_LAW),
             "statistic": or_null(_ASKED_STATISTIC),

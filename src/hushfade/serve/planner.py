@@ -31,9 +31,10 @@ from hushfade.planning.planner import plan
 from hushfade.planning.search_taps import reference_steps
 from hushfade.planning.summary import lower_bounds, shown_step
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.unit import Person
 from hushfade.public.statistics import Count
 from hushfade.serve import strict_json
-from hushfade.serve.declarations import guarantee_of
+from hushfade.serve.declarations import guarantee_of, requested_unit
 from hushfade.serve.planned_statistics import described, example_records, statistic_of
 from hushfade.serve.planned_statistics import options as statistic_options
 
@@ -42,8 +43,8 @@ EXPECTED = 1 << 20  # the largest expected length in steps
 SLOWEST = 10_000  # the largest half-life or window in steps
 NEED = ("decay", "epsilon", "delta")
 MORE = (
-    "horizon", "expect", "low", "high", "resolution", "neighbours", "participations", "separation",
-    "method", "law", "statistic",
+    "horizon", "expect", "low", "high", "resolution", "neighbours", "protects", "method", "law",
+    "statistic",
 )  # fmt: skip
 METHODS = ("best", "input", "blocks", "blend", "square_root", "normalized", "unbounded")
 LAWS = get_args(LawName)
@@ -65,9 +66,12 @@ def answer(document: Any) -> dict[str, Any]:
     if horizon is not None:
         horizon = check.count(horizon=horizon, most=LONGEST)
     guarantee = _guarantee(asked)
-    span = (guarantee.participations - 1) * guarantee.separation
+    span = (guarantee.protects.steps - 1) * guarantee.protects.apart
     if horizon is None and not span <= LONGEST:  # would take a minute without a horizon
-        raise InvalidValue(f"participations must lie within {LONGEST} steps, or give a horizon")
+        raise InvalidValue(
+            f"the records of one person must lie within {LONGEST} steps, or give a horizon",
+            argument="protects",
+        )
     low = check.real(low=asked.get("low", 0.0))
     high = check.real(high=asked.get("high", 1.0))
     if not max(abs(low), abs(high)) <= 1e12:
@@ -133,7 +137,7 @@ def _alternatives(made: Plan, unit: float) -> Iterator[dict[str, Any]]:
     """Other mechanisms, each with its largest error and its ratio to the plan's largest error.
 
     First the mechanisms that the planner compared, over the steps of that comparison.  Then
-    mechanisms of other authors, which are defined for sums and one participation.
+    mechanisms of other authors, which are defined for sums and one record.
     """
     if made.considered:
         chosen, *others = made.considered
@@ -141,7 +145,7 @@ def _alternatives(made: Plan, unit: float) -> Iterator[dict[str, Any]]:
         for one in others:
             name = mechanism_name(one.method, one.law)
             yield _alternative(name, steps, one.error / unit, chosen.error / unit)
-    if made.guarantee.participations > 1 or made.statistic is not None:
+    if made.guarantee.protects.steps > 1 or made.statistic is not None:
         return
     change = made.guarantee.change(made.grid.low, made.grid.high)
     steps = min(made.horizon or _COMPARED, _MOST_COMPARED)
@@ -215,17 +219,15 @@ def _guarantee(asked: dict[str, Any]) -> Guarantee:
 def _neighbours(asked: dict[str, Any]) -> dict[str, Any]:
     return {
         "neighbours": asked.get("neighbours", "add_remove"),
-        "participations": check.count(participations=asked.get("participations", 1), most=1000),
-        "separation": check.count(separation=asked.get("separation", 1), most=LONGEST),
+        "protects": requested_unit(asked, steps=1000, apart=LONGEST),
     }
 
 
 def _beyond_default(guarantee: Guarantee) -> Iterator[tuple[str, Any]]:
     if guarantee.neighbours != "add_remove":
         yield "neighbours", guarantee.neighbours
-    if guarantee.participations > 1:
-        yield "participations", guarantee.participations
-        yield "separation", guarantee.separation
+    if isinstance(guarantee.protects, Person):
+        yield "protects", guarantee.protects
 
 
 def _code(made: Plan, options: dict[str, Any]) -> str:
@@ -235,7 +237,10 @@ def _code(made: Plan, options: dict[str, Any]) -> str:
     if statistic is not None:
         what = f"statistic=hf.{statistic!r}"
         records, printed = example_records(statistic), "release.interval(0.95)"
-    more = "".join(f", {name}={value!r}" for name, value in _beyond_default(guarantee))
+    more = "".join(
+        f", {name}={'hf.' * (name == 'protects')}{value!r}"
+        for name, value in _beyond_default(guarantee)
+    )
     horizon = "" if made.horizon is None else f", horizon={made.horizon}"
     chosen = "".join(f", {name}={value!r}" for name, value in _chosen(options))
     return "\n".join(
@@ -275,13 +280,23 @@ def _command(made: Plan, options: dict[str, Any]) -> str | None:
     parts = [
         f"hushfade plan {kind} --epsilon {_short(guarantee.epsilon)} "
         f"--delta {_short(guarantee.delta)}",
-        *(f"--{name} {value}" for name, value in _beyond_default(guarantee)),
+        *_options(guarantee),
         what,
         *([] if made.horizon is None else [f"--horizon {made.horizon}"]),
         *(f"--{name} {value}" for name, value in _chosen(options)),
         "-o plan.json",
     ]
     return " ".join(parts)
+
+
+def _options(guarantee: Guarantee) -> Iterator[str]:
+    """The options of `hushfade plan` for the unit of privacy."""
+    if guarantee.neighbours != "add_remove":
+        yield f"--neighbours {guarantee.neighbours}"
+    if isinstance(guarantee.protects, Person):
+        for name, value in guarantee.protects.given().items():
+            option = "person-steps" if name == "steps" else name.replace("_", "-")
+            yield f"--{option} " + (f"'{value}'" if name == "period" else f"{value}")
 
 
 def _chosen(options: dict[str, Any]) -> Iterator[tuple[str, Any]]:

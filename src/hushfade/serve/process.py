@@ -6,18 +6,21 @@ no new connections → listeners closed → responses finished → queue written
 from __future__ import annotations
 
 import errno
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
-from hushfade.errors import Failed, Refused
+from hushfade.errors import Refused
 from hushfade.serve.app import application
+from hushfade.serve.connections import Connection, Pool, allowed
+from hushfade.serve.error_responses import LOG
 from hushfade.serve.service import Service
 
-CONNECTIONS = 2000
-FINISH = 30  # seconds for responses to finish when the service stops
+FINISH = 20  # seconds for responses to finish when the service stops
 
 
 class Server(uvicorn.Server):
@@ -26,25 +29,39 @@ class Server(uvicorn.Server):
     def __init__(self, service: Service, host: str, port: int) -> None:
         service.guard.may_listen(host)
         self._service = service
-        super().__init__(
-            uvicorn.Config(
-                application(service),
-                host=host,
-                port=port,
-                log_config=None,
-                access_log=False,  # it would log queries
-                server_header=False,
-                proxy_headers=False,  # clients could forge their address
-                ws="none",
-                lifespan="on",
-                limit_concurrency=CONNECTIONS,
-                timeout_graceful_shutdown=FINISH,
-            )
+        config = uvicorn.Config(
+            application(service),
+            host=host,
+            port=port,
+            http=Connection,
+            log_config=None,
+            access_log=False,  # it would log queries
+            server_header=False,
+            proxy_headers=False,  # the guard trusts declared proxies only
+            ws="none",
+            lifespan="on",
+            timeout_keep_alive=round(service.limits.idle),
+            timeout_graceful_shutdown=FINISH,
         )
+        most = allowed(service.limits.connections)
+        if most < service.limits.connections:
+            LOG.warning("the limit of open files allows only %d connections", most)
+        self.pool = config.hushfade_pool = Pool(service.limits, most)  # type: ignore[attr-defined]
+        super().__init__(config)
 
-    async def on_tick(self, counter: int) -> bool:
-        """Whether the server must stop.  It also stops if the store has failed, to be restarted."""
-        return self._service.writer.failed or await super().on_tick(counter)
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop in order at SIGINT or SIGTERM, and then end with status 0."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        kinds = (signal.SIGINT, signal.SIGTERM)
+        before = {kind: signal.signal(kind, self.handle_exit) for kind in kinds}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Refuse new connections, disconnect the listeners, and finish the other responses."""
@@ -60,16 +77,13 @@ def serve(
     """Serve until a signal stops the process, and close the store.
 
     The server calls `started` with the port when it listens.  Raise Refused if the port is not
-    available.  Raise Failed if the store has failed: acknowledged records are on disk, and the next
-    process continues.
+    available.  If the store fails, the process keeps serving reads and connects again.
     """
     server = Server(service, host, port)
     sockets = listening(host, port)
     started(sockets[0].getsockname()[1])
     with suppress(KeyboardInterrupt):
         server.run(sockets)
-    if service.writer.failed:
-        raise Failed("the store has stopped: see the log, and start the service again")
 
 
 def listening(host: str, port: int) -> list[socket.socket]:

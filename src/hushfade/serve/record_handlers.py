@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from anyio.to_thread import run_sync
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from hushfade.errors import Malformed
 from hushfade.serve import (
     batches,
-    guard,
+    json_pieces,
+    key_selection,
+    limits,
     release_formats,
     server_sent_events,
     statistic_formats,
@@ -21,11 +23,13 @@ from hushfade.serve import (
 )
 from hushfade.serve.error_responses import Refusal, answer, busy
 from hushfade.serve.guard import Caller
-from hushfade.serve.large_answers import Held
+from hushfade.serve.key_selection import Selection
+from hushfade.serve.large_answers import Making, Pieces
 from hushfade.serve.registry import Facts
-from hushfade.serve.request_parts import facts_of, media_type, query_of
+from hushfade.serve.request_parts import facts_of, media_type, query_of, query_with_lists
+from hushfade.serve.server_sent_events import Subscription
 from hushfade.serve.service import Service
-from hushfade.store import Batch
+from hushfade.store import Batch, Published
 from hushfade.store.live_streams import WINDOW
 
 _SMALL = 4096  # bytes of a body that is parsed in the event loop, without a thread
@@ -65,7 +69,7 @@ async def _batch(
     if len(body) <= _SMALL:
         batch = batches.batch(facts, kind, body, asked)
     else:
-        limiter = service.reading_small if len(body) <= guard.SMALL else service.reading
+        limiter = service.reading_small if len(body) <= limits.SMALL else service.reading
         read = partial(batches.batch, facts, kind, body, asked)
         batch = await run_sync(read, limiter=limiter)
     return replace(batch, sender=caller.sending(batch.sender))
@@ -76,9 +80,14 @@ async def close_step(service: Service, request: Request, caller: Caller) -> Resp
     facts = facts_of(service, request)
     step = strict_json.digits(step=request.path_params["step"], least=1)
     release = await service.close_step(facts.name, step)
-    below = facts.suppress_below
-    shown = await run_sync(partial(release_formats.plain, facts, release, below))
-    return answer({"stream": facts.name, **shown})
+
+    def make() -> Iterator[bytes]:
+        shown = release_formats.unlisted(facts, release, facts.suppress_below)
+        return json_pieces.gathered(json_pieces.texts({"stream": facts.name, **shown}))
+
+    large = release_formats.size(facts, 1) > limits.SMALL
+    room = service.responses.room(caller.name, release_formats.held(facts, 1)) if large else None
+    return Pieces(make, media_type=batches.JSON, room=room)
 
 
 def _below(facts: Facts, asked: dict[str, str]) -> float | None:
@@ -94,7 +103,7 @@ def _below(facts: Facts, asked: dict[str, str]) -> float | None:
 async def read_releases(service: Service, request: Request, caller: Caller) -> Response:
     """The releases after a step, or the newest releases, in the accepted format."""
     facts = facts_of(service, request)
-    asked = query_of(request, "after", "limit", "last", _BELOW)
+    asked, lists = query_with_lists(request, ("after", "limit", "last", _BELOW), ("key",))
     below = _below(facts, asked)
     if "last" in asked and len(asked) > 1:
         raise Malformed("last must be given without after and limit")
@@ -103,36 +112,78 @@ async def read_releases(service: Service, request: Request, caller: Caller) -> R
     if "last" in asked:
         limit = strict_json.digits(last=asked["last"], least=1, most=release_formats.MOST)
     kind = release_formats.wanted(",".join(request.headers.getlist("accept")))
-    most = release_formats.most(facts, limit)
+    chosen = key_selection.selection(facts, lists["key"])
+    most = release_formats.most(facts, limit, chosen)
+    newest = service.registry.step(facts.name)
     if "last" in asked:
-        after = max(0, service.registry.step(facts.name) - most)
+        after = max(0, newest - most)
+    count = min(most, max(0, newest - after))
+    make: Making | list[bytes]
+    make = partial(_made, service, facts, (after, count, newest), kind, below, chosen)
+    if count == 1 and after == newest - 1:  # all who poll share it
+        make = await service.shared.pieces((kind, facts.name, below, chosen), newest, make)
+    size = release_formats.size(facts, count, chosen)
+    held = release_formats.held(facts, count)
+    return Pieces(
+        make,
+        media_type=kind,
+        headers=release_formats.VARIES,
+        room=None if size <= limits.SMALL else service.responses.room(caller.name, held),
+        limiter=None if size <= limits.SMALL else service.formatting,
+        patience=service.limits.stalled,
+    )
 
-    def read() -> Response:
-        found = service.releases(facts.name, after=after, most=most)
-        newest = service.registry.step(facts.name)
-        return release_formats.response(facts, found, newest, kind, below)
 
-    return Held(service.guard.room(caller), partial(run_sync, read))
+def _made(
+    service: Service,
+    facts: Facts,
+    steps: tuple[int, int, int],
+    kind: str,
+    below: float | None,
+    chosen: Selection,
+) -> Iterator[bytes]:
+    """The response with `count` releases after a step."""
+    after, count, newest = steps
+    size = max(1, release_formats.CHUNK // facts.plan.grid.lanes)
+
+    def chunks() -> Iterator[list[Published]]:
+        at = after
+        while at < after + count:
+            found = service.releases(facts.name, after=at, most=min(size, after + count - at))
+            if not found:
+                return
+            yield found
+            at = found[-1].step
+
+    return release_formats.pieces(facts, chunks(), newest, kind, below, chosen)
 
 
 async def follow(service: Service, request: Request, caller: Caller) -> Response:
     """The releases after a step, and all later releases as events."""
     facts = facts_of(service, request)
-    asked = query_of(request, "after", _BELOW)
+    asked, lists = query_with_lists(request, ("after", _BELOW), ("key",))
     below = _below(facts, asked)
     said = request.headers.get("last-event-id", asked.get("after"))
     after = service.registry.step(facts.name) if said is None else strict_json.digits(after=said)
+    chosen = key_selection.selection(facts, lists["key"])
     if service.hub.full:
         raise busy()
-
-    async def read(last: int) -> list[Any]:
-        most = release_formats.most(facts, server_sent_events.PIECE)
-        return await run_sync(partial(service.releases, facts.name, after=last, most=most))
-
     if request.method == "HEAD":
         return Response(media_type=server_sent_events.KIND)
-    may = partial(service.guard.knows, caller)
-    lines = server_sent_events.events(
-        service.hub, service.registry, facts, after, read, may=may, below=below
+    most = max(1, min(server_sent_events.PIECE, release_formats.CHUNK // facts.plan.grid.lanes))
+
+    async def read(last: int) -> list[Published]:
+        return await run_sync(partial(service.releases, facts.name, after=last, most=most))
+
+    held = release_formats.held(facts, most)
+    large = release_formats.size(facts, most) > limits.SMALL
+    return server_sent_events.Events(
+        service.hub,
+        service.registry,
+        service.shared,
+        Subscription(facts, after, below, chosen),
+        read,
+        may=partial(service.guard.knows, caller),
+        room=partial(service.responses.room, caller.name, held) if large else None,
+        stalled=service.limits.stalled,
     )
-    return StreamingResponse(lines, media_type=server_sent_events.KIND)

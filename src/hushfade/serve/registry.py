@@ -13,7 +13,7 @@ from hushfade import duration
 from hushfade.planning.statistic_summary import released
 from hushfade.privacy.account import Loss
 from hushfade.privacy.rounding import epsilon_up
-from hushfade.privacy.unit import limits
+from hushfade.privacy.unit_words import limits
 from hushfade.serve.error_responses import absent
 from hushfade.serve.statistic_blocks import StatisticBlocks
 
@@ -27,6 +27,7 @@ RECORDS = {
     "grid": "number", "numbers": "number", "truths": "boolean", "texts": "string", "pairs": "pair",
 }  # fmt: skip
 BY_HAND = "by hand"  # instead of a length: an operator closes the steps
+NAMED = 1000  # keys that a description lists; the route .../keys has all of them
 CONFIDENCE = 0.95  # of the intervals in responses and on the page
 
 
@@ -134,6 +135,23 @@ class Registry:
         """Record that the stream accepts no further steps."""
         self._ended.add(name)
 
+    def adopt(self, fresh: Registry) -> list[str]:
+        """Take over what another registry of the same store knows; the streams that changed."""
+        changed = []
+        for name, facts in fresh._facts.items():
+            ended = fresh.ended(name) and not self.ended(name)
+            if name not in self._facts:
+                self.add(facts)
+            elif fresh.step(name) <= self.step(name) and not ended:
+                continue
+            release = fresh.newest(name)
+            if release is not None:
+                self.published(release)
+            if ended:
+                self.end(name)
+            changed.append(name)
+        return changed
+
     def all(self) -> list[Facts]:
         """The facts of all streams, in the order in which they were added."""
         return list(self._facts.values())
@@ -154,6 +172,11 @@ class Registry:
         release = self._newest.get(name)
         return 0 if release is None else release.step
 
+    @property
+    def last_closed(self) -> int:
+        """The time of the newest release of all streams, in nanoseconds since 1970, or 0."""
+        return max((release.closed for release in self._newest.values()), default=0)
+
     def ended(self, name: str) -> bool:
         """Whether the stream accepts no further steps."""
         return name in self._ended
@@ -169,7 +192,8 @@ class Registry:
             "epsilon": guarantee.epsilon,
             "delta": guarantee.delta,
             "epoch": facts.epoch,
-            "keys": None if facts.plan.keys is None else list(facts.plan.keys),
+            "keys": None if facts.plan.keys is None else list(facts.plan.keys[:NAMED]),
+            "key_count": None if facts.plan.keys is None else len(facts.plan.keys),
             "statistic": _statistic(facts),
             "suppress_below": facts.suppress_below,
             "every": _every(facts),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
@@ -39,11 +40,25 @@ async def document_of(service: Service, request: Request, caller: Caller) -> Any
 
 def query_of(request: Request, *names: str) -> dict[str, str]:
     """The query.  Raise unless it has each of these names at most once, and no others."""
-    if not request.scope["query_string"]:
-        return {}
-    pairs = request.query_params.multi_items()
-    found = dict(pairs)
-    if len(found) < len(pairs) or not found.keys() <= set(names):
-        rule = f"must have each of {', '.join(names)} at most once" if names else "must be empty"
-        raise Malformed(f"the query {rule}")
+    found, _ = query_with_lists(request, names, ())
     return found
+
+
+def query_with_lists(
+    request: Request, names: Sequence[str], lists: Sequence[str]
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The query: names that may occur once, and names that may occur several times."""
+    several: dict[str, list[str]] = {name: [] for name in lists}
+    if not request.scope["query_string"]:
+        return {}, several
+    found: dict[str, str] = {}
+    for name, text in request.query_params.multi_items():
+        if name in several:
+            several[name].append(text)
+        elif name in found or name not in names:
+            once = f"each of {', '.join(names)} at most once" if names else ""
+            rule = " and ".join(part for part in (once, ", ".join(lists)) if part)
+            raise Malformed(f"the query must {f'have {rule}' if rule else 'be empty'}")
+        else:
+            found[name] = text
+    return found, several

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hushfade.planning.joint_loss import MOST as PLANS
+from hushfade.serve import openapi_status
 from hushfade.serve.batches import MOST
 from hushfade.serve.guard import MAX_BODY
 from hushfade.serve.plan_schemas import PLAN_SCHEMAS
@@ -109,6 +110,11 @@ _STREAM: Schema = {
     "name": PLACE, "dataset": NAME, "decay": TEXT, "guarantee": TEXT, "epsilon": ABOVE_0,
     "delta": number(0), "epoch": whole(),
     "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)), "every": or_null(TEXT),
+    "key_count": or_null(whole(1)) | {"description": "keys lists at most 1000 of them."},
+    "lag": or_null({"type": "integer"}) | {
+        "description": "Steps behind the clock; negative if the stream is ahead of the clock; "
+        "null without a clock."
+    },
     "statistic": or_null(
         an_object(
             {
@@ -140,9 +146,26 @@ SCHEMAS: dict[str, Schema] = {
     **PLAN_SCHEMAS,
     "Error": an_object({"error": TEXT, "code": TEXT}),
     "Neighbours": {"enum": ["add_remove", "replace"]},
+    "Unit": {
+        "anyOf": [
+            {"const": "record"},
+            an_object(
+                {},
+                {
+                    "steps": whole(1),
+                    "records_per_step": whole(1, 1 << 31),
+                    "apart": whole(1),
+                    "within": whole(1, 1 << 31),
+                    "period": CALENDAR,
+                },
+            ),
+        ],
+        "description": "The unit of privacy: one record, or the records of one person, with the "
+        "arguments of hushfade.Person.",
+    },
     "NewDataset": an_object(
         {"name": NAME, "epsilon": EPSILON, "delta": DELTA},
-        {**UNIT, "records_per_step": whole(1), "every": or_null({"anyOf": [LENGTH, CALENDAR]})},
+        {**UNIT, "every": or_null({"anyOf": [LENGTH, CALENDAR]})},
     ),
     "Dataset": an_object(
         {
@@ -170,7 +193,7 @@ SCHEMAS: dict[str, Schema] = {
                 an_object({"name": PLACE, "plan": named("Plan")}), minItems=1, maxItems=PLANS
             ),
         },
-        {**UNIT, "records_per_step": whole(1)},
+        UNIT,
     ),
     "NewStream": an_object(
         {"name": PLACE, "dataset": NAME, "plan": named("Plan")},
@@ -190,7 +213,12 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Stream": an_object(_STREAM, _PRIVATE),
     "StreamWithPlan": an_object(_STREAM | {"plan": named("Plan")}, _PRIVATE),
-    "Streams": an_object({"streams": list_of(named("Stream"))}),
+    "Streams": an_object(
+        {
+            "streams": list_of(named("Stream")),
+            "clock": or_null(TEXT) | {"description": "Why the clock closes no steps, if it is so."},
+        }
+    ),
     "Records": an_object(
         {"sender": NAME, "sequence": whole(), "records": list_of(_RECORD, maxItems=MOST)},
         {"step": or_null(whole(1))},
@@ -245,6 +273,5 @@ SCHEMAS: dict[str, Schema] = {
         {"tokens": list_of(an_object({"name": NAME, "scopes": list_of(_SCOPE, minItems=1)}))}
     ),
     "RevokedToken": an_object({"name": NAME, "revoked": {"const": True}}),
-    "Up": an_object({"status": {"const": "up"}}),
-    "Ready": an_object({"status": {"const": "ready"}}),
+    **openapi_status.SCHEMAS,
 }  # fmt: skip

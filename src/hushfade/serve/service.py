@@ -5,24 +5,30 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from hushfade.errors import InvalidValue, Refused
-from hushfade.privacy.unit import words
-from hushfade.serve import metrics
+from hushfade.errors import HushfadeError, InvalidValue, Refused
+from hushfade.privacy.unit_words import words
 from hushfade.serve.arrival_order import ArrivalOrder
-from hushfade.serve.error_responses import LOG, absent
+from hushfade.serve.byte_budget import ByteBudget
+from hushfade.serve.clock_watch import ClockWatch, uptime
+from hushfade.serve.error_responses import LOG, Refusal, absent
 from hushfade.serve.guard import Guard
+from hushfade.serve.limits import Limits
 from hushfade.serve.page_files import Pages
+from hushfade.serve.read_access import ReadAccess
+from hushfade.serve.recovery import Recovery
 from hushfade.serve.registry import Facts, Registry
 from hushfade.serve.schedule import Schedule
 from hushfade.serve.server_sent_events import Hub
+from hushfade.serve.shared_texts import SharedTexts
 from hushfade.serve.writer import Writer
-from hushfade.store import Batch, Published, Store, tokens
+from hushfade.store import Batch, Closing, Published, Store, tokens
 
 if TYPE_CHECKING:
     from hushfade.planning.joint_charge import JointCharge
@@ -31,17 +37,34 @@ if TYPE_CHECKING:
     from hushfade.privacy.ledger import Joint
     from hushfade.store.tokens import Token
 
+_NOTED = 3600.0  # seconds between two notes of the clock
+_EVENT, _NUMBER = 150, 20  # about the bytes of an event, and of a number in it
+
 
 class Service:
     """A service of a store.  The application calls `start` and `stop`."""
 
     def __init__(
-        self, store: Store, guard: Guard | None = None, *, clock: Callable[[], int] = time.time_ns
+        self,
+        store: Store,
+        guard: Guard | None = None,
+        *,
+        limits: Limits | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        monotonic: Callable[[], int] = uptime,
     ) -> None:
         self.store, self.guard, self.clock = store, guard or Guard(), clock
+        self.limits = limits or Limits()
         self.registry = Registry.of(store)
         self.writer = Writer(store)
-        self.hub = Hub()
+        self.reads = ReadAccess(store)
+        self.hub = Hub(self.limits)
+        self.responses = ByteBudget(self.limits.responses, self.limits.responses_each)
+        self.formatting = anyio.CapacityLimiter(2)  # large responses formatted at a time
+        self.shared = SharedTexts(self.formatting)
+        self.watch = ClockWatch(clock, monotonic, bound=self.limits.clock_jump)
+        self.watch.resume(store.note("clock"), self.registry.last_closed)
+        self.recovery = Recovery(self)
         self.pages = Pages()
         self.schedule = Schedule(self)
         self.order = ArrivalOrder()
@@ -49,13 +72,14 @@ class Service:
         self.reading_small = anyio.CapacityLimiter(2)  # small bodies never wait for large bodies
         self.planning = anyio.CapacityLimiter(2)  # plans computed at a time
         self._closing: Counter[str] = Counter()  # closings in progress, by stream
-        self._scraped = -1, ""
-        self._ticking: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Start the writer and the clock."""
         self.writer.start()
-        self._ticking = asyncio.create_task(self.schedule.run())
+        await self._note_clock()
+        work = (self.schedule.run(), self.recovery.run(), self._keep_time())
+        self._tasks = [asyncio.create_task(one) for one in work]
         LOG.info("started with %d streams", len(self.registry.all()))
 
     def release_listeners(self) -> None:
@@ -65,18 +89,37 @@ class Service:
     async def stop(self) -> None:
         """Finish the queued changes, then close the store."""
         self.hub.close()
-        if self._ticking is not None:
-            self._ticking.cancel()
-            await asyncio.gather(self._ticking, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(self.writer.stop)
+        await asyncio.to_thread(self.reads.close)
         await asyncio.to_thread(self.store.close)
         if not self.writer.failed:
             LOG.info("stopped: all accepted data are on disk")
 
-    @property
-    def ready(self) -> bool:
-        """Whether the service accepts changes."""
-        return not self.writer.failed and not self.hub.closed
+    async def _keep_time(self) -> None:
+        """Store the trusted offset of the clock from time to time, for the next process."""
+        while True:
+            await asyncio.sleep(_NOTED)
+            await self._note_clock()
+
+    async def _note_clock(self) -> None:
+        if self.watch.hold is None:
+            with suppress(HushfadeError, Refusal):
+                text = self.watch.stored
+                await self.writer.change(lambda store: store.keep_note("clock", text))
+
+    async def confirm_clock(self) -> None:
+        """Trust the wall clock as it is now."""
+        self.watch.confirm()
+        LOG.warning("an administrator confirmed the wall clock")
+        await self._note_clock()
+
+    def described(self, facts: Facts) -> dict[str, Any]:
+        """The public description of the stream, with its distance from the clock."""
+        lag = None if facts.every is None else self.schedule.lag(facts)
+        return self.registry.described(facts) | {"lag": lag}
 
     def releases(self, name: str, *, after: int, most: int) -> list[Published]:
         """The published releases after a step.
@@ -84,17 +127,11 @@ class Service:
         A step can be committed while its mark is not written yet: it is not published.
         """
         last = self.registry.step(name)
-        found = self.store.releases(name, after=after, most=most)
+        newest = self.registry.newest(name)
+        if newest is not None and after == newest.step - 1:  # in memory
+            return [newest]
+        found = self.reads.releases(name, after=after, most=most)
         return [release for release in found if release.step <= last]
-
-    def scraped(self) -> str:
-        """The newest releases as OpenMetrics text, computed once after each change."""
-        changes, text = self._scraped
-        if changes != self.registry.changes:
-            changes = self.registry.changes
-            text = metrics.text(self.registry)
-            self._scraped = changes, text
-        return text
 
     # Changes --------------------------------------------------------------------------------
 
@@ -116,34 +153,59 @@ class Service:
         """
         if 1 <= step <= self.registry.step(name):  # nothing to wait for
             return await self.writer.change(lambda store: _published(store, name, step))
-        now = self.clock()
-
-        def close(store: Store) -> tuple[Published, bool]:
-            if 1 <= step < store.live(name).steps:
-                return _published(store, name, step), store.live(name).ended
-            release = store.close_step(name, step, closed=now)
-            return release, store.live(name).ended  # the last step of the horizon ends the stream
-
+        lanes = self.registry.facts(name).plan.grid.lanes
+        closing = Closing(name, step, self.clock(), lanes)
         self._closing[name] += 1
         try:
             async with self.order.closing(name):
-                closing = self.writer.change(close)
-            release, ended = await closing
+                publishing = self.close_together([closing])
         finally:
             self._closing[name] -= 1
-        if release.step > self.registry.step(name):
-            LOG.info("step %d of stream %r closed", release.step, name)
-        self.registry.published(release)
-        if ended:
-            self.registry.end(name)
-        self.hub.tell(name)
+        (release,) = await publishing
+        if isinstance(release, Exception):
+            raise release
+        LOG.info("step %d of stream %r closed", release.step, name)
         return release
+
+    def close_together(
+        self, steps: Sequence[Closing]
+    ) -> asyncio.Future[list[Published | Exception]]:
+        """Queue steps of different streams now; publish and return their releases when committed.
+
+        A step that the store refuses has the error in place of its release.
+        """
+        closing = self.writer.close(steps)
+        self._closing.update(step.stream for step in steps)
+
+        async def publish() -> list[Published | Exception]:
+            try:
+                found = await closing
+            finally:
+                self._closing.subtract(step.stream for step in steps)
+            for release in found:
+                if isinstance(release, Published):
+                    self._publish(release)
+            return found
+
+        return asyncio.ensure_future(publish())
+
+    def _publish(self, release: Published) -> None:
+        """Show a committed release to readers and listeners."""
+        self.registry.published(release)
+        if release.step == self.registry.facts(release.stream).plan.horizon:
+            self.registry.end(release.stream)  # the last step of the horizon ends the stream
+        self.tell(release.stream)
+
+    def tell(self, name: str) -> None:
+        """Notify the listeners of a stream."""
+        lanes = self.registry.facts(name).plan.grid.lanes
+        self.hub.tell(name, _EVENT + _NUMBER * lanes)
 
     async def end(self, name: str) -> None:
         """End the stream: it accepts no further steps."""
         await self.writer.change(lambda store: store.end(name))
         self.registry.end(name)
-        self.hub.tell(name)
+        self.tell(name)
 
     async def add_dataset(
         self, name: str, guarantee: Guarantee, every: str | None = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hushfade.serve.key_selection import ALL, Selection
 from hushfade.serve.registry import Facts, shown
 
 if TYPE_CHECKING:
@@ -26,10 +27,29 @@ def minimum(facts: Facts, asked: float | None) -> float | None:
     return max(given, default=None)
 
 
-def plain(facts: Facts, releases: Sequence[Published], below: float | None) -> list[dict[str, Any]]:
+def plain(
+    facts: Facts, releases: Sequence[Published], below: float | None, chosen: Selection = ALL
+) -> list[dict[str, Any]]:
     """The releases as plain data; null where a value is suppressed."""
     found = zip(releases, facts.blocks.readings(releases), strict=True)
-    return [_plain(facts, release, reading, below) for release, reading in found]
+    return [_plain(facts, release, of_keys(reading, chosen), below) for release, reading in found]
+
+
+def of_keys(reading: Reading, chosen: Selection) -> Reading:
+    """The reading of the selected keys."""
+    if chosen.places is None:
+        return reading
+    index = chosen.rows()
+    return reading._replace(
+        value=reading.value[index],
+        lower=reading.lower[index],
+        upper=reading.upper[index],
+        whole=reading.whole[index],
+        parts={
+            name: part._replace(value=part.value[index]) for name, part in reading.parts.items()
+        },
+        derived={name: values[index] for name, values in reading.derived.items()},
+    )
 
 
 def _plain(
@@ -83,7 +103,7 @@ def hidden_in(reading: Reading, below: float | None) -> np.ndarray[Any, np.dtype
 
 
 def columns(
-    facts: Facts, releases: Sequence[Published], below: float | None
+    facts: Facts, releases: Sequence[Published], below: float | None, chosen: Selection = ALL
 ) -> dict[str, list[Any]]:
     """The releases as columns: a row for each step, key, and bin or quantile, in this order.
 
@@ -91,7 +111,8 @@ def columns(
     """
     statistic = facts.plan.statistic
     assert statistic is not None
-    keys, outputs = facts.plan.keys, statistic.outputs
+    keys = None if facts.plan.keys is None else chosen.of(facts.plan.keys)
+    outputs = statistic.outputs
     groups, each = len(keys or ("",)), len(outputs or ("",))
     n = len(releases)
     made: dict[str, list[Any]] = {
@@ -106,7 +127,8 @@ def columns(
     for part in statistic.sums:
         names += [part, f"{part}_stddev"]
     made |= {name: [] for name in names}
-    for reading in facts.blocks.readings(releases):
+    for whole in facts.blocks.readings(releases):
+        reading = of_keys(whole, chosen)
         hidden = hidden_in(reading, below).repeat(each).tolist()
         for name, values, hide in _cells(reading, each):
             shown_values = zip(values.tolist(), hidden, strict=True)

@@ -121,8 +121,13 @@ def private_decaying_sums(
     shared = Buckets(Mechanism.of(plan), travelling(noise), request.size, shown)
     limits = None
     if user is not None:
-        unit = plan.guarantee
-        limits = Limits(unit.records_per_step, unit.participations, unit.separation)
+        limits = Limits.of(plan.guarantee.protects)
+        if limits.stretch == "period":
+            raise InvalidValue(
+                "a plan for Spark must not protect persons by calendar periods: Spark does not "
+                "know the period of a step yet",
+                remedy="plan with Person(within=...), or for the life of the stream",
+            )
     if df.isStreaming:
         released = streams.releases(df, request, shared, lateness, clock, limits)
         if isinstance(noise, KeyFile):  # when nothing else is refused, and before noise is drawn
@@ -173,6 +178,7 @@ def _calendar(
         raise InvalidType("every must be given: the length of a step, such as '1h'")
     last = None if end is None else written(end, "end")
     found = calendar(written(start, "start"), length, end=last, steps=steps)
+    assert isinstance(found, Calendar)  # the length is fixed
     if not found.zoned:
         raise InvalidValue(
             "start must have a time zone, such as 2026-01-31Z, because Spark's times are instants"

@@ -1,10 +1,11 @@
 """Limits on the records of one person, independent of the order of arrival.
 
-A person's steps count in order of time: the first, then the next that is `separation` steps later,
-up to `steps` of them.  In each step the first `records_per_step` records count, ordered by time,
-lane and units.  So the records that count depend only on the set of that person's records: they are
-the same in a table, in a stream, and when a task runs again.  The choice of steps depends only on
-times: another value or key never admits another step.
+A person's steps count in order of time: the first, then the next that is `apart` steps later, up to
+`steps` of them.  If the unit of privacy is renewed within a window, every step counts.  In each
+step the first `records_per_step` records count, ordered by time, lane and units.  So the records
+that count depend only on the set of that person's records: they are the same in a table, in a
+stream, and when a task runs again.  The choice of steps depends only on times: another value or key
+never admits another step.
 
 In a stream the records of a person wait until their step has ended.  Late records are dropped.
 """
@@ -40,10 +41,12 @@ def of_table(cells: DataFrame, limits: Limits) -> DataFrame:
     first = Window.partitionBy(*person, "step").orderBy("microseconds", "lane", "units")
     ranked = cells.withColumn("rank", sql.row_number().over(first))
     few = ranked.where(sql.col("rank") <= limits.records_per_step).drop("rank")
+    if limits.stretch == "step":
+        return few
     kept = sql.expr(
         "aggregate(array_sort(collect_set(step)), cast(array() as array<bigint>), (kept, next) -> "
         f"case when size(kept) < {limits.steps} and "
-        f"coalesce(next - try_element_at(kept, -1) >= {limits.separation}, true) "
+        f"coalesce(next - try_element_at(kept, -1) >= {limits.apart}, true) "
         "then array_append(kept, next) else kept end)"
     )
     steps = cells.groupBy(*person).agg(kept.alias("kept"))
@@ -93,7 +96,9 @@ class Limiting(StatefulProcessor):
         used = np.frombuffer(bytes(self._used.get()[0]), dtype=_USED)
         for step in self._steps.waiting(ended):
             records = np.frombuffer(self._steps.taken(step), dtype=_RECORD)
-            used, kept = taken(used, records, step, self._limits)
+            kept = np.ones(len(records), dtype=np.bool_)
+            if self._limits.stretch != "step":  # then nobody has to be remembered
+                used, kept = taken(used, records, step, self._limits)
             passed = records[kept & (records["lane"] >= 0)]
             # Spark lets no row out that is older than the watermark; the step is in the row
             at = pd.DatetimeIndex(np.full(len(passed), watermark * 10**6), tz="UTC")
@@ -135,7 +140,7 @@ def taken(
     before = np.flatnonzero(known) - 1
     both["count"][known], both["last"][known] = both["count"][before], both["last"][before]
     free = here & (both["count"] < limits.steps)
-    free &= (both["count"] == 0) | (step - both["last"] >= limits.separation)
+    free &= (both["count"] == 0) | (step - both["last"] >= limits.apart)
     both["count"][free] += 1
     both["last"][free] = step
     allowed = np.empty(len(new), dtype=np.bool_)

@@ -122,8 +122,14 @@ def _asked(df: DataFrame, request: Request, limits: Limits | None) -> dict[str, 
         "steps": (calendar.start, calendar.every, calendar.steps),
         "columns": {role: (name, str(df.schema[name].dataType)) for role, name in named.items()},
         "settings": {name: df.sparkSession.conf.get(name, None) for name in _SETTINGS},
-        "limits": limits and (limits.records_per_step, limits.steps, limits.separation),
+        "limits": limits and _limits(limits),
     }
+
+
+def _limits(limits: Limits) -> tuple[object, ...]:
+    """The limits as a checkpoint states them; the life of the stream is not named."""
+    renewed = () if limits.stretch == "stream" else (limits.stretch,)
+    return limits.records_per_step, limits.steps, limits.apart, *renewed
 
 
 def ticking(session: SparkSession, *, silent: bool = False) -> DataFrame:

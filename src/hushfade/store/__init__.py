@@ -11,6 +11,9 @@ open_store       choose the database, and check that it is the newest copy
 database         the protocol of a database; sqlite and postgres implement it
 schema           the tables, with versions
 high_water_mark  a file outside the database, by which an older copy is recognised
+group_close      steps of several streams in one transaction
+reopening        connecting again after a failure
+statement_deadline  a time limit for each statement
 process_lock     the lock that keeps a second writer out
 tokens           the service's tokens, as digests
 fail_points      where a test may stop the process
@@ -21,7 +24,8 @@ The store publishes what it has committed and nothing else, and draws each step 
 from __future__ import annotations
 
 from hushfade.store.batch import Batch
+from hushfade.store.group_close import Closing
 from hushfade.store.reader import Published, Reader
 from hushfade.store.store import Store
 
-__all__ = ["Batch", "Published", "Reader", "Store"]
+__all__ = ["Batch", "Closing", "Published", "Reader", "Store"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -22,6 +22,9 @@ class Database(Protocol):
 
     def write(self, sql: str, *values: Any) -> None:
         """Execute a statement that changes data, inside a transaction."""
+
+    def write_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Execute a statement that changes data once per row, inside a transaction."""
 
     def tables(self) -> set[str]:
         """The names of the existing tables."""
@@ -46,6 +49,34 @@ def failed(deed: str, reason: str) -> Failed:
     """The error that the database cannot be `deed`.  The original message may contain data."""
     safe = "; nothing was published" if deed == "written" else ""
     return Failed(f"the database cannot be {deed}: {reason}{safe}")
+
+
+class Writes:
+    """Rows of several streams that one transaction writes, with one call per statement.
+
+    The statements must not depend on each other: they run in the order in which each was first
+    used.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[Any, ...]]] = {}
+
+    def write(self, sql: str, *values: Any) -> None:
+        """Add a row."""
+        self._rows.setdefault(sql, []).append(values)
+
+    def flush(self, database: Database) -> None:
+        """Write all rows."""
+        for sql, rows in self._rows.items():
+            database.write_many(sql, rows)
+        self._rows.clear()
+
+
+class Writable(Protocol):
+    """What executes or collects a statement that changes data."""
+
+    def write(self, sql: str, *values: Any) -> None:
+        """Execute the statement, or add it to the statements to execute."""
 
 
 @contextmanager

@@ -5,6 +5,9 @@ second time, so the store refuses it, or opens it as a new epoch and charges all
 mark also records the budgets spent since the copy, so that no budget is spent twice.
 
     slot, slot, accounts, accounts, ...       two slots in turn; then a line whenever budgets change
+
+A line contains the budgets that changed, and the last line of each budget counts.  Stores before
+version 7 wrote all budgets in each line, so the same rule reads them.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from hushfade.privacy.account import Account, Total
 from hushfade.privacy.unit import Relation
 from hushfade.store import process_lock
 
+_LONG = 1 << 20  # bytes; a longer file is replaced when the store is opened
 _SLOT = 256  # bytes; two slots are written in turn, so a torn write leaves the other
 
 
@@ -82,11 +86,17 @@ class MarkFile:
             content = self.path.read_bytes()
         except FileNotFoundError:
             return {}
-        for line in reversed(content[2 * _SLOT :].split(b"\n")):
+        known: dict[str, Account] = {}
+        for line in content[2 * _SLOT :].split(b"\n"):
             text, _, check = line.rpartition(b" ")
             if text and hashlib.sha256(text).hexdigest().encode() == check:
-                return self._read_accounts(text)
-        return {}
+                known |= self._read_accounts(text)
+        return known
+
+    @property
+    def long(self) -> bool:
+        """Whether the file is long enough to be replaced."""
+        return self.path.exists() and self.path.stat().st_size > _LONG
 
     def _read_accounts(self, text: bytes) -> dict[str, Account]:
         try:
@@ -102,10 +112,13 @@ class MarkFile:
             raise Malformed(f"{self.path.name} must be a mark, as a store wrote it") from None
 
     def write(self, mark: Mark, accounts: Mapping[str, Account] | None = None) -> None:
-        """Write the budgets, if given, and then the mark to disk.  Raise OSError if this fails."""
+        """Write the changed budgets, if any, and then the mark to disk.
+
+        Raise OSError if this fails.
+        """
         if self._descriptor is None:
             self._descriptor = self._made()
-        if accounts is not None:
+        if accounts:
             end = max(2 * _SLOT, os.fstat(self._descriptor).st_size)
             _put(self._descriptor, _line(accounts), end)
         _put(self._descriptor, mark.line(), mark.number % 2 * _SLOT)

@@ -16,7 +16,7 @@ from hushfade.privacy.rounding import epsilon_up, rounded_down, rounded_up
 if TYPE_CHECKING:
     from hushfade.planning.joint_charge import JointCharge
     from hushfade.planning.plan import Plan
-    from hushfade.store.database import Database
+    from hushfade.store.database import Database, Writable
 
 _ROWS = "SELECT number, kind, body, digest FROM ledger"
 _KINDS = ", ".join(f"'{kind}'" for kind in COUNTED)
@@ -32,15 +32,24 @@ class Book:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._forget()
+        self.charged: set[str] = set()  # datasets with entries since this was last emptied
         rows = database.read(f"{_ROWS} ORDER BY number DESC LIMIT 1")
         self.last = Entry(*rows[0]) if rows else None
 
     def enter(self, kind: Kind, **content: Any) -> None:
-        """Append an entry with its date, inside a transaction.  A step has its release's date."""
-        if kind != "step":
-            content["at"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        """Append an entry with its date, inside a transaction."""
+        content["at"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._append(self._database, kind, content)
+        if kind != "end":
+            self.charged.add(content["dataset"])
+
+    def enter_step(self, writes: Writable, **content: Any) -> None:
+        """Append the entry of a step, without a date: its release has one."""
+        self._append(writes, "step", content)
+
+    def _append(self, writes: Writable, kind: Kind, content: dict[str, Any]) -> None:
         self.last = ledger.following(self.last, kind, **content)
-        self._database.write(
+        writes.write(
             "INSERT INTO ledger (number, kind, body, digest) VALUES (?, ?, ?, ?)",
             self.last.number, self.last.kind, self.last.body, self.last.digest,
         )  # fmt: skip

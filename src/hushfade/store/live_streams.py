@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from hushfade.check import Column, Signed
 from hushfade.crossing import memory
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.planning.plan import Plan
-from hushfade.store.database import Database
+from hushfade.store.database import Database, Writable
+from hushfade.stream import ownership, saved_state
 from hushfade.stream.stream import Stream
 
 if TYPE_CHECKING:
@@ -52,10 +54,11 @@ class Live:
         return self._stream is None
 
     @classmethod
-    def load(cls, database: Database, book: Book, name: str) -> Live:
+    def load(cls, database: Database, book: Book, name: str, *, again: bool = False) -> Live:
         """The stream in the database.
 
-        Raise Failed if its state does not match its releases, or its plan was not charged.
+        Raise Failed if its state does not match its releases, or its plan was not charged.  If it
+        is loaded `again` after a failed transaction, steps that were not committed are withdrawn.
         """
         rows = database.read(
             "SELECT stream, plan, settings, epoch, ended FROM streams WHERE name = ?", name
@@ -63,12 +66,14 @@ class Live:
         if not rows:
             raise InvalidValue("stream must exist in the store", got=repr(name))
         number, text, settings, epoch, ended = rows[0]
-        ((steps,),) = database.read("SELECT COUNT(*) FROM releases WHERE stream = ?", number)
-        found = cls(number, name, Plan.from_json(text), epoch, steps)
+        ((steps,),) = database.read(
+            "SELECT COALESCE(MAX(step), 0) FROM releases WHERE stream = ?", number
+        )
+        found = cls(number, name, plan_in(text), epoch, steps)
         book.check_charged(name, epoch, found.plan)
         found.settings = json.loads(settings)
         if not ended:
-            found._resume(database)
+            found._resume(database, again=again)
         for at, records, lanes, units in database.read(
             "SELECT number, records, lanes, units FROM batches WHERE stream = ? ORDER BY number",
             number,
@@ -84,8 +89,10 @@ class Live:
         )
         return found
 
-    def _resume(self, database: Database) -> None:
+    def _resume(self, database: Database, *, again: bool) -> None:
         ((state,),) = database.read("SELECT state FROM states WHERE stream = ?", self.number)
+        if again:
+            ownership.withdraw(saved_state.read(bytes(state)).identity, self.steps)
         rows = database.read("SELECT trace FROM traces WHERE stream = ? ORDER BY step", self.number)
         traces = [bytes(trace) for (trace,) in rows]
         self._stream = Stream.load(bytes(state), plan=self.plan, traces=traces)
@@ -165,7 +172,7 @@ class Live:
             self.number, name, self.counts[name],
         )  # fmt: skip
 
-    def close(self, database: Database, closed: int) -> tuple[Column, float]:
+    def close(self, database: Writable, closed: int) -> tuple[Column, float]:
         """Close the step: its release, and all rows to write."""
         if self._stream is None:
             raise Refused(f"stream {self.name!r} has ended")
@@ -217,6 +224,12 @@ class Live:
         self.totals = np.zeros_like(self.totals)
         self.records = 0
         self._batches = 0
+
+
+@lru_cache(64)
+def plan_in(text: str) -> Plan:
+    """The plan in a plan file.  Streams with the same plan share it."""
+    return Plan.from_json(text)
 
 
 def _owner(sender: str) -> str:

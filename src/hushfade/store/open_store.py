@@ -72,6 +72,8 @@ def settle(database: Database, book: Book, file: MarkFile, *, new_epoch: bool) -
         if book.last.number > mark.number:
             # the process died between commit and mark: write the mark before publishing
             file.write(Mark(name, book.last.number, book.last.digest), book.accounts())
+        if file.long:
+            file.replace(Mark(name, book.last.number, book.last.digest), book.accounts())
         return Settled(name)
     if not new_epoch:
         what = "has no mark" if mark is None else "is older than its mark"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, ClassVar
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
-from hushfade.errors import InUse, Refused
+from hushfade.errors import Failed, InUse, Refused
 from hushfade.store.database import committed, failed
+from hushfade.store.statement_deadline import LOCK, STATEMENT, Deadline
 
 _PATIENCE = 1.0  # seconds for the server to notice that a process is dead
 _REASONS = {  # by words in the server's message, which may contain a part of the password
@@ -28,6 +33,18 @@ _REASONS = {  # by words in the server's message, which may contain a part of th
     "starting up": "the server is not ready yet",
     "shutting down": "the server is shutting down",
 }
+_CONNECTION = {  # unless the address says otherwise
+    "connect_timeout": round(STATEMENT),  # seconds
+    "tcp_user_timeout": round(2000 * STATEMENT),  # milliseconds: a dead network
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
+_SETTINGS = {  # the server ends what hushfade has given up
+    "statement_timeout": f"{round(1000 * STATEMENT)}ms",
+    "lock_timeout": f"{round(1000 * LOCK)}ms",
+    "idle_in_transaction_session_timeout": "60s",  # while steps are computed
+}
 _LOCK = 0x68757368666164  # 'hushfad': the same for every process that writes to the database
 
 
@@ -35,7 +52,8 @@ class Postgres:
     """A connection that holds the lock: a broken connection cannot write any more.
 
     All changes use the connection with the lock, so a process that lost the lock cannot commit.
-    With `only_read` the connection does not take the lock.
+    With `only_read` the connection does not take the lock.  A statement that gets no answer in time
+    cuts the connection: whether it was committed is known when the next connection has the lock.
     """
 
     kinds: ClassVar[dict[str, str]] = {
@@ -48,9 +66,14 @@ class Postgres:
 
     def __init__(self, where: str, *, only_read: bool = False) -> None:
         try:
-            self._connection = psycopg.connect(where, autocommit=True)
+            given = conninfo_to_dict(where)
+            more: dict[str, Any] = {x: _CONNECTION[x] for x in _CONNECTION if x not in given}
+            self._connection = psycopg.connect(where, autocommit=True, **more)
         except psycopg.Error as error:
             raise failed("opened", _reason(error)) from None
+        self._deadline = Deadline(self._cut)
+        for name, value in _SETTINGS.items():
+            self.read("SELECT set_config(?, ?, false)", name, value)
         if only_read:
             self.read("SELECT set_config('default_transaction_read_only', 'on', false)")
             return
@@ -64,15 +87,36 @@ class Postgres:
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         try:
-            return self._connection.execute(_numbered(sql), values).fetchall()
+            with self._deadline:
+                return self._connection.execute(_numbered(sql), values).fetchall()
         except psycopg.Error as error:
-            raise failed("read", type(error).__name__) from None
+            raise self._failed(error, "read") from None
 
     def write(self, sql: str, *values: Any) -> None:
         try:
-            self._connection.execute(_numbered(sql), values)
+            with self._deadline:
+                self._connection.execute(_numbered(sql), values)
         except psycopg.Error as error:
-            raise failed("written", type(error).__name__) from None
+            raise self._failed(error, "written") from None
+
+    def write_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        try:
+            with self._deadline:
+                self._connection.cursor().executemany(_numbered(sql), rows)
+        except psycopg.Error as error:
+            raise self._failed(error, "written") from None
+
+    def _failed(self, error: psycopg.Error, deed: str) -> Failed:
+        late = self._deadline.passed or isinstance(error, psycopg.errors.QueryCanceled)
+        return failed(deed, "the server does not respond" if late else type(error).__name__)
+
+    def _cut(self) -> None:
+        """Cut the connection, from another thread, so that the statement ends with an error."""
+        with (
+            suppress(OSError, psycopg.Error),
+            socket.socket(fileno=os.dup(self._connection.fileno())) as line,
+        ):
+            line.shutdown(socket.SHUT_RDWR)
 
     def tables(self) -> set[str]:
         named = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
@@ -82,7 +126,7 @@ class Postgres:
         return committed(self, "BEGIN", self._undo)
 
     def _undo(self) -> None:
-        with suppress(psycopg.Error):
+        with suppress(psycopg.Error), self._deadline:
             self._connection.execute("ROLLBACK")
 
     def sound(self) -> None:
@@ -96,8 +140,10 @@ class Postgres:
         raise Refused("hushfade does not back up PostgreSQL databases: use pg_dump")
 
     def close(self) -> None:
+        with suppress(psycopg.Error), self._deadline:
+            if not self._connection.broken:
+                self._connection.execute("SELECT pg_advisory_unlock_all()")
         with suppress(psycopg.Error):
-            self._connection.execute("SELECT pg_advisory_unlock_all()")
             self._connection.close()
 
 

@@ -23,7 +23,7 @@ from hushfade.public.statistic_release import StatisticRelease
 from hushfade.store import schema
 from hushfade.store.database import Database
 from hushfade.store.ledger_table import Book
-from hushfade.store.live_streams import Live
+from hushfade.store.live_streams import Live, plan_in
 from hushfade.store.open_store import connected
 
 _PIECE = 1000  # rows read at a time
@@ -134,7 +134,7 @@ class Reader:
         """The plan of a stream."""
         with self._turn:
             ((text,),) = self._database.read("SELECT plan FROM streams WHERE name = ?", name)
-        return Plan.from_json(text)
+        return plan_in(text)
 
     def guarantee(self, name: str) -> Guarantee:
         """The guarantee of all releases of a stream, composed over its epochs."""
@@ -205,6 +205,17 @@ class Reader:
         while piece := self.releases(name, after=after, most=_PIECE):
             yield from piece
             after = piece[-1].step
+
+    def note(self, name: str) -> str:
+        """A note that the service keeps for its next process, or an empty string."""
+        with self._turn:
+            rows = self._database.read("SELECT value FROM meta WHERE name = ?", f"note {name}")
+        return str(rows[0][0]) if rows else ""
+
+    def ping(self) -> None:
+        """Raise Failed if the database does not respond."""
+        with self._turn:
+            self._database.read("SELECT 1")
 
     def check(self) -> None:
         """Raise Failed or Refused if the database or the state of a stream is damaged."""

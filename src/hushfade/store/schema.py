@@ -34,6 +34,7 @@ MIGRATIONS = (
     (),  # charges of any law, and budgets of epsilon and delta: an older program cannot add them up
     (),  # joint charges: an older program would not count them
     (),  # statistics: an older program would store and publish the value in place of the lanes
+    (),  # the mark records only changed budgets: an older program would forget the others
 )
 VERSION = len(MIGRATIONS)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,16 +15,18 @@ from hushfade.atomic_files import synced, whole
 from hushfade.errors import Failed, InUse
 from hushfade.store import process_lock
 from hushfade.store.database import committed, failed
+from hushfade.store.statement_deadline import LOCK, Deadline
 
 _LOGS = ("-wal", "-journal", "-shm")  # SQLite's own files next to a database
 _FIRST = b"SQLite format 3\0"
-_PATIENCE = 5000  # milliseconds to wait for another process to release the file
+_PATIENCE = round(1000 * LOCK)  # milliseconds to wait for another process to release the file
 
 _REASONS = {
     apsw.BusyError: "another process has locked it",
     apsw.CantOpenError: "the operating system does not allow it",
     apsw.CorruptError: "it is damaged, restore a backup",
     apsw.FullError: "the disk is full",
+    apsw.InterruptError: "it does not respond in time",
     apsw.IOError: "the disk reported an error",
     apsw.NotADBError: "it is not a SQLite database",
     apsw.ReadOnlyError: "it is read-only",
@@ -53,6 +55,7 @@ class SQLite:
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             self._connection = apsw.Connection(str(path), flags=flags, vfs=vfs)
             self._connection.set_busy_timeout(_PATIENCE)
+            self._deadline = Deadline(self._connection.interrupt)
             if not only_read:
                 for pragma in (
                     "journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "foreign_keys=ON",
@@ -64,13 +67,22 @@ class SQLite:
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         try:
-            return list(self._connection.execute(sql, values))
+            with self._deadline:
+                return list(self._connection.execute(sql, values))
         except apsw.Error as error:
             raise _failed(error, "read") from None
 
     def write(self, sql: str, *values: Any) -> None:
         try:
-            self._connection.execute(sql, values)
+            with self._deadline:
+                self._connection.execute(sql, values)
+        except apsw.Error as error:
+            raise _failed(error, "written") from None
+
+    def write_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        try:
+            with self._deadline:
+                self._connection.executemany(sql, rows)
         except apsw.Error as error:
             raise _failed(error, "written") from None
 
@@ -88,7 +100,10 @@ class SQLite:
                 self._connection.execute("ROLLBACK")
 
     def sound(self) -> None:
-        (found,) = self.read("PRAGMA integrity_check(1)")[0]
+        try:  # without a deadline: it reads every page
+            ((found,),) = self._connection.execute("PRAGMA integrity_check(1)")
+        except apsw.Error as error:
+            raise _failed(error, "read") from None
         if found != "ok":
             raise Failed("the database is damaged: restore a backup")
 

@@ -19,9 +19,10 @@ from hushfade.errors import Failed, InvalidValue, Refused
 from hushfade.planning.joint_charge import JointCharge
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Account
-from hushfade.store import fail_points, schema
+from hushfade.store import fail_points, group_close, reopening, schema
 from hushfade.store.batch import Batch
 from hushfade.store.database import Database
+from hushfade.store.group_close import Closing
 from hushfade.store.high_water_mark import Mark, MarkFile
 from hushfade.store.live_streams import Live
 from hushfade.store.open_store import connected, mark_of, settle
@@ -35,8 +36,17 @@ if TYPE_CHECKING:
 class Store(Reader):
     """One writer's view of a store.  Use `Store.open`, and close it.  Threads take turns."""
 
-    def __init__(self, database: Database, mark: MarkFile, *, new_epoch: bool = False) -> None:
+    def __init__(
+        self,
+        database: Database,
+        mark: MarkFile,
+        *,
+        new_epoch: bool = False,
+        where: str | Path | None = None,
+    ) -> None:
         mark.lock()
+        self._where = where  # the address, to connect again; None: this is not possible
+        self._failures = 0  # after a failure, the streams are loaded again
         self._mark = mark
         schema.migrate(database)
         super().__init__(database)
@@ -44,7 +54,7 @@ class Store(Reader):
             database.sound()
             self.verify()
         self._process = os.getpid()
-        self._stopped = False
+        self._stopped = self._closed = False
         self._live: dict[str, Live] = {}
         self.settled = settle(database, self._book, mark, new_epoch=new_epoch)
 
@@ -62,7 +72,7 @@ class Store(Reader):
         file = mark_of(where, mark)
         database = connected(where)
         try:
-            return cls(database, file, new_epoch=new_epoch)
+            return cls(database, file, new_epoch=new_epoch, where=where)
         except BaseException:
             database.close()
             file.release()
@@ -71,7 +81,7 @@ class Store(Reader):
     def close(self) -> None:
         """Close the store, and release its lock."""
         with self._turn:
-            self._stopped = True
+            self._stopped = self._closed = True
             self._live.clear()
             self._mark.release()
             super().close()
@@ -175,8 +185,37 @@ class Store(Reader):
             if self._stopped:
                 raise Failed("the store has stopped: open it in a new process")
             if name not in self._live:
-                self._live[name] = Live.load(self._database, self._book, name)
+                again = self._failures > 0
+                self._live[name] = Live.load(self._database, self._book, name, again=again)
             return self._live[name]
+
+    def reader(self) -> Reader:
+        """A second connection, which reads while this one writes or has failed."""
+        if self._where is None:
+            raise Failed("the store has no address: use Store.open")
+        return Reader.beside(self._where)
+
+    def reopen(self) -> None:
+        """Connect again after a failure, and continue from the committed data.
+
+        Raise Failed or Refused if this is not possible yet.  A transaction whose commit got no
+        answer is settled by then: the connection that ran it held the lock until it ended.
+        """
+        with self._turn:
+            if self._closed:
+                raise Failed("the store is closed")
+            self._stopped = True
+            self._live.clear()
+            reopening.reopen(self)
+
+    def keep_note(self, name: str, text: str) -> None:
+        """Keep a note for the next process.  It contains no private data."""
+        with self._changing():
+            self._database.write(
+                "INSERT INTO meta (name, value) VALUES (?, ?)"
+                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                f"note {name}", text,
+            )  # fmt: skip
 
     # Records and steps ----------------------------------------------------------------------
 
@@ -205,23 +244,31 @@ class Store(Reader):
         `closed` is the time in nanoseconds since 1970.  It has no effect.
         """
         with self._turn:
-            live = self.live(name)
-            if step == live.steps and step > 0:
+            if step == self.live(name).steps and step > 0:
                 return self.releases(name, after=step - 1)[0]
-            if step != live.steps + 1:
-                raise Refused(f"step must be {live.steps + 1}, the open step", got=step)
-            live.admit()
+            return self.close_steps([Closing(name, step, closed)])[0]
+
+    def close_steps(self, closings: Sequence[Closing]) -> list[Published]:
+        """Close a step of each of several streams in one transaction, and return the releases.
+
+        If one step cannot be closed, none is.  If the transaction fails, nobody has seen a release.
+        """
+        with self._turn:
+            lives = [self.live(one.stream) for one in closings]
+            if len({one.stream for one in closings}) < len(closings):
+                raise InvalidValue("closings must have each stream once")
+            for live, one in zip(lives, closings, strict=True):
+                if one.step != live.steps + 1:
+                    raise Refused(f"step must be {live.steps + 1}, the open step", got=one.step)
+                live.admit()
             with self._changing():
-                fail_points.reached("before draw")
-                release = Published(name, step, closed, *live.close(self._database, closed))
-                fail_points.reached("after draw")
-                told = {"stream": name, "epoch": live.epoch, "step": step}
-                self._book.enter("step", release=release.digest, **told)
-                if step == live.plan.horizon:
+                releases = group_close.closed(self._database, self._book, lives, closings)
+                ended = [live for live in lives if live.steps == live.plan.horizon]
+                for live in ended:
                     self._end(live)
-            if live.ended:
+            if ended:
                 self._database.tidy()
-            return release
+            return releases
 
     def end(self, name: str) -> None:
         """End the stream, and erase its private data."""
@@ -257,12 +304,15 @@ class Store(Reader):
                     yield
                 if self._book.last is not None and self._book.last is not last:
                     fail_points.reached("before mark")
-                    entry = self._book.last
-                    spent = None if entry.kind in ("step", "end") else self._book.accounts()
+                    entry, accounts = self._book.last, self._book.accounts
+                    charged = self._book.charged
+                    spent = {name: accounts()[name] for name in charged} if charged else None
                     self._mark.write(Mark(self.settled.name, entry.number, entry.digest), spent)
+                    charged.clear()
                     fail_points.reached("after mark")
             except (InvalidValue, Refused):
                 self._book.last = last
+                self._book.charged.clear()
                 raise
             except BaseException as error:
                 self._stopped = True

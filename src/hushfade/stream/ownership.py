@@ -20,7 +20,7 @@ class Turn:
     __slots__ = ("__weakref__", "_identity", "lock", "saved", "taken")
 
     def __init__(self, identity: bytes, taken: int = 0) -> None:
-        self.lock: Lock | Elsewhere = Lock()
+        self.lock: Lock | Elsewhere | Withdrawn = Lock()
         self.taken = taken
         self.saved = False  # whether a saved state exists that may be loaded later
         self._identity = identity
@@ -33,7 +33,7 @@ class Turn:
         if self.saved:
             _kept[self._identity] = self
 
-    def own(self) -> Lock | Elsewhere:
+    def own(self) -> Lock | Elsewhere | Withdrawn:
         """The lock for taking a step; in a forked child, a lock that raises Refused."""
         if not _HERE[0]:
             _forked()
@@ -47,6 +47,15 @@ class Elsewhere:
         raise Refused(
             "a stream must stay in the process that started or loaded it, not in a forked child"
         )
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Withdrawn:
+    """The lock of a copy that was withdrawn: its last steps were never published."""
+
+    def __enter__(self) -> NoReturn:
+        raise Refused("this copy of the stream was withdrawn: load the committed state")
 
     def __exit__(self, *_: object) -> None: ...
 
@@ -90,6 +99,21 @@ def turn_of(identity: bytes) -> Turn:
     if not _HERE[0]:
         _forked()
     return _turns.setdefault(identity, Turn(identity))
+
+
+def withdraw(identity: bytes, committed: int) -> None:
+    """Lock out all copies of a stream in this process for ever, and count its steps from here.
+
+    Steps after `committed` were drawn and never published: their values existed in this process
+    alone and are gone, as after a crash.  Only a store may call this, after its transaction failed
+    and while it holds the lock of its database, because only then `committed` is final.
+    """
+    old = _turns.get(identity)
+    if old is not None:
+        old.lock = Withdrawn()
+    new = _turns[identity] = Turn(identity, committed)
+    new.saved = True
+    _kept[identity] = new
 
 
 def _forked() -> None:

@@ -126,10 +126,12 @@ def correlation(
     if not isinstance(guarantee, Guarantee):
         raise InvalidType("guarantee must be a Guarantee", got=type(guarantee).__name__)
     pair, norm = _pair(factors, horizon), check.positive(norm=norm)
-    k = guarantee.participations
+    k = guarantee.protects.steps
     if k > 1 and pair.horizon is None and pair.taps.support is None:
         raise InvalidValue(
-            "must be given for participations > 1", argument="horizon", got=f"{k} participations"
+            "must be given if a person has records in several steps",
+            argument="horizon",
+            got=f"{k} steps",
         )
     kind, shape = checked_dtype(dtype), checked_shape(width)
     loop = loop_of(pair.taps, kind)
@@ -147,7 +149,7 @@ def change(
 ) -> float:
     """The largest ℓ2 change of R x in float64, over all steps or over the first `steps`."""
     bound = pair.sensitivity(
-        steps, participations=guarantee.participations, separation=guarantee.separation
+        steps, participations=guarantee.protects.steps, separation=guarantee.protects.apart
     )
     return bound.value * guarantee.vector_change(norm)
 

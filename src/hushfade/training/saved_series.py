@@ -33,6 +33,7 @@ from hushfade.planning.parameter_documents import (
     guarantee_from,
 )
 from hushfade.privacy.guarantee import Guarantee
+from hushfade.privacy.unit import restored, stored
 from hushfade.stream import binary_container as container
 from hushfade.training.loop_coefficients import Floats, check_few, loop_of
 from hushfade.training.noise_series import (
@@ -209,9 +210,7 @@ def _version_1(series: Correlation) -> dict[str, Any]:
             "epsilon": guarantee.epsilon,
             "delta": guarantee.delta,
             "neighbours": guarantee.neighbours,
-            "participations": guarantee.participations,
-            "separation": guarantee.separation,
-            "records_per_step": guarantee.records_per_step,
+            **stored(guarantee.protects),
         },
         "mu": guarantee.mu,
         "norm": series.norm,
@@ -221,7 +220,10 @@ def _version_1(series: Correlation) -> dict[str, Any]:
 
 def _read_version_1(header: dict[str, Any]) -> Correlation:
     """A series of 0.1.0, whose level 0.1.0 must have computed, and must suffice for the loop."""
-    guarantee = Guarantee(**header["guarantee"])
+    declared = dict(header["guarantee"])
+    unit = ("participations", "separation", "records_per_step")
+    declared["protects"] = restored({name: declared.pop(name) for name in unit})
+    guarantee = Guarantee(**declared)
     if header["mu"] != guarantee.mu:  # raises if mu is more than epsilon and delta allow
         guarantee = replace(guarantee, declared_mu=header["mu"])
     series = replace(_from(header, guarantee, header["sensitivity"]), version_1=True)

@@ -261,6 +261,9 @@ def test_wrong_arguments_are_refused():
         lambda: hf.Quantiles([1.0], 0, 1),
         lambda: hf.Quantiles([0.5], 0, 1, bins=10, levels=2),
         lambda: hf.Share(of=3),
+        lambda: hf.Variance(low=0, high=1e160),
+        lambda: hf.Variance(low=-1e160, high=0),
+        lambda: hf.Variance(low=0, high=1e-170),
         lambda: hf.plan(WEEK, guarantee, statistic=hf.Mean(low=0, high=1), low=3, high=4),
         lambda: hf.plan(WEEK, guarantee, statistic=hf.Share(), resolution=0.5),
         lambda: hf.plan(WEEK, guarantee, statistic=hf.Mean),
@@ -270,6 +273,27 @@ def test_wrong_arguments_are_refused():
             wrong()
 
 
+def test_a_class_that_spreads_a_record_further_is_refused():
+    """Its digest would be the digest of the statistic that it changes."""
+
+    class Louder(hf.Mean):
+        def lanes(self, codes, span):
+            places, added = super().lanes(codes, span)
+            return places, 100 * added
+
+    with pytest.raises(hf.InvalidType, match="must be a statistic, such as"):
+        planned(Louder(low=0, high=1))
+
+
+def test_a_truth_counts_the_same_alone_and_in_any_sequence():
+    grid = planned(hf.Share()).grid
+    for given in (True, np.bool_(True), [True], (1,), np.array([True]), [np.bool_(True)], [1.0]):
+        assert grid.record_sums(given).tolist() == [1, 0], given
+    mixed = [True, 0, np.bool_(False), 1.0]
+    assert grid.record_sums(mixed).tolist() == grid.record_sums(np.array([1, 0, 0, 1])).tolist()
+    assert planned(hf.Share(of="yes")).grid.record_sums(np.array("yes")).tolist() == [1, 0]
+
+
 def test_wrong_records_are_refused_without_being_shown():
     secret = 987654321.5
     for statistic, wrong in [
@@ -277,6 +301,9 @@ def test_wrong_records_are_refused_without_being_shown():
         (hf.Mean(low=0, high=1), [[secret]]),
         (hf.Share(), [secret]),
         (hf.Share(), ["yes"]),
+        (hf.Share(), [True, [True]]),
+        (hf.Share(), np.ma.array([True, False], mask=[False, True])),
+        (hf.Share(of="yes"), np.array(secret)),
         (hf.Share(of="yes"), [secret]),
         (hf.Histogram([0, 1, 2]), ["1"]),
         (hf.Ratio(1, 1, 1), [secret, secret, secret]),

@@ -27,6 +27,8 @@ class Service:
         self.datasets = datasets
         self.releases = releases
         self.plan = plan
+        self.clock: str | None = None
+        self.keys: dict[str, list[str]] = {}  # of streams with very many keys
         self.token: str | None = None
         self.public = False  # what is read needs no token
         self.refusal: tuple[int, str] | None = None
@@ -105,7 +107,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
         def _interface(self, parts: list[str], query: dict[str, list[str]], body: Any) -> None:
             match parts:
                 case ["streams"]:
-                    self._json(200, {"streams": service.streams})
+                    self._json(200, {"streams": service.streams, "clock": service.clock})
                 case ["datasets"]:
                     self._json(200, service.datasets)
                 case ["plan"]:
@@ -114,9 +116,22 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
                     after, limit = int(query["after"][0]), int(query["limit"][0])
                     found = [r for r in service.releases[name] if r["step"] > after][:limit]
                     keys = next(s["keys"] for s in service.streams if s["name"] == name)
+                    if "key" in query:
+                        lanes = [service.keys[name].index(key) for key in query["key"]]
+                        keys = query["key"]
+                        found = [r | {"value": [r["value"][x] for x in lanes]} for r in found]
                     newest = max(r["step"] for r in service.releases[name])
                     told = {"stream": name, "keys": keys, "newest": newest, "releases": found}
                     self._json(200, told)
+                case ["streams", name, "keys"]:
+                    listed = service.keys[name]
+                    sought = query.get("search", [""])[0].lower()
+                    after, limit = int(query["after"][0]), int(query["limit"][0])
+                    match_ = [n for n, key in enumerate(listed) if sought in key.lower()]
+                    rest = [n for n in match_ if n >= after]
+                    following = rest[limit] if len(rest) > limit else None
+                    keys = [listed[n] for n in rest[:limit]]
+                    self._json(200, {"keys": keys, "next": following, "matching": len(match_)})
                 case ["streams", name, "events"]:
                     self._events(name, int(self.headers["Last-Event-ID"]))
                 case _:

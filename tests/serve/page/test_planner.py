@@ -12,7 +12,7 @@ from tests.serve.page.service import Service
 
 ASKED = {
     "decay": {"kind": "exponential", "half_life": 24}, "epsilon": 1, "delta": 1e-6, "horizon": None,
-    "low": 0, "high": 1, "neighbours": "add_remove", "participations": 1, "separation": 1,
+    "low": 0, "high": 1, "neighbours": "add_remove", "protects": "record",
     "method": "best", "statistic": {"kind": "sum"},
 }  # fmt: skip
 
@@ -48,14 +48,14 @@ def test_a_change_asks_again_once_it_has_settled(browser: Browser, service: Serv
         page.type("#length", "1")
         page.type("#length", "168")
         page.type("#epsilon", "4")
-        page.type("#participations", "3")
-        page.type("#separation", "24")
+        page.type("#steps", "3")
+        page.type("#apart", "24")
         page.type("#horizon", "500")
         # 1.96 · 7.68 / 4
         page.until(f"{SHOWN} === 'A true sum of 100 is published as 96.2 to 103.8'")
         assert questions(service)[-1] == ASKED | {
-            "decay": {"kind": "window", "length": 168}, "epsilon": 4, "participations": 3,
-            "separation": 24, "horizon": 500,
+            "decay": {"kind": "window", "length": 168}, "epsilon": 4, "horizon": 500,
+            "protects": {"steps": 3, "apart": 24},
         }  # fmt: skip
         assert page.value("document.querySelector('[data-for=exponential]').hidden") is True
 

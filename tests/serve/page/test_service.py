@@ -243,9 +243,9 @@ PLANS: list[tuple[dict[str, str], hf.Decay, dict[str, Any], dict[str, Any]]] = [
         {"horizon": 400, "low": -1, "high": 2.5},
     ),
     (
-        {"length": "24", "epsilon": "2", "delta": "1e-8", "participations": "3", "separation": "7"},
+        {"length": "24", "epsilon": "2", "delta": "1e-8", "steps": "3", "apart": "7"},
         hf.SlidingWindow(length=24),
-        {"epsilon": 2, "delta": 1e-8, "participations": 3, "separation": 7}, {},
+        {"epsilon": 2, "delta": 1e-8, "protects": hf.Person(steps=3, apart=7)}, {},
     ),
 ]  # fmt: skip
 
@@ -332,12 +332,12 @@ def test_the_planner_is_worked_by_keys_alone(browser: Browser, unguarded: Served
         page.press("ArrowRight")
         page.until(SHOWN)
         reached = []
-        for _ in range(16):
+        for _ in range(17):
             page.press("Tab")
             reached.append(page.value(f"document.activeElement.name || {focus}"))
         assert reached[:9] == [
-            "kind", "half_life", "horizon", "epsilon", "delta", "neighbours", "participations",
-            "low", "high",
+            "kind", "half_life", "horizon", "epsilon", "delta", "neighbours", "steps",
+            "statistic", "low",
         ]  # fmt: skip
         assert "Copy Python" in reached
         assert "Copy Command" in reached

@@ -19,7 +19,7 @@ from hushfade.errors import HushfadeError
 
 _PANELS = (
     "Decay", "Time", "Guarantee", "Records", "Statistic", "Mechanism", "Several series", "Noise",
-    "Store", "Service", "Token", "Restore", "Audit", "Output",
+    "Store", "Service", "Limits", "Token", "Restore", "Audit", "Output",
 )  # fmt: skip
 
 T = TypeVar("T")

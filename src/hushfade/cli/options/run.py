@@ -143,10 +143,10 @@ class RunGuaranteeOptions(PersonOptions):
     user: Annotated[
         str | None,
         option(
-            "The column with the person behind a record. Needs --participations. hushfade drops "
-            "the records of a person that exceed --participations, --separation or "
-            "--records-per-step, in order of arrival, so that the guarantee holds for every "
-            "person.",
+            "The column with the person behind a record. Needs --protect person, or another option "
+            "that describes a person. hushfade counts a person's first records within these "
+            "limits, in order of arrival, and drops the others, so that the guarantee holds for "
+            "every person.",
             "COLUMN",
         ),
     ] = None

@@ -17,9 +17,9 @@ class StepOptions(OptionGroup):
         str | None,
         option(
             "The length of a step, such as 1h, 15min or 1d. Required if any other option is a "
-            "duration. The plan stores it and cannot be used with another length. A plan may also "
-            "have calendar steps: day, week or month, in UTC or in another time zone, such as "
-            "'month Europe/Vienna'.",
+            "duration. The plan stores it and cannot be used with another length. A step may also "
+            "be a calendar day, week or month, in UTC or in another time zone, such as 'month "
+            "Europe/Vienna'.",
             "DURATION",
         ),
     ] = None
@@ -36,11 +36,15 @@ class StepOptions(OptionGroup):
         return duration.length(self.every, name="--every")
 
     @property
-    def fixed_step(self) -> int | None:
-        """The length of a step in nanoseconds, for records that are sorted into steps."""
+    def declared_step(self) -> str | None:
+        """The step in the form that a plan stores.
+
+        >>> StepOptions(every="7d").declared_step
+        '1w'
+        """
         from hushfade import duration
 
-        return duration.fixed(self.step, name="--every")
+        return None if self.every is None else duration.declared_step(self.every, name="--every")
 
 
 @option_group("Time")

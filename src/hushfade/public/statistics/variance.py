@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Matrix, Signed
+from hushfade.errors import InvalidValue
 from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.ratio_interval import ratio_interval
 from hushfade.public.statistics.statistic import LaneDefaults
@@ -53,6 +55,12 @@ class Variance(LaneDefaults):
 
     def __post_init__(self) -> None:
         low, high = check.bounds(self.low, self.high)
+        span = high - low
+        if not (span * span > 0.0 and max(span * span, low * low, high * high) < math.inf):
+            raise InvalidValue(
+                "low, high and high - low must have squares that float64 can hold",
+                got=f"{low!r} and {high!r}",
+            )
         check.settle(self, low=low, high=high)
 
     @property

@@ -7,8 +7,9 @@ import { alarm, element, say } from "./dom.js";
 import { follow, pause } from "./events.js";
 import { counted, decay, number, plain, time, up } from "./format.js";
 import { Keys } from "./keys.js";
-import { Series } from "./series.js";
+import { Series, SHOWN } from "./series.js";
 import { table } from "./table.js";
+import { WideKeys, wide } from "./wide-keys.js";
 import { explained, heading, laneWords } from "./words.js";
 
 const POLLED = 5000; // milliseconds between requests without an open connection
@@ -22,6 +23,13 @@ function together(joint) {
     + `${up(joint.epsilon)} at delta ${plain(joint.delta)} together. `;
 }
 
+/** The distance of a stream from the clock in words; empty if it is on time. */
+function away(lag) {
+  if (lag > 1) return `${counted(lag, "step")} behind the clock.`;
+  if (lag < -1) return `${counted(-lag, "step")} ahead of the clock: it waits for the clock.`;
+  return "";
+}
+
 /** One stream. `heard(refusal or null)` hears of its connection, `spoken(name, text)` of news. */
 export class Card {
   #following = null;
@@ -32,7 +40,8 @@ export class Card {
     this.stream = stream;
     this.heard = heard;
     this.spoken = spoken;
-    this.series = new Series(stream.keys, stream.statistic);
+    this.chosen = wide(stream) ? stream.keys.slice(0, SHOWN) : null; // of a stream with many keys
+    this.series = new Series(this.chosen ?? stream.keys, stream.statistic);
     this.#build();
     this.refresh(stream);
   }
@@ -46,6 +55,7 @@ export class Card {
     this.decay = element("p", { class: "decay" });
     this.latest = element("p", { class: "latest" });
     this.when = element("p", { class: "quiet-text when" });
+    this.clock = element("p", { class: "clock", hidden: true });
     this.plot = element("div", { class: "plot-place" });
     this.alert = element("div", { class: "alert", role: "alert" });
     this.extra = element("div", { class: "keys-place" });
@@ -63,7 +73,7 @@ export class Card {
     }, this.turned, element("span", { class: "spoken" }, ` ${name}`));
     this.node = element("article", { class: "card stream", "aria-labelledby": this.title.id },
       element("div", { class: "card-head" }, this.title, this.badge), this.decay,
-      this.latest, this.when, this.alert, this.plot, this.extra,
+      this.latest, this.when, this.clock, this.alert, this.plot, this.extra,
       element("div", { class: "card-foot" }, this.toggle), this.rows, this.guarantee,
       this.limits, this.secret);
   }
@@ -80,6 +90,8 @@ export class Card {
     this.decay.title = stream.decay;
     say(this.guarantee, stream.guarantee);
     say(this.limits, `${together(stream.together)}${stream.limits}`);
+    say(this.clock, away(stream.lag ?? 0));
+    this.clock.hidden = !this.clock.textContent;
     const secret = stream.not_for_publication;
     this.secret.hidden = !secret;
     if (secret) {
@@ -125,6 +137,7 @@ export class Card {
     if (open) {
       const ended = await follow(this.stream.name, {
         signal,
+        query: this.#query("?"),
         after: () => this.series.step,
         take: (release) => this.#take([release]),
         tell: (refusal) => this.#hear(refusal),
@@ -141,7 +154,7 @@ export class Card {
     const { name, step } = this.stream;
     const { kept } = this.series;
     const after = Math.max(this.series.step, step - kept);
-    const path = `streams/${part(name)}/releases?after=${after}&limit=${kept}`;
+    const path = `streams/${part(name)}/releases?after=${after}&limit=${kept}${this.#query("&")}`;
     const found = await answer(path, { signal });
     if (after > this.series.step) {
       this.series = new Series(found.keys, this.stream.statistic);
@@ -149,6 +162,23 @@ export class Card {
     }
     this.#hear(null);
     this.#take(found.releases);
+  }
+
+  /** The chosen keys of a stream with many keys, as a part of an address. */
+  #query(mark) {
+    if (!this.chosen) return "";
+    return mark + this.chosen.map((key) => `key=${part(key)}`).join("&");
+  }
+
+  /** Shows other keys of a stream with many keys: reads them, and follows them. */
+  #select(chosen) {
+    const { following } = this;
+    this.stop();
+    this.chosen = chosen;
+    this.series = new Series(chosen, this.stream.statistic);
+    this.chart?.destroy();
+    this.chart = null;
+    if (following) this.start(true);
   }
 
   #hear(refusal) {
@@ -171,7 +201,8 @@ export class Card {
   #draw() {
     this.toggle.hidden = false;
     const { value, band } = heading(this.series);
-    this.latest.replaceChildren(element("span", { class: "value" }, value),
+    const shown = this.chosen ? `${number(this.stream.key_count, 9)} keys` : value;
+    this.latest.replaceChildren(element("span", { class: "value" }, shown),
       element("span", { class: "band" }, band));
     const { closed } = this.series.last;
     say(this.when, explained(this.series, closed ? time(closed) : ""));
@@ -196,6 +227,11 @@ export class Card {
   }
 
   #choose(names) {
+    if (this.chosen) {
+      const keys = new WideKeys(this.stream.name, this.chosen, (chosen) => this.#select(chosen));
+      this.extra.replaceChildren(keys.node);
+      return keys;
+    }
     const noun = this.stream.statistic?.outputs ? "lines" : "keys";
     this.extra.classList.toggle("wide", Boolean(this.stream.statistic));
     const keys = new Keys(names, this.stream.name, () => { this.#chart(); this.#draw(); }, noun);

@@ -42,12 +42,12 @@ export function reader() {
  * itself, and asks for what it missed. True comes back when the stream has ended, false when it
  * cannot be followed or the signal is aborted.
  */
-export async function follow(name, { after, take, tell, signal }) {
+export async function follow(name, { after, take, tell, signal, query = "" }) {
   let wait = FIRST_WAIT;
   while (!signal.aborted) {
     try {
       const ended = await once(name, {
-        after, signal, tell,
+        after, signal, tell, query,
         take(release) {
           wait = FIRST_WAIT;
           take(release);
@@ -66,9 +66,9 @@ export async function follow(name, { after, take, tell, signal }) {
   return false;
 }
 
-async function once(name, { after, take, tell, signal }) {
+async function once(name, { after, take, tell, signal, query }) {
   const headers = { Accept: "text/event-stream", "Last-Event-ID": String(after()) };
-  const response = await ask(`streams/${part(name)}/events`, { headers, signal });
+  const response = await ask(`streams/${part(name)}/events${query}`, { headers, signal });
   tell(null);
   const feed = reader();
   const pieces = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -32,10 +32,11 @@ export async function load() {
   reading = new AbortController();
   try {
     const { signal } = reading;
-    const [{ streams }, datasets] = await Promise.all([
+    const [{ streams, clock }, datasets] = await Promise.all([
       answer("streams", { signal }), answer("datasets", { signal }),
     ]);
     alarm(byId("live-alert"), null);
+    alarm(byId("clock-alert"), clock ? `No steps close: ${clock}.` : null);
     // An earlier connection may look open but be dead, or wait long before its next retry.
     if (lost) for (const card of cards.values()) card.stop();
     lost = false;
@@ -61,6 +62,7 @@ export function forget() {
   views.disconnect();
   byId("streams").replaceChildren();
   alarm(byId("live-alert"), null);
+  alarm(byId("clock-alert"), null);
 }
 
 /** Pauses while the page is hidden: a hidden page keeps no connection. */

@@ -71,14 +71,14 @@ function entries() {
 }
 
 function arrange(form) {
-  const { kind, participations, statistic } = entries();
+  const { kind, steps, statistic } = entries();
   for (const field of form.querySelectorAll("[data-for]")) {
     field.hidden = field.dataset.for !== kind;
   }
   for (const field of form.querySelectorAll("[data-statistic]")) {
     field.hidden = !field.dataset.statistic.split(" ").includes(statistic);
   }
-  byId("separation-field").hidden = !(Number(participations) > 1);
+  byId("apart-field").hidden = !(Number(steps) > 1);
 }
 
 /** Shows the error below each field, where screen readers find it too. */

@@ -13,8 +13,8 @@ const RULES = {
   length: ["Length", count],
   epsilon: ["Epsilon", positive],
   delta: ["Delta", share],
-  participations: ["Records of one person", count],
-  separation: ["Steps between them", count],
+  steps: ["Records of one person", count],
+  apart: ["Steps between them", count],
   low: ["Lowest value", real],
   high: ["Highest value", real],
   numerator: ["Largest numerator", positive],
@@ -44,7 +44,7 @@ export function question(texts) {
     decay,
     epsilon: read("epsilon"), delta: read("delta"), horizon: null,
     neighbours: texts.neighbours,
-    participations: read("participations"), separation: 1, method: texts.method,
+    protects: "record", method: texts.method,
     statistic: statistic(texts, read, wrong),
   };
   if (texts.law) asked.law = texts.law;
@@ -53,7 +53,8 @@ export function question(texts) {
     asked.high = read("high");
   }
   if (texts.whole && texts.statistic === "sum") asked.resolution = 1;
-  if (asked.participations > 1) asked.separation = read("separation");
+  const steps = read("steps");
+  if (steps > 1) asked.protects = { steps, apart: read("apart") };
   if (texts.horizon.trim() !== "") {
     asked.horizon = parsed(texts.horizon);
     if (!count.holds(asked.horizon)) wrong.horizon = `Horizon ${count.rule}, or empty.`;

@@ -21,7 +21,7 @@ from hushfade.planning.joint_plans import JointPlan, plan_together
 from hushfade.planning.plan import Plan
 from hushfade.planning.series import Series as PlannedSeries
 from hushfade.public.statistics import Mean, Quantiles, Statistic
-from hushfade.records import Calendar, Columns, Reader, tables, tally
+from hushfade.records import Columns, Reader, Timed, tables, tally
 from hushfade.records.arrow import Table
 from hushfade.records.calendar import calendar
 from hushfade.releases.rows import released_rows
@@ -42,7 +42,7 @@ class DelaySeries:
 
     name: str
     plan: Plan
-    calendar: Calendar
+    calendar: Timed
     rows: tuple[StatisticRows, ...]  # all days, in pieces
     truth: Matrix  # (days, airports)
 

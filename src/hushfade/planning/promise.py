@@ -1,0 +1,41 @@
+"""The guarantee of a release in words, depending on who enforces the limits per person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hushfade.privacy.unit_words import limit_words, person_words
+
+if TYPE_CHECKING:
+    from hushfade.planning.plan import Plan
+
+
+def sentence(plan: Plan, *, enforced: bool) -> str:
+    """The guarantee in words.  `enforced`: hushfade knows the persons and enforces their limits.
+
+    A further record may displace other records of its person.  So the guarantee covers all records
+    of the person, or all records of the person in one stretch of time.
+
+    >>> from hushfade import Guarantee, Person, SlidingWindow, plan as planned
+    >>> day = planned(SlidingWindow(length=7), Guarantee(1, 0, protects=Person(within=7)),
+    ...               every="1d")
+    >>> sentence(day, enforced=True)[:78]
+    "Adding or removing any one person's records from any seven consecutive days ch"
+    """
+    guarantee, relation = plan.guarantee, plan.relation
+    if not enforced:
+        return guarantee.sentence(every=plan.every)
+    who = person_words(relation)
+    if guarantee.neighbours == "replace":
+        who = "what one person's records say" if relation.renewed is None else f"what {who} say"
+    return guarantee.sentence(who)
+
+
+def limits(plan: Plan, *, enforced: bool) -> str | None:
+    """The limits per person, and whether hushfade enforces them; None if there are none."""
+    words = limit_words(plan.relation)
+    if enforced:
+        return f"hushfade counts the first records of each person: {words}."
+    if not plan.relation.single:
+        return f"hushfade assumes, and does not enforce, these limits per person: {words}."
+    return None

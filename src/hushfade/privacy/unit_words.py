@@ -1,0 +1,120 @@
+"""The unit of privacy in plain words: who is protected, and under which limits."""
+
+from __future__ import annotations
+
+from hushfade import duration
+from hushfade.privacy.unit import Relation
+
+_TWELVE = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+)  # fmt: skip
+_ONE = {"1s": "second", "1min": "minute", "1h": "hour", "1d": "day", "1w": "week"}
+
+
+def person_words(relation: Relation) -> str:
+    """The records of a person that the relation covers, without the limits.
+
+    >>> person_words(Relation("replace", 7, 1, 2, "1d", "within 7"))
+    "any one person's records from any seven consecutive days"
+    >>> person_words(Relation("replace", 3, 1, 1, "1h", "week Europe/Vienna"))
+    "any one person's records from any calendar week (Europe/Vienna)"
+    """
+    if relation.renewed is None:
+        return "one person with all their records"
+    if duration.is_calendar(relation.renewed):
+        unit, _, zone = relation.renewed.partition(" ")
+        return f"any one person's records from any calendar {unit} ({zone})"
+    return f"any one person's records from any {_consecutive(relation.steps, relation.step)}"
+
+
+def _consecutive(count: int, step: str | None) -> str:
+    """Consecutive steps in words.
+
+    >>> _consecutive(7, "1d"), _consecutive(24, "90min"), _consecutive(1, None)
+    ('seven consecutive days', '24 consecutive steps of 90min', 'one step')
+    >>> _consecutive(2, "month Europe/Vienna"), _consecutive(1, "day UTC")
+    ('two consecutive calendar months (Europe/Vienna)', 'one calendar day (UTC)')
+    """
+    number = _TWELVE[count] if count < len(_TWELVE) else str(count)
+    several = "" if count == 1 else "s"
+    consecutive = "one" if count == 1 else f"{number} consecutive"
+    if step is not None and duration.is_calendar(step):
+        unit, _, zone = step.partition(" ")
+        return f"{consecutive} calendar {unit}{several} ({zone})"
+    if step in _ONE:
+        return f"{consecutive} {_ONE[step]}{several}"
+    length = "" if step in (None, duration.ROWS) else f" of {step}"
+    return f"{consecutive} step{several}{length}"
+
+
+def limit_words(relation: Relation) -> str:
+    """The limits per person.
+
+    >>> limit_words(Relation("replace", 3, 24, 2, "1h"))
+    'at most 2 records per step, in at most 3 steps of 1h that are at least 24 steps apart'
+    >>> limit_words(Relation("replace", 7, 1, 1, "1d", "within 7"))
+    'at most 1 record per step'
+    >>> limit_words(Relation("replace", 3, 1, 2, None, "week UTC"))
+    'at most 2 records per step, in at most 3 steps of each calendar week (UTC)'
+    """
+    most = relation.records_per_step
+    words = f"at most {'1 record' if most == 1 else f'{most} records'} per step"
+    if relation.renewed is not None and not duration.is_calendar(relation.renewed):
+        return words
+    words += f", in at most {'1 step' if relation.steps == 1 else f'{relation.steps} steps'}"
+    if relation.renewed is not None:
+        unit, _, zone = relation.renewed.partition(" ")
+        words += f" of each calendar {unit} ({zone})"
+    elif relation.step is not None and relation.step != duration.ROWS:
+        words += f" of {duration.in_words(relation.step)}"
+    if relation.steps > 1 and relation.apart > 1:
+        words += f" that are at least {relation.apart} steps apart"
+    return words
+
+
+def limits(relation: Relation) -> str:
+    """The limits per person that a guarantee assumes if nobody enforces them.
+
+    >>> limits(Relation("replace", 3, 24, 2, "1h"))
+    'hushfade assumes, and does not check, that no person has more records: at most 2 records per
+    step, in at most 3 steps of 1h that are at least 24 steps apart.'
+    """
+    if relation.single:
+        return (
+            "The guarantee covers one record. hushfade does not check how many records one person "
+            "has."
+        )
+    return (
+        "hushfade assumes, and does not check, that no person has more records: "
+        f"{limit_words(relation)}."
+    )
+
+
+def words(relation: Relation | None) -> str:
+    """The relation in plain words.
+
+    >>> words(Relation("add_remove", 1, 1, 1))
+    'one record, added or removed'
+    >>> words(Relation("replace", 3, 24, 2, "1h"))
+    'the records of one person in 3 steps of 1h, at least 24 steps apart, 2 per step, replaced'
+    >>> words(Relation("add_remove", 7, 1, 2, "1d", "within 7"))
+    "any one person's records from any seven consecutive days, 2 per step, added or removed"
+    """
+    assert relation is not None
+    changed = "replaced" if relation.neighbours == "replace" else "added or removed"
+    if relation.single:
+        return f"one record, {changed}"
+    steps = "1 step" if relation.steps == 1 else f"{relation.steps} steps"
+    of = "" if relation.step is None else f" of {duration.in_words(relation.step)}"
+    if relation.renewed is None:
+        parts = [f"the records of one person in {steps}{of}"]
+    else:
+        parts = [person_words(relation)]
+        if duration.is_calendar(relation.renewed):
+            parts.append(f"in {steps}{of}")
+    if relation.steps > 1 and relation.apart > 1:
+        parts.append(f"at least {relation.apart} steps apart")
+    if relation.records_per_step > 1:
+        parts.append(f"{relation.records_per_step} per step")
+    return ", ".join([*parts, changed])

@@ -1,0 +1,166 @@
+"""Connections: idle and slow ones time out, and idle ones make room for new ones.
+
+A connection is idle while no request is in progress.  At the limit the service closes the one that
+has been idle for the longest time.  Only if every connection has a request in progress does it turn
+a new one away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections import OrderedDict
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from hushfade.serve.guard import PATIENCE
+from hushfade.serve.limits import Limits
+
+HEAD = 1 << 16  # bytes of the head of a request, at most
+LINGER = 60.0  # seconds for the rest of a response to leave after the service closed a connection
+RESERVE = 100  # file descriptors for the store, the listening sockets and the log
+
+_REFUSED = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nretry-after: 1\r\n"
+    b"content-length: 19\r\nconnection: close\r\n\r\nService Unavailable"
+)
+_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain\r\n"
+    b"content-length: 31\r\nconnection: close\r\n\r\nRequest Header Fields Too Large"
+)
+
+
+def allowed(wanted: int) -> int:
+    """The number of connections that the operating system allows, at most `wanted`.
+
+    It raises the limit of open files as far as this process may.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + RESERVE
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        most = needed if hard == resource.RLIM_INFINITY else min(hard, needed)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+        soft = max(soft, most)
+    return wanted if soft == resource.RLIM_INFINITY else max(10, min(wanted, soft - RESERVE))
+
+
+class Pool:
+    """All connections of a server, the idle ones in order."""
+
+    def __init__(self, limits: Limits, most: int) -> None:
+        self.limits, self._most = limits, most
+        self._open = 0
+        self._idle: OrderedDict[Connection, None] = OrderedDict()
+
+    def enter(self, connection: Connection) -> bool:
+        """Count a new connection; whether there is room for it."""
+        self._open += 1
+        if self._open > self._most and self._idle:
+            oldest, _ = self._idle.popitem(last=False)
+            oldest.transport.abort()
+            return True
+        return self._open <= self._most
+
+    def leave(self, connection: Connection) -> None:
+        """Forget a connection that is closed."""
+        self._open -= 1
+        self._idle.pop(connection, None)
+
+    def rest(self, connection: Connection) -> None:
+        """Count a connection as idle from now on."""
+        self._idle[connection] = None
+
+    def work(self, connection: Connection) -> None:
+        """Count a connection as in use."""
+        self._idle.pop(connection, None)
+
+    @property
+    def open(self) -> int:
+        """The number of open connections."""
+        return self._open
+
+
+class Connection(HttpToolsProtocol):
+    """A connection with time limits for whatever the client owes.
+
+    head      from the first byte of a request, or from the start, to the end of its head
+    body      from the end of the head to the last byte of the body
+    idle      between two requests (uvicorn's own limit)
+    """
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._pool: Pool = self.config.hushfade_pool  # type: ignore[attr-defined]
+        self._timer: asyncio.TimerHandle | None = None
+        self._head = 0  # bytes of the current head so far
+        self._in_head = True
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if not self._pool.enter(self):
+            transport.write(_REFUSED)
+            transport.close()
+            return
+        self._pool.rest(self)
+        self._await(self._pool.limits.head)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        self._pool.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            if self._timer is None:
+                self._await(self._pool.limits.head)
+            self._head += len(data)
+        super().data_received(data)
+        if self._in_head and self._head > HEAD and not self.transport.is_closing():
+            self.transport.write(_TOO_LARGE)
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["hushfade.abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
+
+    def on_headers_complete(self) -> None:
+        self._in_head, self._head = False, 0
+        self._pool.work(self)
+        self._await(PATIENCE + self._pool.limits.head)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_head = True
+        self._stop()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.pipeline and not self.transport.is_closing():
+            self._pool.rest(self)
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._linger()
+
+    def _await(self, seconds: float) -> None:
+        """Close the connection if the client does not send what it owes in time."""
+        self._stop()
+        self._timer = self.loop.call_later(seconds, self._late)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        self._timer = None
+        if not self.transport.is_closing():
+            self.transport.close()
+            self._linger()
+
+    def _linger(self) -> None:
+        """Cut the connection if the client does not read the rest of a response."""
+        if self.transport.get_write_buffer_size():
+            self.loop.call_later(LINGER, self.transport.abort)

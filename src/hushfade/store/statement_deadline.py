@@ -1,0 +1,81 @@
+"""A time limit for each statement of a database, kept by a thread that interrupts late ones.
+
+A database server can stop without closing its connections: a stopped process, a cut cable, a
+replica that does not confirm a commit.  The limits of the server itself do not help then.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+from time import monotonic
+from weakref import WeakSet
+
+STATEMENT = 5.0  # seconds for a statement or a commit
+LOCK = 4.0  # seconds to wait for a lock: shorter, so that the error names the lock
+
+_NEVER = float("inf")
+_PAUSE = 0.1  # seconds between two looks
+
+
+class Deadline:
+    """The time limit of one connection.  The block is a statement: `with deadline: ...`.
+
+    A statement that takes longer is interrupted once, by `interrupt`, in another thread.
+    """
+
+    def __init__(self, interrupt: Callable[[], None], seconds: float = STATEMENT) -> None:
+        self._interrupt, self._seconds = interrupt, seconds
+        self._until = _NEVER
+        self._turn = Lock()
+        self._process = 0  # the process whose thread looks at this limit
+        self.passed = False  # whether the last statement was interrupted
+
+    def __enter__(self) -> None:
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            _WATCHER.add(self)
+        self.passed = False
+        self._until = monotonic() + self._seconds
+
+    def __exit__(self, *_: object) -> None:
+        with self._turn:  # not between the look and the interrupt, or it would hit the next one
+            self._until = _NEVER
+
+    def look(self, now: float) -> None:
+        """Interrupt the statement if it is late."""
+        if now < self._until:
+            return
+        with self._turn:
+            if now >= self._until:
+                self._until, self.passed = _NEVER, True
+                self._interrupt()
+
+
+class _Watcher:
+    """The thread that looks at all deadlines of this process."""
+
+    def __init__(self) -> None:
+        self._watched: WeakSet[Deadline] = WeakSet()
+        self._turn = Lock()
+        self._process = 0  # the process that started the thread: a forked child has no threads
+
+    def add(self, deadline: Deadline) -> None:
+        with self._turn:
+            self._watched.add(deadline)
+            if self._process != os.getpid():
+                self._process = os.getpid()
+                name = "hushfade statement deadline"
+                Thread(target=self._look, name=name, daemon=True).start()
+
+    def _look(self) -> None:
+        never = Event()
+        while not never.wait(_PAUSE):
+            with self._turn:
+                deadlines = list(self._watched)
+            for deadline in deadlines:
+                deadline.look(monotonic())
+
+
+_WATCHER = _Watcher()
