@@ -330,7 +330,7 @@ MUTANTS: dict[str, Mutant] = {
     "the taps change a step too early": one(
         "factors/taps.py", "!= column[:-1]) + 1", "!= column[:-1])"
     ),
-    "steps of a person are assumed one step farther apart": one(
+    "participations are assumed one step farther apart": one(
         "planning/noise_scale.py",
         "separation=guarantee.protects.apart\n    )\n",
         "separation=guarantee.protects.apart + 1\n    )\n",

@@ -126,7 +126,9 @@ def test_the_wrappers_have_the_numbers_of_their_pairs(decay):
     root, normalized = factorization.square_root(decay), factorization.normalized(decay, n)
     # the sum of squares has a closed form in one place and is a sum in the other
     assert square_root(decay, n).error_factor == pytest.approx(root.error_factor(n), rel=1e-12)
-    assert normalized_root(decay, n).error_factor == normalized.error_factor(n)
+    assert normalized_root(decay, n).error_factor == pytest.approx(
+        normalized.error_factor(n), rel=1e-12
+    )
     laplace = square_root_laplace(decay, n)
     assert_allclose(laplace.sensitivity, np.sum(np.abs(root.right(n))), rtol=1e-14)
     assert laplace.pure

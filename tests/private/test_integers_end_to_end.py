@@ -82,7 +82,7 @@ def test_records_of_requests_stay_integers_through_the_service(kind, tmp_path, m
     assert trace.seen == set()
     assert trace.frames > 100
     ((door, units),) = given
-    assert (door, units.dtype) == ("step_units", np.int64)
+    assert (door, units.dtype) == ("step_lanes", np.int64)
     assert units.tolist() == UNITS.tolist()
 
 

@@ -361,3 +361,11 @@ def test_suppressed_releases_hide_derived_values_too():
     assert "value=" in repr(mean)
     assert "readings" not in repr(mean)
     assert alone.readings.derived_interval("mean", 0.5)[0].shape == (1, 1)
+
+
+def test_ratios_of_extreme_sizes_are_refused_before_they_overflow():
+    for field in ("numerator", "denominator", "most"):
+        sizes = {"numerator": 1.0, "denominator": 1.0, "most": 1.0}
+        for size in (1e51, 1e-51, 1.5e304):
+            with pytest.raises(hf.InvalidValue, match=f"{field} must be from 1e-50 to 1e\\+50"):
+                hf.Ratio(**sizes | {field: size})

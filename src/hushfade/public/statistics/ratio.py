@@ -15,6 +15,7 @@ from hushfade.public.statistics.lane_margins import LaneMargins
 from hushfade.public.statistics.ratio_interval import ratio_interval
 from hushfade.public.statistics.statistic import LaneDefaults
 
+_LARGEST = 1e50  # of the three parameters; their products and squares fit into float64
 _UNITS = 1 << 10  # of the largest numerator and denominator
 
 
@@ -52,9 +53,9 @@ class Ratio(LaneDefaults):
     def __post_init__(self) -> None:
         check.settle(
             self,
-            numerator=check.positive(numerator=self.numerator),
-            denominator=check.positive(denominator=self.denominator),
-            most=check.positive(most=self.most),
+            numerator=_moderate(numerator=self.numerator),
+            denominator=_moderate(denominator=self.denominator),
+            most=_moderate(most=self.most),
         )
 
     @property
@@ -132,3 +133,14 @@ class Ratio(LaneDefaults):
         top = np.array([self.numerator, 0.0, 0.0])
         bottom = np.array([0.0, self.denominator, 0.0])
         return ratio_interval(lanes, top, bottom, margins, 0.0, self.most)
+
+
+def _moderate(**argument: Any) -> float:
+    """The single keyword's value as a float whose products and squares fit into float64."""
+    number = check.positive(**argument)
+    if not 1.0 / _LARGEST <= number <= _LARGEST:
+        (name,) = argument
+        raise InvalidValue(
+            f"must be from {1.0 / _LARGEST:g} to {_LARGEST:g}", argument=name, got=repr(number)
+        )
+    return number
