@@ -3,7 +3,8 @@
 # skipped.
 
 PYTHON ?= python3
-WORKERS ?= 2
+# one more than the cores of a small machine: some tests wait for other processes
+WORKERS ?= 3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable
 SCRIPTS := dev/scripts
