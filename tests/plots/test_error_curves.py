@@ -54,7 +54,7 @@ def test_axes_and_title_are_labelled(counting):
     assert axes.get_xlabel() == "step"
     assert "standard deviation" in axes.get_ylabel()
     assert "unit of the records" in axes.get_ylabel()
-    assert "NoDecay(), epsilon = 1, delta = 0.000001" in figure.get_suptitle()
+    assert "no decay, epsilon = 1, delta = 0.000001" in figure.get_suptitle()
 
 
 def test_what_is_biased_or_late_is_marked_and_explained():
