@@ -110,3 +110,21 @@ def test_one_that_is_cancelled_while_it_waits_takes_nothing():
             return budget.taken
 
     assert run(work()) == 60
+
+
+def test_room_that_is_freed_in_the_moment_of_a_cancellation_is_not_lost():
+    async def work():
+        budget = ByteBudget(100, 60)
+
+        async def reader():
+            async with budget.room("a", 30):
+                pass
+
+        async with budget.room("a", 60):
+            waiting = asyncio.create_task(reader())
+            await asyncio.sleep(0)
+            waiting.cancel()  # its future is cancelled now, its task runs after this block
+        await asyncio.gather(waiting, return_exceptions=True)
+        return budget.taken, len(budget._waiting)
+
+    assert run(work()) == (0, 0)

@@ -82,6 +82,9 @@ class ByteBudget:
     def _admit(self) -> None:
         """Admit those that fit, in order.  A caller at its own limit does not hold up others."""
         for one in list(self._waiting):
+            if one.turn.done():  # cancelled, and its task has not run since
+                self._waiting.remove(one)
+                continue
             if self._taken.total() + one.size > self._total:
                 break
             if self._fits(one.caller, one.size):

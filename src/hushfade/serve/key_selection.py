@@ -70,11 +70,21 @@ def selection(facts: Facts, keys: Sequence[str]) -> Selection:
         raise Malformed(f"key must be given at most {MOST} times, each with another key")
     known: Mapping[str, int] = facts.plan.grid.lane_of
     if facts.plan.keys is None:
-        known = {key: int(key) for key in keys if key in named}
+        known = {key: int(key) for key in keys if _is_number_below(len(named), key)}
     found = [known.get(key, -1) for key in keys]
     if min(found) < 0:
         raise InvalidValue("key must be one of the stream's keys")
     return Selection(tuple(found))
+
+
+def _is_number_below(count: int, key: str) -> bool:
+    """Whether the key is the name of a coordinate: a number below `count`, without leading zeros.
+
+    >>> [_is_number_below(10, key) for key in ("0", "9", "10", "09", "٣", "-1")]
+    [True, True, False, False, False, False]
+    """
+    written = key.isascii() and key.isdecimal() and len(key) <= len(str(count))
+    return written and str(int(key)) == key and int(key) < count
 
 
 class KeyPage(NamedTuple):

@@ -221,10 +221,13 @@ class Events(Response):
                         after = newest.step
                         listener.owed = 0
                         continue
+                    before = after
                     async for piece, step in self._missed(after):
                         yield piece
                         after = step
                     if self._hub.closed or not self._may():
+                        return
+                    if after == before:  # the database is behind: the client connects again
                         return
                     listener.owed = 0  # what it missed does not wait in memory
                 if ended:

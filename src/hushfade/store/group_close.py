@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from hushfade.errors import Failed, InvalidValue, Refused
 from hushfade.store import fail_points
 from hushfade.store.database import Writes
 from hushfade.store.reader import Published
@@ -35,7 +36,12 @@ def closed(
     writes, releases = Writes(), []
     for live, one in zip(lives, closings, strict=True):
         fail_points.reached("before draw")
-        release = Published(one.stream, one.step, one.closed, *live.close(writes, one.closed))
+        try:
+            drawn = live.close(writes, one.closed)
+        except (InvalidValue, Refused) as error:
+            # the streams before this one have drawn: only a failure loads them again
+            raise Failed(f"stream {one.stream!r} cannot be closed: {error}") from error
+        release = Published(one.stream, one.step, one.closed, *drawn)
         fail_points.reached("after draw")
         told = {"stream": live.name, "epoch": live.epoch, "step": one.step}
         book.enter_step(writes, release=release.digest, **told)
