@@ -1,5 +1,6 @@
 """Idle, slow and too many connections, on real sockets."""
 
+import re
 import resource
 import socket
 from contextlib import ExitStack, contextmanager
@@ -39,9 +40,16 @@ def connected(port):
 
 
 def asked(line, request=GET):
-    """The first line of the answer."""
+    """The first line of the answer.  A body of known length is read too, in however many parts."""
     line.sendall(request)
-    return line.recv(4096).split(b"\r\n")[0]
+    answer = b""
+    while piece := line.recv(4096):
+        answer += piece
+        head, end, body = answer.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: (\d+)", head)
+        if end and (length is None or len(body) >= int(length[1])):
+            break
+    return answer.split(b"\r\n")[0]
 
 
 def ended(line):
