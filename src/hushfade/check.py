@@ -28,6 +28,8 @@ Signed: TypeAlias = NDArray[np.int64]
 Unsigned: TypeAlias = NDArray[np.uint64]
 """Words of 64 random bits, and the thresholds that they are compared with."""
 
+WIDEST = 1e306  # of the range of records
+
 
 def real(**argument: Any) -> float:
     """The single keyword's value as a finite float.
@@ -86,8 +88,12 @@ def bounds(low: Any, high: Any) -> tuple[float, float]:
     low, high = real(low=low), real(high=high)
     if not low < high:
         raise InvalidValue("must be < high", argument="low", got=f"{low!r} and {high!r}")
-    if not math.isfinite(high - low):
-        raise InvalidValue("high - low must be finite", got=f"{low!r} and {high!r}")
+    if not high - low <= WIDEST:
+        raise InvalidValue(
+            f"high - low must be at most {WIDEST:g}, so that errors are finite",
+            got=f"{low!r} and {high!r}",
+            remedy="use records in a larger unit",
+        )
     return low, high
 
 

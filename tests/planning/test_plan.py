@@ -467,15 +467,12 @@ def test_malformed_documents_are_refused_as_such(change):
         Plan.from_json(forged(change))
 
 
-@pytest.mark.parametrize("bounds", [(-1e308, 1e308), (0, 1e-25)])
-def test_extreme_bounds_are_refused_or_work(bounds):
-    low, high = bounds
-    if high > 1:
-        with pytest.raises(InvalidValue, match="high - low must be finite"):
+def test_extreme_bounds_are_refused_or_work():
+    for low, high in ((-1e308, 1e308), (-1e308, 5e307), (0, 1.1e306)):
+        with pytest.raises(InvalidValue, match=r"high - low must be at most 1e\+306"):
             plan(Exponential(half_life=3), ONE, low=low, high=high)
-    else:
-        found = plan(Exponential(half_life=3), ONE, low=low, high=high)
-        assert np.all(np.isfinite(found.start().run([0, 0])))
+    found = plan(Exponential(half_life=3), ONE, low=0, high=1e-25)
+    assert np.all(np.isfinite(found.start().run([0, 0])))
 
 
 @pytest.mark.parametrize("power", [10.5, 30, 100])
