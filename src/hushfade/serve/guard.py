@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from hushfade import check
 from hushfade.errors import Refused
-from hushfade.serve.client_address import Proxies
+from hushfade.serve.client_address import Proxies, named
 from hushfade.serve.error_responses import Refusal, busy
 from hushfade.serve.limits import SMALL
 from hushfade.store.tokens import SCOPES, Token, bearer
@@ -217,7 +217,7 @@ class Guard:
         peer = request.client.host if request.client else ""
         if self._proxies:
             peer = self._proxies.client(peer, request.headers.getlist("x-forwarded-for"))
-        address = f"address {peer}"
+        address = f"address {named(peer)}"
         if self.open:
             return Caller(address, frozenset(SCOPES))
         text = _bearer(request)

@@ -51,7 +51,7 @@ async def add_dataset(service: Service, request: Request, caller: Caller) -> Res
 
 async def list_datasets(service: Service, request: Request, caller: Caller) -> Response:
     """All accounts."""
-    accounts, reserved = await run_sync(service.reads.accounts)
+    accounts, reserved = await run_sync(service.reads.accounts, limiter=service.history)
     return answer([budget(account, reserved) for account in accounts.values()])
 
 

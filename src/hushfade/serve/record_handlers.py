@@ -23,7 +23,7 @@ from hushfade.serve import (
 )
 from hushfade.serve.error_responses import Refusal, answer, busy
 from hushfade.serve.guard import Caller
-from hushfade.serve.key_selection import Selection
+from hushfade.serve.key_selection import ALL, Selection
 from hushfade.serve.large_answers import Making, Pieces
 from hushfade.serve.registry import Facts
 from hushfade.serve.request_parts import facts_of, media_type, query_of, query_with_lists
@@ -120,16 +120,20 @@ async def read_releases(service: Service, request: Request, caller: Caller) -> R
     count = min(most, max(0, newest - after))
     make: Making | list[bytes]
     make = partial(_made, service, facts, (after, count, newest), kind, below, chosen)
-    if count == 1 and after == newest - 1:  # all who poll share it
+    size, held = release_formats.size(facts, count, chosen), release_formats.held(facts, count)
+    last = service.registry.newest(facts.name)
+    if count == 1 and last is not None and after == last.step - 1:  # all who poll share it
+        make = partial(release_formats.pieces, facts, [[last]], newest, kind, below, chosen)
         make = await service.shared.pieces((kind, facts.name, below, chosen), newest, make)
-    size = release_formats.size(facts, count, chosen)
-    held = release_formats.held(facts, count)
+    else:  # what it reads counts, also if the response is small
+        read = release_formats.read(facts, count)
+        size, held = max(size, read), held if chosen is ALL else max(held, read)
     return Pieces(
         make,
         media_type=kind,
         headers=release_formats.VARIES,
         room=None if size <= limits.SMALL else service.responses.room(caller.name, held),
-        limiter=None if size <= limits.SMALL else service.formatting,
+        limiter=service.history if size <= limits.SMALL else service.formatting,
         patience=service.limits.stalled,
     )
 
@@ -166,14 +170,15 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
     said = request.headers.get("last-event-id", asked.get("after"))
     after = service.registry.step(facts.name) if said is None else strict_json.digits(after=said)
     chosen = key_selection.selection(facts, lists["key"])
-    if service.hub.full:
+    if service.hub.full(caller.name):
         raise busy()
     if request.method == "HEAD":
         return Response(media_type=server_sent_events.KIND)
     most = max(1, min(server_sent_events.PIECE, release_formats.CHUNK // facts.plan.grid.lanes))
 
     async def read(last: int) -> list[Published]:
-        return await run_sync(partial(service.releases, facts.name, after=last, most=most))
+        get = partial(service.releases, facts.name, after=last, most=most)
+        return await run_sync(get, limiter=service.history)
 
     held = release_formats.held(facts, most)
     large = release_formats.size(facts, most) > limits.SMALL
@@ -183,7 +188,9 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
         service.shared,
         Subscription(facts, after, below, chosen),
         read,
+        caller=caller.name,
         may=partial(service.guard.knows, caller),
         room=partial(service.responses.room, caller.name, held) if large else None,
+        threads=service.history,
         stalled=service.limits.stalled,
     )
