@@ -164,8 +164,11 @@ def serve(
             rate=service.rate,
             public=service.public,
             proxies=limits.proxy,
+            required=tokens.missing(store),
         )
         guard.may_listen(host)
+        if not guard.open:
+            tokens.remember(store)  # of a store that an older version wrote
         _log()
         served(
             Service(store, guard, limits=_limits(limits)),
