@@ -190,7 +190,7 @@ def test_a_store_with_a_log_is_checked_when_it_is_opened_again(tmp_path, monkeyp
                 store.reopen()
             with monkeypatch.context() as slow:
                 slow.setattr("hushfade.store.reopening.CHECK", -1.0)
-                with pytest.raises(Failed, match="too long|in time"):
+                with pytest.raises(Failed, match=r"too long|in time"):
                     store.reopen()
 
 

@@ -100,6 +100,13 @@ def _below(facts: Facts, asked: dict[str, str]) -> float | None:
     return statistic_formats.minimum(facts, strict_json.decimal(suppress_below=text))
 
 
+async def _chosen(facts: Facts, keys: list[str]) -> Selection:
+    """The selected keys.  The first search of very many keys takes time, so a thread does it."""
+    if not keys or key_selection.cells(facts) <= key_selection.MOST:
+        return key_selection.selection(facts, keys)
+    return await run_sync(key_selection.selection, facts, keys)
+
+
 async def read_releases(service: Service, request: Request, caller: Caller) -> Response:
     """The releases after a step, or the newest releases, in the accepted format."""
     facts = facts_of(service, request)
@@ -112,7 +119,7 @@ async def read_releases(service: Service, request: Request, caller: Caller) -> R
     if "last" in asked:
         limit = strict_json.digits(last=asked["last"], least=1, most=release_formats.MOST)
     kind = release_formats.wanted(",".join(request.headers.getlist("accept")))
-    chosen = key_selection.selection(facts, lists["key"])
+    chosen = await _chosen(facts, lists["key"])
     most = release_formats.most(facts, limit, chosen)
     newest = service.registry.step(facts.name)
     if "last" in asked:
@@ -169,7 +176,7 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
     below = _below(facts, asked)
     said = request.headers.get("last-event-id", asked.get("after"))
     after = service.registry.step(facts.name) if said is None else strict_json.digits(after=said)
-    chosen = key_selection.selection(facts, lists["key"])
+    chosen = await _chosen(facts, lists["key"])
     if service.hub.full(caller.name):
         raise busy()
     if request.method == "HEAD":
