@@ -3,6 +3,7 @@ from threading import Event
 
 import pytest
 
+from hushfade.serve import limits
 from hushfade.serve.error_responses import Refusal
 from hushfade.serve.limits import Limits
 from hushfade.serve.server_sent_events import Events, Hub, Subscription
@@ -205,16 +206,24 @@ def test_readers_behind_a_declared_proxy_have_a_share_each(make):
     first.leave()
 
 
-def test_live_events_do_not_wait_for_history_that_cannot_be_read(client):
+def test_live_events_do_not_wait_for_history_that_cannot_be_read(client, monkeypatch):
     """The database hangs, and more readers of the past wait for it than there are threads."""
     for step in (1, 2, 3):
         client.close_step(step)
     hangs, reading = Event(), client.service.reads.releases
     client.service.reads.releases = lambda *a, **b: hangs.wait(20) and reading(*a, **b)
     late = [Listener(client, PATH, [(b"last-event-id", b"0")]) for _ in range(50)]
-    paths = ("/v1/streams/late/releases", "/v1/datasets")
-    others = [client.start(client.requested("GET", paths[0])) for _ in range(50)]
-    client.service.formatting.total_tokens = 1
+    path = "/v1/streams/late/releases"
+    others = [client.start(client.requested("GET", path)) for _ in range(50)]
+    with monkeypatch.context() as large:
+        large.setattr(limits, "SMALL", 0)
+        others += [client.start(client.requested("GET", path)) for _ in range(4)]
+
+        async def hanging():
+            while client.service.formatting.available_tokens:
+                await asyncio.sleep(0)
+
+        client.run(hanging())
     live = Listener(client, PATH)
     live.until("retry: ")
     try:
