@@ -116,7 +116,7 @@ def test_a_dataset_and_its_streams_are_made_and_charged(make):
         "epsilon": 1.0, "delta": 1e-6, "epoch": 0, "keys": None, "every": None, "start": None,
         "statistic": None, "suppress_below": None,
         "step": 0, "stddev": PLAN.stddev(1), "closed": None, "ended": False, "together": None,
-        "key_count": None, "lag": None,
+        "key_count": None, "keys_next": None, "lag": None,
         "limits": "The guarantee covers one record. hushfade does not check how many records one "
         "person has.",
     }  # fmt: skip

@@ -128,3 +128,23 @@ def test_room_that_is_freed_in_the_moment_of_a_cancellation_is_not_lost():
         return budget.taken, len(budget._waiting)
 
     assert run(work()) == (0, 0)
+
+
+def test_a_caller_takes_only_its_share_of_the_places_to_wait():
+    async def work():
+        budget = ByteBudget(100, 60, waiting_each=2)
+        told = []
+
+        async def reader(caller):
+            async with budget.room(caller, 60):
+                told.append(caller)
+
+        async with budget.room("a", 60):
+            waiting = [asyncio.create_task(reader(caller)) for caller in "aab"]
+            await asyncio.sleep(0)
+            with pytest.raises(Refusal):
+                await reader("a")
+        await asyncio.gather(*waiting)
+        return sorted(told), budget.taken
+
+    assert run(work()) == (["a", "a", "b"], 0)

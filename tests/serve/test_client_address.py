@@ -1,7 +1,7 @@
 import pytest
 
 from hushfade.errors import InvalidValue, Refused
-from hushfade.serve.client_address import Proxies
+from hushfade.serve.client_address import Proxies, named
 from hushfade.serve.guard import Guard
 from hushfade.store.tokens import SCOPES, Token
 
@@ -64,3 +64,18 @@ def test_readers_without_a_declared_proxy_share_one_rate_whatever_they_claim(mak
         for n in range(8)
     ]
     assert 429 in found
+
+
+def test_addresses_of_one_network_have_one_name():
+    """A customer of an IPv6 network has at least a /64; IPv4 addresses count one by one."""
+    for address, name in (
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::9", "2001:db8:1:3::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("192.0.2.7", "192.0.2.7"),
+        ("192.0.2.8", "192.0.2.8"),
+        ("", ""),
+        ("a pipe", "a pipe"),
+    ):
+        assert named(address) == name

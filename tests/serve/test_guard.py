@@ -1,6 +1,6 @@
 import asyncio
 import logging
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -8,7 +8,7 @@ from hushfade.errors import InvalidValue, Refused
 from hushfade.serve import app
 from hushfade.serve.error_responses import Refusal
 from hushfade.serve.guard import Caller, Guard, Rates, local
-from hushfade.store import tokens
+from hushfade.store import Store, tokens
 from hushfade.store.tokens import SCOPES, Token
 from tests.serve.client import PLAN, Listener
 
@@ -418,3 +418,34 @@ def test_a_store_of_version_1_is_taken_to_this_one(tmp_path):
     assert schema.version(store._database) == schema.VERSION
     assert tokens.kept(store) == []
     store.close()
+
+
+def test_a_store_that_lost_its_tokens_is_not_served_until_it_has_some(tmp_path):
+    """A copy from before the first token is restored: its ledger is as new as the mark."""
+    path = tmp_path / "releases.db"
+    with closing(Store.open(path)) as store:
+        assert not tokens.missing(store)
+        Guard(tokens.kept(store), required=tokens.missing(store)).may_listen("127.0.0.1")
+        store.backup(tmp_path / "copy.db")
+        tokens.add(store, "admin", ["admin"])
+        assert not tokens.missing(store)
+    (tmp_path / "copy.db").replace(path)
+    with closing(Store.open(path)) as store:
+        assert tokens.missing(store)
+        guard = Guard(tokens.kept(store), required=True)
+        assert not guard.open
+        with pytest.raises(Refused, match="had tokens and has none"):
+            guard.may_listen("127.0.0.1")
+        tokens.add(store, "admin", ["admin"])
+        assert not tokens.missing(store)
+        tokens.revoke(store, "admin")  # by intention
+        assert not tokens.missing(store)
+
+
+def test_a_guard_that_loses_all_tokens_while_it_serves_admits_nobody(make):
+    client = make(scopes=("admin",))
+    client.service.guard.use([])
+    assert not client.service.guard.open
+    assert client.get("/v1/streams").status_code == 401
+    assert client.get("/v1/streams", as_="admin").status_code == 401
+    assert client.get("/health").status_code == 200

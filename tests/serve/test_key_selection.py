@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from contextlib import asynccontextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -129,6 +130,9 @@ def test_a_search_finds_keys_in_any_case(wide):
 def test_a_description_lists_some_keys_and_counts_all(wide):
     listed = {x["name"]: x for x in wide.get("/v1/streams").json()["streams"]}
     assert (len(listed["many"]["keys"]), listed["many"]["key_count"]) == (1000, WIDTH)
+    assert (listed["many"]["keys_next"], listed["flights"]["keys_next"]) == (1000, None)
+    rest = wide.get("/v1/streams/many/keys?after=1000&limit=1000").json()
+    assert listed["many"]["keys"] + rest["keys"] == KEYS[:2000]
     assert (listed["flights"]["keys"], listed["flights"]["key_count"]) == (["at", "ch", "de"], 3)
     shown = wide.get("/v1/streams/many").json()
     assert shown["plan"]["records"]["keys"] == KEYS
@@ -168,3 +172,19 @@ def test_a_wide_response_is_made_in_small_pieces_in_bounded_memory():
     assert release_formats.most(facts, 10_000) == 1
     some = key_selection.selection(facts, ["k5", "k99999"])
     assert release_formats.most(facts, 10_000, some) == 200
+
+
+def test_a_small_response_that_reads_wide_releases_takes_room_for_what_it_reads(wide):
+    taken = []
+
+    @asynccontextmanager
+    async def room(caller, size):
+        taken.append(size)
+        yield
+
+    wide.service.responses.room = room
+    for query, read in (("last=3&key=key 7", 3 * 8 * WIDTH), ("last=1&key=key 7", None)):
+        assert wide.get(f"/v1/streams/many/releases?{query}").status_code == 200
+        assert (taken.pop() >= read) if read else not taken, query
+    assert wide.get(f"{FLIGHTS}/releases?last=3&key=at").status_code == 200
+    assert taken == []  # narrow releases are small however many keys are selected

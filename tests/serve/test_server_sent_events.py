@@ -1,7 +1,9 @@
 import asyncio
+from threading import Event
 
 import pytest
 
+from hushfade.serve import limits
 from hushfade.serve.error_responses import Refusal
 from hushfade.serve.limits import Limits
 from hushfade.serve.server_sent_events import Events, Hub, Subscription
@@ -26,7 +28,7 @@ def test_a_listener_gets_every_release_as_it_is_made(client):
     assert listener.status == 200
     assert steps(listener.text) == [2, 3]
     listener.leave()
-    assert client.service.hub._count == 0
+    assert client.service.hub.count == 0
 
 
 @pytest.mark.parametrize("known", [0, 2, 5])
@@ -167,7 +169,7 @@ def test_a_subscription_selects_keys_that_exist(client):
 
 
 def test_more_listeners_than_there_may_be_are_refused(client):
-    client.service.hub._most = 1
+    client.service.hub._limits = Limits(listeners=1)
     listener = Listener(client, PATH)
     listener.until("retry: ")
     found = client.get(PATH)
@@ -181,6 +183,61 @@ def test_more_listeners_than_there_may_be_are_refused(client):
         await asyncio.sleep(0)
 
     client.run(direct())
+
+
+def test_a_caller_takes_only_its_share_of_the_listeners_and_gets_it_back():
+    hub = Hub(Limits(listeners=5, listeners_each=2))
+    with hub.listening("late", caller="a"), hub.listening("late", caller="a"):
+        with pytest.raises(Refusal), hub.listening("late", caller="a"):
+            pass
+        with hub.listening("late", caller="b"):
+            assert (hub.count, hub.full("a"), hub.full("b")) == (3, True, False)
+    assert (hub.count, hub.full("a"), dict(hub._callers)) == (0, False, {})
+
+
+def test_readers_behind_a_declared_proxy_have_a_share_each(make):
+    limits = Limits(listeners_each=1)
+    client = make(scopes=("admin",), public=True, proxies=["127.0.0.1"], limits=limits)
+    first = Listener(client, PATH, [(b"x-forwarded-for", b"2001:db8::1")])
+    first.until("retry: ")
+    for address, status in (("2001:db8::2", 503), ("2001:db8:0:1::2", 200), ("192.0.2.7", 200)):
+        found = client.request("HEAD", PATH, headers={"X-Forwarded-For": address})
+        assert found.status_code == status, address
+    first.leave()
+
+
+def test_live_events_do_not_wait_for_history_that_cannot_be_read(client, monkeypatch):
+    """The database hangs, and more readers of the past wait for it than there are threads."""
+    for step in (1, 2, 3):
+        client.close_step(step)
+    hangs, reading = Event(), client.service.reads.releases
+    client.service.reads.releases = lambda *a, **b: hangs.wait(20) and reading(*a, **b)
+    late = [Listener(client, PATH, [(b"last-event-id", b"0")]) for _ in range(50)]
+    path = "/v1/streams/late/releases"
+    others = [client.start(client.requested("GET", path)) for _ in range(50)]
+    with monkeypatch.context() as large:
+        large.setattr(limits, "SMALL", 0)
+        others += [client.start(client.requested("GET", path)) for _ in range(4)]
+
+        async def hanging():
+            while client.service.formatting.available_tokens:
+                await asyncio.sleep(0)
+
+        client.run(hanging())
+    live = Listener(client, PATH)
+    live.until("retry: ")
+    try:
+        assert client.close_step(4).status_code == 200
+        assert steps(live.until("id: 4\n")) == [4]
+        assert client.get("/v1/streams").status_code == 200
+        assert client.get("/v1/streams/late/releases?last=1").status_code == 200
+    finally:
+        hangs.set()
+    for listener in late:
+        assert steps(listener.until("id: 4\n")) == [1, 2, 3, 4]
+    assert {one.result(20).status_code for one in others} == {200}
+    for listener in (*late, live):
+        listener.leave()
 
 
 @pytest.mark.parametrize("known", [b"x", b"-1", b"1.5", b"9" * 30])

@@ -1,11 +1,14 @@
 """Steps of several streams in one transaction."""
 
+from contextlib import closing
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import hushfade as hf
 from hushfade.errors import Failed, InvalidValue, Refused
-from hushfade.store import Batch, Closing
+from hushfade.store import Batch, Closing, Store
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 PLAN = hf.plan(hf.Exponential(half_life=3), ONE, method="square_root", law="gaussian")
@@ -157,6 +160,56 @@ def test_a_full_disk_does_not_look_available(store, monkeypatch):
 
 def _full(database):
     raise Failed("the database cannot be written: the disk is full; nothing was published")
+
+
+def test_a_store_whose_file_was_replaced_is_not_opened_again(tmp_path):
+    path = tmp_path / "releases.db"
+    with closing(Store.open(path)) as store:
+        store.add_dataset("all", hf.Guarantee(epsilon=1, delta=1e-6))
+        store.backup(tmp_path / "copy.db")
+        kept = path.rename(tmp_path / "old.db")
+        with pytest.raises(Refused, match="not the one that this store had"):
+            store.reopen()
+        assert not path.exists()  # and none is made
+        (tmp_path / "copy.db").rename(path)  # the same name, ledger and mark in another file
+        with pytest.raises(Refused, match="not the one that this store had"):
+            store.reopen()
+        kept.rename(path)
+        store.reopen()
+
+
+def test_a_store_with_a_log_is_checked_when_it_is_opened_again(tmp_path, monkeypatch):
+    """A reader keeps the log alive, so the new connection finds it, as after a crash."""
+    with closing(Store.open(tmp_path / "releases.db")) as store:
+        store.add_dataset("all", hf.Guarantee(epsilon=1, delta=1e-6))
+        store.add_stream("x", PLAN, dataset="all")
+        with closing(store.reader()):
+            store.close_steps(group("x", step=1))
+            store._database.write("UPDATE releases SET value = zeroblob(8)")
+            with pytest.raises(Failed, match="do not match the ledger"):
+                store.reopen()
+            with monkeypatch.context() as slow:
+                slow.setattr("hushfade.store.reopening.CHECK", -1.0)
+                with pytest.raises(Failed, match=r"too long|in time"):
+                    store.reopen()
+
+
+def test_the_log_and_the_mark_are_written_again_before_the_store_goes_on(tmp_path, monkeypatch):
+    """After a failed sync, what can be read may not be on the disk."""
+    path = tmp_path / "releases.db"
+    with closing(Store.open(path)) as store:
+        store.add_dataset("all", hf.Guarantee(epsilon=1, delta=1e-6))
+        before = Path(f"{path}.mark").stat().st_ino
+        with closing(store.reader()):
+            assert Path(f"{path}-wal").stat().st_size > 0
+            with monkeypatch.context() as failing:
+                failing.setattr("hushfade.store.reopening._try_out", _full)
+                with pytest.raises(Failed, match="full"):
+                    store.reopen()
+            assert Path(f"{path}-wal").stat().st_size == 0  # written back before anything else
+            store.reopen()
+            assert Path(f"{path}.mark").stat().st_ino != before
+        store.verify()
 
 
 def test_a_closed_store_is_not_opened_again(store):

@@ -33,7 +33,8 @@ CLOCK = "HUSHFADE_SOAK_CLOCK"  # a file with nanoseconds to add to the wall cloc
 def as_it_is(store: Store) -> Service:
     """The correct service; its wall clock can be set by a file."""
     guard = Guard(tokens.kept(store), rate=1e9)
-    return Service(store, guard, clock=wall)
+    # all clients of the soak have one address
+    return Service(store, guard, clock=wall, limits=Limits(listeners_each=1000, waiting_each=1000))
 
 
 def wall() -> int:

@@ -97,6 +97,13 @@ class LimitOptions(OptionGroup):
     listeners: Annotated[
         int, count("The largest number of clients that receive events.", "NUMBER")
     ] = 1000
+    listeners_each: Annotated[
+        int, count("The same for one token or address; IPv6 addresses count by /64.", "NUMBER")
+    ] = 250
+    waiting_each: Annotated[
+        int,
+        count("Large responses of one token or address that may wait for memory.", "NUMBER"),
+    ] = 250
     listener_bytes: Annotated[
         int, count("Bytes that a client of events may leave unread, at least 1 MiB.", "BYTES")
     ] = 8 << 20
@@ -145,7 +152,8 @@ def serve(
         for name in ("listener_bytes", "response_bytes", "response_bytes_each"):
             check.count(**{name: getattr(limits, name)}, least=1 << 20)
         check.count(connections=limits.connections, least=10)
-        check.count(listeners=limits.listeners, least=0)
+        for name in ("listeners", "listeners_each", "waiting_each"):
+            check.count(**{name: getattr(limits, name)}, least=0)
         check.positive(clock_jump=limits.clock_jump)
         Proxies(limits.proxy)
     store = opened(place.store, place.mark, new_epoch=place.new_epoch)
@@ -156,8 +164,11 @@ def serve(
             rate=service.rate,
             public=service.public,
             proxies=limits.proxy,
+            required=tokens.missing(store),
         )
         guard.may_listen(host)
+        if not guard.open:
+            tokens.remember(store)  # of a store that an older version wrote
         _log()
         served(
             Service(store, guard, limits=_limits(limits)),
@@ -176,6 +187,8 @@ def _limits(given: LimitOptions) -> Limits:
         responses=given.response_bytes,
         responses_each=given.response_bytes_each,
         listeners=given.listeners,
+        listeners_each=given.listeners_each,
+        waiting_each=given.waiting_each,
         listener=given.listener_bytes,
         connections=given.connections,
         clock_jump=given.clock_jump,

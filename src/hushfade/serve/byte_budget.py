@@ -1,6 +1,7 @@
 """Room for large responses: bytes in flight, in total and for each caller.
 
-A response that finds no room waits for its turn.  It is refused only if it waits too long.
+A response that finds no room waits for its turn.  It is refused only if it waits too long, or if
+too many responses wait: in total, or of its caller.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hushfade.serve.error_responses import busy
 
 PATIENCE = 10.0  # seconds that a response waits for room
 MOST = 1000  # responses that wait
+EACH = 250  # of one caller
 
 
 class _Waiting(NamedTuple):
@@ -26,8 +28,11 @@ class _Waiting(NamedTuple):
 class ByteBudget:
     """Bytes in flight.  Only the event loop uses it."""
 
-    def __init__(self, total: int, each: int, *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, total: int, each: int, *, patience: float = PATIENCE, waiting_each: int = EACH
+    ) -> None:
         self._total, self._each, self._patience = total, each, patience
+        self._waiting_each = waiting_each
         self._taken: Counter[str] = Counter()
         self._waiting: deque[_Waiting] = deque()
 
@@ -61,7 +66,8 @@ class ByteBudget:
         )
 
     async def _turn(self, caller: str, size: int) -> None:
-        if len(self._waiting) >= MOST:
+        own = sum(one.caller == caller for one in self._waiting)
+        if len(self._waiting) >= MOST or own >= self._waiting_each:
             raise busy()
         one = _Waiting(caller, size, asyncio.get_running_loop().create_future())
         self._waiting.append(one)

@@ -59,6 +59,20 @@ class Proxies:
         return any(found in network for network in self._networks)
 
 
+def named(address: str) -> str:
+    """The name of an address, by which limits count.
+
+    A customer of an IPv6 network has at least a /64, so all its addresses have one name.
+
+    >>> named("2001:db8:0:1:2::3"), named("::ffff:192.0.2.7"), named("192.0.2.7")
+    ('2001:db8:0:1::/64', '192.0.2.7', '192.0.2.7')
+    """
+    plain = _plain(address)
+    if plain is None or ":" not in plain:
+        return address if plain is None else plain
+    return str(IPv6Network((int(IPv6Address(plain)), 64), strict=False))
+
+
 def _plain(text: str) -> str | None:
     """The address in one spelling, or None."""
     try:

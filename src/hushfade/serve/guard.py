@@ -1,6 +1,7 @@
 """Access control: tokens, scopes, rates and sizes of requests, and the headers of every response.
 
-If the store has no tokens, this machine has full access, and no other machine has access.  The
+If the store never had tokens, this machine has full access, and no other machine has access.  If it
+had tokens and has none, as after a restore, nobody has access.  The
 guard always refuses requests that a browser sends for another website.  If reading is public,
 every website may read responses to requests without a token.
 """
@@ -22,7 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from hushfade import check
 from hushfade.errors import Refused
-from hushfade.serve.client_address import Proxies
+from hushfade.serve.client_address import Proxies, named
 from hushfade.serve.error_responses import Refusal, busy
 from hushfade.serve.limits import SMALL
 from hushfade.store.tokens import SCOPES, Token, bearer
@@ -93,9 +94,11 @@ class Guard:
         rate: float = RATE,
         public: bool = False,
         proxies: Sequence[str] = (),
+        required: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._tokens = tuple(tokens)
+        self._required = required or bool(tokens)
         self.max_body = check.count(max_body=max_body, least=1024)
         self._public = public
         self._proxies = Proxies(proxies)
@@ -104,12 +107,13 @@ class Guard:
 
     @property
     def open(self) -> bool:
-        """Whether the store has no tokens, so that this machine has full access."""
-        return not self._tokens
+        """Whether the store never had tokens, so that this machine has full access."""
+        return not self._tokens and not self._required
 
     def use(self, tokens: Sequence[Token]) -> None:
         """Replace the valid tokens."""
         self._tokens = tuple(tokens)
+        self._required = self._required or bool(tokens)
 
     def knows(self, caller: Caller) -> bool:
         """Whether the caller still has access."""
@@ -122,7 +126,12 @@ class Guard:
         return [{"name": token.name, "scopes": list(token.scopes)} for token in self._tokens]
 
     def may_listen(self, host: str) -> None:
-        """Raise Refused if other machines would have access without a token."""
+        """Raise Refused if others would have access without a token, or nobody with one."""
+        if not self._tokens and self._required:
+            raise Refused(
+                "the store had tokens and has none, as after a restore of an older copy: create "
+                "one with hushfade token"
+            )
         if self.open and not local(host):
             raise Refused(
                 "host must be a loopback address such as 127.0.0.1, because the store has no "
@@ -217,7 +226,7 @@ class Guard:
         peer = request.client.host if request.client else ""
         if self._proxies:
             peer = self._proxies.client(peer, request.headers.getlist("x-forwarded-for"))
-        address = f"address {peer}"
+        address = f"address {named(peer)}"
         if self.open:
             return Caller(address, frozenset(SCOPES))
         text = _bearer(request)

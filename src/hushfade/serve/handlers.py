@@ -51,8 +51,12 @@ async def add_dataset(service: Service, request: Request, caller: Caller) -> Res
 
 async def list_datasets(service: Service, request: Request, caller: Caller) -> Response:
     """All accounts."""
-    accounts, reserved = await run_sync(service.reads.accounts)
-    return answer([budget(account, reserved) for account in accounts.values()])
+
+    def listed() -> Response:
+        accounts, reserved = service.reads.accounts()
+        return answer([budget(account, reserved) for account in accounts.values()])
+
+    return await run_sync(listed, limiter=service.history)
 
 
 async def charge_together(service: Service, request: Request, caller: Caller) -> Response:

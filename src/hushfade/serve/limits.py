@@ -18,7 +18,9 @@ class Limits:
 
     responses: int = 256 << 20  # large responses in flight, all together
     responses_each: int = 64 << 20  # of one token or address
+    waiting_each: int = 250  # large responses of one token or address that wait for room
     listeners: int = 1000  # connections that receive events
+    listeners_each: int = 250  # of one token or address
     listener: int = 8 << 20  # that one listener has not read; then it is disconnected
     connections: int = 12_000  # open at a time, if the operating system allows them
     head: float = 10.0  # for the head of a request to arrive
@@ -29,7 +31,8 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("responses", "responses_each", "listener"):
             check.count(**{name: getattr(self, name)}, least=1 << 20)
-        check.count(listeners=self.listeners, least=0)
+        for name in ("listeners", "listeners_each", "waiting_each"):
+            check.count(**{name: getattr(self, name)}, least=0)
         check.count(connections=self.connections, least=10)
         for name in ("head", "idle", "stalled", "clock_jump"):
             check.positive(**{name: getattr(self, name)})

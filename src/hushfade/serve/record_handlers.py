@@ -23,7 +23,7 @@ from hushfade.serve import (
 )
 from hushfade.serve.error_responses import Refusal, answer, busy
 from hushfade.serve.guard import Caller
-from hushfade.serve.key_selection import Selection
+from hushfade.serve.key_selection import ALL, Selection
 from hushfade.serve.large_answers import Making, Pieces
 from hushfade.serve.registry import Facts
 from hushfade.serve.request_parts import facts_of, media_type, query_of, query_with_lists
@@ -100,6 +100,13 @@ def _below(facts: Facts, asked: dict[str, str]) -> float | None:
     return statistic_formats.minimum(facts, strict_json.decimal(suppress_below=text))
 
 
+async def _chosen(facts: Facts, keys: list[str]) -> Selection:
+    """The selected keys.  The first search of very many keys takes time, so a thread does it."""
+    if not keys or key_selection.cells(facts) <= key_selection.MOST:
+        return key_selection.selection(facts, keys)
+    return await run_sync(key_selection.selection, facts, keys)
+
+
 async def read_releases(service: Service, request: Request, caller: Caller) -> Response:
     """The releases after a step, or the newest releases, in the accepted format."""
     facts = facts_of(service, request)
@@ -112,7 +119,7 @@ async def read_releases(service: Service, request: Request, caller: Caller) -> R
     if "last" in asked:
         limit = strict_json.digits(last=asked["last"], least=1, most=release_formats.MOST)
     kind = release_formats.wanted(",".join(request.headers.getlist("accept")))
-    chosen = key_selection.selection(facts, lists["key"])
+    chosen = await _chosen(facts, lists["key"])
     most = release_formats.most(facts, limit, chosen)
     newest = service.registry.step(facts.name)
     if "last" in asked:
@@ -120,16 +127,20 @@ async def read_releases(service: Service, request: Request, caller: Caller) -> R
     count = min(most, max(0, newest - after))
     make: Making | list[bytes]
     make = partial(_made, service, facts, (after, count, newest), kind, below, chosen)
-    if count == 1 and after == newest - 1:  # all who poll share it
+    size, held = release_formats.size(facts, count, chosen), release_formats.held(facts, count)
+    last = service.registry.newest(facts.name)
+    if count == 1 and last is not None and after == last.step - 1:  # all who poll share it
+        make = partial(release_formats.pieces, facts, [[last]], newest, kind, below, chosen)
         make = await service.shared.pieces((kind, facts.name, below, chosen), newest, make)
-    size = release_formats.size(facts, count, chosen)
-    held = release_formats.held(facts, count)
+    else:  # what it reads counts, also if the response is small
+        read = release_formats.read(facts, count)
+        size, held = max(size, read), held if chosen is ALL else max(held, read)
     return Pieces(
         make,
         media_type=kind,
         headers=release_formats.VARIES,
         room=None if size <= limits.SMALL else service.responses.room(caller.name, held),
-        limiter=None if size <= limits.SMALL else service.formatting,
+        limiter=service.history if size <= limits.SMALL else service.formatting,
         patience=service.limits.stalled,
     )
 
@@ -165,15 +176,16 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
     below = _below(facts, asked)
     said = request.headers.get("last-event-id", asked.get("after"))
     after = service.registry.step(facts.name) if said is None else strict_json.digits(after=said)
-    chosen = key_selection.selection(facts, lists["key"])
-    if service.hub.full:
+    chosen = await _chosen(facts, lists["key"])
+    if service.hub.full(caller.name):
         raise busy()
     if request.method == "HEAD":
         return Response(media_type=server_sent_events.KIND)
     most = max(1, min(server_sent_events.PIECE, release_formats.CHUNK // facts.plan.grid.lanes))
 
     async def read(last: int) -> list[Published]:
-        return await run_sync(partial(service.releases, facts.name, after=last, most=most))
+        get = partial(service.releases, facts.name, after=last, most=most)
+        return await run_sync(get, limiter=service.history)
 
     held = release_formats.held(facts, most)
     large = release_formats.size(facts, most) > limits.SMALL
@@ -183,7 +195,9 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
         service.shared,
         Subscription(facts, after, below, chosen),
         read,
+        caller=caller.name,
         may=partial(service.guard.knows, caller),
         room=partial(service.responses.room, caller.name, held) if large else None,
+        threads=service.history,
         stalled=service.limits.stalled,
     )

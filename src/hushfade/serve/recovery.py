@@ -58,6 +58,8 @@ class Recovery:
             return Registry.of(store), tokens.kept(store)
 
         fresh, kept = await service.writer.repair(compare)
+        if not kept and not service.guard.open:
+            LOG.error("the store had tokens and has none: nobody has access until it is restarted")
         service.guard.use(kept)
         for name in service.registry.adopt(fresh):
             service.tell(name)

@@ -194,6 +194,7 @@ class Registry:
             "epoch": facts.epoch,
             "keys": None if facts.plan.keys is None else list(facts.plan.keys[:NAMED]),
             "key_count": None if facts.plan.keys is None else len(facts.plan.keys),
+            "keys_next": NAMED if len(facts.plan.keys or ()) > NAMED else None,
             "statistic": _statistic(facts),
             "suppress_below": facts.suppress_below,
             "every": _every(facts),

@@ -80,6 +80,11 @@ def held(facts: Facts, releases: int) -> int:
     return 8 * min(releases * lanes, max(CHUNK, lanes)) + 4 * json_pieces.PIECE
 
 
+def read(facts: Facts, releases: int) -> int:
+    """The bytes of the values that a response reads from the database, also of other keys."""
+    return 8 * releases * facts.plan.grid.lanes
+
+
 def size(facts: Facts, releases: int, chosen: Selection = ALL) -> int:
     """About the bytes of a response, at most."""
     rows = releases * chosen.count(facts)

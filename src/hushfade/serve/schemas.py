@@ -111,6 +111,8 @@ _STREAM: Schema = {
     "delta": number(0), "epoch": whole(),
     "keys": or_null(list_of(TEXT, minItems=1, uniqueItems=True)), "every": or_null(TEXT),
     "key_count": or_null(whole(1)) | {"description": "keys lists at most 1000 of them."},
+    "keys_next": or_null(whole(1))
+    | {"description": "The after= of /keys for the keys that are not listed; null if all are."},
     "lag": or_null({"type": "integer"}) | {
         "description": "Steps behind the clock; negative if the stream is ahead of the clock; "
         "null without a clock."

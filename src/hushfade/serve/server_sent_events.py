@@ -9,12 +9,14 @@ it, so it delays nobody and uses bounded memory.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -57,36 +59,38 @@ class Hub:
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = Limits() if limits is None else limits
         self._listeners: dict[str, set[Listener]] = {}
-        self._most, self._count = self._limits.listeners, 0
+        self._callers: Counter[str] = Counter()  # listeners, by caller
         self.pace = SendingPace()
         self.dropped = 0  # listeners that were too slow
         self.closed = False
 
     @contextmanager
-    def listening(self, stream: str, scale: float = 1.0) -> Iterator[Listener]:
+    def listening(self, stream: str, scale: float = 1.0, caller: str = "") -> Iterator[Listener]:
         """A listener whose event `news` is set whenever the stream has a new release."""
-        if self._count >= self._most:
+        if self.full(caller):
             raise busy()
         listener = Listener(scale=scale)
-        self._count += 1
+        self._callers[caller] += 1
         self._listeners.setdefault(stream, set()).add(listener)
         try:
             yield listener
         finally:
-            self._count -= 1
+            self._callers[caller] -= 1
+            if not self._callers[caller]:
+                del self._callers[caller]
             self._listeners[stream].discard(listener)
             if not self._listeners[stream]:
                 del self._listeners[stream]
 
-    @property
-    def full(self) -> bool:
-        """Whether the number of listeners has reached the limit."""
-        return self._count >= self._most
+    def full(self, caller: str) -> bool:
+        """Whether the number of listeners has reached a limit: in total, or of the caller."""
+        own = self._callers[caller] >= self._limits.listeners_each
+        return own or self.count >= self._limits.listeners
 
     @property
     def count(self) -> int:
         """The number of listeners."""
-        return self._count
+        return self._callers.total()
 
     def tell(self, stream: str, size: int = 0) -> None:
         """Wake the listeners of the stream, for whom an event of this size is ready.
@@ -149,21 +153,24 @@ class Events(Response):
         asked: Subscription,
         read: Read,
         *,
+        caller: str = "",
         may: Callable[[], bool] = lambda: True,
         room: Callable[[], AbstractAsyncContextManager[None]] | None = None,
+        threads: anyio.CapacityLimiter | None = None,
         quiet: float = QUIET,
         stalled: float = 60.0,
     ) -> None:
         self._hub, self._registry, self._shared, self._asked = hub, registry, shared, asked
-        self._read, self._may, self._room = read, may, room
-        self._quiet, self._stalled = quiet, stalled
+        self._read, self._may, self._room, self._threads = read, may, room, threads
+        self._quiet, self._stalled, self._caller = quiet, stalled, caller
         super().__init__(media_type=KIND)
         self.raw_headers = [pair for pair in self.raw_headers if pair[0] != b"content-length"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the listener leaves, the stream ends, or the service stops."""
         try:
-            room = self._hub.listening(self._asked.facts.name, self._asked.scale)
+            asked = self._asked
+            room = self._hub.listening(asked.facts.name, asked.scale, self._caller)
             listener = room.__enter__()
         except Refusal as error:
             await answer_to(error)(scope, receive, send)
@@ -247,7 +254,7 @@ class Events(Response):
             for release in await self._read(after):
                 if self._hub.closed or not self._may():  # checked for slow listeners too
                     return
-                async for piece in in_threads(partial(self._event, release), None):
+                async for piece in in_threads(partial(self._event, release), self._threads):
                     yield piece, release.step
 
     def _event(self, release: Published) -> Iterator[bytes]:

@@ -59,9 +59,15 @@ class Service:
         self.writer = Writer(store)
         self.reads = ReadAccess(store)
         self.hub = Hub(self.limits)
-        self.responses = ByteBudget(self.limits.responses, self.limits.responses_each)
+        self.responses = ByteBudget(
+            self.limits.responses,
+            self.limits.responses_each,
+            waiting_each=self.limits.waiting_each,
+        )
+        # Reads of the database can hang.  Live events are made in threads of their own.
+        self.shared = SharedTexts(anyio.CapacityLimiter(2))
         self.formatting = anyio.CapacityLimiter(2)  # large responses formatted at a time
-        self.shared = SharedTexts(self.formatting)
+        self.history = anyio.CapacityLimiter(8)  # small responses and events that read the database
         self.watch = ClockWatch(clock, monotonic, bound=self.limits.clock_jump)
         self.watch.resume(store.note("clock"), self.registry.last_closed)
         self.recovery = Recovery(self)

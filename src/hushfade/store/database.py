@@ -32,8 +32,14 @@ class Database(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """A transaction: after the block all its changes are on disk, or none."""
 
-    def sound(self) -> None:
-        """Raise Failed if the database reports damage."""
+    def place(self) -> tuple[int, ...]:
+        """What identifies the file now; empty for a server."""
+
+    def settled(self) -> None:
+        """Write the log back to the database and sync it.  Raise Failed if this fails."""
+
+    def sound(self, seconds: float | None = None) -> None:
+        """Raise Failed if the database reports damage, or takes longer to read."""
 
     def tidy(self) -> None:
         """Empty the log if possible now, so that it keeps nothing of erased rows."""

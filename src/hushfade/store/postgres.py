@@ -129,7 +129,13 @@ class Postgres:
         with suppress(psycopg.Error), self._deadline:
             self._connection.execute("ROLLBACK")
 
-    def sound(self) -> None:
+    def place(self) -> tuple[int, ...]:
+        return ()
+
+    def settled(self) -> None:
+        """Do nothing: a PostgreSQL server restarts and reads its log again after a failed sync."""
+
+    def sound(self, seconds: float | None = None) -> None:
         """Check that the server responds.  PostgreSQL checks its own pages."""
         self.read("SELECT 1")
 

@@ -6,8 +6,10 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import inf
 from pathlib import Path
 from threading import RLock
+from time import monotonic
 
 import numpy as np
 
@@ -182,11 +184,17 @@ class Reader:
 
         Cost: one pass through the ledger and the releases, with a thousand of them in memory.
         """
+        return self.verified(inf)
+
+    def verified(self, until: float) -> int:
+        """The same; raise Failed if it is not done at this time of the monotonic clock."""
         with self._turn:
             last = ledger.verified(self._book.entries())
             ledger.accounts(self._book.entries())
             kept = {name: self._all(name) for name in self.streams()}
             for entry in self._book.entries():
+                if monotonic() > until:
+                    raise Failed("the store takes too long to verify: restart the service")
                 if entry.kind == "step":
                     told = entry.content
                     release = next(kept[told["stream"]], None)

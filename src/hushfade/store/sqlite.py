@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -45,7 +46,7 @@ class SQLite:
     def __init__(self, path: Path, *, only_read: bool = False, vfs: str | None = None) -> None:
         _refuse_others(path)
         self._lock = None if only_read else process_lock.locked(path)
-        self._closed = False
+        self._closed, self._path = False, path
         target = path.resolve()  # the log is next to the target of a link
         log = target.with_name(target.name + "-wal")
         self.recovered = not only_read and log.exists() and log.stat().st_size > 0
@@ -99,9 +100,28 @@ class SQLite:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def sound(self) -> None:
-        try:  # without a deadline: it reads every page
-            ((found,),) = self._connection.execute("PRAGMA integrity_check(1)")
+    def place(self) -> tuple[int, ...]:
+        try:
+            now = self._path.stat()
+        except OSError:
+            return (0,)  # it is gone
+        return now.st_dev, now.st_ino
+
+    def settled(self) -> None:
+        try:
+            with self._deadline:
+                ((busy, _, _),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except apsw.Error as error:
+            raise _failed(error, "written") from None
+        if busy:
+            raise failed("written", "another process has locked it")
+
+    def sound(self, seconds: float | None = None) -> None:
+        # it reads every page, so the deadline of a statement does not apply
+        limit = Deadline(self._connection.interrupt, inf if seconds is None else seconds)
+        try:
+            with limit:
+                ((found,),) = self._connection.execute("PRAGMA integrity_check(1)")
         except apsw.Error as error:
             raise _failed(error, "read") from None
         if found != "ok":

@@ -48,6 +48,7 @@ class Store(Reader):
         self._where = where  # the address, to connect again; None: this is not possible
         self._failures = 0  # after a failure, the streams are loaded again
         self._mark = mark
+        self._place = database.place()  # a reopened store must be the same file
         schema.migrate(database)
         super().__init__(database)
         if database.recovered:  # SQLite may have applied the log of another copy

@@ -2,17 +2,24 @@
 
 A token is 256 random bits.  It is shown once, and the store keeps only its SHA-256, so that a copy
 of the database gives no access.
+
+An empty file FILE.mark.tokens, outside the database, records that the store has tokens.  A database
+restored from a copy without tokens is not served, because everyone on this machine would have full
+access.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hushfade.atomic_files import synced
 from hushfade.errors import InvalidValue, Refused
 
 if TYPE_CHECKING:
@@ -62,6 +69,7 @@ def add_all(store: Store, texts: Mapping[str, str], scopes: Iterable[str]) -> No
         raise InvalidValue(f"scope must be {', '.join(SCOPES[:-1])} or {SCOPES[-1]}")
     allowed = " ".join(scope for scope in SCOPES if scope in wanted)
     with store._changing():
+        remember(store)  # before the commit: a crash between the two must not open the service
         for name, text in texts.items():
             if store._database.read("SELECT 1 FROM tokens WHERE name = ?", name):
                 raise Refused(f"a token with the name {name!r} already exists: revoke it first")
@@ -77,6 +85,27 @@ def revoke(store: Store, name: str) -> None:
         if not store._database.read("SELECT 1 FROM tokens WHERE name = ?", name):
             raise InvalidValue("the store has no token with this name")
         store._database.write("DELETE FROM tokens WHERE name = ?", name)
+    if not kept(store):  # revoked one by one: the store is open by intention
+        _file(store).unlink(missing_ok=True)
+        synced(_file(store).parent)
+
+
+def remember(store: Store) -> None:
+    """Record outside the database that the store has tokens."""
+    file = _file(store)
+    if not file.exists():
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
+        synced(file.parent)
+
+
+def missing(store: Store) -> bool:
+    """Whether the store has had tokens and has none, as after a restore of an older copy."""
+    return _file(store).exists() and not kept(store)
+
+
+def _file(store: Store) -> Path:
+    path = store._mark.path
+    return path.with_name(f"{path.name}.tokens")
 
 
 def kept(store: Reader) -> list[Token]:
