@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from hushfade.errors import Failed
+from hushfade.errors import Failed, Refused
 from hushfade.serve.error_responses import LOG, Refusal
 from hushfade.serve.registry import Registry
 from hushfade.store import tokens
@@ -45,7 +45,7 @@ class Recovery:
                 await self.attempt()
                 continue
             except Exception as error:
-                reason = error if isinstance(error, Failed) else type(error).__name__
+                reason = error if isinstance(error, Failed | Refused) else type(error).__name__
                 LOG.warning("the store is not available yet: %s", reason)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST)
