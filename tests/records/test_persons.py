@@ -12,8 +12,9 @@ from hushfade.errors import InvalidValue
 from hushfade.planning.noise_scale import squared_sensitivity
 from hushfade.records import Arrival, Calendar, Columns, Reader, RowOrder, tables, tally
 from hushfade.records.calendar import calendar
-from hushfade.records.parse_columns import Names
+from hushfade.records.people import Names
 from hushfade.records.persons import Persons
+from hushfade.records.texts import of_list, parts
 
 HOUR = 3600 * 10**9
 COLUMNS = Columns(value="v", time="t", key="k", user="u")
@@ -112,6 +113,10 @@ def test_a_larger_stretch_than_the_unit_shifts_more_than_claimed():
     assert largest_shift(window, ORDERS, "add_remove", cases=12, without=hf.Person(steps=99)) > 1.0
 
 
+def named(names):
+    return Names(*parts(of_list(names)), np.arange(len(names)))
+
+
 def test_live_lines_remember_people_of_open_steps_and_periods_only():
     hours = Calendar(0, HOUR, True)
     for unit, most in (
@@ -121,7 +126,7 @@ def test_live_lines_remember_people_of_open_steps_and_periods_only():
         persons, largest = Persons(unit, hours), 0
         for step in range(60):
             names = [f"{step}-{i}" for i in range(500)]
-            kept = persons.kept(Names(names, np.arange(500)), np.full(500, step))
+            kept = persons.kept(named(names), np.full(500, step))
             assert kept.all()
             persons.close(step + 1)
             largest = max(largest, len(persons))
@@ -133,8 +138,7 @@ def test_a_person_counts_once_also_after_others_were_forgotten():
     persons = Persons(hf.Person(period="day", steps=1), Calendar(0, HOUR, True))
     for step in range(48):
         crowd = [f"{step}-{i}" for i in range(3000)]
-        names = Names(["ann", *crowd], np.arange(3001))
-        kept = persons.kept(names, np.full(3001, step))
+        kept = persons.kept(named(["ann", *crowd]), np.full(3001, step))
         assert kept[0] == (step % 24 == 0)
         assert kept[1:].all()
         persons.close(step + 1)

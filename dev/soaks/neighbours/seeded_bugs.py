@@ -23,6 +23,7 @@ from hushfade.records import (
     line_blocks,
     local_calendar,
     parse_columns,
+    people,
     step_totals,
     time_columns,
 )
@@ -82,7 +83,7 @@ BUGS = (
               wrong.quotes_span_lines),
     SeededBug("blocks are cut at every line feed", "CSV", line_blocks, "_end",
               lambda right: lambda data, delimiter: data.rfind(b"\n") + 1),
-    SeededBug("people with the same first letter are one person", "Arrow", parse_columns.People,
+    SeededBug("people with the same first letter are one person", "Arrow", people.People,
               "numbers", wrong.first_letters_name_people),
     SeededBug("the period of a person is in UTC", "CSV", local_calendar.Periods, "of",
               wrong.periods_are_utc),

@@ -6,13 +6,15 @@ import csv
 import io
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from hushfade.private.grid import Grid
 from hushfade.records.faults import NOT_A_TIME, NOT_FINITE
-from hushfade.records.texts import of_list
+from hushfade.records.people import Names
+from hushfade.records.texts import of_list, parts
 
 
 def first_time_decides(right: Any) -> Any:
@@ -90,7 +92,7 @@ def objects_are_counted(right: Any) -> Any:
 
 def only_empty_names_are_blank(right: Any) -> Any:
     """A blank name is a person."""
-    return lambda column, texts: np.array([text == "" for text in texts], dtype=np.bool_)
+    return lambda column: np.array([text == "" for text in column.to_pylist()], dtype=np.bool_)
 
 
 def large_integers_are_rejected(right: Any) -> Any:
@@ -220,7 +222,9 @@ def first_letters_name_people(right: Any) -> Any:
     """People whose names start with the same letter are one person."""
 
     def numbers(self: Any, found: Any) -> Any:
-        return right(self, replace(found, known=[name[:1] for name in found.known]))
+        ends = pairwise(found.offsets.tolist())
+        letters = [found.data[a:b].tobytes().decode("utf-8", "replace")[:1] for a, b in ends]
+        return right(self, Names(*parts(of_list(letters)), found.places))
 
     return numbers
 

@@ -96,9 +96,9 @@ class Bounding:
         count = int(groups.max(initial=-1)) + 1
         self._ends = _grown(self._ends, count, _NONE)
         self._sizes = _grown(self._sizes, count, 0)
-        self._links = _grown(self._links, self._used + len(groups), _NONE)
-        self._steps = _grown(self._steps, self._used + len(groups), 0)
-        self._counts = _grown(self._counts, self._used + len(groups), 0)
+        self._links = _grown(self._links, self._used + len(groups))
+        self._steps = _grown(self._steps, self._used + len(groups))
+        self._counts = _grown(self._counts, self._used + len(groups))
         limits, found = self._limits, np.zeros(len(groups), dtype=np.bool_)
         self._used = _keep(
             groups, steps, self._ends, self._sizes, self._steps, self._counts, self._links,
@@ -158,11 +158,16 @@ class _Groups:
         return found
 
 
-def _grown(array: NDArray[Any], length: int, fill: int) -> NDArray[Any]:
-    """The array with room for this many rows, at least doubled."""
+def _grown(array: NDArray[Any], length: int, fill: int | None = None) -> NDArray[Any]:
+    """The array with room for this many rows, at least doubled.
+
+    Without `fill` the new rows are undefined, and the loops write them before they read them.
+    """
     if length <= len(array):
         return array
-    grown = np.full((max(length, 2 * len(array)), *array.shape[1:]), fill, dtype=array.dtype)
+    grown = np.empty((max(length, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
+    if fill is not None:
+        grown[len(array) :] = fill
     grown[: len(array)] = array
     return grown
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from hushfade.records.faults import (
     NOT_FINITE,
     Codes,
 )
+from hushfade.records.people import Names
 from hushfade.records.texts import check_utf_8, of_list, parts, whole
 
 Mask = NDArray[np.bool_]
@@ -104,14 +104,6 @@ def joined_keys(
     return filled(places, -1).astype(np.int64), codes
 
 
-@dataclass(frozen=True, repr=False)
-class Names:
-    """The distinct names of some rows, and the index of each row's name; -1 for a fault."""
-
-    known: list[str]
-    places: Signed
-
-
 def names(batch: Batch, name: str) -> tuple[Names, Codes]:
     """The person of each row, and a code for each row without a person.
 
@@ -122,51 +114,24 @@ def names(batch: Batch, name: str) -> tuple[Names, Codes]:
     codes = check_utf_8(column)
     if codes.any():
         column = compute.if_else(pa.array(codes == 0), column, None)
-    coded = column.dictionary_encode()
-    places = filled(coded.indices, -1).astype(np.int64)
-    known: list[str] = coded.dictionary.to_pylist()
-    nobody = np.append(_blank(coded.dictionary, known), True)
-    codes[nobody[places] & (codes == 0)] = NOBODY
-    return Names(known, np.where(codes == 0, places, -1)), codes
+    nobody = nulls(column) | _blank(column)
+    codes[nobody & (codes == 0)] = NOBODY
+    rows = np.arange(len(codes), dtype=np.int64)
+    return Names(*parts(column), np.where(codes == 0, rows, -1)), codes
 
 
-def _blank(column: Values, texts: list[str]) -> Mask:
+def _blank(column: Values) -> Mask:
     """Which of the texts have no visible character."""
     data, offsets = parts(column)
     first = np.append(data, np.uint8(0))[offsets[:-1]]
     suspects = np.flatnonzero((np.diff(offsets) == 0) | (first <= 0x20) | (first >= 0x7F))
-    found = np.zeros(len(texts), dtype=np.bool_)
-    for place in suspects:
-        found[place] = _BLANK.fullmatch(texts[place]) is not None
+    found = np.zeros(len(column), dtype=np.bool_)
+    if len(suspects):
+        coded = column.take(pa.array(suspects)).dictionary_encode()
+        texts = coded.dictionary.to_pylist()
+        blank = [_BLANK.fullmatch(text) is not None for text in texts]
+        found[suspects] = np.array([*blank, False])[filled(coded.indices, -1)]
     return found
-
-
-class People:
-    """Numbers persons in the order of their first record, across batches.
-
-    Memory: the name of each person.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def numbers(self, found: Names) -> Signed:
-        """The number of each row's person; new persons get the next numbers."""
-        known, people = self._known, np.full(len(found.known) + 1, -1, dtype=np.int64)
-        named = np.zeros(len(people), dtype=np.bool_)
-        named[found.places] = True
-        named[-1] = False  # for rows with a fault
-        names = compress(found.known, named.tolist())
-        people[named] = [known.setdefault(person, len(known)) for person in names]
-        return people[found.places]
-
-    def keep(self, persons: Signed) -> None:
-        """Forget all other persons; the i-th of these persons then has the number i."""
-        names = list(self._known)
-        self._known = {names[person]: number for number, person in enumerate(persons.tolist())}
 
 
 def _text(batch: Batch, role: str, name: str) -> Values:

@@ -9,7 +9,8 @@ import numpy as np
 from hushfade.check import Signed
 from hushfade.records.limits import Bounding, Limits
 from hushfade.records.local_calendar import Periods
-from hushfade.records.parse_columns import Mask, Names, People
+from hushfade.records.parse_columns import Mask
+from hushfade.records.people import Names, People
 
 if TYPE_CHECKING:
     from hushfade.privacy.unit import Unit

@@ -25,7 +25,8 @@ from hushfade.records.calendar import Order, RowOrder, Timed
 from hushfade.records.counts import Counts
 from hushfade.records.declared_columns import check_fit, may_leave_out
 from hushfade.records.faults import EMPTY, NO_VALUE, Faults
-from hushfade.records.parse_columns import Mask, Names
+from hushfade.records.parse_columns import Mask
+from hushfade.records.people import Names
 from hushfade.records.persons import Persons
 from hushfade.records.time_columns import check_unit, times
 
@@ -55,7 +56,7 @@ class _Rows:
     names: Names | None
 
     def __getitem__(self, chosen: Mask) -> _Rows:
-        names = self.names and Names(self.names.known, self.names.places[chosen])
+        names = None if self.names is None else self.names[chosen]
         return _Rows(
             self.places[chosen], self.lanes[chosen], self.units[chosen], self.present[chosen], names
         )
@@ -189,8 +190,7 @@ class Reader:
         if self._persons is not None:
             assert rows.names is not None
             chosen = np.flatnonzero(kept)
-            names = Names(rows.names.known, rows.names.places[chosen])
-            within = self._persons.kept(names, places[chosen])
+            within = self._persons.kept(rows.names[chosen], places[chosen])
             self.counts.over_limit += int(np.sum(~within))
             kept[chosen[~within]] = False
         self.counts.other_keys += int(np.sum(kept & (lanes < 0)))
