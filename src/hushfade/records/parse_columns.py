@@ -163,6 +163,10 @@ class People:
         people[named] = [known.setdefault(person, len(known)) for person in names]
         return people[found.places]
 
+    def names(self) -> list[str]:
+        """The names of all persons, by their numbers."""
+        return list(self._known)
+
     def keep(self, persons: Signed) -> None:
         """Forget all other persons; the i-th of these persons then has the number i."""
         names = list(self._known)
