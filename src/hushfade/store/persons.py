@@ -62,7 +62,11 @@ class Remembered:
         database.write_many(
             "INSERT INTO person_secrets (stream, stretch, secret) VALUES (?, ?, ?)"
             " ON CONFLICT (stream, stretch) DO NOTHING",
-            [(stream, at, key) for at, key in self._secrets.items() if at >= first or at == SOURCES],
+            [
+                (stream, at, key)
+                for at, key in self._secrets.items()
+                if at >= first or at == SOURCES
+            ],
         )
         database.write_many(
             "INSERT INTO persons (stream, stretch, person, steps, last, records)"
