@@ -197,6 +197,7 @@ def plan_of(
 
 
 def plan_in_file(path: Path) -> Plan:
+    """The plan in a plan file."""
     from hushfade.planning.plan import Plan
 
     with console.reading(path):

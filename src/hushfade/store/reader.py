@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
 import numpy as np
 
