@@ -108,9 +108,9 @@ class _Series:
 
     def settings(self, dataset: str, *, keyed: bool) -> dict[str, Any]:
         """The settings from which a later run reads files in the same way."""
-        told = {name: getattr(self.source, name) for name in _READING}
+        reading = {name: getattr(self.source, name) for name in _READING}
         files = {"start": self.start, "keyed": keyed, "columns": asdict(self.source.columns)}
-        return {"dataset": dataset, "files": files | told}
+        return {"dataset": dataset, "files": files | reading}
 
 
 def run_store(files: Sequence[Path], options: Options, where: RunStoreOptions) -> None:
@@ -279,19 +279,21 @@ def _source(files: Sequence[Path], options: Options) -> Source:
 
 def _continued(files: Sequence[Path], options: Options, name: str, reader: Reader) -> _Series:
     """The series in the store.  Raise if an option contradicts it."""
-    plan, told = reader.plan(name), reader.settings(name).get("files")
-    if told is None:
+    plan, kept_settings = reader.plan(name), reader.settings(name).get("files")
+    if kept_settings is None:
         raise Refused(
             f"files do not feed stream {name!r}, but a service or a program: choose another name"
         )
-    if told["keyed"] != (options.noise.noise_key is not None):
-        kind = "needs --noise-key" if told["keyed"] else "has fresh noise: omit --noise-key"
+    if kept_settings["keyed"] != (options.noise.noise_key is not None):
+        kind = (
+            "needs --noise-key" if kept_settings["keyed"] else "has fresh noise: omit --noise-key"
+        )
         raise Refused(f"stream {name!r} {kind}, as in its first run")
     if options.for_plan:
         _check_same(plan, options.plan(), name)
     with naming_options(options.time):
         plan.step_length(options.time.every)
-    given, kept = _source(files, options), Columns(**told["columns"])
+    given, kept = _source(files, options), Columns(**kept_settings["columns"])
     for role, column in asdict(given.columns).items():
         stored = getattr(kept, role)
         if column is not None and column != stored:
@@ -301,13 +303,13 @@ def _continued(files: Sequence[Path], options: Options, name: str, reader: Reade
                 got=repr(column),
             )
     for field in _READING:
-        if getattr(given, field) not in (None, False, told[field]):
+        if getattr(given, field) not in (None, False, kept_settings[field]):
             raise Refused(
                 f"{field.replace('_', ' ').replace('form', 'input format')} of stream {name!r} "
-                f"must be {told[field]!r}, as in its first run"
+                f"must be {kept_settings[field]!r}, as in its first run"
             )
-    source = replace(given, columns=kept, **{field: told[field] for field in _READING})
-    return _Series(name, plan, told["start"], source, reader.steps(name))
+    source = replace(given, columns=kept, **{field: kept_settings[field] for field in _READING})
+    return _Series(name, plan, kept_settings["start"], source, reader.steps(name))
 
 
 def _check_same(kept: Plan, given: Plan, name: str) -> None:
