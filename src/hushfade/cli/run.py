@@ -17,6 +17,7 @@ from hushfade.cli.options.run import (
     RunMechanismOptions,
     RunOutputOptions,
     RunRecordOptions,
+    RunStoreOptions,
     RunTimeOptions,
 )
 from hushfade.cli.options.statistics import StatisticOptions
@@ -40,6 +41,7 @@ def run(
     statistic: StatisticOptions = StatisticOptions(),
     mechanism: RunMechanismOptions = RunMechanismOptions(),
     noise: NoiseOptions = NoiseOptions(),
+    store: RunStoreOptions = RunStoreOptions(),
     output: RunOutputOptions = RunOutputOptions(),
 ) -> None:
     """Release a differentially private series from files of records, or from lines as they arrive.
@@ -48,7 +50,7 @@ def run(
     and key, and releases the decayed sums with noise. The output has one row per step and key,
     with the standard deviation of the error. With -o FILE, the file FILE.plan.json contains the
     guarantee and the plan. --mean, --share, --variance, --histogram, --quantiles and --ratio
-    release these statistics in place of sums.
+    release these statistics in place of sums. With --store each file continues the series.
 
     `hushfade run events.csv --time at --every 1h --start 2026-01-01 --end 2026-02-01
     --value amount --low 0 --high 1 --key country --keys at,ch,de --half-life 24h --epsilon 1
@@ -57,6 +59,14 @@ def run(
     run_checks.check_inputs(files, time, output)
     run_checks.check_statistic(statistic, mechanism, output)
     records = statistic.read_from(records)
+    if store.store is not None:
+        from hushfade.cli.run_store import Options, run_store
+
+        options = Options(decay, time, guarantee, records, statistic, mechanism, noise, output)
+        run_store(files, options, store)
+        return
+    for option in store.given():
+        raise InvalidValue(f"{option} needs --store")
     if mechanism.plan_file is None:
         run_checks.check_declared(records, guarantee)
     else:
@@ -104,10 +114,10 @@ def _run(
     source = Source.of(files, records, time, guarantee, statistic.denominator)
     given = None
     if mechanism.plan_file is not None:
-        given = _read(mechanism.plan_file)
+        given = plan_in_file(mechanism.plan_file)
         time = time.of_plan(given)
     order = order_of(time, source) if lines is None else live_order(time, source, lines.clock)
-    plan = given or _plan(decay, time, guarantee, records, statistic, mechanism, order.steps)
+    plan = given or plan_of(decay, time, guarantee, records, statistic, mechanism, order.steps)
     suppress_below = statistic.suppress_below
     if suppress_below is not None and plan.statistic is None:
         raise InvalidValue("--suppress-below needs a statistic, such as --mean")
@@ -160,7 +170,7 @@ def _run(
     outcome.show(stream.steps, as_json=output.json)
 
 
-def _plan(
+def plan_of(
     decay: DecayOptions,
     time: RunTimeOptions,
     guarantee: RunGuaranteeOptions,
@@ -186,7 +196,8 @@ def _plan(
     )
 
 
-def _read(path: Path) -> Plan:
+def plan_in_file(path: Path) -> Plan:
+    """The plan in a plan file."""
     from hushfade.planning.plan import Plan
 
     with console.reading(path):

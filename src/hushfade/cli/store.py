@@ -1,4 +1,4 @@
-"""hushfade store: check, verify, list, back up or restore a store."""
+"""hushfade store: check, verify, list, print, back up or restore a store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from hushfade.cli import budget_lines, console, ledger_statement
 from hushfade.cli.options import ReportOptions
-from hushfade.cli.options.parameters import OptionGroup, choice, flag, option, option_group
+from hushfade.cli.options.parameters import OptionGroup, choice, count, flag, option, option_group
 from hushfade.cli.restore_backup import restored
 from hushfade.cli.store_access import Where, reader_of, shown
 from hushfade.errors import InvalidValue
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hushfade.store import Reader
 
 Action: TypeAlias = Annotated[
-    Literal["check", "verify", "list", "ledger", "backup", "restore"],
+    Literal["check", "verify", "list", "ledger", "releases", "backup", "restore"],
     Parameter(help="What to do:"),
 ]
 
@@ -56,9 +56,15 @@ class StoreOutputOptions(ReportOptions):
         | None,
         choice("Print the stored ledger entries of this kind in place of a statement."),
     ] = None
+    stream: Annotated[str | None, option("For releases: the name of the stream.", "NAME")] = None
+    after: Annotated[int, count("For releases: print only the steps after this one.")] = 0
     output: Annotated[
         Path | None,
-        option("The file for the backup. It must not exist yet.", "FILE", alias="-o"),
+        option(
+            "The file for the backup, or for the releases. It must not exist yet.",
+            "FILE",
+            alias="-o",
+        ),
     ] = None
 
 
@@ -76,6 +82,7 @@ def store(
     - **verify** tests whether the ledger is an unbroken chain and matches the releases.
     - **list** prints the streams: guarantee, steps, charge, and the assumed limits per person.
     - **ledger** verifies the ledger and prints a statement: each charge with its date, and totals.
+    - **releases** writes the committed releases of --stream to --output or the standard output.
     - **backup** copies all committed data to --output.
     - **restore** replaces the store with the backup --from. The store must not be in use.
 
@@ -89,6 +96,9 @@ def store(
             if output.output is not None:
                 _check_free(output.output)
             with reader_of(where) as reader:
+                if output.stream is not None:
+                    _write_releases(reader, output.stream, output)
+                    return
                 found = _done(action, reader, output)
     if output.json:
         console.document(found)
@@ -97,8 +107,16 @@ def store(
 
 
 def _check_options(action: str, restore: RestoreOptions, output: StoreOutputOptions) -> None:
-    if (action == "backup") != (output.output is not None):
-        raise InvalidValue("--output must be given for backup, and only for backup")
+    if (action == "releases") != (output.stream is not None):
+        raise InvalidValue("--stream must be given for releases, and only for releases")
+    if action != "releases" and output.after:
+        raise InvalidValue("--after must be given for releases only")
+    if action == "releases" and output.json:
+        raise InvalidValue("--json and releases cannot be combined: write a .jsonl file")
+    if action != "releases" and (action == "backup") != (output.output is not None):
+        raise InvalidValue(
+            "--output must be given for backup, and otherwise only for backup and releases"
+        )
     if (action == "restore") != (restore.source is not None):
         raise InvalidValue("--from must be given for restore, and only for restore")
     if action != "restore" and (restore.mark is not None or restore.force):
@@ -130,6 +148,16 @@ def _print(found: dict[str, Any]) -> None:
         )
     for line in lines:
         page.print(line, soft_wrap=not page.is_terminal)
+
+
+def _write_releases(reader: Reader, stream: str, output: StoreOutputOptions) -> None:
+    from hushfade.cli import stored_releases
+    from hushfade.cli.options.run import RunOutputOptions
+
+    wanted = RunOutputOptions(output=output.output)
+    written = stored_releases.write(reader, stream, wanted, after=output.after)
+    steps = "1 step" if written == 1 else f"{written} steps"
+    console.note(f"Wrote {steps} of stream {stream!r}.")
 
 
 def _check_free(output: Path) -> None:

@@ -106,6 +106,37 @@ class Bounding:
         )  # fmt: skip
         return found
 
+    def resume(self, users: Signed, stretches: Signed, sizes: Signed, lasts: Signed) -> None:
+        """Continue with earlier steps: per person and stretch, how many counted, and the last one.
+
+        Nobody has counted here yet in these stretches, and all later records are after the last
+        step.  So the steps before the last one have no further effect, except by their number.
+        """
+        groups = users
+        if self._limits.stretch != "stream":
+            groups = self._groups.numbers(users, stretches)
+        count, end = int(groups.max(initial=-1)) + 1, self._used + len(groups)
+        self._ends = _grown(self._ends, count, _NONE)
+        self._sizes = _grown(self._sizes, count, 0)
+        self._links = _grown(self._links, end, _NONE)
+        self._steps = _grown(self._steps, end, 0)
+        self._counts = _grown(self._counts, end, 0)
+        places = np.arange(self._used, end, dtype=np.int64)
+        self._steps[places], self._links[places] = lasts, _NONE
+        self._ends[groups, 0] = self._ends[groups, 1] = places
+        self._sizes[groups] = sizes
+        self._used = end
+
+    def counted(self) -> tuple[Signed, Signed, Signed, Signed, Signed]:
+        """Of each person and stretch: person, stretch, steps that count, the last, its records."""
+        chosen = np.flatnonzero(self._sizes)
+        users, stretches = chosen, np.zeros(len(chosen), dtype=np.int64)
+        if self._limits.stretch != "stream":
+            users, stretches = self._groups.users[chosen], self._groups.stretches[chosen]
+        last = self._ends[chosen, 1]
+        records = self._counts[last].astype(np.int64)
+        return users, stretches, self._sizes[chosen], self._steps[last], records
+
     def forget(self, before: int) -> Signed:
         """Forget all earlier stretches; return the persons who are still known, in order.
 

@@ -64,6 +64,14 @@ class People:
             place = names.places[row]
             self._grow(int(names.offsets[place + 1]) - int(names.offsets[place]))
 
+    def names(self, persons: Signed) -> list[str]:
+        """The names of these persons."""
+        starts, data = np.append(0, self._ends), self._data
+        return [
+            data[start:end].tobytes().decode()
+            for start, end in zip(starts[persons], starts[persons + 1], strict=True)
+        ]
+
     def keep(self, persons: Signed) -> None:
         """Forget all other persons; the i-th of these persons then has the number i."""
         ends = self._ends[: self._count]

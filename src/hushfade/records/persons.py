@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +17,23 @@ if TYPE_CHECKING:
     from hushfade.privacy.unit import Unit
     from hushfade.records.calendar import Order
 
+Earlier: TypeAlias = Callable[[str, int], tuple[int, int] | None]
+"""For a person and a stretch: the number of steps that count, and the last one, counted from 0.
+
+The last one is negative, because earlier files have closed it.
+"""
+
 _FEW = 1 << 12  # persons and stretches that are not worth forgetting
+
+
+class Counted(NamedTuple):
+    """The steps in which a person counts in one stretch.  Private."""
+
+    person: str
+    stretch: int
+    steps: int
+    last: int  # counted from 0
+    records: int  # in the last step
 
 
 class Persons:
@@ -33,6 +50,8 @@ class Persons:
         self._people = People()
         self._periods: Periods | None = None
         self._room = _FEW
+        self._earlier: Earlier | None = None
+        self._recalled: set[tuple[int, int]] = set()
         if unit.period is not None:
             self._periods = Periods.of(unit.period, order)
 
@@ -42,8 +61,44 @@ class Persons:
 
     def kept(self, names: Names, places: Signed) -> Mask:
         """Which of these records count: the person and the step of each, in order of arrival."""
-        users = self._people.numbers(names)
-        return self._bounding.kept(users, places, self._stretches(places))
+        users, stretches = self._people.numbers(names), self._stretches(places)
+        if self._earlier is not None:
+            spans = np.zeros_like(users) if stretches is None else stretches
+            self._recall(users, spans, self._earlier)
+        return self._bounding.kept(users, places, stretches)
+
+    def continue_from(self, earlier: Earlier) -> None:
+        """Continue with the steps that earlier files have closed."""
+        if self._stretch != "step":  # a closed step has no effect on later steps
+            self._earlier = earlier
+
+    def counted(self, next_step: int) -> list[Counted]:
+        """Everybody who counts in a stretch that is not over when `next_step`, from 0, begins."""
+        if self._stretch == "step":
+            return []
+        users, *numbers = self._bounding.counted()
+        lasting = numbers[0] >= self.stretch_of(next_step)
+        rows = zip(*(column[lasting].tolist() for column in numbers), strict=True)
+        names = self._people.names(users[lasting])
+        return [Counted(name, *row) for name, row in zip(names, rows, strict=True)]
+
+    def stretch_of(self, step: int) -> int:
+        """The stretch of a step, counted from 0; 0 if the stretch is the whole stream."""
+        found = self._stretches(np.array([step], dtype=np.int64))
+        return 0 if found is None else int(found[0])
+
+    def _recall(self, users: Signed, stretches: Signed, earlier: Earlier) -> None:
+        pairs = np.unique(np.stack([users, stretches], axis=1), axis=0).tolist()
+        new = [(user, stretch) for user, stretch in pairs if (user, stretch) not in self._recalled]
+        self._recalled.update(new)
+        names = self._people.names(np.array([user for user, _ in new], dtype=np.int64))
+        rows = [
+            (user, stretch, *row)
+            for name, (user, stretch) in zip(names, new, strict=True)
+            if (row := earlier(name, stretch)) is not None
+        ]
+        if rows:
+            self._bounding.resume(*np.array(rows, dtype=np.int64).T)
 
     def close(self, step: int) -> None:
         """Forget whatever the steps from `step` on, counted from 0, do not need.

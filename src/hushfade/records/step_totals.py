@@ -94,9 +94,15 @@ class Reader:
         self.may_leave_out = may_leave_out(plan)
         self.closed = 0
         self.started = True
+        self.continues = False  # earlier files have closed the steps before the first
         self.counts = Counts()
         self.first_fault: str | None = None  # of live lines
         self.stopped = 0  # totals of live steps that were cut at the plan's largest total
+
+    @property
+    def persons(self) -> Persons | None:
+        """The limits per person; None without a column of persons."""
+        return self._persons
 
     @property
     def lanes(self) -> int:
@@ -185,8 +191,11 @@ class Reader:
             inside &= places < self.closed + AHEAD
         kept = inside & (places >= self.closed)
         self.counts.records += count
-        self.counts.outside += int(np.sum(~inside))
-        self.counts.late += int(np.sum(inside & ~kept))
+        late = inside & ~kept
+        if self.continues:
+            late |= places < 0
+        self.counts.outside += int(np.sum(~inside & ~late))
+        self.counts.late += int(np.sum(late))
         if self._persons is not None:
             assert rows.names is not None
             chosen = np.flatnonzero(kept)

@@ -16,6 +16,8 @@ reopening        connecting again after a failure
 statement_deadline  a time limit for each statement
 process_lock     the lock that keeps a second writer out
 tokens           the service's tokens, as digests
+persons          which steps count per person, by keyed digests
+file_runs        the steps of a daily file, in one transaction
 fail_points      where a test may stop the process
 
 The store publishes what it has committed and nothing else, and draws each step once.

@@ -19,6 +19,7 @@ from hushfade.stream import ownership, saved_state
 from hushfade.stream.stream import Stream
 
 if TYPE_CHECKING:
+    from hushfade.crossing.key_file import KeyFile
     from hushfade.store.batch import Batch
     from hushfade.store.ledger_table import Book
 
@@ -43,22 +44,32 @@ class Live:
         self.senders: dict[str, int] = {}
         self.counts: dict[str, int] = {}
         self._owners: Counter[str] = Counter()  # the number of senders of each token
-        self._stream: Stream | None = None  # None after the end
+        self._stream: Stream | None = None  # None after the end, and without its noise key
+        self.ended = True  # whether the stream accepts no further steps
         self._batches = 0
         self._traces = 0
         self._memory = memory.rows(plan.pair, plan.grid.lanes).past
 
     @property
-    def ended(self) -> bool:
-        """Whether the stream accepts no further steps."""
-        return self._stream is None
+    def from_files(self) -> bool:
+        """Whether `hushfade run --store` feeds the stream from files."""
+        return "files" in self.settings
 
     @classmethod
-    def load(cls, database: Database, book: Book, name: str, *, again: bool = False) -> Live:
+    def load(
+        cls,
+        database: Database,
+        book: Book,
+        name: str,
+        *,
+        again: bool = False,
+        noise: KeyFile | None = None,
+    ) -> Live:
         """The stream in the database.
 
         Raise Failed if its state does not match its releases, or its plan was not charged.  If it
         is loaded `again` after a failed transaction, steps that were not committed are withdrawn.
+        Without the `noise` of a keyed stream, its state is checked, and no step can be closed.
         """
         rows = database.read(
             "SELECT stream, plan, settings, epoch, ended FROM streams WHERE name = ?", name
@@ -72,8 +83,9 @@ class Live:
         found = cls(number, name, plan_in(text), epoch, steps)
         book.check_charged(name, epoch, found.plan)
         found.settings = json.loads(settings)
+        found.ended = bool(ended)
         if not ended:
-            found._resume(database, again=again)
+            found._resume(database, again=again, noise=noise)
         for at, records, lanes, units in database.read(
             "SELECT number, records, lanes, units FROM batches WHERE stream = ? ORDER BY number",
             number,
@@ -89,19 +101,23 @@ class Live:
         )
         return found
 
-    def _resume(self, database: Database, *, again: bool) -> None:
+    def _resume(self, database: Database, *, again: bool, noise: KeyFile | None) -> None:
         ((state,),) = database.read("SELECT state FROM states WHERE stream = ?", self.number)
+        if noise is None and self.from_files and self.settings["files"]["keyed"]:
+            saved_state.read(bytes(state))  # raises if it is damaged
+            return
         if again:
             ownership.withdraw(saved_state.read(bytes(state)).identity, self.steps)
         rows = database.read("SELECT trace FROM traces WHERE stream = ? ORDER BY step", self.number)
         traces = [bytes(trace) for (trace,) in rows]
-        self._stream = Stream.load(bytes(state), plan=self.plan, traces=traces)
+        self._stream = Stream.load(bytes(state), plan=self.plan, noise=noise, traces=traces)
         self._traces = len(traces)
         if self._stream.steps != self.steps:
             raise Failed(f"stream {self.name!r} must have a release for each step")
 
     def fits(self, batches: Sequence[Batch]) -> None:
         """Raise if a batch is invalid, before any change."""
+        self.check_not_from_files()
         if self.ended:
             raise Refused(f"stream {self.name!r} has ended")
         new = {batch.sender for batch in batches} - self.senders.keys()
@@ -125,12 +141,20 @@ class Live:
             if grid.statistic is not None and len(units) and units.min() < 0:
                 raise InvalidValue("units of a statistic must not be negative: use plan.grid")
 
-    def admit(self) -> None:
+    def check_not_from_files(self) -> None:
+        """Raise if files feed the stream, so that nothing else may feed or close it."""
+        if self.from_files:
+            raise Refused(
+                f"files feed stream {self.name!r}: send no records to it, and close its steps with "
+                "hushfade run --store"
+            )
+
+    def admit(self, steps: int = 1) -> None:
         """Raise if the stream has ended or its horizon is reached, before any change."""
         if self.ended:
             raise Refused(f"stream {self.name!r} has ended")
         horizon = self.plan.horizon
-        if horizon is not None and self.steps >= horizon:
+        if horizon is not None and self.steps + steps > horizon:
             raise Refused(
                 f"steps must stay within the plan's horizon {horizon}",
                 remedy="start a new stream for later records",
@@ -209,6 +233,7 @@ class Live:
         self._owners.clear()
         self.counts.clear()
         self._stream = None
+        self.ended = True
 
     def _sum(self, records: int, lanes: Signed, units: Signed) -> None:
         """Add to the totals, which are cut at the plan's largest total.
@@ -239,7 +264,9 @@ def _owner(sender: str) -> str:
 
 def erase(database: Database, number: int) -> None:
     """The statements that end the stream and erase its private data."""
-    for table in ("batches", "traces", "states", "senders", "counts"):
+    for table in (
+        "batches", "traces", "states", "senders", "counts", "persons", "person_secrets", "sources",
+    ):  # fmt: skip
         database.write(f"DELETE FROM {table} WHERE stream = ?", number)
     database.write("UPDATE streams SET ended = 1 WHERE stream = ?", number)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -10,6 +11,7 @@ from math import inf
 from pathlib import Path
 from threading import RLock
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
@@ -131,6 +133,13 @@ class Reader:
                 name,
             )
         return int(steps)
+
+    def settings(self, name: str) -> dict[str, Any]:
+        """What whoever added the stream keeps with it.  It contains no private data."""
+        with self._turn:
+            ((text,),) = self._database.read("SELECT settings FROM streams WHERE name = ?", name)
+        found: dict[str, Any] = json.loads(text)
+        return found
 
     def plan(self, name: str) -> Plan:
         """The plan of a stream."""

@@ -107,15 +107,21 @@ class Store(Reader):
         The first stream also decides how losses compose (`hushfade.privacy.account`).  A budget in
         mu or rho accepts Gaussian noise only.
         """
-        _named(dataset=name)
         with self._changing():
-            if name in self._book.accounts():
-                raise Refused(f"dataset {name!r} already exists, and its budget cannot change")
-            step = None if every is None else duration.declared_step(every)
-            if step is not None:
-                duration.check_zone(step)
-            self._book.add(Account.of(name, guarantee, step))
+            self._insert_dataset(name, guarantee, every)
         return self.accounts()[name]
+
+    def _insert_dataset(
+        self, name: str, guarantee: Guarantee, every: str | timedelta | None
+    ) -> None:
+        """Add a dataset, inside a transaction."""
+        _named(dataset=name)
+        if name in self._book.accounts():
+            raise Refused(f"dataset {name!r} already exists, and its budget cannot change")
+        step = None if every is None else duration.declared_step(every)
+        if step is not None:
+            duration.check_zone(step)
+        self._book.add(Account.of(name, guarantee, step))
 
     def add_stream(
         self, name: str, plan: Plan, *, dataset: str, settings: Mapping[str, Any] | None = None
@@ -127,21 +133,27 @@ class Store(Reader):
         """
         from hushfade.stream.stream import Stream
 
-        _named(stream=name)
         began = Stream.begin(plan).save()
         with self._changing():
-            self._check_new(name)
-            self._check_dataset(dataset)
-            self._book.create(name, dataset, plan)
-            ((number,),) = self._database.read("SELECT COALESCE(MAX(stream), 0) + 1 FROM streams")
-            self._database.write(
-                "INSERT INTO streams (stream, name, dataset, plan, settings, epoch, ended)"
-                " VALUES (?, ?, ?, ?, ?, 0, 0)",
-                number, name, dataset, plan.to_json(), json.dumps(settings or {}),
-            )  # fmt: skip
-            self._database.write(
-                "INSERT INTO states (stream, steps, state) VALUES (?, 0, ?)", number, began
-            )
+            self._insert_stream(name, plan, dataset, settings or {}, began)
+
+    def _insert_stream(
+        self, name: str, plan: Plan, dataset: str, settings: Mapping[str, Any], began: bytes
+    ) -> None:
+        """Charge and add a stream with its state at step 0, inside a transaction."""
+        _named(stream=name)
+        self._check_new(name)
+        self._check_dataset(dataset)
+        self._book.create(name, dataset, plan)
+        ((number,),) = self._database.read("SELECT COALESCE(MAX(stream), 0) + 1 FROM streams")
+        self._database.write(
+            "INSERT INTO streams (stream, name, dataset, plan, settings, epoch, ended)"
+            " VALUES (?, ?, ?, ?, ?, 0, 0)",
+            number, name, dataset, plan.to_json(), json.dumps(settings),
+        )  # fmt: skip
+        self._database.write(
+            "INSERT INTO states (stream, steps, state) VALUES (?, 0, ?)", number, began
+        )
 
     def charge_together(
         self, streams: Mapping[str, Plan], guarantee: Guarantee, *, dataset: str
@@ -261,6 +273,7 @@ class Store(Reader):
             for live, one in zip(lives, closings, strict=True):
                 if one.step != live.steps + 1:
                     raise Refused(f"step must be {live.steps + 1}, the open step", got=one.step)
+                live.check_not_from_files()
                 live.admit()
             with self._changing():
                 releases = group_close.closed(self._database, self._book, lives, closings)

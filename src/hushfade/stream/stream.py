@@ -80,9 +80,15 @@ class Stream:
         self._drawn_from = self.steps  # this copy drew the noise of all later steps
 
     @classmethod
-    def begin(cls, plan: Plan, noise: Noise | None = None) -> Stream:
-        """A stream at step 0."""
-        return cls(plan, noise, os.urandom(16))
+    def begin(
+        cls, plan: Plan, noise: Noise | None = None, *, identity: bytes | None = None
+    ) -> Stream:
+        """A stream at step 0.
+
+        The `identity` of 16 bytes is random, unless a store must be able to begin the stream again
+        after a crash.
+        """
+        return cls(plan, noise, os.urandom(16) if identity is None else identity)
 
     @property
     def steps(self) -> int:

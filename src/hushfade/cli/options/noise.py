@@ -26,7 +26,8 @@ class NoiseOptions(OptionGroup):
     stream: Annotated[
         str | None,
         option(
-            "With --noise-key: the name of this series. Give every series its own name.", "NAME"
+            "With --noise-key or --store: the name of this series. Give every series its own name.",
+            "NAME",
         ),
     ] = None
     unsafe_seed: Annotated[
@@ -47,7 +48,9 @@ class NoiseOptions(OptionGroup):
         if self.unsafe and self.noise_key is not None:
             raise InvalidValue("--unsafe-seed and --noise-key cannot be combined")
         if (self.noise_key is None) != (self.stream is None):
-            raise InvalidValue("--noise-key and --stream must be given together")
+            raise InvalidValue(
+                "--noise-key and --stream must be given together, or --stream with --store"
+            )
         if self.noise_key is not None and live:
             raise InvalidValue(
                 "--noise-key and --live cannot be combined: a second run would use the same noise "

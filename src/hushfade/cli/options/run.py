@@ -17,6 +17,7 @@ from hushfade.cli.options import (
 )
 from hushfade.cli.options.name_lists import distinct
 from hushfade.cli.options.parameters import (
+    OptionGroup,
     choice,
     count,
     flag,
@@ -25,6 +26,7 @@ from hushfade.cli.options.parameters import (
     option,
     option_group,
 )
+from hushfade.cli.store_access import MarkFile
 from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -230,6 +232,36 @@ class RunMechanismOptions(MechanismOptions):
             name="--plan",
         ),
     ] = None
+
+
+@option_group("Store")
+class RunStoreOptions(OptionGroup):
+    """The store that continues the series with each file."""
+
+    store: Annotated[
+        str | None,
+        option(
+            "Continue the series --stream in this store, a SQLite file or a postgresql:// address. "
+            "The first run adds the stream. Later runs need no plan options.",
+            "STORE",
+        ),
+    ] = None
+    mark: MarkFile = None
+    dataset: Annotated[
+        str | None,
+        option(
+            "With --store: the dataset whose budget the stream charges. A new dataset has the "
+            "plan's guarantee as its budget.",
+            "NAME",
+            default="the name of the stream",
+        ),
+    ] = None
+    append: Annotated[
+        bool, flag("With --store: write all steps of the stream to --output, and replace the file.")
+    ] = False
+    dry_run: Annotated[
+        bool, flag("With --store: report what the run would do. Draw and change nothing.")
+    ] = False
 
 
 @option_group("Output")

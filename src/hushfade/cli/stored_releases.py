@@ -1,0 +1,92 @@
+"""The committed releases of a stream as a file, always with the same values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hushfade.cli.options.parameters import naming_options
+from hushfade.cli.run_statement import Promise
+from hushfade.cli.run_steps import steps_document
+from hushfade.errors import InvalidValue
+from hushfade.records.calendar import Timed, calendar
+from hushfade.releases import files
+from hushfade.releases.files import Meaning, Rows, times_written
+from hushfade.releases.statistic_rows import StatisticRows
+
+if TYPE_CHECKING:
+    from hushfade.cli.options.run import RunOutputOptions
+    from hushfade.store import Reader
+
+_PIECE = 1 << 12  # steps read at a time
+
+
+def write(
+    reader: Reader,
+    name: str,
+    output: RunOutputOptions,
+    *,
+    after: int = 0,
+    suppress_below: float | None = None,
+) -> int:
+    """Write the releases after a step to --output or the standard output; return their number.
+
+    The file appears only when it is complete.
+    """
+    if name not in reader.streams():
+        raise InvalidValue("--stream must be in the store", got=repr(name))
+    plan, told, steps = reader.plan(name), reader.settings(name).get("files"), reader.steps(name)
+    order = _steps(told["start"], plan.every) if told is not None and plan.every else None
+    count = max(steps - after, 0)
+    with naming_options(output, format="output_format"):
+        form = files.form_of(output.output, output.output_format)
+        zoned = None if order is None else order.zoned
+        meaning = Meaning(plan.keys, zoned, output.confidence, output.changes, plan.statistic)
+    person = told is not None and told["columns"]["user"] is not None
+    promise = Promise(plan, person, unsafe=False)
+    described = {"count": count, "first": after + 1}
+    if order is not None:
+        first = times_written(order.starts(np.array([after])).astype("datetime64[ns]"), order.zoned)
+        described = steps_document(order, count) | {"start": str(first[0]), "first": after + 1}
+    keyed = told is not None and told["keyed"]
+    companion = files.document(
+        plan,
+        meaning,
+        steps=described,
+        noise="from a secret key" if keyed else "fresh, from the operating system",
+        guarantee=promise.sentence,
+        unit=promise.unit,
+        limits=promise.limits,
+    )
+    target = (
+        files.standard_output(meaning, form)
+        if output.output is None
+        else files.whole_file(output.output, meaning, form, companion, new=not output.force)
+    )
+    with target as writer:
+        while piece := reader.releases(name, after=after, most=_PIECE):
+            numbers = np.array([one.step for one in piece], dtype=np.int64)
+            values = np.stack([one.values for one in piece]).astype(np.float64)
+            stddevs = np.array([one.stddev for one in piece])
+            ends = None if order is None else order.ends(numbers)
+            if plan.statistic is None:
+                writer.write(Rows(numbers, ends, values, stddevs, plan.errors))
+            else:
+                readings = plan.readings(values, numbers, stddevs)
+                writer.write(StatisticRows(readings, ends, suppress_below))
+            after = piece[-1].step
+    return count
+
+
+def time_text(time: int, *, zoned: bool) -> str:
+    """A time in nanoseconds since 1970, as ISO 8601."""
+    return str(times_written(np.array([time]).astype("datetime64[ns]"), zoned)[0])
+
+
+def _steps(start: str, every: str) -> Timed:
+    from hushfade import duration
+
+    length = duration.length(every, name="every")
+    assert length is not None
+    return calendar(start, length)

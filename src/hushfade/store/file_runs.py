@@ -1,0 +1,127 @@
+"""The steps of a daily file, closed in one transaction: all of them or none.
+
+    new stream and its charge → steps drawn → ledger, persons, files → commit → mark → output
+
+A run that dies before the commit has changed nothing, and nobody has seen its draws: they existed
+in its memory alone.  So the next run may draw these steps again, also with keyed noise and for
+other records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hushfade.check import Signed
+from hushfade.errors import Refused
+from hushfade.store import fail_points
+from hushfade.store.live_streams import Live
+from hushfade.store.persons import SOURCES, Remembered
+from hushfade.store.reader import Published
+
+if TYPE_CHECKING:
+    from hushfade.crossing.key_file import KeyFile
+    from hushfade.planning.plan import Plan
+    from hushfade.records.persons import Counted
+    from hushfade.store.reader import Reader
+    from hushfade.store.store import Store
+
+
+@dataclass(frozen=True)
+class NewStream:
+    """A stream that the run adds, and its dataset."""
+
+    plan: Plan
+    dataset: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class FileRun:
+    """The totals of the next steps, and what to remember of their persons and files.  Private."""
+
+    stream: str
+    totals: Signed
+    ends: Sequence[int]  # of the steps, in nanoseconds since 1970
+    files: Sequence[bytes] = ()  # digests of the contents of files with records
+    counted: Sequence[Counted] = ()
+    stretch: int = SOURCES + 1  # the stretch of the next open step: earlier ones are over
+
+
+def remembered(reader: Reader, stream: str) -> Remembered:
+    """What the store remembers of the persons and the files of a stream, which may be new."""
+    with reader._turn:
+        rows = reader._database.read("SELECT stream FROM streams WHERE name = ?", stream)
+        number = rows[0][0] if rows else None
+        steps = reader.steps(stream) if rows else 0
+        return Remembered(reader._database, number, steps)
+
+
+def released_in(reader: Reader, stream: str, digest: bytes) -> tuple[int, int] | None:
+    """The first and the last step of the run that read this file; None for a new file."""
+    with reader._turn:
+        rows = reader._database.read(
+            "SELECT first, last FROM sources WHERE digest = ? AND stream ="
+            " (SELECT stream FROM streams WHERE name = ?)",
+            digest, stream,
+        )  # fmt: skip
+    return (int(rows[0][0]), int(rows[0][1])) if rows else None
+
+
+def commit(
+    store: Store,
+    run: FileRun,
+    memory: Remembered,
+    *,
+    new: NewStream | None = None,
+    noise: KeyFile | None = None,
+) -> list[Published]:
+    """The releases of the run, after they are on the disk and the mark knows them."""
+    with store._turn, store._changing():
+        database, book = store._database, store._book
+        if new is not None:
+            _add(store, run.stream, new, noise)
+        # the store is locked and as new as its mark: steps of a failed run were never published
+        live = Live.load(database, book, run.stream, again=True, noise=noise)
+        if noise is not None and live.epoch:
+            raise Refused(
+                f"stream {run.stream!r} has keyed noise, and a newer copy of the store may have "
+                "published its next steps with the same noise: start a new stream"
+            )
+        live.admit(len(run.totals))
+        releases, first = [], live.steps + 1
+        for row, end in zip(run.totals, run.ends, strict=True):
+            fail_points.reached("before draw")
+            live.totals = row
+            step = live.steps + 1
+            release = Published(run.stream, step, end, *live.close(database, end))
+            fail_points.reached("after draw")
+            book.enter_step(
+                database, release=release.digest, stream=run.stream, epoch=live.epoch, step=step
+            )
+            releases.append(release)
+        for digest in run.files:
+            database.write(
+                "INSERT INTO sources (stream, digest, first, last) VALUES (?, ?, ?, ?)",
+                live.number, digest, first, live.steps,
+            )  # fmt: skip
+        memory.record(database, live.number, run.counted, run.stretch)
+        if live.steps == live.plan.horizon:
+            store._end(live)
+        store._live.pop(run.stream, None)
+    return releases
+
+
+def _add(store: Store, name: str, new: NewStream, noise: KeyFile | None) -> None:
+    """Add the stream, and its dataset if it is new, with the plan's guarantee as its budget."""
+    from hushfade.stream.stream import Stream
+
+    if new.dataset not in store._book.accounts():
+        store._insert_dataset(new.dataset, new.plan.guarantee, new.plan.every)
+    # the same in every attempt, because a key file serves one stream per name
+    identity = hashlib.sha256(f"hushfade files 1 {store.settled.name} {name}".encode()).digest()
+    fixed = None if noise is None else identity[:16]
+    began = Stream.begin(new.plan, noise, identity=fixed).save()
+    store._insert_stream(name, new.plan, new.dataset, new.settings, began)

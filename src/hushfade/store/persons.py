@@ -1,0 +1,76 @@
+"""Which steps count per person, for streams that files feed: keyed digests, never names.
+
+Each stretch has its own secret.  When a stretch is over, the store erases its secret and its rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hushfade.records.persons import Counted
+    from hushfade.store.database import Database
+
+SOURCES = -(1 << 62)  # the stretch whose secret is for the digests of files: it never ends
+
+
+class Remembered:
+    """The rows of a stream, in memory.  `closed` is the number of its closed steps."""
+
+    def __init__(self, database: Database, stream: int | None, closed: int) -> None:
+        self._closed = closed
+        self._secrets: dict[int, bytes] = {}
+        self._rows: dict[tuple[int, bytes], tuple[int, int]] = {}
+        if stream is None:
+            return
+        for stretch, secret in database.read(
+            "SELECT stretch, secret FROM person_secrets WHERE stream = ?", stream
+        ):
+            self._secrets[stretch] = bytes(secret)
+        for stretch, person, steps, last in database.read(
+            "SELECT stretch, person, steps, last FROM persons WHERE stream = ?", stream
+        ):
+            self._rows[stretch, bytes(person)] = steps, last - 1 - closed
+
+    def earlier(self, person: str, stretch: int) -> tuple[int, int] | None:
+        """The number of steps that count, and the last; steps from 0, the first open step."""
+        if stretch not in self._secrets:
+            return None
+        return self._rows.get((stretch, self.digest(person.encode(), stretch)))
+
+    def digest(self, content: bytes, stretch: int) -> bytes:
+        """A digest that reveals nothing without the secret of the stretch."""
+        secret = self._secrets.setdefault(stretch, os.urandom(32))
+        return hmac.digest(secret, content, hashlib.sha256)
+
+    def record(
+        self, database: Database, stream: int, counted: Sequence[Counted], first: int
+    ) -> None:
+        """Write these rows, and erase the stretches before `first`, inside a transaction."""
+        rows = [
+            (stream, one.stretch, self.digest(one.person.encode(), one.stretch),
+             one.steps, one.last + 1 + self._closed, one.records)
+            for one in counted
+        ]  # fmt: skip
+        over = "stream = ? AND stretch < ? AND stretch > ?"
+        database.write(f"DELETE FROM persons WHERE {over}", stream, first, SOURCES)
+        database.write(f"DELETE FROM person_secrets WHERE {over}", stream, first, SOURCES)
+        database.write_many(
+            "INSERT INTO person_secrets (stream, stretch, secret) VALUES (?, ?, ?)"
+            " ON CONFLICT (stream, stretch) DO NOTHING",
+            [
+                (stream, at, key)
+                for at, key in self._secrets.items()
+                if at >= first or at == SOURCES
+            ],
+        )
+        database.write_many(
+            "INSERT INTO persons (stream, stretch, person, steps, last, records)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (stream, stretch, person) DO UPDATE"
+            " SET steps = excluded.steps, last = excluded.last, records = excluded.records",
+            rows,
+        )

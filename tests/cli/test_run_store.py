@@ -1,0 +1,232 @@
+"""hushfade run --store: each day's file continues the series, with everything or nothing."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import hushfade as hf
+from hushfade.errors import Refused
+from hushfade.store import Store, fail_points
+from tests.cli.command import invoke
+
+PLAN = ["--half-life", "3", "--epsilon", "1", "--delta", "1e-6"]
+STREAM = ["--store", "r.db", "--stream", "tests"]
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "key").write_bytes(bytes(range(32)))
+        os.chmod(tmp_path / name / "key", 0o600)
+    return tmp_path
+
+
+def run(*words):
+    return invoke("run", *words)
+
+
+def done(*words):
+    found = run(*words)
+    assert found.exit_code == 0, found.output
+    return found
+
+
+def day(name, *rows):
+    Path(name).write_text("at,who\n" + "".join(f"{at},{who}\n" for at, who in rows))
+    return name
+
+
+def first(file, *more, every="1d", end="2026-01-02"):
+    return [file, *STREAM, "--time", "at", "--every", every, "--start", "2026-01-01", "--end", end,
+            *PLAN, *more]  # fmt: skip
+
+
+def content():
+    """All bytes of the store's files, except SQLite's shared memory and an empty log."""
+    files = sorted(Path().glob("r.db*"))
+    return {p.name: p.read_bytes() for p in files if p.suffix != ".db-shm" and p.stat().st_size}
+
+
+def released(store, stream="tests"):
+    with_store = Store.open(store)
+    try:
+        return [(x.step, x.values.tobytes(), x.stddev) for x in with_store.releases(stream)]
+    finally:
+        with_store.close()
+
+
+UNITS = {
+    "person": ["--user", "who", "--person-steps", "2", "--apart", "2"],
+    "within": ["--user", "who", "--within", "3"],
+    "period": ["--user", "who", "--person-steps", "2", "--period", "week Europe/Vienna"],
+    "record": [],
+}
+
+
+def test_daily_files_equal_one_run_over_all_of_them():
+    # people come every day, in an order that makes the limits drop different records
+    days = [f"2026-03-{d:02}" for d in range(26, 32)]  # clocks change on the 29th
+    records = [
+        (f"{d}T{h:02}:15+0{1 + (d >= '2026-03-29')}:00", f"p{(i * j) % 4}")
+        for i, d in enumerate(days)
+        for j, h in enumerate((5, 9, 1, 20))
+    ]
+    ends = [*days[1:], "2026-04-01"]
+    offset = {d: "+01:00" if d <= "2026-03-29" else "+02:00" for d in [*days, "2026-04-01"]}
+    for unit, options in UNITS.items():
+        for key in ("a", "b"):
+            if os.path.exists(f"{key}/key.uses"):
+                os.remove(f"{key}/key.uses")
+        shared = ["--time", "at", "--every", "day Europe/Vienna", "--start",
+                  "2026-03-26T00:00+01:00", *PLAN, *options]  # fmt: skip
+        whole = day("whole.csv", *records)
+        done(whole, "--store", f"{unit}-whole.db", "--stream", "s", "--noise-key", "a/key",
+             *shared, "--end", "2026-04-01T00:00+02:00")  # fmt: skip
+        for i, (start, end) in enumerate(zip(days, ends, strict=True)):
+            one = day(f"{start}.csv", *(r for r in records if r[0].startswith(start)))
+            more = shared if i == 0 else []
+            done(one, "--store", f"{unit}-daily.db", "--stream", "s", "--noise-key", "b/key",
+                 *more, "--end", f"{end}T00:00{offset[end]}")  # fmt: skip
+        assert released(f"{unit}-daily.db", "s") == released(f"{unit}-whole.db", "s"), unit
+
+
+def test_persons_who_are_forgotten_would_be_noticed(monkeypatch):
+    monkeypatch.setattr("hushfade.store.persons.Remembered.earlier", lambda *_: None)
+    with pytest.raises(AssertionError, match="person"):
+        test_daily_files_equal_one_run_over_all_of_them()
+
+
+def test_gaps_overlaps_repeats_and_other_declarations_are_refused():
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
+    two = day("2.csv", ("2026-01-02T01:00", "ann"), ("2026-01-01T05:00", "bob"))
+    for more, reason in (
+        (["--start", "2026-01-03", "--end", "2026-01-04"], "missing"),
+        (["--start", "2026-01-01", "--end", "2026-01-04"], "released already"),
+        (["--end", "2026-01-02"], "released already"),
+        (["--end", "2026-01-03", "--time", "who"], "column 'at'"),
+        (["--end", "2026-01-03", "--every", "1h"], "every"),
+        (["--end", "2026-01-03", "--epsilon", "2", "--delta", "1e-6", "--half-life", "3",
+          "--every", "1d"], "guarantee differ"),
+        (["--end", "2026-01-03", "--noise-key", "a/key"], "fresh noise"),
+        (["--end", "2026-01-03", "--dataset", "other"], "'tests'"),
+        (["--end", "2026-01-03", "--live"], "--live"),
+        (["--end", "2026-01-03", "--unsafe-seed", "1"], "--unsafe-seed"),
+    ):  # fmt: skip
+        found = run(two, *STREAM, *more)
+        assert found.exit_code != 0, more
+        assert reason in " ".join(found.stderr.split()), (more, found.stderr)
+    shutil.copy("1.csv", "again.csv")
+    found = run("again.csv", *STREAM, "--end", "2026-01-03")
+    assert found.exit_code != 0
+    assert "steps 1 to 1" in " ".join(found.stderr.split())
+    assert len(released("r.db")) == 1
+    found = done(two, *STREAM, "--end", "2026-01-03", *PLAN, "--every", "1d")
+    assert "late" in found.stderr
+    for name, end in (("3.csv", "2026-01-04"), ("4.csv", "2026-01-05")):
+        done(day(name), *STREAM, "--end", end)  # files without records may repeat
+    assert len(released("r.db")) == 4
+
+
+def test_a_spent_budget_is_refused_before_any_draw():
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
+    words = first("1.csv", "--dataset", "tests")
+    words[words.index("tests")] = "other"
+    found = run(*words)
+    assert found.exit_code != 0
+    assert "budget" in found.stderr
+    store = Store.open("r.db")
+    assert store.streams() == ["tests"]
+    store.close()
+
+
+def test_a_dry_run_changes_nothing():
+    one = day("1.csv", ("2026-01-01T01:00", "ann"))
+    found = done(*first(one, "--dry-run"))
+    assert "steps 1 to 1" in found.stderr
+    assert not os.path.exists("r.db")
+    done(*first(one))
+    before = content()
+    done(day("2.csv", ("2026-01-02T01:00", "ann")), *STREAM, "--end", "2026-01-03", "--dry-run")
+    assert run(one, *STREAM, "--end", "2026-01-03", "--dry-run").exit_code != 0
+    assert content() == before
+
+
+def test_a_kill_leaves_all_or_nothing(monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    rows = [(f"2026-01-0{d}T01:00", "ann") for d in (1, 2, 3)]
+    words = first(day("1.csv", *rows), "--noise-key", "a/key", end="2026-01-04")
+    for point in ("before draw", "after draw", "before commit", "after commit", "before mark"):
+        for file in list(os.listdir()):
+            if file.startswith("r.db"):
+                os.remove(file)
+        if os.path.exists("a/key.uses"):
+            os.remove("a/key.uses")
+        store = Store.open("r.db")  # its mark exists from now on
+        store.add_dataset("other", hf.Guarantee(epsilon=1, delta=1e-6))
+        store.close()
+
+        drawn = []
+
+        def reached(name, point=point, drawn=drawn):
+            drawn.append(name)
+            if name == point and "before draw" in drawn:  # opening the store commits too
+                raise Killed
+
+        with monkeypatch.context() as patched:
+            patched.setattr(fail_points, "reached", reached)
+            with pytest.raises(Killed):
+                run(*words)
+        store = Store.open("r.db")
+        committed = store.steps("tests") if store.streams() else 0
+        store.close()
+        assert committed == (3 if point in ("after commit", "before mark") else 0), point
+        if not committed:
+            done(*words)
+        assert len(released("r.db")) == 3
+        store = Store.open("r.db")
+        assert store.verify() == 6  # two datasets, charge, three steps
+        store.close()
+
+
+def test_the_committed_releases_can_be_written_again():
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann")), "-o", "1.out.csv"))
+    two = day("2.csv", ("2026-01-02T01:00", "ann"))
+    done(two, *STREAM, "--end", "2026-01-03", "-o", "all.csv", "--append")
+    invoke("store", "releases", "r.db", "--stream", "tests", "-o", "again.csv")
+    assert Path("again.csv").read_text() == Path("all.csv").read_text()
+    invoke("store", "releases", "r.db", "--stream", "tests", "--after", "1", "-o", "last.csv")
+    lines = Path("all.csv").read_text().splitlines(keepends=True)
+    assert Path("last.csv").read_text() == lines[0] + lines[2]
+    assert Path("1.out.csv").read_text() == lines[0] + lines[1]
+
+
+def test_a_second_writer_and_the_service_are_kept_out():
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
+    store = Store.open("r.db")
+    two = day("2.csv", ("2026-01-02T01:00", "ann"))
+    found = run(two, *STREAM, "--end", "2026-01-03")
+    assert found.exit_code != 0
+    assert "hushfade serve" in found.stderr
+    with pytest.raises(Refused, match="files feed"):
+        store.close_step("tests", 2, closed=0)
+    store.close()
+
+
+def test_the_store_contains_no_name_and_forgets_stretches_that_are_over():
+    person = ["--user", "who", "--person-steps", "1", "--period", "week"]
+    done(*first(day("1.csv", ("2026-01-01T01:00", "annabella")), *person))
+    store = Store.open("r.db")
+    assert len(store._database.read("SELECT * FROM persons")) == 1
+    store.close()
+    assert not any(b"annabella" in bytes_ for bytes_ in content().values())
+    done(day("2.csv"), *STREAM, "--end", "2026-01-05")
+    store = Store.open("r.db")
+    assert store._database.read("SELECT * FROM persons") == []
+    assert len(store._database.read("SELECT * FROM person_secrets")) == 1  # of the files
+    store.close()
