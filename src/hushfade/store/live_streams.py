@@ -239,7 +239,8 @@ def _owner(sender: str) -> str:
 
 def erase(database: Database, number: int) -> None:
     """The statements that end the stream and erase its private data."""
-    for table in ("batches", "traces", "states", "senders", "counts"):
+    tables = ("batches", "traces", "states", "senders", "counts")
+    for table in (*tables, "persons", "person_secrets", "sources"):
         database.write(f"DELETE FROM {table} WHERE stream = ?", number)
     database.write("UPDATE streams SET ended = 1 WHERE stream = ?", number)
 

@@ -35,6 +35,17 @@ MIGRATIONS = (
     (),  # joint charges: an older program would not count them
     (),  # statistics: an older program would store and publish the value in place of the lanes
     (),  # the mark records only changed budgets: an older program would forget the others
+    (  # limits per person: an older program would not enforce them
+        "CREATE TABLE person_secrets (stream {integer} NOT NULL REFERENCES streams,"
+        " stretch {integer} NOT NULL, secret {blob} NOT NULL, PRIMARY KEY (stream, stretch))",
+        "CREATE TABLE persons (stream {integer} NOT NULL REFERENCES streams,"
+        " stretch {integer} NOT NULL, person {blob} NOT NULL, steps {integer} NOT NULL,"
+        " last {integer} NOT NULL, records {integer} NOT NULL,"
+        " PRIMARY KEY (stream, stretch, person))",
+        "CREATE TABLE sources (stream {integer} NOT NULL REFERENCES streams,"
+        " digest {blob} NOT NULL, first {integer} NOT NULL, last {integer} NOT NULL,"
+        " PRIMARY KEY (stream, digest))",
+    ),
 )
 VERSION = len(MIGRATIONS)
 
