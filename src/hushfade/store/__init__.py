@@ -5,6 +5,7 @@
 store            the store: datasets, streams, records, steps
 reader           read access, also while another process writes
 batch            records of one stream, summed in integer units per lane
+persons          which records of a person count, from keyed digests
 live_streams     a stream of the store in memory
 ledger_table     the ledger as a table
 open_store       choose the database, and check that it is the newest copy
