@@ -95,7 +95,7 @@ def test_daily_files_equal_one_run_over_all_of_them():
 
 
 def test_persons_who_are_forgotten_would_be_noticed(monkeypatch):
-    monkeypatch.setattr("hushfade.store.persons.Remembered.earlier", lambda *_: None)
+    monkeypatch.setattr("hushfade.store.file_memory.Remembered.earlier", lambda *_: None)
     with pytest.raises(AssertionError, match="person"):
         test_daily_files_equal_one_run_over_all_of_them()
 

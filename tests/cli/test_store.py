@@ -433,7 +433,8 @@ def test_a_copy_that_is_not_this_store_whole_is_refused_and_nothing_changes(kill
 def test_a_backup_of_an_older_version_is_brought_to_this_one(killed):
     path, copy = killed
     with closing(sqlite3.connect(copy)) as made:
-        made.execute("DROP TABLE tokens")
+        for table in ("tokens", "persons", "person_secrets", "sources"):
+            made.execute(f"DROP TABLE {table}")
         made.execute("UPDATE meta SET value = '1' WHERE name = 'version'")
         made.commit()
     assert restore(path, copy, "--force").exit_code == 0

@@ -411,7 +411,8 @@ def test_a_store_of_version_1_is_taken_to_this_one(tmp_path):
 
     store = Store.open(tmp_path / "old.db")
     with store._database.transaction():
-        store._database.write("DROP TABLE tokens")
+        for table in ("tokens", "persons", "person_secrets", "sources"):
+            store._database.write(f"DROP TABLE {table}")
         store._database.write("UPDATE meta SET value = '1' WHERE name = 'version'")
     store.close()
     store = Store.open(tmp_path / "old.db")

@@ -191,7 +191,7 @@ def _run(
 ) -> None:
     """The run.  `store` is None for a dry run, and `reader` too if there is no store yet."""
     from hushfade.store import file_runs
-    from hushfade.store.persons import SOURCES
+    from hushfade.store.file_memory import SOURCES
 
     known = reader is not None and name in reader.streams()
     if known and reader is not None:

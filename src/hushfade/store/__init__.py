@@ -5,6 +5,7 @@
 store            the store: datasets, streams, records, steps
 reader           read access, also while another process writes
 batch            records of one stream, summed in integer units per lane
+persons          which records of a person count, from keyed digests
 live_streams     a stream of the store in memory
 ledger_table     the ledger as a table
 open_store       choose the database, and check that it is the newest copy
@@ -16,8 +17,8 @@ reopening        connecting again after a failure
 statement_deadline  a time limit for each statement
 process_lock     the lock that keeps a second writer out
 tokens           the service's tokens, as digests
-persons          which steps count per person, by keyed digests
 file_runs        the steps of a daily file, in one transaction
+file_memory      the persons and files that daily files have released, by keyed digests
 fail_points      where a test may stop the process
 
 The store publishes what it has committed and nothing else, and draws each step once.

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from hushfade.check import Signed
 from hushfade.errors import Refused
 from hushfade.store import fail_points
-from hushfade.store.live_streams import Live
 from hushfade.store.file_memory import SOURCES, Remembered
+from hushfade.store.live_streams import Live
 from hushfade.store.reader import Published
 
 if TYPE_CHECKING:

@@ -14,13 +14,15 @@ from hushfade.check import Column, Signed
 from hushfade.crossing import memory
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.planning.plan import Plan
+from hushfade.private.unit_sums import overflow
+from hushfade.store import persons
 from hushfade.store.database import Database, Writable
 from hushfade.stream import ownership, saved_state
 from hushfade.stream.stream import Stream
 
 if TYPE_CHECKING:
     from hushfade.crossing.key_file import KeyFile
-    from hushfade.store.batch import Batch
+    from hushfade.store.batch import Batch, PersonRecords
     from hushfade.store.ledger_table import Book
 
 
@@ -39,6 +41,8 @@ class Live:
     def __init__(self, number: int, name: str, plan: Plan, epoch: int, steps: int) -> None:
         self.number, self.name, self.plan, self.epoch, self.steps = number, name, plan, epoch, steps
         self.settings: dict[str, Any] = {}
+        self.enforced: persons.Enforced | None = None  # None: limits per person are assumed
+        self.erased = False  # whether the last closed step ended a stretch of persons
         self.totals: Signed = np.zeros(plan.grid.lanes, dtype=np.int64)
         self.records = 0
         self.senders: dict[str, int] = {}
@@ -84,6 +88,9 @@ class Live:
         book.check_charged(name, epoch, found.plan)
         found.settings = json.loads(settings)
         found.ended = bool(ended)
+        if found.settings.get("persons") is True:
+            order = persons.order_in(found.settings.get("times"))
+            found.enforced = persons.Enforced.of(found.plan.guarantee.protects, order)
         if not ended:
             found._resume(database, again=again, noise=noise)
         for at, records, lanes, units in database.read(
@@ -126,6 +133,7 @@ class Live:
             raise Refused(f"a token must have at most {SENDERS} senders per stream")
         grid = self.plan.grid
         for batch in batches:
+            self._check_persons(batch)
             lanes, units = batch.lanes, batch.units
             if lanes.dtype != np.int64 or units.dtype != np.int64:
                 raise InvalidType("lanes and units must be int64: quantise records by plan.grid")
@@ -140,6 +148,22 @@ class Live:
                 raise InvalidValue(f"units must be at most the plan's largest_total, {most}")
             if grid.statistic is not None and len(units) and units.min() < 0:
                 raise InvalidValue("units of a statistic must not be negative: use plan.grid")
+
+    def _check_persons(self, batch: Batch) -> None:
+        """Raise unless each record has a person if and only if the store enforces limits."""
+        if (batch.persons is None) != (self.enforced is None):
+            if self.enforced is None:
+                raise InvalidValue(
+                    f"stream {self.name!r} does not enforce limits per person",
+                    remedy="send records without persons",
+                )
+            raise InvalidValue(
+                f"stream {self.name!r} enforces limits per person: each record needs its person"
+            )
+        if batch.persons is not None:
+            if len(batch.lanes) or batch.records != len(batch.persons.users):
+                raise InvalidValue("a batch with persons must have no other records")
+            _check_records(self.plan, batch.persons)
 
     def check_not_from_files(self) -> None:
         """Raise if files feed the stream, so that nothing else may feed or close it."""
@@ -179,16 +203,29 @@ class Live:
         if late:
             self.count(database, "late", batch.records)
             return "late"
+        lanes, units, records = batch.lanes, batch.units, batch.records
+        if batch.persons is not None:
+            lanes, units, records = self._counted(database, batch.persons)
         self._batches += 1
         database.write(
             "INSERT INTO batches (stream, number, records, lanes, units) VALUES (?, ?, ?, ?, ?)",
-            self.number, self._batches, batch.records, _bytes(batch.lanes), _bytes(batch.units),
+            self.number, self._batches, records, _bytes(lanes), _bytes(units),
         )  # fmt: skip
-        self._sum(batch.records, batch.lanes, batch.units)
+        self._sum(records, lanes, units)
         return "accepted"
 
+    def _counted(self, database: Database, given: PersonRecords) -> tuple[Signed, Signed, int]:
+        """The sums of the records that count, and their number."""
+        assert self.enforced is not None
+        chosen = self.enforced.counted(database, self.number, self.steps + 1, given.users)
+        lanes, units = given.sums(self.plan.grid, chosen)
+        records = int(np.count_nonzero(chosen))
+        if records < len(chosen):
+            self.count(database, "over_limit", len(chosen) - records)
+        return lanes, units, records
+
     def count(self, database: Database, name: str, number: int) -> None:
-        """Count late or repeated records."""
+        """Count late or repeated records, or records beyond the limits per person."""
         self.counts[name] = self.counts.get(name, 0) + number
         database.write(
             "INSERT INTO counts (stream, name, number) VALUES (?, ?, ?)"
@@ -222,6 +259,8 @@ class Live:
                 self.number, release.step, self._stream.trace(),
             )  # fmt: skip
         self.steps = release.step
+        if self.enforced is not None:
+            self.erased = self.enforced.forget(database, self.number, self.steps + 1)
         self._blank()
         return values, release.stddev
 
@@ -257,6 +296,25 @@ def plan_in(text: str) -> Plan:
     return Plan.from_json(text)
 
 
+def _check_records(plan: Plan, given: PersonRecords) -> None:
+    """Raise unless the units of each record are what the plan's grid can return."""
+    grid, cells, units = plan.grid, given.cells, given.units
+    if cells.dtype != np.int64 or units.dtype != np.int64:
+        raise InvalidType("cells and units must be int64: quantise records by plan.grid")
+    shape = (len(cells), grid.width) if grid.norm is not None else (len(cells),)
+    if len(given.users) != len(cells) or (len(cells) and units.shape != shape):
+        raise InvalidValue("persons, cells and units must be equally many")
+    keys = 1 if grid.keys is None else len(grid.keys)
+    if len(cells) and not (cells.min() >= 0 and cells.max() < keys):
+        raise InvalidValue(f"cells must be in 0, ..., {keys - 1}")
+    if not len(cells) * grid.largest_unit <= grid.largest_total:
+        raise overflow()
+    if len(cells) and grid.statistic is None:
+        low, high = (-grid.norm_unit, grid.norm_unit) if grid.norm is not None else grid.lane_units
+        if not low <= units.min() <= units.max() <= high:
+            raise InvalidValue("units must be within the plan's bounds: quantise by plan.grid")
+
+
 def _owner(sender: str) -> str:
     """The token in a sender's name, or an empty string."""
     return sender.rpartition("\n")[0]
@@ -264,9 +322,8 @@ def _owner(sender: str) -> str:
 
 def erase(database: Database, number: int) -> None:
     """The statements that end the stream and erase its private data."""
-    for table in (
-        "batches", "traces", "states", "senders", "counts", "persons", "person_secrets", "sources",
-    ):  # fmt: skip
+    tables = ("batches", "traces", "states", "senders", "counts")
+    for table in (*tables, "persons", "person_secrets", "sources"):
         database.write(f"DELETE FROM {table} WHERE stream = ?", number)
     database.write("UPDATE streams SET ended = 1 WHERE stream = ?", number)
 

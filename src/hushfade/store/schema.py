@@ -35,7 +35,8 @@ MIGRATIONS = (
     (),  # joint charges: an older program would not count them
     (),  # statistics: an older program would store and publish the value in place of the lanes
     (),  # the mark records only changed budgets: an older program would forget the others
-    (  # daily files: an older program would let a person count again, and release a file twice
+    (  # limits per person and daily files: an older program would not enforce the limits, and would
+        # release a file twice
         "CREATE TABLE person_secrets (stream {integer} NOT NULL REFERENCES streams,"
         " stretch {integer} NOT NULL, secret {blob} NOT NULL, PRIMARY KEY (stream, stretch))",
         "CREATE TABLE persons (stream {integer} NOT NULL REFERENCES streams,"

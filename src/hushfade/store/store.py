@@ -12,14 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hushfade import duration
 from hushfade.errors import Failed, InvalidValue, Refused
 from hushfade.planning.joint_charge import JointCharge
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Account
-from hushfade.store import fail_points, group_close, reopening, schema
+from hushfade.privacy.unit import Person
+from hushfade.store import fail_points, group_close, persons, reopening, schema
 from hushfade.store.batch import Batch
 from hushfade.store.database import Database
 from hushfade.store.group_close import Closing
@@ -31,6 +32,7 @@ from hushfade.store.reader import Published, Reader
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
+    from hushfade.records.calendar import Timed
 
 
 class Store(Reader):
@@ -124,18 +126,30 @@ class Store(Reader):
         self._book.add(Account.of(name, guarantee, step))
 
     def add_stream(
-        self, name: str, plan: Plan, *, dataset: str, settings: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        plan: Plan,
+        *,
+        dataset: str,
+        settings: Mapping[str, Any] | None = None,
+        limits: Literal["assumed", "enforced"] = "assumed",
+        order: Timed | None = None,
     ) -> None:
         """Add a stream, and charge its privacy loss to the dataset.  Raise if this overspends.
 
         A stream that a joint charge has paid for costs nothing more.  It must have the plan that
         the joint charge names.
+
+        With limits "enforced", each record names its person (`Batch.of_persons`), and the store
+        counts only the records within the limits of the plan's `hushfade.Person`.  `order` has the
+        times of the steps, which a unit with a period needs.
         """
         from hushfade.stream.stream import Stream
 
+        stored = dict(settings or {}) | _person_settings(plan, limits, order)
         began = Stream.begin(plan).save()
         with self._changing():
-            self._insert_stream(name, plan, dataset, settings or {}, began)
+            self._insert_stream(name, plan, dataset, stored, began)
 
     def _insert_stream(
         self, name: str, plan: Plan, dataset: str, settings: Mapping[str, Any], began: bytes
@@ -280,7 +294,7 @@ class Store(Reader):
                 ended = [live for live in lives if live.steps == live.plan.horizon]
                 for live in ended:
                     self._end(live)
-            if ended:
+            if ended or any(live.erased for live in lives):
                 self._database.tidy()
             return releases
 
@@ -334,6 +348,22 @@ class Store(Reader):
                 if isinstance(error, OSError):
                     raise Failed("the mark cannot be written: nothing was published") from None
                 raise
+
+
+def _person_settings(plan: Plan, limits: str, order: Timed | None) -> dict[str, Any]:
+    """The settings of a stream that state its limits per person and the times of its steps."""
+    if limits not in ("assumed", "enforced"):
+        raise InvalidValue("must be 'assumed' or 'enforced'", argument="limits", got=repr(limits))
+    found: dict[str, Any] = {} if order is None else {"times": persons.order_document(order)}
+    if limits == "assumed":
+        return found
+    if not isinstance(plan.guarantee.protects, Person):
+        raise InvalidValue(
+            "a plan that protects one record has no limits per person",
+            remedy="plan with protects=hushfade.Person(...), or leave out limits",
+        )
+    persons.Enforced.of(plan.guarantee.protects, order)
+    return found | {"persons": True}
 
 
 def _named(**given: str) -> None:

@@ -1,0 +1,236 @@
+"""Persons in the store: which records count under the limits per person.
+
+A row per person and stretch of time has the number of steps in which the person counts, the last of
+these steps, and the number of counted records in it.  This suffices, because the store adds records
+to the open step only, and steps close in order.
+
+The store keeps no identifier.  A person is a digest of the identifier, keyed with a random secret
+of the stream and stretch.  The secret and the rows are erased when the stretch is over, so digests
+of different stretches cannot be linked.  Everything happens inside the current transaction, and
+nothing stays in memory after it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hushfade.check import Signed
+from hushfade.errors import InvalidValue
+from hushfade.records.calendar import Calendar, Timed
+from hushfade.records.limits import Limits
+from hushfade.records.local_calendar import Dates, LocalCalendar, Periods
+
+if TYPE_CHECKING:
+    from hushfade.privacy.unit import Unit
+    from hushfade.store.database import Database, Writable
+
+_PIECE = 500  # digests in one query
+_SECRET, _DIGEST = 32, 16  # bytes
+
+Mask = NDArray[np.bool_]
+
+
+class Row(NamedTuple):
+    """A person in a stretch: steps in which the person counts, the last one, its records."""
+
+    person: bytes
+    stretch: int
+    steps: int
+    last: int
+    records: int
+
+
+@dataclass(frozen=True)
+class Enforced:
+    """The limits per person of a stream, and the stretch of each step; steps count from 1."""
+
+    limits: Limits
+    period: str | None = None
+    order: Timed | None = None
+
+    @classmethod
+    def of(cls, unit: Unit, order: Timed | None) -> Enforced:
+        """The limits of a unit.  Raise if it has a period and the steps have no times."""
+        if unit.period is not None and order is None:
+            raise InvalidValue(
+                "a unit with a period needs steps with times, which decide on the period",
+                remedy="declare when steps begin and how long they are, use within in place of "
+                "period, or state that the limits are assumed",
+            )
+        return cls(Limits.of(unit), unit.period, order)
+
+    @cached_property
+    def _periods(self) -> Periods:
+        assert self.period is not None
+        assert self.order is not None
+        return Periods(Dates(self.period, self.order.zoned), self.order)
+
+    def stretch(self, step: int) -> int:
+        """The stretch of a step: 0 for the whole stream, the number of its period, or the step.
+
+        >>> from hushfade.privacy.unit import Person
+        >>> days = Calendar(0, 86_400 * 10**9, True)
+        >>> weeks = Enforced.of(Person(period="week", steps=2), days)
+        >>> [weeks.stretch(step) for step in range(1, 7)]  # 1970-01-01 was a Thursday
+        [0, 0, 0, 0, 1, 1]
+        """
+        match self.limits.stretch:
+            case "stream":
+                return 0
+            case "step":
+                return step
+        assert self.order is not None
+        return self._periods.dates.containing(self.order.end_of(step - 1))
+
+    def stretches(self, steps: Signed) -> Signed:
+        """The stretch of each of many steps."""
+        match self.limits.stretch:
+            case "stream":
+                return np.zeros_like(steps)
+            case "step":
+                return steps
+        return self._periods.of_steps(steps - 1)
+
+    def counted(self, database: Database, stream: int, step: int, users: Sequence[str]) -> Mask:
+        """Which of these records of the open step count: the person of each, in order of arrival.
+
+        The rows of the persons are updated.  Cost: one query per 500 persons, and one row each.
+        """
+        if not users:
+            return np.zeros(0, dtype=np.bool_)
+        stretch = self.stretch(step)
+        key = secret(database, stream, stretch)
+        known = {name: digest(key, name) for name in dict.fromkeys(users)}
+        rows = {row.person: row for row in rows_of(database, stream, stretch, known.values())}
+        room = {name: self._room(rows.get(person), step) for name, person in known.items()}
+        found = np.zeros(len(users), dtype=np.bool_)
+        counts: Counter[str] = Counter()
+        for place, name in enumerate(users):
+            if counts[name] < room[name]:
+                counts[name] += 1
+                found[place] = True
+        changed = []
+        for name, count in counts.items():
+            person = known[name]
+            row = rows.get(person, Row(person, stretch, 0, 0, 0))
+            if row.last == step:
+                changed.append(row._replace(records=row.records + count))
+            else:
+                changed.append(Row(person, stretch, row.steps + 1, step, count))
+        record(database, stream, changed)
+        return found
+
+    def _room(self, row: Row | None, step: int) -> int:
+        """The number of further records of the person that count in the open step."""
+        limits = self.limits
+        if row is None:
+            return limits.records_per_step
+        if row.last == step:
+            return limits.records_per_step - row.records
+        fits = row.steps < limits.steps and step - row.last >= limits.apart
+        return limits.records_per_step if fits else 0
+
+    def forget(self, writes: Writable, stream: int, step: int) -> bool:
+        """Erase what no step from `step` on needs; return whether a stretch is over."""
+        before = self.stretch(step)
+        if step <= 1 or self.stretch(step - 1) == before:
+            return False
+        for table in ("persons", "person_secrets"):
+            writes.write(f"DELETE FROM {table} WHERE stream = ? AND stretch < ?", stream, before)
+        return True
+
+
+def secret(database: Database, stream: int, stretch: int) -> bytes:
+    """The secret of a stretch, which is created with its first record."""
+    found = database.read(
+        "SELECT secret FROM person_secrets WHERE stream = ? AND stretch = ?", stream, stretch
+    )
+    if found:
+        return bytes(found[0][0])
+    made = os.urandom(_SECRET)
+    database.write(
+        "INSERT INTO person_secrets (stream, stretch, secret) VALUES (?, ?, ?)",
+        stream, stretch, made,
+    )  # fmt: skip
+    return made
+
+
+def digest(secret: bytes, name: str) -> bytes:
+    """The digest of an identifier in a stretch: a pseudo-random function of its bytes."""
+    return blake2b(name.encode(), digest_size=_DIGEST, key=secret).digest()
+
+
+def rows_of(
+    database: Database, stream: int, stretch: int, persons: Iterable[bytes]
+) -> Iterable[Row]:
+    """The rows of these persons in one stretch."""
+    wanted = list(persons)
+    for start in range(0, len(wanted), _PIECE):
+        piece = wanted[start : start + _PIECE]
+        places = ", ".join("?" * len(piece))
+        for person, steps, last, records in database.read(
+            "SELECT person, steps, last, records FROM persons"
+            f" WHERE stream = ? AND stretch = ? AND person IN ({places})",
+            stream, stretch, *piece,
+        ):  # fmt: skip
+            yield Row(bytes(person), stretch, steps, last, records)
+
+
+def load(database: Database, stream: int, stretches: Iterable[int]) -> list[Row]:
+    """All rows of these stretches."""
+    found = []
+    for stretch in stretches:
+        for person, *rest in database.read(
+            "SELECT person, stretch, steps, last, records FROM persons"
+            " WHERE stream = ? AND stretch = ?",
+            stream, stretch,
+        ):  # fmt: skip
+            found.append(Row(bytes(person), *rest))
+    return found
+
+
+def record(database: Database, stream: int, rows: Sequence[Row]) -> None:
+    """Write the rows, in place of older rows of the same persons and stretches."""
+    for start in range(0, len(rows), 100 * _PIECE):  # each statement has a time limit
+        database.write_many(
+            "INSERT INTO persons (stream, stretch, person, steps, last, records)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (stream, stretch, person) DO UPDATE"
+            " SET steps = excluded.steps, last = excluded.last, records = excluded.records",
+            [
+                (stream, row.stretch, row.person, row.steps, row.last, row.records)
+                for row in rows[start : start + 100 * _PIECE]
+            ],
+        )
+
+
+# The times of steps, in the settings of a stream -------------------------------------------------
+
+
+def order_document(order: Timed) -> dict[str, Any]:
+    """The times of steps as JSON data: the declared length, and the start in nanoseconds."""
+    every = order.every if isinstance(order, Calendar) else order.step
+    return {"every": every, "start": order.start, "zoned": order.zoned}
+
+
+def order_in(document: dict[str, Any] | None) -> Timed | None:
+    """The times of steps in JSON data; None without them.
+
+    >>> order_in(order_document(Calendar(0, 10**9, True)))
+    Calendar(start=0, every=1000000000, zoned=True, steps=None)
+    """
+    if document is None:
+        return None
+    every, start, zoned = document["every"], document["start"], document["zoned"]
+    if isinstance(every, int):
+        return Calendar(start, every, zoned)
+    dates = Dates(every, zoned)
+    return LocalCalendar(dates, dates.containing(start))

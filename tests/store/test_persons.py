@@ -1,0 +1,191 @@
+"""Limits per person in the store: the same decisions as for files, and nothing kept in clear."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hushfade as hf
+from hushfade.errors import InvalidValue
+from hushfade.records.calendar import Calendar
+from hushfade.records.limits import Bounding, Limits
+from hushfade.records.local_calendar import Dates, LocalCalendar, Periods
+from hushfade.store import Batch, Store
+
+HOUR = 3600 * 10**9
+LATE_MARCH = 1_774_656_000 * 10**9  # 2026-03-28T00:00Z: clocks change in Vienna on the 29th
+NAMES = ["anna", "Anna", "anna ", "änna", "a\u0308nna", "0", "00", "\u200banna"]  # look alike
+UNITS = {
+    "stream": hf.Person(steps=3, apart=2, records_per_step=2),
+    "step": hf.Person(within=4, records_per_step=2),
+    "period": hf.Person(period="day Europe/Vienna", steps=2, apart=3, records_per_step=2),
+}
+
+
+def _store(path: Path, unit: hf.Person, order: Calendar | None = None) -> Store:
+    store = Store.open(path)
+    guarantee = hf.Guarantee(epsilon=1, delta=1e-6, protects=unit)
+    plan = hf.plan(hf.SlidingWindow(length=3), guarantee, every="1h", low=0, high=1000)
+    store.add_dataset("people", guarantee)
+    store.add_stream("s", plan, dataset="people", limits="enforced", order=order)
+    return store
+
+
+def _batch(store: Store, sequence: int, values: list[float], users: list[str]) -> Batch:
+    return Batch.of_persons("s", store.live("s").plan, "gate", sequence, values, users)
+
+
+def _total(store: Store) -> float:
+    live = store.live("s")
+    return float(live.totals[0]) * live.plan.grid.resolution
+
+
+def _rows(store: Store, table: str) -> list[tuple[object, ...]]:
+    return store._database.read(f"SELECT * FROM {table}")
+
+
+def test_store_decides_as_files_do(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    order = Calendar(LATE_MARCH, HOUR, True)
+    for kind, unit in UNITS.items():
+        store = _store(tmp_path / kind, unit, order if kind == "period" else None)
+        bounding = Bounding(Limits.of(unit))
+        periods = Periods.of("day Europe/Vienna", order)
+        sequence = over = 0
+        for step in range(1, 50):
+            expected = 0
+            for _ in range(chance.randrange(3)):
+                users = [chance.choice(NAMES) for _ in range(chance.randrange(6))]
+                values = [chance.randrange(1000) for _ in users]
+                places = np.full(len(users), step - 1)
+                stretches = {
+                    "stream": None, "step": places, "period": periods.of_steps(places)
+                }[kind]  # fmt: skip
+                numbers = np.array([NAMES.index(user) for user in users], dtype=np.int64)
+                kept = bounding.kept(numbers, places, stretches)
+                expected += int(np.array(values, dtype=np.int64)[kept].sum())
+                over += int((~kept).sum())
+                assert store.accept([_batch(store, sequence, values, users)]) == ["accepted"]
+                sequence += 1
+                if chance.random() < 0.2:  # start again from the disk
+                    store.close()
+                    store = Store.open(tmp_path / kind)
+            assert _total(store) == expected, (kind, step)
+            store.close_step("s", step, closed=0)
+        assert store.live("s").counts["over_limit"] == over > 0, kind
+        store.close()
+
+
+def test_stretches_agree_with_the_periods_of_files(tmp_path: Path) -> None:
+    from hushfade.store.persons import Enforced, order_document, order_in
+
+    steps = np.arange(1, 400, dtype=np.int64)
+    days = LocalCalendar(Dates("day Pacific/Apia", True), 15_330)  # a date in 2011 was skipped
+    for order in (Calendar(LATE_MARCH, HOUR, True), Calendar(LATE_MARCH, HOUR, False), days):
+        for period in ("day Europe/Vienna", "week UTC", "month America/New_York"):
+            enforced = Enforced.of(hf.Person(period=period, steps=1), order)
+            again = Enforced.of(hf.Person(period=period, steps=1), order_in(order_document(order)))
+            one_by_one = [again.stretch(int(step)) for step in steps]
+            assert one_by_one == enforced.stretches(steps).tolist(), (order, period)
+
+
+def test_repeated_late_and_ahead_batches_do_not_touch_persons(tmp_path: Path) -> None:
+    store = _store(tmp_path / "s", hf.Person(steps=5, records_per_step=2))
+    one = _batch(store, 0, [3], ["anna"])
+    assert store.accept([one, one]) == ["accepted", "repeated"]
+    before = _rows(store, "persons")
+    assert store.accept([_batch(store, 5000, [9], ["anna"])]) == ["ahead"]
+    plan = store.live("s").plan
+    store.close_step("s", 1, closed=0)
+    late = Batch.of_persons("s", plan, "gate", 1, [9], ["anna"], step=1)
+    assert store.accept([late]) == ["late"]
+    assert _rows(store, "persons") == before
+    assert [row[3:] for row in before] == [(1, 1, 1)]  # steps, last, records: by hand
+
+
+def test_refused_transaction_leaves_no_trace(tmp_path: Path) -> None:
+    store = _store(tmp_path / "s", hf.Person())
+    plan = store.live("s").plan
+    other = Batch.of("s", plan, "gate", 1, [1.0])
+    with pytest.raises(InvalidValue, match="each record needs its person"):
+        store.accept([_batch(store, 0, [3], ["anna"]), other])
+    assert _rows(store, "persons") == _rows(store, "person_secrets") == []
+    assert store.accept([_batch(store, 0, [3], ["anna"])]) == ["accepted"]
+    assert _total(store) == 3
+
+
+def test_rows_and_secrets_last_as_long_as_their_stretch(tmp_path: Path) -> None:
+    order = Calendar(LATE_MARCH, 12 * HOUR, True)
+    lives = {"stream": [1, 1, 1, 1], "step": [0, 0, 0, 0], "period": [1, 0, 1, 0]}
+    units = UNITS | {"period": hf.Person(period="day", steps=2)}
+    for kind, expected in lives.items():
+        store = _store(tmp_path / kind, units[kind], order if kind == "period" else None)
+        kept, secrets = [], set()
+        for step in range(1, 5):
+            store.accept([_batch(store, step, [1], ["anna"])])
+            secrets |= {row[2] for row in _rows(store, "person_secrets")}
+            store.close_step("s", step, closed=0)
+            kept.append(len(_rows(store, "persons")))
+            assert len(_rows(store, "person_secrets")) == kept[-1]
+            erased = [row for row in secrets if (kind, row) and not kept[-1]]
+            for file in tmp_path.glob(f"{kind}*"):
+                data = file.read_bytes()
+                assert not any(secret in data for secret in erased), (kind, step, file)
+        assert kept == expected, kind
+        assert len(secrets) == {"stream": 1, "step": 4, "period": 2}[kind]
+        store.end("s")
+        assert _rows(store, "persons") == _rows(store, "person_secrets") == []
+        store.close()
+
+
+def test_no_file_and_no_text_contains_an_identifier(tmp_path: Path) -> None:
+    store = _store(tmp_path / "s", hf.Person(steps=2))
+    batch = _batch(store, 0, [3, 4], ["anna.muster@example.org"] * 2)
+    assert "muster" not in repr(batch) + repr(batch.persons)
+    store.accept([batch])
+    (row,) = _rows(store, "persons")
+    found = [row[2] in file.read_bytes() for file in tmp_path.iterdir()]
+    assert any(found)  # the search finds what is there
+    for file in tmp_path.iterdir():
+        assert b"muster" not in file.read_bytes(), file
+    store.close()
+
+
+def test_persons_are_needed_exactly_where_limits_are_enforced(tmp_path: Path) -> None:
+    store = _store(tmp_path / "s", hf.Person())
+    guarantee = hf.Guarantee(epsilon=1, delta=1e-6)
+    plan = hf.plan(hf.SlidingWindow(length=3), guarantee)
+    store.add_dataset("records", guarantee)
+    store.add_stream("plain", plan, dataset="records")
+    with pytest.raises(InvalidValue, match="send records without persons"):
+        store.accept([Batch.of_persons("plain", plan, "gate", 0, [1], ["anna"])])
+    with pytest.raises(InvalidValue, match="protects one record"):
+        store.add_stream("other", plan, dataset="records", limits="enforced")
+    weekly = hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person(period="week", steps=1))
+    with pytest.raises(InvalidValue, match="needs steps with times"):
+        store.add_stream(
+            "w", hf.plan(hf.SlidingWindow(length=3), weekly), dataset="people", limits="enforced"
+        )
+
+
+def test_vectors_keys_and_statistics_sum_the_counted_records(tmp_path: Path) -> None:
+    guarantee = hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person())
+    week, users = hf.SlidingWindow(length=3), ["anna", "bert", "anna"]
+    cases = (
+        (hf.plan(week, guarantee, keys=["x", "y"]), [1, 1, 1], ["x", "y", "x"], [1, 1]),
+        (hf.plan(week, guarantee, statistic=hf.Share()), [True, False, True], None, [1, 1]),
+    )
+    store = Store.open(tmp_path / "s")
+    store.add_dataset("people", hf.Guarantee(epsilon=9, delta=1e-5, protects=hf.Person()))
+    for number, (plan, records, keys, counted) in enumerate(cases):
+        name = f"s{number}"
+        store.add_stream(name, plan, dataset="people", limits="enforced")
+        batch = Batch.of_persons(name, plan, "gate", 0, records, users, keys=keys)
+        store.accept([batch])
+        live = store.live(name)
+        scale = 1 if plan.statistic else plan.grid.resolution
+        assert (live.totals * scale).tolist() == counted
+        assert live.records == 2
