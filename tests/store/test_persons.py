@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hushfade as hf
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidType, InvalidValue
 from hushfade.records.calendar import Calendar
 from hushfade.records.limits import Bounding, Limits
 from hushfade.records.local_calendar import Dates, LocalCalendar, Periods
@@ -189,3 +189,13 @@ def test_vectors_keys_and_statistics_sum_the_counted_records(tmp_path: Path) -> 
         scale = 1 if plan.statistic else plan.grid.resolution
         assert (live.totals * scale).tolist() == counted
         assert live.records == 2
+
+
+def test_invalid_persons_are_refused_without_their_text(tmp_path: Path) -> None:
+    store = _store(tmp_path / "s", hf.Person())
+    for wrong in ("muster\ud800", "", " \t", 7, None, b"muster"):
+        with pytest.raises((InvalidType, InvalidValue), match="person must be") as found:
+            store.accept([_batch(store, 0, [1, 1], ["anna", wrong])])  # type: ignore[list-item]
+        assert "muster" not in str(found.value)
+        assert found.value.__suppress_context__ or found.value.__context__ is None
+    assert store.accept([_batch(store, 0, [1], ["anna"])]) == ["accepted"]  # it has not stopped

@@ -299,6 +299,12 @@ def plan_in(text: str) -> Plan:
 def _check_records(plan: Plan, given: PersonRecords) -> None:
     """Raise unless the units of each record are what the plan's grid can return."""
     grid, cells, units = plan.grid, given.cells, given.units
+    if not all(type(user) is str and user.strip() for user in given.users):
+        raise InvalidType("a record's person must be a string that is not blank")
+    try:
+        "".join(given.users).encode()
+    except UnicodeEncodeError:  # its message contains the text
+        raise InvalidValue("a record's person must be valid Unicode text") from None
     if cells.dtype != np.int64 or units.dtype != np.int64:
         raise InvalidType("cells and units must be int64: quantise records by plan.grid")
     shape = (len(cells), grid.width) if grid.norm is not None else (len(cells),)
