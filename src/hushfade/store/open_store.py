@@ -16,6 +16,7 @@ from hushfade.store.ledger_table import Book
 from hushfade.store.live_streams import erase
 
 ELSEWHERE = ("postgresql://", "postgres://")
+_NOTHING = "0" * 64  # the digest in the mark of an empty ledger, whose number is 0
 
 
 def connected(where: str | Path, *, only_read: bool = False) -> Database:
@@ -66,14 +67,16 @@ def settle(database: Database, book: Book, file: MarkFile, *, new_epoch: bool) -
     if mark is not None and mark.store != name:
         raise Refused("the mark must be of this store", got="the mark of another store")
     if mark is None and book.last is None:
+        # a mark of the empty ledger: the process may die between the first commit and its mark
+        file.write(Mark(name, 0, _NOTHING))
         return Settled(name)
-    if mark is not None and book.digest_of(mark.number) == mark.digest:
-        assert book.last is not None
-        if book.last.number > mark.number:
+    if mark is not None and (mark.number == 0 or book.digest_of(mark.number) == mark.digest):
+        last = book.last
+        if last is not None and last.number > mark.number:
             # the process died between commit and mark: write the mark before publishing
-            file.write(Mark(name, book.last.number, book.last.digest), book.accounts())
-        if file.long:
-            file.replace(Mark(name, book.last.number, book.last.digest), book.accounts())
+            file.write(Mark(name, last.number, last.digest), book.accounts())
+        if last is not None and file.long:
+            file.replace(Mark(name, last.number, last.digest), book.accounts())
         return Settled(name)
     if not new_epoch:
         what = "has no mark" if mark is None else "is older than its mark"
