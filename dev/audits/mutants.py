@@ -106,18 +106,15 @@ def audited(
 ) -> Answer:
     """The result of the audit of the package with these edits.
 
-    All copies in one directory have the same path, and share a cache of compiled code.  The cache
-    identifies loops by a digest of all loops, so a copy with a changed loop compiles its own.
+    A copy has the package's compiled loops.  The name of each ends with a digest of its sources, so
+    a copy compiles every loop again that its edits change.
     """
     home = directory / "hushfade"
     shutil.rmtree(home, ignore_errors=True)
-    shutil.copytree(PACKAGE, home, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, home, ignore=shutil.ignore_patterns("*.pyc"))
     for file, text in edited(edits).items():
         (home / file).write_text(text, encoding="utf-8")
-    paths = {
-        "PYTHONPATH": os.pathsep.join(map(str, (directory, ROOT))),
-        "NUMBA_CACHE_DIR": str(directory / "compiled"),
-    }
+    paths = {"PYTHONPATH": os.pathsep.join(map(str, (directory, ROOT)))}
     done = subprocess.run(
         [sys.executable, "-c", _COMMAND],
         input=json.dumps({"plans": list(plans), "size": asdict(extent)}),

@@ -10,7 +10,7 @@ from hushfade.audit.review import BROKEN
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
-    """One directory for all tests: the copies of the package share compiled code."""
+    """One directory for all tests, which hold one copy of the package at a time."""
     return tmp_path_factory.mktemp("mutants")
 
 
