@@ -60,7 +60,8 @@ def run(
     run_checks.check_statistic(statistic, mechanism, output)
     records = statistic.read_from(records)
     if store.store is not None:
-        from hushfade.cli.run_store import Options, run_store
+        from hushfade.cli.run_series import Options
+        from hushfade.cli.run_store import run_store
 
         options = Options(decay, time, guarantee, records, statistic, mechanism, noise, output)
         run_store(files, options, store)

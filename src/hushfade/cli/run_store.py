@@ -5,112 +5,27 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hushfade.cli import console, run_checks, stored_releases
-from hushfade.cli.options import PersonOptions, RecordOptions
-from hushfade.cli.options.parameters import naming_options
+from hushfade.cli.run_series import Options, Series, begun, check_horizon, continued, next_steps
 from hushfade.cli.run_source import Source
 from hushfade.cli.run_statement import Outcome, Promise
-from hushfade.cli.run_steps import order_of
 from hushfade.cli.store_access import opened, reader_of, shown
 from hushfade.errors import InUse, InvalidValue, Refused
-from hushfade.records import Columns, Timed, tally
-from hushfade.records.calendar import calendar, instant
+from hushfade.records import Timed, tally
 
 if TYPE_CHECKING:
-    from hushfade.cli.options import DecayOptions
     from hushfade.cli.options.noise import NoiseOptions
     from hushfade.cli.options.run import (
-        RunGuaranteeOptions,
-        RunMechanismOptions,
-        RunOutputOptions,
-        RunRecordOptions,
         RunStoreOptions,
-        RunTimeOptions,
     )
-    from hushfade.cli.options.statistics import StatisticOptions
     from hushfade.crossing.key_file import KeyFile
     from hushfade.planning.plan import Plan
     from hushfade.store import Reader
     from hushfade.store import Store as OpenStore
-
-_READING = ("time_unit", "skip_empty", "delimiter", "form")
-
-
-@dataclass(frozen=True)
-class Options:
-    """All options of `hushfade run` except the store."""
-
-    decay: DecayOptions
-    time: RunTimeOptions
-    guarantee: RunGuaranteeOptions
-    records: RunRecordOptions
-    statistic: StatisticOptions
-    mechanism: RunMechanismOptions
-    noise: NoiseOptions
-    output: RunOutputOptions
-
-    @property
-    def for_plan(self) -> list[str]:
-        """The given options that describe the plan."""
-        return [
-            *self.decay.given(),
-            *self.guarantee.given(*PersonOptions.names()),
-            *self.records.given(*RecordOptions.names()),
-            *(x for x in self.statistic.given() if x != "--suppress-below"),
-            *self.time.given("horizon"),
-            *self.mechanism.given(),
-        ]
-
-    def plan(self) -> Plan:
-        """The plan that the options describe."""
-        from hushfade.cli.run import plan_in_file, plan_of
-
-        if self.mechanism.plan_file is not None:
-            run_checks.check_plan_alone(
-                self.decay, self.time, self.guarantee, self.records, self.mechanism
-            )
-            plan = plan_in_file(self.mechanism.plan_file)
-            self.time.of_plan(plan)
-            return plan
-        run_checks.check_declared(self.records, self.guarantee)
-        return plan_of(
-            self.decay,
-            self.time,
-            self.guarantee,
-            self.records,
-            self.statistic,
-            self.mechanism,
-            None,
-        )
-
-
-@dataclass(frozen=True)
-class _Series:
-    """The series that the run continues or begins: its plan, its steps, and how to read files."""
-
-    name: str
-    plan: Plan
-    start: str  # of the first step of all
-    source: Source
-    closed: int = 0
-    is_new: bool = False
-
-    def open_from(self) -> str:
-        """The beginning of the next open step."""
-        step = self.plan.step_length(None)
-        assert step is not None
-        whole = calendar(self.start, step)
-        return stored_releases.time_text(whole.end_of(self.closed), zoned=whole.zoned)
-
-    def settings(self, dataset: str, *, keyed: bool) -> dict[str, Any]:
-        """The settings from which a later run reads files in the same way."""
-        reading = {name: getattr(self.source, name) for name in _READING}
-        files = {"start": self.start, "keyed": keyed, "columns": asdict(self.source.columns)}
-        return {"dataset": dataset, "files": files | reading}
 
 
 def run_store(files: Sequence[Path], options: Options, where: RunStoreOptions) -> None:
@@ -195,13 +110,13 @@ def _run(
 
     known = reader is not None and name in reader.streams()
     if known and reader is not None:
-        series = _continued(files, options, name, reader)
+        series = continued(files, options, name, reader)
     else:
-        series = _begun(files, options, name)
-    order = _range(series, options.time)
+        series = begun(files, options, name)
+    order = next_steps(series, options.time)
     noise = _noise(options.noise, name)
     count, first = order.steps or 0, series.closed + 1
-    _check_horizon(series, count)
+    check_horizon(series, count)
     dataset = _dataset(series, where, reader)
     if reader is None:
         memory = None
@@ -257,112 +172,6 @@ def _run(
     outcome.show(last - after, as_json=options.output.json)
 
 
-def _begun(files: Sequence[Path], options: Options, name: str) -> _Series:
-    """A new series, as the options describe it."""
-    if options.time.time is None or options.time.start is None:
-        raise InvalidValue(
-            f"stream {name!r} is new: --time, --start and --every must be given, and the options "
-            "of the plan"
-        )
-    plan = options.plan()
-    if plan.step_length(None) is None:
-        raise InvalidValue("--store needs --every, the length of a step, such as 1d")
-    source = _source(files, options)
-    return _Series(name, plan, options.time.start, source, is_new=True)
-
-
-def _source(files: Sequence[Path], options: Options) -> Source:
-    return Source.of(
-        files, options.records, options.time, options.guarantee, options.statistic.denominator
-    )
-
-
-def _continued(files: Sequence[Path], options: Options, name: str, reader: Reader) -> _Series:
-    """The series in the store.  Raise if an option contradicts it."""
-    plan, kept_settings = reader.plan(name), reader.settings(name).get("files")
-    if kept_settings is None:
-        raise Refused(
-            f"files do not feed stream {name!r}, but a service or a program: choose another name"
-        )
-    if kept_settings["keyed"] != (options.noise.noise_key is not None):
-        kind = (
-            "needs --noise-key" if kept_settings["keyed"] else "has fresh noise: omit --noise-key"
-        )
-        raise Refused(f"stream {name!r} {kind}, as in its first run")
-    if options.for_plan:
-        _check_same(plan, options.plan(), name)
-    with naming_options(options.time):
-        plan.step_length(options.time.every)
-    given, kept = _source(files, options), Columns(**kept_settings["columns"])
-    for role, column in asdict(given.columns).items():
-        stored = getattr(kept, role)
-        if column is not None and column != stored:
-            raise Refused(
-                f"the {role.replace('_', ' ')} of stream {name!r} must be in column {stored!r}, "
-                "as in its first run",
-                got=repr(column),
-            )
-    for field in _READING:
-        if getattr(given, field) not in (None, False, kept_settings[field]):
-            raise Refused(
-                f"{field.replace('_', ' ').replace('form', 'input format')} of stream {name!r} "
-                f"must be {kept_settings[field]!r}, as in its first run"
-            )
-    source = replace(given, columns=kept, **{field: kept_settings[field] for field in _READING})
-    return _Series(name, plan, kept_settings["start"], source, reader.steps(name))
-
-
-def _check_same(kept: Plan, given: Plan, name: str) -> None:
-    if kept.digest == given.digest:
-        return
-    parts = ("decay", "guarantee", "every", "horizon", "keys", "statistic")
-    differ = [part for part in parts if getattr(kept, part) != getattr(given, part)]
-    raise Refused(
-        f"stream {name!r} has another plan: {', '.join(differ) or 'bounds or mechanism'} differ. "
-        "Omit the options of the plan, or choose another name for another plan"
-    )
-
-
-def _range(series: _Series, time: RunTimeOptions) -> Timed:
-    """The steps that the run closes: from the next open step to --end."""
-    begin = series.open_from()
-    at, zoned = instant(begin, name="start")
-    if time.start is not None and not series.is_new:
-        with naming_options(time):
-            start, same = instant(time.start, name="start")
-        if same != zoned or start != at:
-            what = "steps before it are missing" if start > at else "its step is released already"
-            remedy = (
-                "release the missing files first" if start > at else "print it with store releases"
-            )
-            raise Refused(
-                f"--start must be {begin}, the next open step of stream {series.name!r}, because "
-                f"{what}: {remedy}, or omit --start",
-                got=time.start,
-            )
-    if time.end is not None:
-        with naming_options(time):
-            end, _ = instant(time.end, name="end")
-        if end <= at:
-            raise Refused(
-                f"the steps of stream {series.name!r} up to {begin} are released already: print "
-                "them with hushfade store releases, or give a later --end"
-            )
-    chosen = replace(time, time=series.source.columns.time, every=series.plan.every, start=begin)
-    order = order_of(chosen, series.source)
-    assert isinstance(order, Timed)
-    return order
-
-
-def _check_horizon(series: _Series, count: int) -> None:
-    horizon = series.plan.horizon
-    if horizon is not None and series.closed + count > horizon:
-        raise Refused(
-            f"stream {series.name!r} has {horizon - series.closed} steps left up to its horizon: "
-            "choose an earlier --end, and begin a new stream for later files"
-        )
-
-
 def _noise(noise: NoiseOptions, name: str) -> KeyFile | None:
     from hushfade.crossing.key_file import KeyFile
 
@@ -372,7 +181,7 @@ def _noise(noise: NoiseOptions, name: str) -> KeyFile | None:
         return KeyFile(noise.noise_key, stream=name)
 
 
-def _dataset(series: _Series, where: RunStoreOptions, reader: Reader | None) -> str:
+def _dataset(series: Series, where: RunStoreOptions, reader: Reader | None) -> str:
     if series.is_new or reader is None:
         return where.dataset or series.name
     kept = reader.dataset(series.name)
