@@ -16,7 +16,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # the mechanism from record to release: no subprocess, service, Spark or picture
 CORE := $(wildcard $(addprefix tests/,test_*.py numerics factors privacy private crossing public planning stream records releases)) src
 
-.PHONY: help demo test tests check quick lint bench audit soak tables paper docs setup programs clean
+.PHONY: help demo test tests loops check quick lint bench audit soak tables paper docs setup programs clean
 
 help:            ## what can be made
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 14
@@ -28,8 +28,12 @@ test:            ## lint, docs, all tests and examples except the longest
 	@$(MAKE) --no-print-directory -j setup programs
 	@$(MAKE) --no-print-directory -j lint docs tests
 
-tests: setup programs
+tests: setup programs loops
 	$(PYTEST) -m "not long" $(TESTS)
+
+# Otherwise every worker would compile the same loops.
+loops: setup
+	$(BIN)/python -m dev.compile_loops
 
 check: setup     ## the quick part, for daily work: lint, and the tests of the core
 	@$(MAKE) --no-print-directory -j lint quick
