@@ -163,7 +163,7 @@ def test_lines_that_are_too_many_together_are_no_single_line_s_fault(client, mon
         if len(records) > 1:
             raise InvalidValue("records must be fewer")
 
-    monkeypatch.setattr(batches, "sums_by_lane", none_of_it)
+    monkeypatch.setattr(batches, "content", none_of_it)
     found = posted(client, b"1\n1\n", kind="application/x-ndjson", query="?sender=a&sequence=1")
     assert found.json()["error"] == "records must be fewer"
 
@@ -185,9 +185,9 @@ def test_records_whose_sum_could_overflow_are_rejected():
     for grid in (PLAN.grid, KEYED.grid):
         huge = Facts("s", "d", SimpleNamespace(grid=replace(grid, high=2.0**61, resolution=1.0)))
         records = [1, 1] if grid.keys is None else [{"key": grid.keys[0], "value": 1}] * 2
-        batches.sums_by_lane(huge, records[:1])
+        batches.content(huge, records[:1])
         with pytest.raises(HushfadeError, match="62 bits"):
-            batches.sums_by_lane(huge, records)
+            batches.content(huge, records)
 
 
 JSON = st.recursive(
@@ -234,7 +234,7 @@ def test_no_bytes_break_any_route(client, body, path, kind):
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9, 9)))
 def test_a_batch_has_the_sum_of_the_clipped_records(values):
-    lanes, units = batches.sums_by_lane(LATE, values)
+    lanes, units = batches.content(LATE, values)
     exact = sum(np.floor(np.clip(float(x), 0, 1) * UNIT + 0.5) for x in values)
     assert units.sum() == exact
     assert lanes.tolist() == ([0] if values else [])
@@ -244,7 +244,7 @@ def test_a_batch_has_the_sum_of_the_clipped_records(values):
 @given(records=st.lists(st.tuples(st.sampled_from(KEYED.keys), st.integers(0, 1))))
 def test_a_batch_has_a_sum_for_each_key(records):
     sent = [{"key": key, "value": value} for key, value in records]
-    lanes, units = batches.sums_by_lane(FLIGHTS, sent)
+    lanes, units = batches.content(FLIGHTS, sent)
     assert len(set(lanes.tolist())) == len(lanes)
     found = dict(zip(lanes.tolist(), units.tolist(), strict=True))
     for lane, key in enumerate(KEYED.keys):

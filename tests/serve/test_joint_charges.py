@@ -104,7 +104,7 @@ def test_a_stream_says_that_limits_per_person_are_assumed(make):
     person = hf.Guarantee(0.5, 1e-6, protects=hf.Person(steps=3, records_per_step=2))
     plan = hf.plan(hf.SlidingWindow(length=7), person, law="gaussian", every="1h")
     body = {"name": "p", "dataset": "trains", "plan": json.loads(plan.to_json()), "every": "1h"}
-    made = client.post("/v1/streams", body)
+    made = client.post("/v1/streams", body | {"limits": "assumed"})
     assert made.status_code == 201
     assert made.json()["limits"] == (
         "hushfade assumes, and does not check, that no person has more records: at most 2 "

@@ -13,8 +13,9 @@ from hushfade.cli.options.parameters import OptionGroup, choice, count, flag, op
 from hushfade.cli.restore_backup import restored
 from hushfade.cli.store_access import Where, reader_of, shown
 from hushfade.errors import InvalidValue
+from hushfade.planning import promise
 from hushfade.privacy.rounding import rounded_up
-from hushfade.privacy.unit_words import limits, words
+from hushfade.privacy.unit_words import words
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -80,7 +81,7 @@ def store(
 
     - **check** tests whether the database is intact and every stream can continue from it.
     - **verify** tests whether the ledger is an unbroken chain and matches the releases.
-    - **list** prints the streams: guarantee, steps, charge, and the assumed limits per person.
+    - **list** prints the streams: guarantee, steps, charge, and the limits per person.
     - **ledger** verifies the ledger and prints a statement: each charge with its date, and totals.
     - **releases** writes the committed releases of --stream to --output or the standard output.
     - **backup** copies all committed data to --output.
@@ -187,10 +188,7 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
         "said": f"The ledger is an unbroken chain of {entries} entries and matches the releases.",
         "budgets": [budget_lines.budget(account) for account in reader.accounts().values()],
         "new_epochs": [_composed(reader, name) for name in reader.streams() if reader.epoch(name)],
-        "limits": [
-            {"stream": name, "limits": limits(reader.plan(name).relation)}
-            for name in reader.streams()
-        ],
+        "limits": [{"stream": name, "limits": _limits(reader, name)} for name in reader.streams()],
     }
     if action == "ledger" and kind is None:
         found["statement"] = ledger_statement.lines(reader)
@@ -204,7 +202,7 @@ def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, 
 
 
 def _listed(reader: Reader) -> dict[str, Any]:
-    """The streams with their guarantees, and the limits per person that hushfade assumes."""
+    """The streams with their guarantees, and the limits per person."""
     streams = [_stream(reader, name) for name in reader.streams()]
     reserved = [{"stream": name, "dataset": dataset} for name, dataset in reader.reserved().items()]
     said = f"{len(streams)} streams." if len(streams) != 1 else "1 stream."
@@ -227,9 +225,13 @@ def _stream(reader: Reader, name: str) -> dict[str, Any]:
         "epoch": reader.epoch(name),
         "steps": reader.steps(name),
         "unit": words(plan.relation),
-        "limits": limits(plan.relation),
+        "limits": _limits(reader, name),
         "joint": None if joint is None else joint.number,
     }
+
+
+def _limits(reader: Reader, name: str) -> str:
+    return promise.stated_limits(reader.plan(name), enforced=reader.enforces(name))
 
 
 def _streams_table(streams: list[dict[str, Any]]) -> Table:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hushfade.privacy.unit_words import limit_words, person_words
+from hushfade.privacy.unit_words import limits as assumed_limits
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
+    from hushfade.privacy.guarantee import Guarantee
 
 
-def sentence(plan: Plan, *, enforced: bool) -> str:
+def sentence(plan: Plan, *, enforced: bool, guarantee: Guarantee | None = None) -> str:
     """The guarantee in words.  `enforced`: hushfade knows the persons and enforces their limits.
 
     A further record may displace other records of its person.  So the guarantee covers all records
-    of the person, or all records of the person in one stretch of time.
+    of the person, or all records of the person in one stretch of time.  `guarantee` replaces the
+    plan's, if the stream has several epochs.
 
     >>> from hushfade import Guarantee, Person, SlidingWindow, plan as planned
     >>> day = planned(SlidingWindow(length=7), Guarantee(1, 0, protects=Person(within=7)),
@@ -22,7 +25,7 @@ def sentence(plan: Plan, *, enforced: bool) -> str:
     >>> sentence(day, enforced=True)[:78]
     "Adding or removing any one person's records from any seven consecutive days ch"
     """
-    guarantee, relation = plan.guarantee, plan.relation
+    guarantee, relation = guarantee or plan.guarantee, plan.relation
     if not enforced:
         return guarantee.sentence(every=plan.every)
     who = person_words(relation)
@@ -39,3 +42,8 @@ def limits(plan: Plan, *, enforced: bool) -> str | None:
     if not plan.relation.single:
         return f"hushfade assumes, and does not enforce, these limits per person: {words}."
     return None
+
+
+def stated_limits(plan: Plan, *, enforced: bool) -> str:
+    """The limits per person of a stream, enforced or assumed, or that it protects one record."""
+    return (enforced and limits(plan, enforced=True)) or assumed_limits(plan.relation)

@@ -1,9 +1,13 @@
-"""The batch in the body of a request: strictly checked records, summed in integer units per lane.
+"""The batch in the body of a request: strictly checked records, in integer units per lane.
 
 A record is a number.  With keys it is an object {"key": ..., "value": ...}, where counts (low = 0,
 high = 1) need no value: it is 1.  For vectors it is a list of numbers.  A statistic declares what a
 record is: a number, true or false, a text, or a pair of numbers.
-No error contains a record's key or value.
+
+If the stream enforces limits per person, each record is an object with a user as well, such as
+{"user": ...} for counts, or {"user": ..., "key": ..., "value": ...}.  Its records are not summed
+here, because the store decides which of them count.
+No error contains a record's user, key or value.
 """
 
 from __future__ import annotations
@@ -16,17 +20,18 @@ import numpy as np
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue, Malformed
 from hushfade.private.grid import Grid
-from hushfade.private.unit_sums import UnitSums, summed
 from hushfade.serve import strict_json
 from hushfade.serve.error_responses import Refusal
 from hushfade.serve.registry import Facts
 from hushfade.store import Batch
+from hushfade.store.batch import PersonRecords, sums_by_lane
 
 JSON, LINES = "application/json", "application/x-ndjson"
 MOST = 1_000_000  # records per request
 
 _NUMBERS = {int, float}  # and no bool
-_FIELDS = {"key", "value"}
+_USER = "user"
+_NONE: Signed = np.zeros(0, dtype=np.int64)
 
 
 def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Batch:
@@ -54,34 +59,31 @@ def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Bat
             413, "too_large", f"a request must have at most {MOST} records: send several requests"
         )
     try:
-        lanes, units = sums_by_lane(facts, records)
+        found = content(facts, records)
     except (InvalidType, InvalidValue) as error:
         if kind == JSON:
             raise
         raise _at_fault(facts, numbers, records, error) from None
-    return Batch(facts.name, sender, sequence, len(records), lanes, units, step)
+    lanes, units = (_NONE, _NONE) if isinstance(found, PersonRecords) else found
+    persons = found if isinstance(found, PersonRecords) else None
+    return Batch(facts.name, sender, sequence, len(records), lanes, units, step, persons)
 
 
-def sums_by_lane(facts: Facts, records: list[Any]) -> tuple[Signed, Signed]:
-    """The lanes of the records, and the sum of the units in each lane."""
+def content(facts: Facts, records: list[Any]) -> PersonRecords | tuple[Signed, Signed]:
+    """The records with their persons, or the lanes of the records and the sum of each lane."""
     grid = facts.plan.grid
-    if not records:
-        nothing = np.zeros(0, dtype=np.int64)
-        return nothing, nothing
-    if grid.norm is not None:
-        _check_vectors(grid, records)
-        return np.arange(grid.lanes), summed(grid.units(records), largest=grid.largest_unit)
-    if grid.scalar:
-        units = summed(_units(grid, records), largest=grid.largest_unit)
-        return np.zeros(1, dtype=np.int64), units.reshape(1)
+    if facts.enforced:
+        users, cells, values = _taken_apart(grid, records, persons=True)
+        return PersonRecords(users, cells, _units(grid, values))
+    objects = dict in set(map(type, records))
+    if objects and any(type(record) is dict and _USER in record for record in records):
+        raise InvalidValue(
+            "the stream does not enforce limits per person: send records without user"
+        )
     cells, values = np.zeros(len(records), dtype=np.int64), records
     if grid.keys is not None:
-        cells, values = _keyed(grid, records)
-    lanes, units = grid.spread(cells, _units(grid, values))
-    touched, places = np.unique(lanes, return_inverse=True)
-    sums = UnitSums(len(touched), largest=grid.largest_unit)
-    sums.add(places, units)
-    return touched, sums.totals
+        _, cells, values = _taken_apart(grid, records, persons=False)
+    return sums_by_lane(grid, cells, _units(grid, values))
 
 
 def _at_fault(
@@ -92,13 +94,13 @@ def _at_fault(
     while last - first > 1:
         middle = (first + last) // 2
         try:
-            sums_by_lane(facts, records[first:middle])
+            content(facts, records[first:middle])
         except (InvalidType, InvalidValue):
             last = middle
         else:
             first = middle
     try:
-        sums_by_lane(facts, records[first:last])
+        content(facts, records[first:last])
     except (InvalidType, InvalidValue) as error:
         return type(error)(f"line {numbers[first]} of the body: {error.rule}")
     return found
@@ -109,6 +111,11 @@ def _units(grid: Grid, values: list[Any]) -> Signed:
 
     The type of each value is checked by itself, so no record affects how another is read.
     """
+    if not values:
+        return _NONE
+    if grid.norm is not None:
+        _check_vectors(grid, values)
+        return grid.units(values)
     kind = "numbers" if grid.statistic is None else grid.statistic.kind
     kinds = set(map(type, values))
     match kind:
@@ -132,24 +139,51 @@ def _is_pair(value: list[Any]) -> bool:
     return len(value) == 2 and set(map(type, value)) <= _NUMBERS
 
 
-def _keyed(grid: Grid, records: list[Any]) -> tuple[Signed, list[Any]]:
-    """The place of its key, and the value of each record."""
-    counted = grid.low == 0 and grid.high == 1 and grid.statistic is None
-    keys, values = [], []
+def _taken_apart(
+    grid: Grid, records: list[Any], *, persons: bool
+) -> tuple[tuple[str, ...], Signed, list[Any]]:
+    """The person, the place of the key, and the value of each record, which is an object."""
+    counts = grid.low == 0 and grid.high == 1 and grid.statistic is None and grid.norm is None
+    needed = [name for name, has in ((_USER, persons), ("key", grid.keys is not None)) if has]
+    allowed = {*needed, "value"}
+    users, keys, values = [], [], []
     for record in records:
-        if type(record) is not dict or not record.keys() <= _FIELDS:
-            raise InvalidType("a record must be an object with a key and a value")
-        key = record.get("key")
-        if type(key) is not str:
-            raise InvalidType("a record's key must be a string")
-        if "value" not in record and not counted:
+        if type(record) is not dict or not record.keys() <= allowed:
+            *first, last = (f"a {name}" for name in (*needed, "value"))
+            raise InvalidType(f"a record must be an object with {', '.join(first)} and {last}")
+        if persons:
+            users.append(_person(record.get(_USER)))
+        if grid.keys is not None:
+            key = record.get("key")
+            if type(key) is not str:
+                raise InvalidType("a record's key must be a string")
+            keys.append(key)
+        if "value" not in record and not counts:
             raise InvalidType("a record must have a value, because the plan does not count records")
-        keys.append(key)
         values.append(record.get("value", 1))
+    cells = np.zeros(len(records), dtype=np.int64)
     try:
-        return np.array([grid.lane_of[key] for key in keys]), values
+        if grid.keys is not None:
+            cells = np.array([grid.lane_of[key] for key in keys], dtype=np.int64)
     except KeyError:
         raise InvalidValue("key must be one of the stream's keys") from None
+    return tuple(users), cells, values
+
+
+def _person(given: Any) -> str:
+    """The identifier of a record's person."""
+    if given is None:
+        raise InvalidType(
+            "the stream enforces limits per person: each record must be an object with its user"
+        )
+    if type(given) is not str or not given.strip():
+        raise InvalidType("a record's user must be a string that is not blank")
+    if not given.isascii():
+        try:
+            given.encode()
+        except UnicodeEncodeError:  # its message contains the text
+            raise InvalidValue("a record's user must be valid Unicode text") from None
+    return given
 
 
 def _check_vectors(grid: Grid, records: list[Any]) -> None:

@@ -10,7 +10,7 @@ from hushfade import check, duration
 from hushfade.errors import InvalidValue, Malformed
 from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.privacy.unit import Unit, unit_of
+from hushfade.privacy.unit import Person, Unit, unit_of
 from hushfade.serve.registry import BY_HAND
 
 SHORTEST = 10**9  # nanoseconds of a step that the clock closes
@@ -123,6 +123,20 @@ def least_count(plan: Plan, given: Any) -> float | None:
     if plan.statistic is None:
         raise InvalidValue("suppress_below is for a plan with a statistic, such as a mean")
     return check.real(suppress_below=given)
+
+
+def enforces(plan: Plan, given: Any) -> bool:
+    """Whether the service enforces the limits per person of a new stream; by default it does."""
+    if not isinstance(plan.guarantee.protects, Person):
+        if given is not None:
+            raise InvalidValue(
+                "limits is for a plan that protects persons: leave it out, or plan with "
+                "protects=hushfade.Person(...)"
+            )
+        return False
+    if given not in (None, "enforced", "assumed"):
+        raise InvalidValue("limits must be 'enforced' or 'assumed'")
+    return bool(given != "assumed")
 
 
 def step_times(every: Any, start: Any, now: int) -> tuple[int | None, int | None]:

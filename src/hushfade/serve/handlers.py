@@ -18,6 +18,7 @@ from hushfade.planning.joint_loss import MOST
 from hushfade.serve import openapi, planner, strict_json
 from hushfade.serve.declarations import (
     check_step,
+    enforces,
     guarantee_of,
     least_count,
     length_text,
@@ -92,7 +93,7 @@ async def charge_together(service: Service, request: Request, caller: Caller) ->
 async def add_stream(service: Service, request: Request, caller: Caller) -> Response:
     """Add a stream, and return its public description."""
     content = await document_of(service, request, caller)
-    more = ("every", "start", "suppress_below")
+    more = ("every", "start", "suppress_below", "limits")
     asked = strict_json.fields(content, needed=("name", "dataset", "plan"), more=more)
     name = _place(asked["name"])
     dataset = strict_json.name(dataset=asked["dataset"])
@@ -101,8 +102,18 @@ async def add_stream(service: Service, request: Request, caller: Caller) -> Resp
     check_step(plan, asked.get("every"))
     by_hand = asked.get("every") == BY_HAND
     below = least_count(plan, asked.get("suppress_below"))
+    enforced = enforces(plan, asked.get("limits"))
     facts = await service.add_stream(
-        Facts(name, dataset, plan, every, start, by_hand=by_hand, suppress_below=below)
+        Facts(
+            name,
+            dataset,
+            plan,
+            every,
+            start,
+            by_hand=by_hand,
+            suppress_below=below,
+            enforced=enforced,
+        )
     )
     return answer(service.described(facts), 201)
 

@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hushfade import duration
+from hushfade.planning import promise
 from hushfade.planning.statistic_summary import released
 from hushfade.privacy.account import Loss
 from hushfade.privacy.rounding import epsilon_up
-from hushfade.privacy.unit_words import limits
+from hushfade.records.calendar import Calendar
 from hushfade.serve.error_responses import absent
 from hushfade.serve.statistic_blocks import StatisticBlocks
 
@@ -46,6 +47,14 @@ class Facts:
     joint: Joint | None = None  # the joint charge that paid for the stream
     budget_delta: float = 0.0  # the delta of the dataset's budget
     suppress_below: float | None = None  # the noisy count below which no statistic is shown
+    enforced: bool = False  # the store enforces the limits per person
+
+    @property
+    def order(self) -> Calendar | None:
+        """The times of the steps; None without a clock."""
+        if self.every is None or self.start is None:
+            return None
+        return Calendar(self.start, self.every, zoned=True)
 
     @cached_property
     def first_stddev(self) -> float:
@@ -109,6 +118,7 @@ class Registry:
                 store.joint(name),
                 accounts[datasets[name]].delta,
                 told.get("suppress_below"),
+                store.enforces(name),
             )
             for name, told in settings.items()
         )
@@ -188,7 +198,7 @@ class Registry:
             "name": facts.name,
             "dataset": facts.dataset,
             "decay": repr(facts.plan.decay),
-            "guarantee": guarantee.sentence(),
+            "guarantee": _sentence(facts),
             "epsilon": guarantee.epsilon,
             "delta": guarantee.delta,
             "epoch": facts.epoch,
@@ -203,9 +213,15 @@ class Registry:
             "stddev": facts.per_record(facts.first_stddev if release is None else release.stddev),
             "closed": None if release is None else shown(release.closed),
             "ended": self.ended(facts.name),
-            "limits": limits(facts.plan.relation),
+            "limits": promise.stated_limits(facts.plan, enforced=facts.enforced),
             "together": _together(facts),
         }
+
+
+def _sentence(facts: Facts) -> str:
+    if facts.enforced:
+        return promise.sentence(facts.plan, enforced=True, guarantee=facts.guarantee)
+    return facts.guarantee.sentence()
 
 
 def _statistic(facts: Facts) -> dict[str, Any] | None:

@@ -36,17 +36,21 @@ _VALUE: Schema = {
     "anyOf": [number(), list_of(number())],
 }
 _PAIR: Schema = list_of(number(), minItems=2, maxItems=2)
+_KEYED: Schema = {"anyOf": [number(), {"type": "boolean"}, TEXT, _PAIR]}
 _RECORD: Schema = {
     "description": "A number, clipped to the plan's bounds. "
     'With keys: {"key": ..., "value": ...}, where counts need no value. '
     "For vectors: a list of numbers. For a share: true, false, 1 or 0, or a string if the share is "
-    "of a category. For a ratio: a list of two numbers.",
+    "of a category. For a ratio: a list of two numbers. "
+    'If limits per person are enforced: {"user": ..., "value": ...}, with a key if there are keys.',
     "anyOf": [
         number(),
         {"type": "boolean"},
         TEXT,
+        an_object({"key": TEXT}, {"value": _KEYED}),
         an_object(
-            {"key": TEXT}, {"value": {"anyOf": [number(), {"type": "boolean"}, TEXT, _PAIR]}}
+            {"user": TEXT | {"minLength": 1}},
+            {"key": TEXT, "value": {"anyOf": [_KEYED, list_of(number(), minItems=1)]}},
         ),
         list_of(number(), minItems=1),
     ],
@@ -132,7 +136,7 @@ _STREAM: Schema = {
     },
     "start": or_null(TIME), "step": whole(), "stddev": ABOVE_0, "closed": or_null(TIME),
     "ended": {"type": "boolean"},
-    "limits": TEXT | {"description": "Limits per person that hushfade assumes but cannot check."},
+    "limits": TEXT | {"description": "Limits per person, enforced or assumed."},
     "together": or_null(
         an_object({"streams": list_of(NAME), "epsilon": ABOVE_0, "delta": number(0)})
     ) | {"description": "The streams of one joint charge, and their joint guarantee."},
@@ -140,6 +144,7 @@ _STREAM: Schema = {
 _PRIVATE: Schema = {
     "not_for_publication": an_object(
         {"late": whole(), "repeated": whole(), "open_records": whole()},
+        {"over_limit": whole()},
         description="Exact counts of records, for tokens with the scope admin.",
     )
 }
@@ -210,6 +215,11 @@ SCHEMAS: dict[str, Schema] = {
             ),
             "suppress_below": or_null(number()) | {
                 "description": "For a statistic: never show values whose noisy count is below this."
+            },
+            "limits": or_null({"enum": ["enforced", "assumed"]}) | {
+                "description": "For a plan that protects persons. enforced, the default: each "
+                "record names its user, and only the first records of a person count. assumed: "
+                "the senders keep the limits."
             },
         },
     ),

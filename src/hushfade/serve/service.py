@@ -234,7 +234,14 @@ class Service:
         def add(store: Store) -> tuple[Joint | None, float]:
             if facts.dataset not in store.accounts():
                 raise InvalidValue("dataset does not exist: add it first")
-            store.add_stream(facts.name, facts.plan, dataset=facts.dataset, settings=settings)
+            store.add_stream(
+                facts.name,
+                facts.plan,
+                dataset=facts.dataset,
+                settings=settings,
+                limits="enforced" if facts.enforced else "assumed",
+                order=facts.order if facts.enforced else None,
+            )
             return store.joint(facts.name), store.accounts()[facts.dataset].delta
 
         joint, delta = await self.writer.change(add)

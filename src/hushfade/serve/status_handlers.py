@@ -70,7 +70,8 @@ def _described(service: Service, facts: Facts, caller: Caller) -> dict[str, Any]
     if caller.may("admin") and not service.writer.failed:
         with suppress(Failed):  # a stopped store can still be read
             live = service.store.live(facts.name)
-            dropped = {name: live.counts.get(name, 0) for name in ("late", "repeated")}
+            names = ("late", "repeated", *(("over_limit",) if facts.enforced else ()))
+            dropped = {name: live.counts.get(name, 0) for name in names}
             told["not_for_publication"] = {**dropped, "open_records": live.records}
     return told
 

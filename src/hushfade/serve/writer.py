@@ -15,6 +15,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from threading import Condition, Thread
 from typing import Any, TypeVar
@@ -46,9 +47,16 @@ class _Job:
     loop: asyncio.AbstractEventLoop
     answer: asyncio.Future[Any]
 
-    @property
+    @cached_property
     def weight(self) -> int:
-        return 2 * len(self.change.lanes) + 1 if isinstance(self.change, Batch) else 1
+        """The number of numbers; eight characters of a person's name are like one more."""
+        if not isinstance(self.change, Batch):
+            return 1
+        weight, persons = 2 * len(self.change.lanes) + 1, self.change.persons
+        if persons is not None:
+            weight += len(persons.users) + sum(map(len, persons.users)) // 8
+            weight += persons.cells.size + persons.units.size
+        return weight
 
     def told(self, result: Any, error: Exception | None) -> None:
         """Pass the result to the thread that waits for it."""

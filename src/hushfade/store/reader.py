@@ -141,6 +141,12 @@ class Reader:
         found: dict[str, Any] = json.loads(text)
         return found
 
+    def enforces(self, name: str) -> bool:
+        """Whether the limits per person are enforced: by the store, or where files are read."""
+        settings = self.settings(name)
+        columns = settings.get("files", {}).get("columns", {})
+        return settings.get("persons") is True or columns.get("user") is not None
+
     def plan(self, name: str) -> Plan:
         """The plan of a stream."""
         with self._turn:

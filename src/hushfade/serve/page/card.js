@@ -97,6 +97,8 @@ export class Card {
     if (secret) {
       this.secret.replaceChildren(element("strong", {}, "Not for publication: "),
         `${counted(secret.late, "late record")}, ${counted(secret.repeated, "repeated record")}, `
+        + (secret.over_limit === undefined ? ""
+          : `${counted(secret.over_limit, "record")} beyond a person's limits, `)
         + `${number(secret.open_records, 9)} in the open step.`);
     }
     this.toggle.hidden = !this.series.last;
