@@ -1,8 +1,10 @@
 import ctypes
+import functools
 import gc
 import os
 import signal
 import sys
+import traceback
 
 import numpy as np
 import pytest
@@ -32,6 +34,32 @@ def fork_in_c():
     return ctypes.PyDLL(None).fork()
 
 
+def in_a_process_of_one_thread(test):
+    """Run a test in a forked child.
+
+    A fork that Python does not see leaves the interpreter's lock to threads that the child does
+    not have, so a child of a process with several threads may wait for ever.
+    """
+
+    @functools.wraps(test)
+    def run(*args, **named):
+        child = os.fork()
+        if child == 0:
+            failed = 1
+            try:
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(60)
+                test(*args, **named)
+                failed = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(failed)
+        assert os.waitpid(child, 0)[1] == 0, "see the traceback of the child"
+
+    return run
+
+
 def told_by_child(fork, work):
     reader, writer = os.pipe()
     child = fork()
@@ -51,6 +79,7 @@ def told_by_child(fork, work):
 
 @pytest.mark.parametrize("fork", [os.fork, fork_in_c])
 @pytest.mark.parametrize("make", [stream_and_step, noise_and_step])
+@in_a_process_of_one_thread
 def test_a_forked_child_may_not_take_its_parents_steps(fork, make):
     kept, step = make()
     assert told_by_child(fork, step) == b"refused"
@@ -59,6 +88,7 @@ def test_a_forked_child_may_not_take_its_parents_steps(fork, make):
 
 
 @pytest.mark.parametrize("fork", [os.fork, fork_in_c])
+@in_a_process_of_one_thread
 def test_a_forked_child_may_load_what_was_saved(fork):
     stream, _ = stream_and_step()
     data = stream.save()
@@ -68,12 +98,15 @@ def test_a_forked_child_may_load_what_was_saved(fork):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems go by the process number")
+@in_a_process_of_one_thread
 def test_on_linux_a_page_tells_that_the_system_wipes():
+    stream_and_step()  # marks the page of this process
     assert not isinstance(ownership._HERE, ownership.ByNumber)
     assert told_by_child(fork_in_c, lambda: ownership._HERE[0]) == b"0"
     assert ownership._HERE[0] == 1
 
 
+@in_a_process_of_one_thread
 def test_without_a_page_the_process_number_tells(monkeypatch):
     by_number = ownership.ByNumber()
     by_number[0] = 1
