@@ -106,6 +106,8 @@ def test_gaps_overlaps_repeats_and_other_declarations_are_refused():
         (["--start", "2026-01-03", "--end", "2026-01-04"], "missing"),
         (["--start", "2026-01-01", "--end", "2026-01-04"], "released already"),
         (["--end", "2026-01-02"], "released already"),
+        (["--end", "2026-01-05"], "3 steps"),
+        (["--steps", "2"], "--start 2026-01-02"),
         (["--end", "2026-01-03", "--time", "who"], "column 'at'"),
         (["--end", "2026-01-03", "--every", "1h"], "every"),
         (["--end", "2026-01-03", "--epsilon", "2", "--delta", "1e-6", "--half-life", "3",
@@ -220,7 +222,7 @@ def test_the_store_contains_no_name_and_forgets_stretches_that_are_over():
     assert len(store._database.read("SELECT * FROM persons")) == 1
     store.close()
     assert not any(b"annabella" in bytes_ for bytes_ in content().values())
-    done(day("2.csv"), *STREAM, "--end", "2026-01-05")
+    done(day("2.csv"), *STREAM, "--start", "2026-01-02", "--end", "2026-01-05")
     store = Store.open("r.db")
     assert store._database.read("SELECT * FROM persons") == []
     assert len(store._database.read("SELECT * FROM person_secrets")) == 1  # of the files

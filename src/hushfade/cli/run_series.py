@@ -173,7 +173,11 @@ def _check_same(kept: Plan, given: Plan, name: str) -> None:
 
 
 def next_steps(series: Series, time: RunTimeOptions) -> Timed:
-    """The steps that the run closes: from the next open step to --end."""
+    """The steps that the run closes: from the next open step to --end.
+
+    More than one step needs --start: a job whose file of yesterday is missing must not release
+    yesterday without its records.
+    """
     begin = series.open_from()
     at, zoned = instant(begin, name="start")
     if time.start is not None and not series.is_new:
@@ -200,6 +204,12 @@ def next_steps(series: Series, time: RunTimeOptions) -> Timed:
     chosen = replace(time, time=series.source.columns.time, every=series.plan.every, start=begin)
     order = order_of(chosen, series.source)
     assert isinstance(order, Timed)
+    if time.start is None and (order.steps or 0) > 1:
+        raise Refused(
+            f"this run would release {order.steps} steps of stream {series.name!r}, from {begin}: "
+            "if a file is missing, release it first. If these steps belong to this run, confirm "
+            f"them with --start {begin}"
+        )
     return order
 
 
