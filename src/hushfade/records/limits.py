@@ -106,10 +106,12 @@ class Bounding:
         )  # fmt: skip
         return found
 
-    def resume(self, users: Signed, stretches: Signed, sizes: Signed, lasts: Signed) -> None:
-        """Continue with earlier steps: per person and stretch, how many counted, and the last one.
+    def resume(
+        self, users: Signed, stretches: Signed, sizes: Signed, lasts: Signed, records: Signed
+    ) -> None:
+        """Continue with earlier steps: the columns that `counted` returned.
 
-        Nobody has counted here yet in these stretches, and all later records are after the last
+        Nobody has counted here yet in these stretches, and no later record is before the last
         step.  So the steps before the last one have no further effect, except by their number.
         """
         groups = users
@@ -122,7 +124,7 @@ class Bounding:
         self._steps = _grown(self._steps, end, 0)
         self._counts = _grown(self._counts, end, 0)
         places = np.arange(self._used, end, dtype=np.int64)
-        self._steps[places], self._links[places] = lasts, _NONE
+        self._steps[places], self._counts[places], self._links[places] = lasts, records, _NONE
         self._ends[groups, 0] = self._ends[groups, 1] = places
         self._sizes[groups] = sizes
         self._used = end

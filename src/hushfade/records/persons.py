@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from hushfade.privacy.unit import Unit
     from hushfade.records.calendar import Order
 
-Earlier: TypeAlias = Callable[[str, int], tuple[int, int] | None]
-"""For a person and a stretch: the number of steps that count, and the last one, counted from 0.
+Earlier: TypeAlias = Callable[[str, int], tuple[int, int, int] | None]
+"""For a person and a stretch: the number of steps that count, the last one, and its records.
 
-The last one is negative, because earlier files have closed it.
+The last step is counted from 0, the first open step: it is negative, because it is closed.
 """
 
 _FEW = 1 << 12  # persons and stretches that are not worth forgetting

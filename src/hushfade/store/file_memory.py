@@ -5,11 +5,11 @@ Each stretch has its own secret.  When a stretch is over, the store erases its s
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from hushfade.store import persons
 
 if TYPE_CHECKING:
     from hushfade.records.persons import Counted
@@ -24,20 +24,18 @@ class Remembered:
     def __init__(self, database: Database, stream: int | None, closed: int) -> None:
         self._closed = closed
         self._secrets: dict[int, bytes] = {}
-        self._rows: dict[tuple[int, bytes], tuple[int, int]] = {}
+        self._rows: dict[tuple[int, bytes], tuple[int, int, int]] = {}
         if stream is None:
             return
         for stretch, secret in database.read(
             "SELECT stretch, secret FROM person_secrets WHERE stream = ?", stream
         ):
             self._secrets[stretch] = bytes(secret)
-        for stretch, person, steps, last in database.read(
-            "SELECT stretch, person, steps, last FROM persons WHERE stream = ?", stream
-        ):
-            self._rows[stretch, bytes(person)] = steps, last - 1 - closed
+        for row in persons.load(database, stream, self._secrets):
+            self._rows[row.stretch, row.person] = row.steps, row.last - 1 - closed, row.records
 
-    def earlier(self, person: str, stretch: int) -> tuple[int, int] | None:
-        """The number of steps that count, and the last; steps from 0, the first open step."""
+    def earlier(self, person: str, stretch: int) -> tuple[int, int, int] | None:
+        """The number of steps that count, the last, counted from the open step, its records."""
         if stretch not in self._secrets:
             return None
         return self._rows.get((stretch, self.digest(person.encode(), stretch)))
@@ -45,15 +43,17 @@ class Remembered:
     def digest(self, content: bytes, stretch: int) -> bytes:
         """A digest that reveals nothing without the secret of the stretch."""
         secret = self._secrets.setdefault(stretch, os.urandom(32))
-        return hmac.digest(secret, content, hashlib.sha256)
+        return persons.digest(secret, content)
 
     def record(
         self, database: Database, stream: int, counted: Sequence[Counted], first: int
     ) -> None:
         """Write these rows, and erase the stretches before `first`, inside a transaction."""
         rows = [
-            (stream, one.stretch, self.digest(one.person.encode(), one.stretch),
-             one.steps, one.last + 1 + self._closed, one.records)
+            persons.Row(
+                self.digest(one.person.encode(), one.stretch),
+                one.stretch, one.steps, one.last + 1 + self._closed, one.records,
+            )
             for one in counted
         ]  # fmt: skip
         over = "stream = ? AND stretch < ? AND stretch > ?"
@@ -68,9 +68,4 @@ class Remembered:
                 if at >= first or at == SOURCES
             ],
         )
-        database.write_many(
-            "INSERT INTO persons (stream, stretch, person, steps, last, records)"
-            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (stream, stretch, person) DO UPDATE"
-            " SET steps = excluded.steps, last = excluded.last, records = excluded.records",
-            rows,
-        )
+        persons.record(database, stream, rows)

@@ -13,7 +13,6 @@ nothing stays in memory after it.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 from hushfade.check import Signed
 from hushfade.errors import InvalidValue
 from hushfade.records.calendar import Calendar, Timed
-from hushfade.records.limits import Limits
+from hushfade.records.limits import Bounding, Limits
 from hushfade.records.local_calendar import Dates, LocalCalendar, Periods
 
 if TYPE_CHECKING:
@@ -109,35 +108,21 @@ class Enforced:
             return np.zeros(0, dtype=np.bool_)
         stretch = self.stretch(step)
         key = secret(database, stream, stretch)
-        known = {name: digest(key, name) for name in dict.fromkeys(users)}
-        rows = {row.person: row for row in rows_of(database, stream, stretch, known.values())}
-        room = {name: self._room(rows.get(person), step) for name, person in known.items()}
-        found = np.zeros(len(users), dtype=np.bool_)
-        counts: Counter[str] = Counter()
-        for place, name in enumerate(users):
-            if counts[name] < room[name]:
-                counts[name] += 1
-                found[place] = True
-        changed = []
-        for name, count in counts.items():
-            person = known[name]
-            row = rows.get(person, Row(person, stretch, 0, 0, 0))
-            if row.last == step:
-                changed.append(row._replace(records=row.records + count))
-            else:
-                changed.append(Row(person, stretch, row.steps + 1, step, count))
-        record(database, stream, changed)
+        place = {name: number for number, name in enumerate(dict.fromkeys(users))}
+        persons = {digest(key, name.encode()): number for name, number in place.items()}
+        bounding = Bounding(self.limits)
+        rows = rows_of(database, stream, stretch, persons)
+        earlier = [(persons[row.person], *row[1:]) for row in rows]
+        bounding.resume(*np.array(earlier, dtype=np.int64).reshape(-1, 5).T)
+        numbers = np.array([place[name] for name in users], dtype=np.int64)
+        steps, stretches = np.full_like(numbers, step), np.full_like(numbers, stretch)
+        renewed = self.limits.stretch != "stream"
+        found = bounding.kept(numbers, steps, stretches if renewed else None)
+        changed = set(numbers[found].tolist())
+        known = list(persons)
+        columns = zip(*(column.tolist() for column in bounding.counted()), strict=True)
+        record(database, stream, [Row(known[n], *rest) for n, *rest in columns if n in changed])
         return found
-
-    def _room(self, row: Row | None, step: int) -> int:
-        """The number of further records of the person that count in the open step."""
-        limits = self.limits
-        if row is None:
-            return limits.records_per_step
-        if row.last == step:
-            return limits.records_per_step - row.records
-        fits = row.steps < limits.steps and step - row.last >= limits.apart
-        return limits.records_per_step if fits else 0
 
     def forget(self, writes: Writable, stream: int, step: int) -> bool:
         """Erase what no step from `step` on needs; return whether a stretch is over."""
@@ -164,9 +149,9 @@ def secret(database: Database, stream: int, stretch: int) -> bytes:
     return made
 
 
-def digest(secret: bytes, name: str) -> bytes:
+def digest(secret: bytes, content: bytes) -> bytes:
     """The digest of an identifier in a stretch: a pseudo-random function of its bytes."""
-    return blake2b(name.encode(), digest_size=_DIGEST, key=secret).digest()
+    return blake2b(content, digest_size=_DIGEST, key=secret).digest()
 
 
 def rows_of(
