@@ -13,7 +13,7 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.records.calendar import Calendar
 from hushfade.records.limits import Bounding, Limits
 from hushfade.records.local_calendar import Dates, LocalCalendar, Periods
-from hushfade.store import Batch, Store
+from hushfade.store import Batch, Store, persons
 
 HOUR = 3600 * 10**9
 LATE_MARCH = 1_774_656_000 * 10**9  # 2026-03-28T00:00Z: clocks change in Vienna on the 29th
@@ -139,6 +139,33 @@ def test_rows_and_secrets_last_as_long_as_their_stretch(tmp_path: Path) -> None:
         store.end("s")
         assert _rows(store, "persons") == _rows(store, "person_secrets") == []
         store.close()
+
+
+def test_many_persons_are_erased_in_small_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement that exceeds the time limit would keep the step open for ever."""
+    monkeypatch.setattr(persons, "ERASED", 3)
+    store = _store(tmp_path / "s", UNITS["step"])
+    changed = []
+    write = store._database.write
+
+    def counting(sql: str, *values: object) -> None:
+        before = store._database.read("SELECT COUNT(*) FROM persons")[0][0]
+        write(sql, *values)
+        if sql.startswith("DELETE FROM persons"):
+            changed.append(before - store._database.read("SELECT COUNT(*) FROM persons")[0][0])
+
+    monkeypatch.setattr(store._database, "write", counting)
+    users = [f"p{number}" for number in range(8)]
+    store.accept([_batch(store, 0, [1] * 8, users)])
+    store.close_step("s", 1, closed=0)
+    assert changed == [3, 3, 2]
+    assert _rows(store, "persons") == []
+    store.accept([_batch(store, 1, [1] * 8, users)])
+    store.end("s")
+    assert changed[3:] == [3, 3, 2]
+    assert _rows(store, "persons") == _rows(store, "person_secrets") == []
 
 
 def test_no_file_and_no_text_contains_an_identifier(tmp_path: Path) -> None:

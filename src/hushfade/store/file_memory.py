@@ -56,9 +56,11 @@ class Remembered:
             )
             for one in counted
         ]  # fmt: skip
-        over = "stream = ? AND stretch < ? AND stretch > ?"
-        database.write(f"DELETE FROM persons WHERE {over}", stream, first, SOURCES)
-        database.write(f"DELETE FROM person_secrets WHERE {over}", stream, first, SOURCES)
+        persons.erase(database, stream, first)
+        database.write(
+            "DELETE FROM person_secrets WHERE stream = ? AND stretch < ? AND stretch <> ?",
+            stream, first, SOURCES,
+        )  # fmt: skip
         database.write_many(
             "INSERT INTO person_secrets (stream, stretch, secret) VALUES (?, ?, ?)"
             " ON CONFLICT (stream, stretch) DO NOTHING",

@@ -42,7 +42,6 @@ class Live:
         self.number, self.name, self.plan, self.epoch, self.steps = number, name, plan, epoch, steps
         self.settings: dict[str, Any] = {}
         self.enforced: persons.Enforced | None = None  # None: limits per person are assumed
-        self.erased = False  # whether the last closed step ended a stretch of persons
         self.totals: Signed = np.zeros(plan.grid.lanes, dtype=np.int64)
         self.records = 0
         self.senders: dict[str, int] = {}
@@ -259,10 +258,14 @@ class Live:
                 self.number, release.step, self._stream.trace(),
             )  # fmt: skip
         self.steps = release.step
-        if self.enforced is not None:
-            self.erased = self.enforced.forget(database, self.number, self.steps + 1)
         self._blank()
         return values, release.stddev
+
+    def forget(self, database: Database) -> bool:
+        """Erase the persons that no further step needs; return whether a stretch is over."""
+        return self.enforced is not None and self.enforced.forget(
+            database, self.number, self.steps + 1
+        )
 
     def end(self, database: Database) -> None:
         """End the stream, and erase its state, traces and open totals."""
@@ -329,7 +332,8 @@ def _owner(sender: str) -> str:
 def erase(database: Database, number: int) -> None:
     """The statements that end the stream and erase its private data."""
     tables = ("batches", "traces", "states", "senders", "counts")
-    for table in (*tables, "persons", "person_secrets", "sources"):
+    persons.erase(database, number)
+    for table in (*tables, "person_secrets", "sources"):
         database.write(f"DELETE FROM {table} WHERE stream = ?", number)
     database.write("UPDATE streams SET ended = 1 WHERE stream = ?", number)
 

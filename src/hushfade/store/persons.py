@@ -30,9 +30,10 @@ from hushfade.records.local_calendar import Dates, LocalCalendar, Periods
 
 if TYPE_CHECKING:
     from hushfade.privacy.unit import Unit
-    from hushfade.store.database import Database, Writable
+    from hushfade.store.database import Database
 
 _PIECE = 500  # digests in one query
+ERASED = 100_000  # rows in one statement
 _SECRET, _DIGEST = 32, 16  # bytes
 
 Mask = NDArray[np.bool_]
@@ -124,13 +125,15 @@ class Enforced:
         record(database, stream, [Row(known[n], *rest) for n, *rest in columns if n in changed])
         return found
 
-    def forget(self, writes: Writable, stream: int, step: int) -> bool:
+    def forget(self, database: Database, stream: int, step: int) -> bool:
         """Erase what no step from `step` on needs; return whether a stretch is over."""
         before = self.stretch(step)
         if step <= 1 or self.stretch(step - 1) == before:
             return False
-        for table in ("persons", "person_secrets"):
-            writes.write(f"DELETE FROM {table} WHERE stream = ? AND stretch < ?", stream, before)
+        erase(database, stream, before)
+        database.write(
+            "DELETE FROM person_secrets WHERE stream = ? AND stretch < ?", stream, before
+        )
         return True
 
 
@@ -194,6 +197,22 @@ def record(database: Database, stream: int, rows: Sequence[Row]) -> None:
                 (stream, row.stretch, row.person, row.steps, row.last, row.records)
                 for row in rows[start : start + 100 * _PIECE]
             ],
+        )
+
+
+def erase(database: Database, stream: int, before: int | None = None) -> None:
+    """Erase the rows of stretches before this one, or all rows: in pieces, which take a second.
+
+    Each statement has a time limit.  A stretch may have millions of persons, and a step whose
+    closing exceeds the limit could never be closed.
+    """
+    earlier = "" if before is None else f" AND stretch < {before:d}"
+    rows = f"FROM persons WHERE stream = {stream:d}{earlier}"
+    ((count,),) = database.read(f"SELECT COUNT(*) {rows}")
+    for _ in range(0, count, ERASED):
+        database.write(
+            "DELETE FROM persons WHERE (stream, stretch, person) IN"
+            f" (SELECT stream, stretch, person {rows} ORDER BY stretch, person LIMIT {ERASED})"
         )
 
 

@@ -294,7 +294,8 @@ class Store(Reader):
                 ended = [live for live in lives if live.steps == live.plan.horizon]
                 for live in ended:
                     self._end(live)
-            if ended or any(live.erased for live in lives):
+                over = [live for live in lives if not live.ended and live.forget(self._database)]
+            if ended or over:
                 self._database.tidy()
             return releases
 
