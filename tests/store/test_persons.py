@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hushfade as hf
-from hushfade.errors import InvalidType, InvalidValue
+from hushfade.errors import InvalidType, InvalidValue, Refused
 from hushfade.records.calendar import Calendar
 from hushfade.records.limits import Bounding, Limits
 from hushfade.records.local_calendar import Dates, LocalCalendar, Periods
@@ -226,3 +226,20 @@ def test_invalid_persons_are_refused_without_their_text(tmp_path: Path) -> None:
         assert "muster" not in str(found.value)
         assert found.value.__suppress_context__ or found.value.__context__ is None
     assert store.accept([_batch(store, 0, [1], ["anna"])]) == ["accepted"]  # it has not stopped
+
+
+def test_a_person_who_counts_once_is_not_charged_to_a_budget_for_records(tmp_path: Path) -> None:
+    """Without her first record, the second record of a person counts: two steps change."""
+    store = Store.open(tmp_path / "s")
+    store.add_dataset("records", hf.Guarantee(epsilon=1, delta=1e-6))
+    once = hf.Guarantee(epsilon=1, delta=1e-6, protects=hf.Person())
+    plan = hf.plan(hf.SlidingWindow(length=1), once)
+    with pytest.raises(Refused, match="one record, added or removed"):
+        store.add_stream("s", plan, dataset="records", limits="enforced")
+    store.add_dataset("people", once)
+    store.add_stream("s", plan, dataset="people", limits="enforced")
+    assert "one person" in store.guarantee("people").sentence()
+    store.close()
+    again = Store.open(tmp_path / "s")
+    assert again.accounts()["people"].relation == once.relation
+    assert not once.relation.single

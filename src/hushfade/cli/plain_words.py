@@ -159,7 +159,7 @@ def _protected(plan: Plan, person: bool) -> list[str]:
     who = unit_words.person_words(relation)
     if person:
         who = f"{who[0].upper()}{who[1:]}. hushfade counted {limits}, per person."
-    elif relation.renewed is None:
+    elif relation.lifelong:
         who = f"A person with {limits}."
     else:
         who = f"{who[0].upper()}{who[1:]}, with {limits}."
@@ -175,7 +175,7 @@ def _protected(plan: Plan, person: bool) -> list[str]:
         "Two people together have a weaker guarantee than one person: "
         f"{weaker_promises.two_people(plan)}."
     )
-    return [who, *checked, hidden, *([renewed] if relation.renewed else []), more]
+    return [who, *checked, hidden, *([] if relation.lifelong else [renewed]), more]
 
 
 def _changes(plan: Plan) -> list[str]:

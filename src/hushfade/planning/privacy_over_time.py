@@ -162,7 +162,7 @@ def _in_one_step(guarantee: Guarantee) -> Unit:
 
 
 def _together(guarantee: Guarantee) -> str:
-    if guarantee.relation.renewed is None:
+    if guarantee.relation.lifelong:
         return "All records of one person"
     return "The records of one person that the guarantee covers"
 

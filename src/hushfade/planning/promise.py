@@ -30,7 +30,7 @@ def sentence(plan: Plan, *, enforced: bool, guarantee: Guarantee | None = None) 
         return guarantee.sentence(every=plan.every)
     who = person_words(relation)
     if guarantee.neighbours == "replace":
-        who = "what one person's records say" if relation.renewed is None else f"what {who} say"
+        who = "what one person's records say" if relation.lifelong else f"what {who} say"
     return guarantee.sentence(who)
 
 

@@ -241,15 +241,16 @@ class Guarantee:
         unit = self.relation
         steps, most = unit.steps, unit.records_per_step
         apart = f"at least {unit.apart} steps apart"
-        if unit.renewed is not None:
+        if unit.renewed is not None and not unit.lifelong:
             limits = f"at most {most} per step"
             if not unit.renewed.startswith("within"):
                 limits += f" in {'1 step' if steps == 1 else f'{steps} steps'}"
                 limits += f" {apart}" if steps > 1 and unit.apart > 1 else ""
             return f"{person_words(unit._replace(step=every))}, {limits},"
         if steps == 1:
-            several = f"any {most} records of one person in one step"
-            return "any one record" if most == 1 else several
+            if most == 1:
+                return "any one record" if unit.single else "any one person with one record"
+            return f"any {most} records of one person in one step"
         if most > 1:
             each = f"up to {most} in each of {steps} steps"
             return f"one person's records, {each}" + (f" {apart}," if unit.apart > 1 else ",")

@@ -18,6 +18,7 @@ from hushfade import check, duration
 from hushfade.errors import InvalidType, InvalidValue, Malformed
 
 _MOST = 2**31
+_NEVER = "never"
 
 
 @dataclass(frozen=True)
@@ -231,7 +232,8 @@ class Relation(NamedTuple):
     Privacy losses add up only if they are for the same unit.  `step` is the length of a step.  It
     matters if a person may have several records: 24 steps of an hour are a day, and 24 steps of a
     day are more than three weeks.  `renewed` is "within 7", a calendar period such as "week UTC",
-    or None if the unit covers the life of the stream.
+    or None if the unit covers the life of the stream.  It is "never" for a person who counts once:
+    this unit is not one record, because the limits choose which of a person's records counts.
     """
 
     neighbours: str
@@ -249,12 +251,23 @@ class Relation(NamedTuple):
         'within 7'
         """
         renewed = unit.period if unit.within is None else f"within {unit.within}"
+        if (
+            renewed is None
+            and isinstance(unit, Person)
+            and unit.steps == unit.records_per_step == 1
+        ):
+            renewed = _NEVER
         return cls(neighbours, unit.steps, unit.apart, unit.records_per_step, None, renewed)
 
     @property
     def single(self) -> bool:
         """Whether the unit is one record."""
         return self.steps == self.records_per_step == 1 and self.renewed is None
+
+    @property
+    def lifelong(self) -> bool:
+        """Whether the unit covers the life of the stream."""
+        return self.renewed in (None, _NEVER)
 
     def listed(self) -> list[str | int | None]:
         """The fields as a ledger stores them, without the last ones if they are None.
@@ -290,6 +303,8 @@ class Relation(NamedTuple):
         )
 
     def _renewable(self) -> bool:
-        """Whether `renewed` is a period, or a window of all its steps."""
+        """Whether `renewed` is a period, a window of all its steps, or 'never' for one record."""
         assert self.renewed is not None
+        if self.renewed == _NEVER:
+            return self.steps == self.records_per_step == 1
         return duration.is_calendar(self.renewed) or self.renewed == f"within {self.steps}"

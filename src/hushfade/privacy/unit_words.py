@@ -20,7 +20,7 @@ def person_words(relation: Relation) -> str:
     >>> person_words(Relation("replace", 3, 1, 1, "1h", "week Europe/Vienna"))
     "any one person's records from any calendar week (Europe/Vienna)"
     """
-    if relation.renewed is None:
+    if relation.lifelong or relation.renewed is None:
         return "one person with all their records"
     if duration.is_calendar(relation.renewed):
         unit, _, zone = relation.renewed.partition(" ")
@@ -60,10 +60,11 @@ def limit_words(relation: Relation) -> str:
     """
     most = relation.records_per_step
     words = f"at most {'1 record' if most == 1 else f'{most} records'} per step"
-    if relation.renewed is not None and not duration.is_calendar(relation.renewed):
+    calendar = relation.renewed is not None and duration.is_calendar(relation.renewed)
+    if not relation.lifelong and not calendar:
         return words
     words += f", in at most {'1 step' if relation.steps == 1 else f'{relation.steps} steps'}"
-    if relation.renewed is not None:
+    if relation.renewed is not None and calendar:
         unit, _, zone = relation.renewed.partition(" ")
         words += f" of each calendar {unit} ({zone})"
     elif relation.step is not None and relation.step != duration.ROWS:
@@ -107,7 +108,7 @@ def words(relation: Relation | None) -> str:
         return f"one record, {changed}"
     steps = "1 step" if relation.steps == 1 else f"{relation.steps} steps"
     of = "" if relation.step is None else f" of {duration.in_words(relation.step)}"
-    if relation.renewed is None:
+    if relation.lifelong or relation.renewed is None:
         parts = [f"the records of one person in {steps}{of}"]
     else:
         parts = [person_words(relation)]
