@@ -238,7 +238,7 @@ def test_a_person_who_counts_once_is_not_charged_to_a_budget_for_records(tmp_pat
         store.add_stream("s", plan, dataset="records", limits="enforced")
     store.add_dataset("people", once)
     store.add_stream("s", plan, dataset="people", limits="enforced")
-    assert "one person" in store.guarantee("people").sentence()
+    assert "one person" in store.guarantee("s").sentence()
     store.close()
     again = Store.open(tmp_path / "s")
     assert again.accounts()["people"].relation == once.relation
