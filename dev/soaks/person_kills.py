@@ -80,7 +80,7 @@ class Outcome:
     counted: int  # of them, by the limits
     persons: int
     interrupted: int  # persons with records in one stretch before and after a kill
-    too_much: int  # totals of a step and key above the sum of the records that count
+    too_much: int  # totals per step and key above the sum of the records that count
     too_little: int  # totals below it
     over_limit: int  # the store's own count of records beyond the limits
 
