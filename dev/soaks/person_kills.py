@@ -45,6 +45,8 @@ HOUR = 3600 * 10**9
 STEPS_PER_DAY = 4
 DAYS = Calendar(0, 24 // STEPS_PER_DAY * HOUR, True)
 
+PAUSE = 0.1  # seconds after a start in which no step is closed
+
 OWN_KEYS, SHARED_KEY = ("x", "y"), "all"
 KEYS = (*SENDERS, *OWN_KEYS, SHARED_KEY)
 OWN_LIVES, SHARED_LIVES = (8, 64, 512), (8, 64)  # batches before another person follows
@@ -110,7 +112,7 @@ def soak(
         store.add_stream(STREAM, plan, dataset="clinics", limits="enforced", order=order)
         store.close()
         rounds = service_kills.killed(
-            kills, place, seen, build=build, points=points, seed=seed, repeat=True
+            kills, place, seen, build=build, points=points, seed=seed, repeat=True, pause=PAUSE
         )
         service = service_kills.judged(plan, place, seen, rounds, seeded=True)
         return _judged(kind, plan, place, seen, service)

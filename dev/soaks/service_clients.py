@@ -161,8 +161,9 @@ def close(link: Link, seen: Seen, step: int) -> None:
     seen.closed = max(seen.closed, step)
 
 
-def keep_closing(link: Link, seen: Seen, rng: random.Random, over: Event) -> None:
-    """Close step after step, and sometimes request an earlier one again."""
+def keep_closing(link: Link, seen: Seen, rng: random.Random, over: Event, *, pause: float) -> None:
+    """Close step after step, after a pause, and sometimes request an earlier one again."""
+    over.wait(pause)
     while not over.wait(rng.uniform(0.0, 0.03)):
         close(link, seen, seen.closed + 1)
         if rng.random() < 0.2:

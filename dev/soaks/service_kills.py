@@ -24,6 +24,7 @@ import numpy as np
 
 import hushfade as hf
 from dev.postgres_server import Server
+from dev.progress import progress
 from dev.soaks import service_clients, service_process
 from dev.soaks.service_clients import BASE, SLOTS, STREAM, Gone, Link, Seen, Sender
 from dev.soaks.service_process import Build
@@ -108,17 +109,19 @@ def killed(
     points: Sequence[str],
     seed: int,
     repeat: bool = False,
+    pause: float = 0.0,
 ) -> Rounds:
     """Run and kill the service, then run it until all batches are acknowledged.
 
-    With `repeat`, one more client sends the batches of all senders again.
+    With `repeat`, one more client sends the batches of all senders again.  After each start, no
+    client closes a step during the `pause`, so that a step has records before and after the kill.
     """
     began, rng, port = time.monotonic(), random.Random(seed), _port()
     starts = at_points = 0
     for number in range(kills):
         point = points[number // 2 % len(points)] if number % 2 else None
         before = seen.acknowledged, seen.closed, seen.events
-        at_points += _round(place, port, build, seen, rng, point, repeat=repeat)
+        at_points += _round(place, port, build, seen, rng, point, repeat=repeat, pause=pause)
         starts += before != (seen.acknowledged, seen.closed, seen.events)
         for sender in seen.senders:
             sender.kills.append(sender.sequence)
@@ -135,6 +138,7 @@ def _round(
     point: str | None,
     *,
     repeat: bool,
+    pause: float,
 ) -> bool:
     """Run one process of the service and its clients; True if it died at the point."""
     process, pipe = service_process.started(place, port, build, point, rng.randint(1, 6))
@@ -145,7 +149,7 @@ def _round(
             partial(service_clients.keep_sending, seen=seen, sender=x, over=over)
             for x in seen.senders
         ),
-        partial(service_clients.keep_closing, seen=seen, rng=pace, over=over),
+        partial(service_clients.keep_closing, seen=seen, rng=pace, over=over, pause=pause),
         partial(service_clients.keep_reading, seen=seen),
     ]
     if repeat:
@@ -154,12 +158,17 @@ def _round(
     for thread in threads:
         thread.start()
     ended, _, _ = select.select([pipe], [], [], 10.0 if point else rng.uniform(0.0, 0.6))
+    if point and not ended:
+        working = [number for number, thread in enumerate(threads) if thread.is_alive()]
+        progress(f"not at the point {point!r} after 10 s; working clients: {working}")
     os.kill(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
     os.close(pipe)
     over.set()
     for thread in threads:
         thread.join()
+    if os.WIFEXITED(status):
+        seen.odd.append(f"process: ended by itself with code {os.WEXITSTATUS(status)}")
     return bool(ended) and os.WIFSIGNALED(status)
 
 

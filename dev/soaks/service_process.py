@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from unittest.mock import patch
@@ -46,6 +47,9 @@ def started(
             store_process.kill_at(point, count)
         serve(build(Store.open(place.where, mark=place.mark)), "127.0.0.1", port)
         os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         os._exit(9)
 
