@@ -60,7 +60,7 @@ def killed(count: int) -> Part:
         "these steps the soak computes which records count, person by person, and compares the sum "
         f"per step and each of {len(person_kills.KEYS)} keys with the total.  An *interrupted* "
         "person has records before and after a kill in the stretch of time for which the limits "
-        "hold.",
+        "hold.  A process that does not reach its point within 10 seconds is killed then.",
         findings,
     )
 
