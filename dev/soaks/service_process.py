@@ -20,13 +20,14 @@ from hushfade.serve import Service
 from hushfade.serve.guard import Guard
 from hushfade.serve.process import serve
 from hushfade.serve.writer import Writer, _Job
-from hushfade.store import Batch, Published, Store, live_streams, persons
+from hushfade.store import Batch, Published, Store, fail_points, live_streams, persons
 from hushfade.store.database import Database, Writable
 from hushfade.store.sqlite import SQLite
 
 Build = Callable[[Store], Service]
 
 PAUSE = 0.02  # seconds
+BETWEEN = "between persons and records"  # a point of the build that commits them apart
 
 
 def started(
@@ -148,6 +149,7 @@ def committing_persons_first(store: Store) -> Service:
                     decided[id(users)] = counted(
                         live.enforced, self._database, live.number, step, users
                     )
+        fail_points.reached(BETWEEN)
         time.sleep(PAUSE)
         return accept(self, batches)
 

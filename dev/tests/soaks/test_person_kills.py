@@ -18,7 +18,7 @@ def test_a_build_that_keeps_persons_only_in_memory_is_caught():
 
 def test_a_build_that_commits_persons_before_the_records_is_caught():
     build = service_process.committing_persons_first
-    found = person_kills.soak(6, "stream", build=build, points=("before commit",))
+    found = person_kills.soak(8, "step", build=build, points=(service_process.BETWEEN,))
     assert found.too_little > 0
 
 
