@@ -7,5 +7,6 @@ disk_faults          faults at every write and sync   failing_disk      a disk t
 concurrent_writers   processes that open one store    report_parts      the parts of the page
 request_fuzzing      many malformed requests          request_cases     well-formed and broken ones
 watched_service      the service that receives them   http_answers      the answers that it declares
+person_kills         kills with limits per person     person_report     their page
 neighbours           random inputs and neighbours, on every input path
 """

@@ -1,8 +1,9 @@
-"""Runs the soaks: `python -m dev.soaks [--quick] [--only charges]`.
+"""Runs the soaks: `python -m dev.soaks [--quick] [--only charges|persons]`.
 
 A full run writes docs/results/soak.md.  A quick run does less and prints the page.  With --only
-charges the concurrent charges alone run, and write docs/results/charges.md.  The exit code is 1 if
-a store lost anything or a soak missed a control.
+charges the concurrent charges alone run, and write docs/results/charges.md.  With --only persons
+the kills with limits per person run, and write docs/results/persons.md.  The exit code is 1 if a
+store lost anything or a soak missed a control.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dev import postgres_server
 from dev.findings import Part
 from dev.findings_page import page, write
 from dev.progress import progress
-from dev.soaks import report_parts
+from dev.soaks import person_report, report_parts
 
 
 @dataclass(frozen=True)
@@ -29,22 +30,33 @@ class Size:
     postgres_kills: int
     stride: int  # between the offsets of a log
     rounds: int  # of processes that open one store
+    person_kills: int  # of the service with limits per person
     charges: int  # of streams, asked for at the same time
     requests: int
 
 
-FULL = Size(600, 400, 100, stride=1, rounds=150, charges=10_000, requests=200_000)
-QUICK = Size(40, 24, 12, stride=997, rounds=10, charges=300, requests=2_000)
+FULL = Size(
+    600, 400, 100, stride=1, rounds=150, person_kills=1000, charges=10_000, requests=200_000
+)
+QUICK = Size(40, 24, 12, stride=997, rounds=10, person_kills=30, charges=300, requests=2_000)
 
 
 def main() -> int:
     """Write or print all parts as one page; return 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m dev.soaks")
     parser.add_argument("--quick", action="store_true", help="less of everything, printed")
-    parser.add_argument("--only", choices=["charges"], help="one part, on a page of its own")
+    parser.add_argument(
+        "--only", choices=["charges", "persons"], help="one part, on a page of its own"
+    )
     asked = parser.parse_args()
     quick, size = asked.quick, QUICK if asked.quick else FULL
-    if asked.only is not None:
+    if asked.only == "persons":
+        return _written(
+            [person_report.killed(size.person_kills)],
+            *("Persons", "python -m dev.soaks --only persons", "persons"),
+            quick=quick,
+        )
+    if asked.only == "charges":
         return _written(
             [report_parts.charged(size.charges)],
             *("Concurrent charges", "python -m dev.soaks --only charges", "charges"),

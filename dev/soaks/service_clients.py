@@ -75,6 +75,11 @@ class Sender:
     sent: bool = False  # True if it was sent without an answer so far
     first: list[int] = field(default_factory=list)
     last: list[int] = field(default_factory=list)
+    kills: list[int] = field(default_factory=list)  # `sequence` at each kill
+
+    def records(self, at: int) -> list[dict[str, Any]]:
+        """The records of a batch, which are the same each time it is sent."""
+        return [{"key": self.name, "value": BASE ** (at % SLOTS)}]
 
 
 @dataclass
@@ -107,10 +112,8 @@ def send(link: Link, seen: Seen, sender: Sender) -> None:
     at = sender.sequence
     if len(sender.first) == at:
         sender.first.append(seen.closed + 1)
-    record = {"key": sender.name, "value": BASE ** (at % SLOTS)}
-    content = {"sender": sender.name, "sequence": at, "records": [record]}
     sender.sent = True
-    status, said = link.ask("POST", "/records", content)
+    status, said = _post(link, sender, at)
     if status in (429, 503):  # retry later
         time.sleep(0.01)
         return
@@ -119,6 +122,22 @@ def send(link: Link, seen: Seen, sender: Sender) -> None:
         return
     sender.last.append(seen.asked + 1)
     sender.sequence, sender.sent = at + 1, False
+
+
+def _post(link: Link, sender: Sender, at: int) -> tuple[int, Any]:
+    content = {"sender": sender.name, "sequence": at, "records": sender.records(at)}
+    return link.ask("POST", "/records", content)
+
+
+def keep_repeating(link: Link, seen: Seen, rng: random.Random, over: Event) -> None:
+    """Send batches again that were sent: the last one, with or without an answer."""
+    while not over.wait(rng.uniform(0.0, 0.03)):
+        sender = rng.choice(seen.senders)
+        at = len(sender.first) - 1  # a batch that its sender is sending, or has sent
+        if at >= 0:
+            status, said = _post(link, sender, at)
+            if status not in (429, 503) and (status != 200 or said["status"] != "accepted"):
+                seen.odd.append(f"records again: {status} {said}")
 
 
 def keep_sending(link: Link, seen: Seen, sender: Sender, over: Event) -> None:
@@ -142,8 +161,9 @@ def close(link: Link, seen: Seen, step: int) -> None:
     seen.closed = max(seen.closed, step)
 
 
-def keep_closing(link: Link, seen: Seen, rng: random.Random, over: Event) -> None:
-    """Close step after step, and sometimes request an earlier one again."""
+def keep_closing(link: Link, seen: Seen, rng: random.Random, over: Event, *, pause: float) -> None:
+    """Close step after step, after a pause, and sometimes request an earlier one again."""
+    over.wait(pause)
     while not over.wait(rng.uniform(0.0, 0.03)):
         close(link, seen, seen.closed + 1)
         if rng.random() < 0.2:

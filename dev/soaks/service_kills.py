@@ -24,6 +24,7 @@ import numpy as np
 
 import hushfade as hf
 from dev.postgres_server import Server
+from dev.progress import progress
 from dev.soaks import service_clients, service_process
 from dev.soaks.service_clients import BASE, SLOTS, STREAM, Gone, Link, Seen, Sender
 from dev.soaks.service_process import Build
@@ -79,27 +80,65 @@ def soak(
 
     With fresh noise the soak cannot count records, and `lost` and `twice` are 0.
     """
-    began = time.monotonic()
-    rng = random.Random(seed)
-    seen, starts, at_points = Seen([Sender(name) for name in SENDERS]), 0, 0
+    seen = Seen([Sender(name) for name in SENDERS])
     with new_place(server) as place, noise_by_step(seeded=seeded):
         store = Store.open(place.where, mark=place.mark)
         store.add_dataset("clinics", PLAN.guarantee)
         store.add_stream(STREAM, PLAN, dataset="clinics")
         store.close()
-        port = _port()
-        for number in range(kills):
-            point = points[number // 2 % len(points)] if number % 2 else None
-            before = seen.acknowledged, seen.closed, seen.events
-            at_points += _round(place, port, build, seen, rng, point)
-            starts += before != (seen.acknowledged, seen.closed, seen.events)
-        _last(place, port, seen)
-        counts = kills, starts, at_points
-        return _judged(place, seen, counts, seeded=seeded, began=began)
+        rounds = killed(kills, place, seen, build=build, points=points, seed=seed)
+        return judged(PLAN, place, seen, rounds, seeded=seeded)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """The processes that were killed."""
+
+    kills: int
+    starts: int  # processes that answered a request before they were killed
+    at_points: int  # kills at one of the points
+    seconds: float
+
+
+def killed(
+    kills: int,
+    place: Place,
+    seen: Seen,
+    *,
+    build: Build,
+    points: Sequence[str],
+    seed: int,
+    repeat: bool = False,
+    pause: float = 0.0,
+) -> Rounds:
+    """Run and kill the service, then run it until all batches are acknowledged.
+
+    With `repeat`, one more client sends the batches of all senders again.  After each start, no
+    client closes a step during the `pause`, so that a step has records before and after the kill.
+    """
+    began, rng, port = time.monotonic(), random.Random(seed), _port()
+    starts = at_points = 0
+    for number in range(kills):
+        point = points[number // 2 % len(points)] if number % 2 else None
+        before = seen.acknowledged, seen.closed, seen.events
+        at_points += _round(place, port, build, seen, rng, point, repeat=repeat, pause=pause)
+        starts += before != (seen.acknowledged, seen.closed, seen.events)
+        for sender in seen.senders:
+            sender.kills.append(sender.sequence)
+    _last(place, port, seen)
+    return Rounds(kills, starts, at_points, time.monotonic() - began)
 
 
 def _round(
-    place: Place, port: int, build: Build, seen: Seen, rng: random.Random, point: str | None
+    place: Place,
+    port: int,
+    build: Build,
+    seen: Seen,
+    rng: random.Random,
+    point: str | None,
+    *,
+    repeat: bool,
+    pause: float,
 ) -> bool:
     """Run one process of the service and its clients; True if it died at the point."""
     process, pipe = service_process.started(place, port, build, point, rng.randint(1, 6))
@@ -110,19 +149,26 @@ def _round(
             partial(service_clients.keep_sending, seen=seen, sender=x, over=over)
             for x in seen.senders
         ),
-        partial(service_clients.keep_closing, seen=seen, rng=pace, over=over),
+        partial(service_clients.keep_closing, seen=seen, rng=pace, over=over, pause=pause),
         partial(service_clients.keep_reading, seen=seen),
     ]
+    if repeat:
+        jobs.append(partial(service_clients.keep_repeating, seen=seen, rng=pace, over=over))
     threads = [Thread(target=_work, args=(job, port, over)) for job in jobs]
     for thread in threads:
         thread.start()
     ended, _, _ = select.select([pipe], [], [], 10.0 if point else rng.uniform(0.0, 0.6))
+    if point and not ended:
+        working = [number for number, thread in enumerate(threads) if thread.is_alive()]
+        progress(f"not at the point {point!r} after 10 s; working clients: {working}")
     os.kill(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
     os.close(pipe)
     over.set()
     for thread in threads:
         thread.join()
+    if os.WIFEXITED(status):
+        seen.odd.append(f"process: ended by itself with code {os.WEXITSTATUS(status)}")
     return bool(ended) and os.WIFSIGNALED(status)
 
 
@@ -156,9 +202,7 @@ def _last(place: Place, port: int, seen: Seen) -> None:
     os.waitpid(process, 0)
 
 
-def _judged(
-    place: Place, seen: Seen, counts: tuple[int, int, int], *, seeded: bool, began: float
-) -> Outcome:
+def judged(plan: hf.Plan, place: Place, seen: Seen, rounds: Rounds, *, seeded: bool) -> Outcome:
     """The outcome: what the clients saw, compared with the store."""
     store = Store.open(place.where, mark=place.mark)
     try:
@@ -169,12 +213,12 @@ def _judged(
         store.close()
     lost = twice = unexplained = 0
     if seeded:
-        lost, twice, unexplained = _counted(seen, kept)
+        lost, twice, unexplained = _counted(plan, seen, kept)
     found = {release.step: release for release in kept}
     return Outcome(
-        kills=counts[0],
-        starts=counts[1],
-        at_points=counts[2],
+        kills=rounds.kills,
+        starts=rounds.starts,
+        at_points=rounds.at_points,
         acknowledged=seen.acknowledged,
         steps=len(kept),
         events=seen.events,
@@ -185,7 +229,7 @@ def _judged(
         changed=sum(said != {_said(found.get(x))} for x, said in seen.published.items()),
         odd=tuple(seen.odd),
         verified=verified,
-        seconds=time.monotonic() - began,
+        seconds=rounds.seconds,
     )
 
 
@@ -196,29 +240,40 @@ def _said(release: Published | None) -> str:
     return json.dumps([shown(release.closed), release.values.tolist(), release.stddev])
 
 
-def _counted(seen: Seen, kept: list[Published]) -> tuple[int, int, int]:
+def _counted(plan: hf.Plan, seen: Seen, kept: list[Published]) -> tuple[int, int, int]:
     """The number of batches in no step, of batches counted more than once, and the rest."""
     values = np.array([release.values for release in kept])
-    units = _units(values)
-    replayed = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(units.astype(np.float64))
+    units = units_behind(plan, values)
+    replayed = plan.start(hf.UnsafeSeededNoise(SEED)).run(units.astype(np.float64))
     unexplained = int(np.sum(replayed != values))
     lost = twice = 0
     for lane, sender in enumerate(seen.senders):
-        times = units[:, lane, None] // BASE ** np.arange(SLOTS) % BASE  # by step and slot
-        found = 0
-        for sequence in range(sender.sequence):
-            steps = slice(sender.first[sequence] - 1, sender.last[sequence])
-            count = int(times[steps, sequence % SLOTS].sum())
-            lost += count == 0
-            twice += count > 1
-            found += count
-        unexplained += int(times.sum()) - found
+        counts = [len(steps) for steps in steps_of(sender, units[:, lane])]
+        lost += counts.count(0)
+        twice += sum(count > 1 for count in counts)
+        unexplained += int(_times(units[:, lane]).sum()) - sum(counts)
     return lost, twice, unexplained
 
 
-def _units(values: Column) -> Signed:
+def steps_of(sender: Sender, units: Signed) -> list[list[int]]:
+    """The steps that count each acknowledged batch of a sender, from the totals of its lane."""
+    times = _times(units)
+    found = []
+    for sequence in range(sender.sequence):
+        steps = range(sender.first[sequence], sender.last[sequence] + 1)
+        counts = times[steps.start - 1 : steps.stop - 1, sequence % SLOTS]
+        found.append(np.repeat(np.array(steps)[: len(counts)], counts).tolist())
+    return found
+
+
+def _times(units: Signed) -> Signed:
+    """How often the step counts each slot: the digits of its total, by step and slot."""
+    return units[:, None] // BASE ** np.arange(SLOTS) % BASE
+
+
+def units_behind(plan: hf.Plan, values: Column) -> Signed:
     """The totals behind the releases: subtract the noise, then undo the decay."""
-    noise = PLAN.start(hf.UnsafeSeededNoise(SEED)).run(np.zeros_like(values))
+    noise = plan.start(hf.UnsafeSeededNoise(SEED)).run(np.zeros_like(values))
     sums = np.asarray(values - noise)
     sums[1:] -= DECAY.weights(2)[1] * sums[:-1].copy()
     return np.rint(sums).astype(np.int64)

@@ -76,7 +76,14 @@ def test_keys_vectors_and_statistics_have_users_too(make):
 def test_a_missing_or_wrong_user_is_an_error_that_repeats_nothing(make):
     client = make(plans={})
     added(client, "p")
-    wrong = [1, {"value": 1}, {"user": " "}, {"user": 7}, {"user": "SECRET", "key": "SECRET"}]
+    wrong = [
+        1,
+        {"value": 1},
+        {"user": " "},
+        {"user": "\u200b"},
+        {"user": 7},
+        {"user": "SECRET", "key": "SECRET"},
+    ]
     for record in (*wrong, {"user": "SECRET\ud800"}, {"user": "SECRET", "value": "SECRET"}):
         found = client.send([{"user": "SECRET"}, record], stream="p")
         assert found.status_code in (400, 422)

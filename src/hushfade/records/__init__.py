@@ -2,6 +2,7 @@
 
     line_blocks     a file of lines in blocks of whole records, with line numbers
     csv_lines, json_lines, files    CSV, JSON lines, Parquet and Arrow tables, as batches of columns
+    blank_names     names that name nobody
     parse_columns   parses text to numbers, times, keys and persons; errors name the place
     calendar        the step of a time
     local_calendar  days, weeks and months of a time zone, as steps or as periods of limits

@@ -7,7 +7,6 @@ contains any part of a record.
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -20,6 +19,7 @@ from hushfade.errors import Malformed
 from hushfade.records import decimal_texts
 from hushfade.records.arrow import Values, compute, pa
 from hushfade.records.batch import Batch
+from hushfade.records.blank_names import blank
 from hushfade.records.faults import (
     EMPTY,
     NOBODY,
@@ -32,10 +32,6 @@ from hushfade.records.people import Names
 from hushfade.records.texts import check_utf_8, of_list, parts, whole
 
 Mask = NDArray[np.bool_]
-BLANK = r"[\x00-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]*"
-"""Matches a name without any visible character, which names nobody.  For Python and Java."""
-
-_BLANK = re.compile(BLANK)
 
 
 def numbers(batch: Batch, name: str, role: str = "value") -> tuple[Column, Codes]:
@@ -129,8 +125,7 @@ def _blank(column: Values) -> Mask:
     if len(suspects):
         coded = column.take(pa.array(suspects)).dictionary_encode()
         texts = coded.dictionary.to_pylist()
-        blank = [_BLANK.fullmatch(text) is not None for text in texts]
-        found[suspects] = np.array([*blank, False])[filled(coded.indices, -1)]
+        found[suspects] = np.array([*map(blank, texts), False])[filled(coded.indices, -1)]
     return found
 
 

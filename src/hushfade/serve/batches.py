@@ -20,6 +20,7 @@ import numpy as np
 from hushfade.check import Signed
 from hushfade.errors import InvalidType, InvalidValue, Malformed
 from hushfade.private.grid import Grid
+from hushfade.records.blank_names import blank
 from hushfade.serve import strict_json
 from hushfade.serve.error_responses import Refusal
 from hushfade.serve.registry import Facts
@@ -176,7 +177,7 @@ def _person(given: Any) -> str:
         raise InvalidType(
             "the stream enforces limits per person: each record must be an object with its user"
         )
-    if type(given) is not str or not given.strip():
+    if type(given) is not str or blank(given):
         raise InvalidType("a record's user must be a string that is not blank")
     if not given.isascii():
         try:

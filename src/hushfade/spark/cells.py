@@ -15,8 +15,9 @@ from hushfade.errors import InvalidType, InvalidValue
 from hushfade.private.grid import Grid
 from hushfade.records.arrow import pa
 from hushfade.records.batch import Columns
+from hushfade.records.blank_names import BLANK
 from hushfade.records.calendar import Calendar
-from hushfade.records.parse_columns import BETWEEN_KEYS, BLANK
+from hushfade.records.parse_columns import BETWEEN_KEYS
 from hushfade.records.step_totals import AHEAD
 from hushfade.spark.record_codes import Types, code_of, quoted, refused, value_types
 

@@ -15,6 +15,7 @@ from hushfade.crossing import memory
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.planning.plan import Plan
 from hushfade.private.unit_sums import overflow
+from hushfade.records.blank_names import blank
 from hushfade.store import persons
 from hushfade.store.database import Database, Writable
 from hushfade.stream import ownership, saved_state
@@ -302,7 +303,7 @@ def plan_in(text: str) -> Plan:
 def _check_records(plan: Plan, given: PersonRecords) -> None:
     """Raise unless the units of each record are what the plan's grid can return."""
     grid, cells, units = plan.grid, given.cells, given.units
-    if not all(type(user) is str and user.strip() for user in given.users):
+    if not all(type(user) is str and not blank(user) for user in given.users):
         raise InvalidType("a record's person must be a string that is not blank")
     try:
         "".join(given.users).encode()

@@ -60,6 +60,8 @@ class Store(Reader):
         self._stopped = self._closed = False
         self._live: dict[str, Live] = {}
         self.settled = settle(database, self._book, mark, new_epoch=new_epoch)
+        if database.recovered or self.settled.ended:  # the files may contain erased rows
+            database.tidy()
 
     @classmethod
     def open(
