@@ -252,7 +252,14 @@ REFUSED = {
     "a frame of pandas": (TABLE | {"df": events(count=1)}, "df must be a Spark data frame"),
     "no plan": (TABLE | {"plan": None}, "plan must be a Plan"),
     "another step than the plan's": (TABLE | {"plan": DAILY}, "every must be 1d, the plan's step"),
-    "calendar steps": (TABLE | {"plan": MONTHLY, "every": None}, "must be a fixed length"),
+    "a start inside a month": (
+        TABLE | {"plan": MONTHLY, "every": None, "start": "2026-01-02Z"},
+        "start must be the beginning of a calendar month",
+    ),
+    "a local start": (
+        TABLE | {"plan": MONTHLY, "every": None, "start": "2026-01-01"},
+        "start must have a time zone",
+    ),
     "no step": (TABLE | {"every": None}, "every must be given"),
 }
 

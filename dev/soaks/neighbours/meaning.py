@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -51,16 +51,42 @@ class Steps:
         step = (time - self.start) // self.every
         return step if 0 <= step < self.count else None
 
+    def begin(self, step: int) -> datetime:
+        """The moment at which a step begins."""
+        return _moment(self.start + step * self.every)
+
     def period(self, step: int, period: str) -> object:
         """The calendar day, week or month in which a step begins, as the calendar names it."""
         unit, _, zone = period.partition(" ")
-        begin = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(
-            microseconds=(self.start + step * self.every) // 1000
-        )
+        begin = self.begin(step)
         local = begin.astimezone(ZoneInfo(zone)) if self.zoned else begin
         if unit == "week":
             return local.isocalendar()[:2]
         return (local.year, local.month, local.day)[: 2 if unit == "month" else 3]
+
+
+@dataclass(frozen=True)
+class Days(Steps):
+    """Steps that are the calendar days of a time zone, by Python's own calendar."""
+
+    zone: str = "UTC"
+
+    def of(self, time: int | None) -> int | None:
+        assert time is not None
+        step = (self._local(time) - self._local(self.start)).days
+        return step if 0 <= step < self.count else None
+
+    def begin(self, step: int) -> datetime:
+        day = self._local(self.start) + timedelta(days=step)
+        return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(self.zone)).astimezone(UTC)
+
+    def _local(self, time: int) -> date:
+        return _moment(time).astimezone(ZoneInfo(self.zone)).date()
+
+
+def _moment(time: int) -> datetime:
+    """A time in nanoseconds since 1970, to the microsecond."""
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=time // 1000)
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,13 @@ from pyspark.sql import functions as sql
 
 from dev.soaks.neighbours import fields
 from dev.soaks.neighbours.cases import LONGEST, Violation, unfair_move
-from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
+from dev.soaks.neighbours.meaning import Days, Fault, Meaning, Rules, Totals
 from dev.soaks.neighbours.settings import Setting, setting_of
-from hushfade.records.limits import Limits
+from hushfade.records.calendar import Timed
+from hushfade.records.local_calendar import Dates, LocalCalendar
 from hushfade.spark import local_session
 from hushfade.spark.cells import Request, cells_of
-from hushfade.spark.limits import of_table
+from hushfade.spark.limits import PersonLimits, of_table
 
 NAME = "Spark tables"
 VALUES: dict[str, Callable[[float], Any]] = {
@@ -35,6 +36,15 @@ VALUES: dict[str, Callable[[float], Any]] = {
     "decimal(38,9)": lambda number: Decimal(str(number)),
 }
 
+# the first of some days, one of which has 23 or 25 hours, or no midnight
+_CHANGES = (
+    ("Europe/Berlin", datetime.date(2026, 10, 23)),
+    ("Europe/Berlin", datetime.date(2026, 3, 27)),
+    ("America/Sao_Paulo", datetime.date(2018, 11, 2)),
+    ("Pacific/Apia", datetime.date(2011, 12, 28)),
+)
+_DAY = 86_400 * 10**9
+
 Row = tuple[Any, ...]
 
 
@@ -43,6 +53,7 @@ class Job:
     """Cases that share a table: their declarations, and the two inputs of each case."""
 
     setting: Setting
+    calendar: Timed
     value: str  # the type of the column
     inputs: list[tuple[list[Meaning], list[Meaning]]]
 
@@ -86,6 +97,7 @@ def check_rejections(spark: SparkSession) -> int:
     """The number of malformed records tried; raises Violation unless each stops its job."""
     setting = replace(_setting(Random(1)), columns=replace(_setting(Random(1)).columns, user="u"))
     setting = replace(setting, rules=replace(setting.rules, skip_empty=False))
+    assert setting.calendar is not None
     good = (_instant(setting.rules.steps.start // 1000), 1.0, "0/0/a", "ann")
     wrong: list[Row] = [(None, *good[1:])]
     wrong += [(good[0], value, *good[2:]) for value in (None, float("nan"), float("inf"))]
@@ -93,7 +105,7 @@ def check_rejections(spark: SparkSession) -> int:
     for row in wrong:
         frame = spark.createDataFrame([good, row], "t timestamp, v double, k string, u string")
         try:
-            _cells(frame, setting, ("0/0/a",)).collect()
+            _cells(frame, setting, setting.calendar, ("0/0/a",)).collect()
         except PySparkException:
             continue
         raise Violation(NAME, 0, "a malformed record did not stop the job")
@@ -101,9 +113,16 @@ def check_rejections(spark: SparkSession) -> int:
 
 
 def _setting(random: Random) -> Setting:
-    return setting_of(
-        random, units=(None,), zones=(True,), skip_empty=True, shortest=1000, periods=False
-    )
+    return setting_of(random, units=(None,), zones=(True,), skip_empty=True, shortest=1000)
+
+
+def _local_days(random: Random, setting: Setting) -> tuple[Setting, Timed]:
+    """The setting with calendar days around a change of the clocks."""
+    zone, first = random.choice(_CHANGES)
+    dates = Dates(f"day {zone}", True)
+    days = LocalCalendar(dates, (first - datetime.date(1970, 1, 1)).days, 5)
+    steps = Days(days.start, _DAY, 5, zone=zone)
+    return replace(setting, rules=replace(setting.rules, steps=steps)), days
 
 
 def _job(random: Random, cases: int) -> Job:
@@ -113,6 +132,10 @@ def _job(random: Random, cases: int) -> Job:
     if not keyed or setting.columns.value is None:  # a key identifies the case
         return _job(random, cases)
     setting = replace(setting, columns=columns)
+    assert setting.calendar is not None
+    calendar: Timed = setting.calendar
+    if random.random() < 0.5:
+        setting, calendar = _local_days(random, setting)
     value = random.choice(list(VALUES))
     inputs = []
     for _ in range(cases):
@@ -126,7 +149,7 @@ def _job(random: Random, cases: int) -> Job:
         else:
             others[place] = _record(random, setting, value)
         inputs.append((records, others))
-    return Job(setting, value, inputs)
+    return Job(setting, calendar, value, inputs)
 
 
 def _record(random: Random, setting: Setting, value: str) -> Meaning:
@@ -164,7 +187,8 @@ def _read(spark: SparkSession, job: Job) -> dict[tuple[int, int], Totals]:
                 rows.append((_instant(record.time // 1000), value, f"{place}{record.key}", user))
     Random(len(rows)).shuffle(rows)
     columns = f"t timestamp, v {job.value}, k string, u string"
-    cells = _cells(spark.createDataFrame(rows, columns), job.setting, tuple(declared))
+    frame = spark.createDataFrame(rows, columns)
+    cells = _cells(frame, job.setting, job.calendar, tuple(declared))
     found: dict[tuple[int, int], Totals] = defaultdict(dict)
     for step, lane, units in cells.groupBy("step", "lane").agg(sql.sum("units")).collect():
         number, variant, _ = declared[lane].split("/", 2)
@@ -173,18 +197,17 @@ def _read(spark: SparkSession, job: Job) -> dict[tuple[int, int], Totals]:
     return found
 
 
-def _cells(frame: DataFrame, setting: Setting, keys: tuple[str, ...]) -> DataFrame:
+def _cells(frame: DataFrame, setting: Setting, calendar: Timed, keys: tuple[str, ...]) -> DataFrame:
     """The cells of all counted records, as `private_decaying_sums` computes them."""
-    rules, calendar = setting.rules, setting.calendar
-    assert calendar is not None
+    rules = setting.rules
+    assert calendar.steps is not None
     grid = replace(rules.plan.grid, keys=keys)
     request = Request(grid, setting.columns, calendar, 16, rules.skip_empty, "counts")
     cells = cells_of(frame, request)
     if setting.columns.user is None:
         return cells
-    said = rules.plan.guarantee
-    limits = Limits.of(said.protects)
-    return of_table(cells, limits).where("lane >= 0")
+    limits = PersonLimits.of(rules.plan.guarantee.protects, calendar)
+    return of_table(cells, limits, calendar.steps).where("lane >= 0")
 
 
 def _in_order(rules: Rules, records: list[Meaning]) -> list[Meaning]:

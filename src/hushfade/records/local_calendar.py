@@ -130,15 +130,15 @@ class LocalCalendar(Timed):
         return self.dates.begin(self.first)
 
     @cached_property
-    def _begins(self) -> Signed:
-        """The start of each step, and the end of the last."""
+    def begins(self) -> Signed:
+        """The start of each step, and the end of the last; up to the year 2261 without `steps`."""
         return self.dates.begins(self.first, None if self.steps is None else self.steps + 1)
 
     def places(self, times: Signed) -> Signed:
-        return np.searchsorted(self._begins, times, side="right").astype(np.int64) - 1
+        return np.searchsorted(self.begins, times, side="right").astype(np.int64) - 1
 
     def starts(self, places: Signed) -> Signed:
-        return np.asarray(self._begins[np.minimum(places, len(self._begins) - 1)])
+        return np.asarray(self.begins[np.minimum(places, len(self.begins) - 1)])
 
 
 def local_calendar(
@@ -208,3 +208,14 @@ class Periods:
         first, begins = self._begins
         found = np.searchsorted(begins, self.order.starts(places), side="right")
         return found.astype(np.int64) - 1 + first
+
+    def first_steps(self) -> Signed:
+        """The first step, counted from 0, of each period in which a step begins.
+
+        >>> from hushfade.records.calendar import Calendar
+        >>> Periods.of("week UTC", Calendar(0, _DAY, True, 14)).first_steps().tolist()
+        [0, 4, 11]
+        """
+        _, begins = self._begins
+        found = np.unique(self.order.places(begins - 1) + 1)  # a step after the last moment before
+        return found if self.order.steps is None else found[found < self.order.steps]

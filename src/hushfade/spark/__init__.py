@@ -12,6 +12,7 @@ same bits, whatever the order, the number of machines and repeated tasks.  They 
     lineage         rejects frames that could differ when they are computed again
     frame_identity  a description of a frame that is the same in every session and on every machine
     record_codes    the integer that each record becomes
+    step_bounds     the bounds of steps and calendar periods, which Spark joins with times
     cells           converts events to cells: step, lane, units
     limits          limits on the records and steps of one person
     streams         records, and a clock, which alone closes steps
@@ -27,26 +28,26 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as sql
 
 from hushfade import check
 from hushfade.crossing.key_file import KeyFile, travelling
 from hushfade.crossing.noise_sources import UnsafeSeededNoise
-from hushfade.duration import fixed
 from hushfade.errors import Failed, InvalidType, InvalidValue
 from hushfade.planning.plan import Plan
 from hushfade.records.batch import Columns, key_roles
-from hushfade.records.calendar import Calendar, calendar, written
+from hushfade.records.calendar import Calendar, Timed, calendar, written
 from hushfade.records.declared_columns import check_fit, may_leave_out
-from hushfade.records.limits import Limits
+from hushfade.records.local_calendar import LocalCalendar
 from hushfade.spark import lineage, streams, tables
 from hushfade.spark.cells import Request, cells_of, check_columns, universe
 from hushfade.spark.close_steps import Buckets
-from hushfade.spark.limits import of_table
+from hushfade.spark.limits import PersonLimits, of_table
 from hushfade.spark.released_rows import Shown, columns
+from hushfade.spark.step_bounds import with_times
 from hushfade.stream.partition import Mechanism
 
 __all__ = ["KeyFile", "local_session", "private_decaying_sums"]
@@ -84,7 +85,8 @@ def private_decaying_sums(
     `denominator` is the second column of a ratio.  Several columns of `key` form one key.
 
     Step t has the records from start + (t - 1)·every up to, not including, start + t·every; `time`
-    is its end.  `every` may be omitted if the plan has it.  A table needs `end` or `steps`.  A
+    is its end.  `every` may also be a calendar step such as "day Europe/Vienna".  It may be omitted
+    if the plan has it.  A table needs `end` or `steps`.  A
     stream needs `lateness`: a step closes when the clock is this long past its end.  The clock is
     the driver's clock, or a streaming frame with a column `timestamp`, which must not depend on the
     records.
@@ -121,13 +123,7 @@ def private_decaying_sums(
     shared = Buckets(Mechanism.of(plan), travelling(noise), request.size, shown)
     limits = None
     if user is not None:
-        limits = Limits.of(plan.guarantee.protects)
-        if limits.stretch == "period":
-            raise InvalidValue(
-                "a plan for Spark must not protect persons by calendar periods: Spark does not "
-                "know the period of a step yet",
-                remedy="plan with Person(within=...), or for the life of the stream",
-            )
+        limits = PersonLimits.of(plan.guarantee.protects, days)
     if df.isStreaming:
         released = streams.releases(df, request, shared, lateness, clock, limits)
         if isinstance(noise, KeyFile):  # when nothing else is refused, and before noise is drawn
@@ -140,7 +136,7 @@ def private_decaying_sums(
         raise InvalidType("lateness and clock are for streams only: a table is complete")
     cells = cells_of(df, request)
     if limits is not None:
-        cells = of_table(cells, limits).where("lane >= 0")
+        cells = of_table(cells, limits, days.steps).where("lane >= 0")
     return _named(tables.releases(cells, shared, request.filled, days.steps), plan, days)
 
 
@@ -172,36 +168,35 @@ def _calendar(
     end: str | date | None,
     steps: int | None,
     plan: Plan,
-) -> Calendar:
-    length = fixed(plan.step_length(every))
+) -> Timed:
+    length = plan.step_length(every)
     if length is None:
         raise InvalidType("every must be given: the length of a step, such as '1h'")
     last = None if end is None else written(end, "end")
     found = calendar(written(start, "start"), length, end=last, steps=steps)
-    assert isinstance(found, Calendar)  # the length is fixed
     if not found.zoned:
         raise InvalidValue(
             "start must have a time zone, such as 2026-01-31Z, because Spark's times are instants"
         )
-    if found.every % 1000 or found.start % 1000:
+    if isinstance(found, Calendar) and (found.every % 1000 or found.start % 1000):
         raise InvalidValue("every and start must be whole microseconds, like Spark's times")
     if plan.horizon is None:
         return found
+    assert isinstance(found, Calendar | LocalCalendar)
     if found.steps is None:
-        return Calendar(found.start, found.every, found.zoned, plan.horizon)
+        return replace(found, steps=plan.horizon)
     if found.steps > plan.horizon:
         raise InvalidValue(f"steps must be within the plan's horizon {plan.horizon}")
     return found
 
 
-def _named(released: DataFrame, plan: Plan, days: Calendar) -> DataFrame:
+def _named(released: DataFrame, plan: Plan, days: Timed) -> DataFrame:
     """The releases with the time at which each step closed, and the key's name."""
-    closed = sql.timestamp_micros(sql.expr(f"{days.start // 1000} + step * {days.every // 1000}"))
-    known = columns(plan.statistic)
+    timed, known = with_times(released, days), columns(plan.statistic)
     if plan.keys is None:
-        return released.select("step", closed.alias("time"), *known)
-    named = released.join(universe(released.sparkSession, plan.keys), "lane")
-    return named.select("step", closed.alias("time"), "key", *known)
+        return timed.select("step", "time", *known)
+    named = timed.join(universe(released.sparkSession, plan.keys), "lane")
+    return named.select("step", "time", "key", *known)
 
 
 def _shown(plan: Plan, confidence: float, suppress_below: float | None) -> Shown:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from bisect import bisect_right
+from typing import Any, Protocol
 
+from hushfade.check import Signed
 from hushfade.errors import Refused
-from hushfade.records.calendar import Calendar
+from hushfade.records.calendar import Calendar, Timed
+from hushfade.records.local_calendar import LocalCalendar
+from hushfade.spark.step_bounds import microseconds
 
 
-class Clock:
-    """The ends of steps, in milliseconds, like Spark's watermark."""
-
-    def __init__(self, calendar: Calendar) -> None:
-        self._start, self._every = calendar.start // 1000, calendar.every // 1000
-        self._steps = calendar.steps
+class Clock(Protocol):
+    """The ends of steps, in microseconds, compared with Spark's watermark in milliseconds."""
 
     def ended(self, watermark: int) -> int:
         """The number of steps that have ended at this watermark, and accept no more records."""
-        found = max(0, (watermark * 1000 - self._start) // self._every)
-        return found if self._steps is None else min(found, self._steps)
 
     def timer(self, closed: int) -> int | None:
         """The timer for the next step to close; None after the last step.
@@ -26,10 +24,49 @@ class Clock:
         A timer fires when the watermark is beyond it, and a step closes when the watermark reaches
         its end.
         """
+
+
+def clock_of(calendar: Timed) -> Clock:
+    """The clock of declared steps.  It is sent to workers, which look up no time zone."""
+    if isinstance(calendar, LocalCalendar):
+        return CalendarClock(microseconds(calendar)[1:])
+    assert isinstance(calendar, Calendar)
+    return EvenClock(calendar)
+
+
+class CalendarClock:
+    """The listed ends of calendar steps."""
+
+    def __init__(self, ends: Signed) -> None:
+        self._ends = ends
+
+    def ended(self, watermark: int) -> int:
+        return bisect_right(self._ends, watermark * 1000)
+
+    def timer(self, closed: int) -> int | None:
+        return None if closed >= len(self._ends) else _before(int(self._ends[closed]))
+
+
+class EvenClock:
+    """The ends of steps of one length."""
+
+    def __init__(self, calendar: Calendar) -> None:
+        self._start, self._every = calendar.start // 1000, calendar.every // 1000
+        self._steps = calendar.steps
+
+    def ended(self, watermark: int) -> int:
+        found = max(0, (watermark * 1000 - self._start) // self._every)
+        return found if self._steps is None else min(found, self._steps)
+
+    def timer(self, closed: int) -> int | None:
         if self._steps is not None and closed >= self._steps:
             return None
-        end = self._start + (closed + 1) * self._every
-        return -(-end // 1000) - 1
+        return _before(self._start + (closed + 1) * self._every)
+
+
+def _before(end: int) -> int:
+    """The last millisecond before an end in microseconds."""
+    return -(-end // 1000) - 1
 
 
 class Steps:

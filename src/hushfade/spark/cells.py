@@ -16,13 +16,13 @@ from hushfade.private.grid import Grid
 from hushfade.records.arrow import pa
 from hushfade.records.batch import Columns
 from hushfade.records.blank_names import BLANK
-from hushfade.records.calendar import Calendar
+from hushfade.records.calendar import Timed
 from hushfade.records.parse_columns import BETWEEN_KEYS
 from hushfade.records.step_totals import AHEAD
 from hushfade.spark.record_codes import Types, code_of, quoted, refused, value_types
+from hushfade.spark.step_bounds import longest_step, with_steps
 
 _BROADCAST = 1 << 20  # keys that are sent to every worker; more are joined by Spark's own choice
-_FARTHEST = 1 << 62  # microseconds since 1970, where the number of steps is not declared
 _NO_TIME = "the column of times must not have nulls: clean it, or use skip_empty"
 _NO_USER = "the column of persons must not have nulls or blank names: clean it, or use skip_empty"
 _LATEST = 9_183_110_400_000_000  # the year 2261, where pandas' nanoseconds end
@@ -34,7 +34,7 @@ class Request:
 
     grid: Grid
     columns: Columns
-    calendar: Calendar  # whole microseconds
+    calendar: Timed  # whole microseconds
     buckets: int  # of lanes, at most
     skip_empty: bool
     counts: str | Observation
@@ -96,22 +96,19 @@ def cells_of(df: DataFrame, request: Request) -> DataFrame:
     end of the step, which Spark compares with its watermark.
     """
     columns, calendar = request.columns, request.calendar
-    start, every = calendar.start // 1000, calendar.every // 1000
-    last = _FARTHEST if calendar.steps is None else start + calendar.steps * every
     found = df.select(
         _time(request).alias("microseconds"),
         code_of(request.grid, columns, skip_empty=request.skip_empty).alias("units"),
         *_key(request),
         *_person(request),
     )
-    # a difference is taken only inside the range: elsewhere it might overflow
-    within = sql.expr(f"microseconds >= {start} and microseconds < {last}")
-    step = sql.expr(f"(microseconds - {start}) div {every}")
-    found = _with_lanes(found, request).withColumn("step", sql.when(within, step))
+    found = with_steps(_with_lanes(found, request), calendar)
     ahead = sql.lit(False)
     if df.isStreaming:  # the clock is in the log of offsets: the same when a batch runs again
         clock = sql.unix_micros(sql.current_timestamp())
-        ahead = sql.col("microseconds") > clock + sql.lit(min(AHEAD * every, 1 << 61))
+        ahead = sql.col("microseconds") > clock + sql.lit(
+            min(AHEAD * longest_step(calendar), 1 << 61)
+        )
     found = found.withColumn("ahead", ahead)
     whole = sql.col("microseconds").isNotNull()
     if columns.user is not None:
@@ -127,7 +124,7 @@ def cells_of(df: DataFrame, request: Request) -> DataFrame:
         sql.count_if(~whole | (allowed & inside & known & ~there)).alias("empty"),
     )
     counted = allowed & inside & known & there
-    end = sql.expr(f"least(coalesce((step + 1) * {every} + {start}, {_LATEST}), {_LATEST})")
+    end = sql.expr(f"least(coalesce(end, {_LATEST}), {_LATEST})")
     return watched.where(counted if columns.user is None else allowed & inside).select(
         *([sql.timestamp_micros(end).alias("at")] if df.isStreaming else []),
         "step",

@@ -20,8 +20,8 @@ from hushfade.crossing.key_file import Travelling, opened
 from hushfade.crossing.noise_sources import KeyedNoise
 from hushfade.crossing.sealed_totals import TotalsSeal
 from hushfade.private.unit_sums import UnitSums, merged
-from hushfade.records.calendar import Calendar
-from hushfade.spark.bucket_steps import Clock, Steps
+from hushfade.records.calendar import Timed
+from hushfade.spark.bucket_steps import Steps, clock_of
 from hushfade.spark.released_rows import Shown, released, schema
 from hushfade.stream.partition import Mechanism, Part, Running
 
@@ -73,9 +73,9 @@ def rows_at_once(lanes: int) -> int:
 class Closing(StatefulProcessor):
     """Sums the records of a bucket's open steps, and releases each when it has ended."""
 
-    def __init__(self, buckets: Buckets, calendar: Calendar, bond: str) -> None:
+    def __init__(self, buckets: Buckets, calendar: Timed, bond: str) -> None:
         self._buckets, self._bond = buckets, bond
-        self._clock = Clock(calendar)
+        self._clock = clock_of(calendar)
 
     def init(self, handle: Any) -> None:
         """The state: what the mechanism remembers, and the totals of open steps."""

@@ -1,7 +1,8 @@
 """Limits on the records of one person, independent of the order of arrival.
 
 A person's steps count in order of time: the first, then the next that is `apart` steps later, up to
-`steps` of them.  If the unit of privacy is renewed within a window, every step counts.  In each
+`steps` of them.  If the unit of privacy is a calendar period, this begins again with the first step
+of each period.  If the unit is renewed within a window, every step counts.  In each
 step the first `records_per_step` records count, ordered by time, lane and units.  So the records
 that count depend only on the set of that person's records: they are the same in a table, in a
 stream, and when a task runs again.  The choice of steps depends only on times: another value or key
@@ -13,6 +14,7 @@ In a stream the records of a person wait until their step has ended.  Late recor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -22,9 +24,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from hushfade.records.calendar import Calendar
+from hushfade.check import Signed
+from hushfade.privacy.unit import Unit
+from hushfade.records.calendar import Timed
 from hushfade.records.limits import Limits
-from hushfade.spark.bucket_steps import Clock, Steps
+from hushfade.records.local_calendar import Periods
+from hushfade.spark.bucket_steps import Steps, clock_of
+from hushfade.spark.step_bounds import with_periods
 
 pd: Any = import_module("pandas")
 Records = NDArray[np.void]
@@ -35,9 +41,37 @@ _COLUMNS = {name: name for name in _RECORD.names or ()} | {"at": "microseconds"}
 _USED = np.dtype([(name, "<i8") for name in ("high", "low", "count", "last")])
 
 
-def of_table(cells: DataFrame, limits: Limits) -> DataFrame:
-    """The cells of a table that count, including cells with undeclared keys."""
-    person = ("high", "low")
+@dataclass(frozen=True, eq=False)
+class PersonLimits:
+    """The limits per person and, if they hold per calendar period, where each period begins."""
+
+    limits: Limits
+    period: str | None = None  # such as "week Europe/Vienna"
+    firsts: Signed | None = None  # the first step of each period, from 0
+
+    @classmethod
+    def of(cls, unit: Unit, calendar: Timed) -> PersonLimits:
+        """The limits that a unit of privacy needs.
+
+        The driver computes the periods: workers look up no time zone.
+        """
+        if unit.period is None:
+            return cls(Limits.of(unit))
+        return cls(Limits.of(unit), unit.period, Periods.of(unit.period, calendar).first_steps())
+
+    def since(self, step: int) -> int:
+        """The first step of the period in which a step begins; 0 without periods."""
+        if self.firsts is None:
+            return 0
+        return int(self.firsts[np.searchsorted(self.firsts, step, side="right") - 1])
+
+
+def of_table(cells: DataFrame, declared: PersonLimits, steps: int) -> DataFrame:
+    """The cells of a table that count, including cells with undeclared keys.
+
+    The table has this number of steps.
+    """
+    limits, person = declared.limits, ("high", "low")
     first = Window.partitionBy(*person, "step").orderBy("microseconds", "lane", "units")
     ranked = cells.withColumn("rank", sql.row_number().over(first))
     few = ranked.where(sql.col("rank") <= limits.records_per_step).drop("rank")
@@ -49,16 +83,19 @@ def of_table(cells: DataFrame, limits: Limits) -> DataFrame:
         f"coalesce(next - try_element_at(kept, -1) >= {limits.apart}, true) "
         "then array_append(kept, next) else kept end)"
     )
-    steps = cells.groupBy(*person).agg(kept.alias("kept"))
-    return few.join(steps.select(*person, sql.explode("kept").alias("step")), [*person, "step"])
+    stretches = cells.groupBy(*person)
+    if declared.firsts is not None:
+        stretches = with_periods(cells, declared.firsts, steps).groupBy(*person, "period")
+    chosen = stretches.agg(kept.alias("kept"))
+    return few.join(chosen.select(*person, sql.explode("kept").alias("step")), [*person, "step"])
 
 
 class Limiting(StatefulProcessor):
     """Passes on the records that count, when their step has ended."""
 
-    def __init__(self, limits: Limits, calendar: Calendar, bond: str) -> None:
-        self._limits, self._bond = limits, bond
-        self._clock = Clock(calendar)
+    def __init__(self, declared: PersonLimits, calendar: Timed, bond: str) -> None:
+        self._declared, self._limits, self._bond = declared, declared.limits, bond
+        self._clock = clock_of(calendar)
 
     def init(self, handle: Any) -> None:
         """The state: what each person has used, and the records of open steps."""
@@ -98,14 +135,19 @@ class Limiting(StatefulProcessor):
             records = np.frombuffer(self._steps.taken(step), dtype=_RECORD)
             kept = np.ones(len(records), dtype=np.bool_)
             if self._limits.stretch != "step":  # then nobody has to be remembered
-                used, kept = taken(used, records, step, self._limits)
+                used, kept = taken(self._current(used, step), records, step, self._limits)
             passed = records[kept & (records["lane"] >= 0)]
             # Spark lets no row out that is older than the watermark; the step is in the row
             at = pd.DatetimeIndex(np.full(len(passed), watermark * 10**6), tz="UTC")
             rest = {name: passed[name].astype(np.int64) for name in ("lane", "units")}
             yield pd.DataFrame({"at": at, "step": np.full(len(passed), step), **rest})
-        self._used.update((used.tobytes(),))
+        self._used.update((self._current(used, ended).tobytes(),))
         self._steps.close(ended)
+
+    def _current(self, used: Records, step: int) -> Records:
+        """The used limits of the period of a step: the limits of earlier periods are over."""
+        current: Records = used[used["last"] >= self._declared.since(step)]
+        return current
 
     def close(self) -> None:
         """Do nothing: the processor holds no resources."""

@@ -17,16 +17,18 @@ from pyspark.sql import functions as sql
 from pyspark.sql import types as kinds
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from hushfade.check import Signed
 from hushfade.crossing.key_file import KeyFile
 from hushfade.crossing.noise_sources import legacy_name
 from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.records.limits import Limits
+from hushfade.records.calendar import Calendar, Timed
+from hushfade.records.local_calendar import LocalCalendar
 from hushfade.spark import lineage
 from hushfade.spark.cells import Request, cells_of
 from hushfade.spark.close_steps import Buckets, Closing
 from hushfade.spark.frame_identity import identity
-from hushfade.spark.limits import LIMITED, Limiting
+from hushfade.spark.limits import LIMITED, Limiting, PersonLimits
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -43,7 +45,7 @@ def releases(
     buckets: Buckets,
     lateness: str | timedelta | None,
     clock: DataFrame | None,
-    limits: Limits | None,
+    limits: PersonLimits | None,
 ) -> DataFrame:
     """The releases of each step when the clock is `lateness` past its end."""
     if lateness is None:
@@ -81,7 +83,7 @@ def releases(
     )  # fmt: skip
 
 
-def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | None) -> str:
+def bound(df: DataFrame, request: Request, buckets: Buckets, limits: PersonLimits | None) -> str:
     """A digest of the settings to which a checkpoint belongs.  It is not secret.
 
     A batch may run again after a restart with the same noise.  So the digest covers every setting
@@ -101,7 +103,7 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: Limits | No
 
 
 def job_digest(
-    df: DataFrame, clock: DataFrame | None, request: Request, limits: Limits | None
+    df: DataFrame, clock: DataFrame | None, request: Request, limits: PersonLimits | None
 ) -> bytes:
     """SHA-256 of the request and its sources, for the record of the noise key.  It is not secret.
 
@@ -115,21 +117,40 @@ def job_digest(
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).digest()
 
 
-def _asked(df: DataFrame, request: Request, limits: Limits | None) -> dict[str, object]:
+def _asked(df: DataFrame, request: Request, limits: PersonLimits | None) -> dict[str, object]:
     """Steps, columns, settings and limits: everything that can change the totals."""
-    calendar, named = request.calendar, request.columns.roles()
+    named = request.columns.roles()
     return {
-        "steps": (calendar.start, calendar.every, calendar.steps),
+        "steps": _steps(request.calendar),
         "columns": {role: (name, str(df.schema[name].dataType)) for role, name in named.items()},
         "settings": {name: df.sparkSession.conf.get(name, None) for name in _SETTINGS},
         "limits": limits and _limits(limits),
     }
 
 
-def _limits(limits: Limits) -> tuple[object, ...]:
+def _steps(calendar: Timed) -> tuple[object, ...]:
+    """The steps as a checkpoint states them.
+
+    Another database of time zones may give calendar steps other bounds, and so other totals.
+    """
+    if isinstance(calendar, LocalCalendar):
+        return calendar.start, calendar.step, calendar.steps, _digest(calendar.begins)
+    assert isinstance(calendar, Calendar)
+    return calendar.start, calendar.every, calendar.steps
+
+
+def _limits(declared: PersonLimits) -> tuple[object, ...]:
     """The limits as a checkpoint states them; the life of the stream is not named."""
-    renewed = () if limits.stretch == "stream" else (limits.stretch,)
+    limits, renewed = declared.limits, tuple[object, ...]()
+    if declared.firsts is not None:
+        renewed = (declared.period, _digest(declared.firsts))
+    elif limits.stretch != "stream":
+        renewed = (limits.stretch,)
     return limits.records_per_step, limits.steps, limits.apart, *renewed
+
+
+def _digest(bounds: Signed) -> str:
+    return hashlib.sha256(bounds.astype("<i8").tobytes()).hexdigest()
 
 
 def ticking(session: SparkSession, *, silent: bool = False) -> DataFrame:
