@@ -1,0 +1,159 @@
+"""The command of a daily job, killed at random moments or at a point of its work.
+
+A command is a new process, or a copy of this process, in which everything is loaded: then kills
+at random moments meet the work, not the start of Python.
+
+`python -m dev.soaks.daily_process POINT COUNT WORD...` runs `hushfade WORD...` until the point.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from dev.paths import ROOT
+from dev.soaks import store_process
+from dev.soaks.store_kills import POINTS
+from hushfade import atomic_files
+from hushfade.store import file_runs
+from hushfade.store.file_memory import Remembered
+
+SYNC = "sync"  # of the mark, of the output and of its companion
+ALL_POINTS = (*POINTS, SYNC)
+_OUT, _ERRORS = ".out", ".errors"
+
+Build = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Kill:
+    """When to kill a process: after some seconds, or the count-th time that it is at a point."""
+
+    seconds: float | None = None
+    point: str | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of a command; the code is None if it was killed."""
+
+    code: int | None
+    output: str
+    errors: str
+    seconds: float
+
+
+def as_it_is() -> None:
+    """Change nothing: the correct build."""
+
+
+def forgetting_people() -> None:
+    """Install a bug: each run counts all people as if they were new."""
+    patch.object(Remembered, "earlier", lambda *_: None).start()
+
+
+def recording_people_first() -> None:
+    """Install a bug: a run records its people in a transaction before the one with its steps."""
+    commit = file_runs.commit
+
+    def early(store: Any, run: Any, memory: Any, **options: Any) -> Any:
+        rows = store._database.read("SELECT stream FROM streams WHERE name = ?", run.stream)
+        if rows:
+            with store._changing():
+                memory.record(store._database, rows[0][0], run.counted, run.stretch)
+        return commit(store, run, memory, **options)
+
+    patch.object(file_runs, "commit", early).start()
+
+
+def ended(
+    words: Sequence[str], directory: Path, kill: Kill, *, build: Build | None = None
+) -> Ended:
+    """The end of `hushfade WORDS` in the directory.
+
+    With a build, the command is a copy of this process; without one, it is a new process.
+    """
+    began = time.monotonic()
+    process = os.fork()
+    if process == 0:
+        _become(words, directory, kill, build)
+    watched = os.pidfd_open(process)
+    try:
+        if not select.select([watched], [], [], kill.seconds)[0]:
+            os.kill(process, signal.SIGKILL)
+        _, status = os.waitpid(process, 0)
+    finally:
+        os.close(watched)
+    code = None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
+    output, errors = ((directory / name).read_text("utf-8") for name in (_OUT, _ERRORS))
+    return Ended(code, output, errors, time.monotonic() - began)
+
+
+def _become(words: Sequence[str], directory: Path, kill: Kill, build: Build | None) -> None:
+    """Become the command, and end."""
+    code = 9
+    try:
+        os.chdir(directory)
+        for number, name in ((1, _OUT), (2, _ERRORS)):
+            file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            os.dup2(file, number)
+        if build is None:
+            _execute(words, kill)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8") for number in (1, 2))
+        assert build is not None
+        build()
+        code = _main(words, kill)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _execute(words: Sequence[str], kill: Kill) -> None:
+    command = [str(Path(sys.executable).with_name("hushfade"))]
+    if kill.point is not None:
+        command = [sys.executable, "-m", __name__, kill.point, str(kill.count)]
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    os.execve(command[0], [*command, *words], os.environ | {"PYTHONPATH": paths})
+
+
+def _main(words: Sequence[str], kill: Kill) -> int:
+    """The exit code of the command, unless it is killed at its point."""
+    from hushfade.cli import main
+
+    if kill.point == SYNC:
+        _kill_at_sync(kill.count)
+    elif kill.point is not None:
+        store_process.kill_at(kill.point, kill.count)
+    try:
+        main(list(words))
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def _kill_at_sync(count: int) -> None:
+    synced, left = atomic_files.synced, count
+
+    def dying(path: Path) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        synced(path)
+
+    patch.object(atomic_files, "synced", dying).start()
+
+
+if __name__ == "__main__":
+    asked, number, *rest = sys.argv[1:]
+    sys.exit(_main(rest, Kill(point=asked, count=int(number))))
