@@ -29,7 +29,7 @@ import numpy as np
 import hushfade as hf
 from dev.soaks import daily_data
 from dev.soaks.daily_data import Count, Day, Unit
-from dev.soaks.daily_process import ALL_POINTS, SYNC, Build, Ended, Kill, ended
+from dev.soaks.daily_process import ALL_POINTS, SYNC, Build, Ended, Kill, as_it_is, ended, load
 from hushfade.store import Reader, Store
 
 STREAM, STORE, SERIES = "visits", "releases.db", "series.csv"
@@ -105,6 +105,8 @@ def soak(
     """
     began, rng, seen = time.monotonic(), random.Random(seed), Seen()
     with tempfile.TemporaryDirectory() as name:
+        if build is not None:
+            load(_first_words(unit))
         job = _Job(Path(name), unit, build, seen)
         for day, visits in enumerate(files):
             job.run_day(day, visits, _kills(rng, seen, points, killed))
@@ -221,6 +223,10 @@ class _Job:
         self.seen.secrets = secrets
 
 
+def _first_words(unit: Unit) -> list[str]:
+    return ["--stream", STREAM, "--end", daily_data.end_of(0), "--json", *plan_words(unit)]
+
+
 def plan_words(unit: Unit) -> list[str]:
     """The options of the first day, and of one run over all days."""
     return [
@@ -277,16 +283,17 @@ def _judged(job: _Job, files: Sequence[Day], began: float) -> Outcome:
 
 
 def _as_one_run(job: _Job, files: Sequence[Day], expected: Count) -> tuple[bool, bool]:
-    """Whether one run over all files, without a store, has the same output and the same counts.
+    """Whether one run over all files has the same output and the same counts.
 
-    One file has no late visits: they are left out.
+    It has its own store.  Its file has no late visits.
     """
     (job.directory / "one").mkdir()
     _write_key(job.directory / "one" / "key")
     daily_data.write(job.directory / "one" / "all.csv", daily_data.punctual(files))
-    words = ["run", "all.csv", "--stream", STREAM, "--noise-key", "key", *plan_words(job.unit)]
+    words = ["run", "all.csv", "--store", STORE, "--stream", STREAM, "--noise-key", "key"]
     words += ["--end", daily_data.end_of(len(files) - 1), "-o", SERIES, "--json"]
-    one = ended(words, job.directory / "one", Kill(), build=None)
+    words += plan_words(job.unit)
+    one = ended(words, job.directory / "one", Kill(), build=job.build and as_it_is)
     _expect(one, 0, "")
     told = json.loads(one.output)["not_for_publication"]
     same = (job.directory / SERIES).read_bytes() == (job.directory / "one" / SERIES).read_bytes()

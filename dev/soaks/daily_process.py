@@ -8,19 +8,22 @@ at random moments meet the work, not the start of Python.
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from dev.paths import ROOT
-from dev.soaks import store_process
+from dev.soaks import daily_data, store_process
 from dev.soaks.store_kills import POINTS
 from hushfade import atomic_files
 from hushfade.store import file_runs
@@ -73,6 +76,20 @@ def recording_people_first() -> None:
         return commit(store, run, memory, **options)
 
     patch.object(file_runs, "commit", early).start()
+
+
+def load(words: Sequence[str]) -> None:
+    """Load what a run needs into this process: release a file with one record."""
+    from hushfade.cli import main
+
+    with tempfile.TemporaryDirectory() as name, redirect_stdout(io.StringIO()):
+        file, key = Path(name) / "1.csv", Path(name) / "key"
+        daily_data.write(file, [daily_data.Visit("ann", 0, 0, 1)])
+        key.write_bytes(bytes(32))
+        key.chmod(0o600)
+        others = ["--store", f"{name}/1.db", "--noise-key", str(key), "-o", f"{name}/out.csv"]
+        with redirect_stderr(io.StringIO()), suppress(SystemExit):
+            main(["run", str(file), *others, *words])
 
 
 def ended(
