@@ -104,9 +104,7 @@ WEEK = Unit(
     *(2, 2, 2, _week),
 )
 LIFE = Unit("all records", ("--person-steps", "5", "--apart", "7"), 5, 7, 1, lambda day: 0)
-WITHIN = Unit(
-    "any 7 days", ("--within", "7", "--records-per-step", "2"), 1, 1, 2, lambda day: day
-)
+WITHIN = Unit("any 7 days", ("--within", "7", "--records-per-step", "2"), 1, 1, 2, lambda day: day)
 
 
 @dataclass

@@ -233,7 +233,8 @@ def plan_words(unit: Unit) -> list[str]:
         *("--time", "at", "--every", "1d", "--start", daily_data.START.isoformat()),
         *("--user", "who", "--value", "value", "--resolution", "1"),
         *("--low", str(daily_data.LOW), "--high", str(daily_data.HIGH)),
-        *("--half-life", "7", "--epsilon", "1", "--delta", "1e-6", *unit.options),
+        *("--half-life", "7", "--epsilon", "1", "--delta", "1e-6", "--law", "gaussian"),
+        *unit.options,
     ]
 
 
