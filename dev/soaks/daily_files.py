@@ -106,7 +106,8 @@ def soak(
     began, rng, seen = time.monotonic(), random.Random(seed), Seen()
     with tempfile.TemporaryDirectory() as name:
         if build is not None:
-            load(_first_words(unit))
+            ends = [["--stream", STREAM, "--end", daily_data.end_of(day)] for day in (0, 1)]
+            load([ends[0] + plan_words(unit), ends[1]])
         job = _Job(Path(name), unit, build, seen)
         for day, visits in enumerate(files):
             job.run_day(day, visits, _kills(rng, seen, points, killed))
@@ -221,10 +222,6 @@ class _Job:
         erased = self.seen.secrets - secrets
         self.seen.kept_secrets += sum(secret in content for secret in erased)
         self.seen.secrets = secrets
-
-
-def _first_words(unit: Unit) -> list[str]:
-    return ["--stream", STREAM, "--end", daily_data.end_of(0), "--json", *plan_words(unit)]
 
 
 def plan_words(unit: Unit) -> list[str]:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from dev.paths import ROOT
 from dev.soaks import daily_data, store_process
 from dev.soaks.store_kills import POINTS
 from hushfade import atomic_files
-from hushfade.store import file_runs
+from hushfade.store import Published, Store, file_runs
 from hushfade.store.file_memory import Remembered
 
 SYNC = "sync"  # of the mark, of the output and of its companion
@@ -64,32 +64,33 @@ def forgetting_people() -> None:
     patch.object(Remembered, "earlier", lambda *_: None).start()
 
 
-def recording_people_first() -> None:
-    """Install a bug: a run records its people in a transaction before the one with its steps."""
-    commit = file_runs.commit
+def recording_people_later() -> None:
+    """Install a bug: a run records its people in a second transaction, after its steps."""
+    commit, record = file_runs.commit, Remembered.record
+    waiting: list[tuple[Any, ...]] = []
 
-    def early(store: Any, run: Any, memory: Any, **options: Any) -> Any:
-        rows = store._database.read("SELECT stream FROM streams WHERE name = ?", run.stream)
-        if rows:
-            with store._changing():
-                memory.record(store._database, rows[0][0], run.counted, run.stretch)
-        return commit(store, run, memory, **options)
+    def late(store: Store, *words: Any, **options: Any) -> list[Published]:
+        releases = commit(store, *words, **options)
+        with store._changing():
+            record(*waiting.pop())
+        return releases
 
-    patch.object(file_runs, "commit", early).start()
+    patch.object(Remembered, "record", lambda *words: waiting.append(words)).start()
+    patch.object(file_runs, "commit", late).start()
 
 
-def load(words: Sequence[str]) -> None:
-    """Load what a run needs into this process: release a file with one record."""
-    from hushfade.cli import main
-
+def load(days: Sequence[Sequence[str]]) -> None:
+    """Load what runs need into this process: release a file with one record for each day."""
     with tempfile.TemporaryDirectory() as name, redirect_stdout(io.StringIO()):
         file, key = Path(name) / "1.csv", Path(name) / "key"
-        daily_data.write(file, [daily_data.Visit("ann", 0, 0, 1)])
-        key.write_bytes(bytes(32))
+        key.write_bytes(os.urandom(32))
         key.chmod(0o600)
         others = ["--store", f"{name}/1.db", "--noise-key", str(key), "-o", f"{name}/out.csv"]
-        with redirect_stderr(io.StringIO()), suppress(SystemExit):
-            main(["run", str(file), *others, *words])
+        for day, words in enumerate(days):
+            daily_data.write(file, [daily_data.Visit("ann", day, 0, 1)])
+            with redirect_stderr(io.StringIO()):
+                if _main(["run", str(file), *others, "--append", "--json", *words], Kill()):
+                    raise AssertionError("a run without kills must succeed")
 
 
 def ended(

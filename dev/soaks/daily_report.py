@@ -32,13 +32,10 @@ def main() -> int:
         progress(f"daily files, {unit.name}: {outcomes[-1]}")
     few = files[:28]
     forgetful = soak(few, LIFE, build=daily_process.forgetting_people, killed=0.0)
-    early = soak(
-        few, LIFE, build=daily_process.recording_people_first, points=("before draw",), killed=1.0
+    late = soak(
+        few, LIFE, build=daily_process.recording_people_later, points=("after mark",), killed=0.8
     )
-    made = [
-        _series([*outcomes], [forgetful, early]),
-        _people(outcomes),
-    ]
+    made = [_series(outcomes, [forgetful, late]), _people(outcomes)]
     text = page(made, title="Daily files", command="python -m dev.soaks.daily_files")
     if quick:
         print(text)
@@ -59,13 +56,16 @@ def _series(outcomes: Sequence[Outcome], bugs: Sequence[Outcome]) -> Part:
             f"{'equal' if found.same_output else 'DIFFERENT'}; the counts of "
             f"{found.reported} daily reports: {found.wrong_counts} differ; of the one run: "
             f"{'equal' if found.same_totals else 'DIFFERENT'}; {found.charges} charge; "
-            f"ledger {'verified' if found.verified else 'BROKEN'}; {found.refused} files with "
-            "a blank name refused",
+            f"ledger {'verified' if found.verified else 'BROKEN'}; files with a blank name: "
+            f"{found.refused} refused",
             passed=found.flawless and found.kills > 0,
         )
         for found in outcomes
     ]
-    names = ("a build that forgets people between runs", "a build that commits people first")
+    names = (
+        "a build that forgets people between runs",
+        "a build that commits people after the steps",
+    )
     findings += [
         Finding(
             f"{name}, {found.days} days, {found.kills} kills",
