@@ -98,13 +98,21 @@ def _week(day: int) -> tuple[int, int]:
     return (START + timedelta(days=day)).isocalendar()[:2]
 
 
+def _whole(day: int) -> int:
+    return 0
+
+
+def _step(day: int) -> int:
+    return day
+
+
 WEEK = Unit(
     "calendar week",
     ("--period", "week", "--person-steps", "2", "--apart", "2", "--records-per-step", "2"),
     *(2, 2, 2, _week),
 )
-LIFE = Unit("all records", ("--person-steps", "5", "--apart", "7"), 5, 7, 1, lambda day: 0)
-WITHIN = Unit("any 7 days", ("--within", "7", "--records-per-step", "2"), 1, 1, 2, lambda day: day)
+LIFE = Unit("all records", ("--person-steps", "5", "--apart", "7"), 5, 7, 1, _whole)
+WITHIN = Unit("any 7 days", ("--within", "7", "--records-per-step", "2"), 1, 1, 2, _step)
 
 
 @dataclass

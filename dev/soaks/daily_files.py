@@ -97,10 +97,12 @@ def soak(
     build: Build | None = None,
     points: Sequence[str] = ALL_POINTS,
     killed: float = KILLED,
+    at_points: float = 0.5,
     seed: int = 7,
 ) -> Outcome:
     """The outcome of a job that reads one file per day.
 
+    `killed` is the share of days with a kill, and `at_points` the share of kills at points.
     With a build, each command is a copy of this process; without one, it is a new process.
     """
     began, rng, seen = time.monotonic(), random.Random(seed), Seen()
@@ -110,14 +112,14 @@ def soak(
             load([ends[0] + plan_words(unit), ends[1]])
         job = _Job(Path(name), unit, build, seen)
         for day, visits in enumerate(files):
-            job.run_day(day, visits, _kills(rng, seen, points, killed))
+            job.run_day(day, visits, _kills(rng, seen, points, killed, at_points))
         return _judged(job, files, began)
 
 
 def _kills(
-    rng: random.Random, seen: Seen, points: Sequence[str], killed: float
+    rng: random.Random, seen: Seen, points: Sequence[str], killed: float, at_points: float
 ) -> Callable[[], Kill]:
-    """The kills of one day's commands, half at points and half at random moments."""
+    """The kills of one day's commands, at points and at random moments."""
     chance = killed
 
     def next_kill() -> Kill:
@@ -126,7 +128,7 @@ def _kills(
             chance = 0.0  # a day has no kill after a command that was left alone
             return Kill()
         chance = AGAIN
-        if rng.random() < 0.5:
+        if rng.random() < at_points:
             point = rng.choice(points)
             most = 6 if point == SYNC else 2 if point.endswith("commit") else 1
             return Kill(point=point, count=rng.randint(1, most))

@@ -80,14 +80,14 @@ def recording_people_later() -> None:
 
 
 def load(days: Sequence[Sequence[str]]) -> None:
-    """Load what runs need into this process: release a file with one record for each day."""
+    """Load what runs need into this process: release a file for each day."""
     with tempfile.TemporaryDirectory() as name, redirect_stdout(io.StringIO()):
         file, key = Path(name) / "1.csv", Path(name) / "key"
         key.write_bytes(os.urandom(32))
         key.chmod(0o600)
         others = ["--store", f"{name}/1.db", "--noise-key", str(key), "-o", f"{name}/out.csv"]
-        for day, words in enumerate(days):
-            daily_data.write(file, [daily_data.Visit("ann", day, 0, 1)])
+        for visits, words in zip(daily_data.year(len(days)), days, strict=True):
+            daily_data.write(file, visits)
             with redirect_stderr(io.StringIO()):
                 if _main(["run", str(file), *others, "--append", "--json", *words], Kill()):
                     raise AssertionError("a run without kills must succeed")
