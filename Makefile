@@ -61,6 +61,7 @@ soak: setup programs ## the longest tests; the store and its service killed, dam
 	$(BIN)/python -m dev.soaks.neighbours
 	$(BIN)/python -m dev.soaks
 	$(BIN)/python -m dev.soaks --only persons
+	$(BIN)/python -m dev.soaks.daily_files
 	$(BIN)/python -m dev.soaks.load
 
 tables: setup    ## the computed tables and pictures of the documentation

@@ -2,12 +2,13 @@
 
 import os
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from hushfade.errors import Refused
-from hushfade.store import Store, fail_points
+from hushfade.store import Reader, Store, fail_points
 from tests.cli.command import invoke
 
 PLAN = ["--half-life", "3", "--epsilon", "1", "--delta", "1e-6"]
@@ -220,9 +221,15 @@ def test_the_store_contains_no_name_and_forgets_stretches_that_are_over():
     done(*first(day("1.csv", ("2026-01-01T01:00", "annabella")), *person))
     store = Store.open("r.db")
     assert len(store._database.read("SELECT * FROM persons")) == 1
+    secrets = "SELECT secret FROM person_secrets ORDER BY stretch"
+    *_, (secret,) = store._database.read(secrets)
     store.close()
     assert not any(b"annabella" in bytes_ for bytes_ in content().values())
-    done(day("2.csv"), *STREAM, "--start", "2026-01-02", "--end", "2026-01-05")
+    assert any(secret in bytes_ for bytes_ in content().values())
+    with closing(Reader.beside("r.db")) as reader:  # keeps the log open
+        reader.releases("tests")
+        done(day("2.csv"), *STREAM, "--start", "2026-01-02", "--end", "2026-01-05")
+        assert not any(secret in bytes_ for bytes_ in content().values())
     store = Store.open("r.db")
     assert store._database.read("SELECT * FROM persons") == []
     assert len(store._database.read("SELECT * FROM person_secrets")) == 1  # of the files

@@ -111,6 +111,7 @@ def commit(
         if live.steps == live.plan.horizon:
             store._end(live)
         store._live.pop(run.stream, None)
+    database.tidy()  # a reader may keep the log open, and the log must not keep erased people
     return releases
 
 
