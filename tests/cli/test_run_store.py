@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hushfade import Guarantee
 from hushfade.errors import Refused
 from hushfade.store import Reader, Store, fail_points
 from tests.cli.command import invoke
@@ -234,3 +235,69 @@ def test_the_store_contains_no_name_and_forgets_stretches_that_are_over():
     assert store._database.read("SELECT * FROM persons") == []
     assert len(store._database.read("SELECT * FROM person_secrets")) == 1  # of the files
     store.close()
+
+
+def test_keyed_noise_is_refused_after_a_new_epoch():
+    """A stream that the restored copy does not contain would get its old noise again."""
+    with closing(Store.open("r.db")) as store:
+        store.add_dataset("big", Guarantee(epsilon=9, delta=1e-5))
+    assert invoke("store", "backup", "r.db", "-o", "copy.db").exit_code == 0
+    keyed = first(day("1.csv", ("2026-01-01T01:00", "ann")), "--dataset", "big")
+    keyed += ["--noise-key", "a/key"]
+    done(*keyed)
+    assert invoke("store", "restore", "r.db", "--from", "copy.db", "--force").exit_code == 0
+    with closing(Store.open("r.db", new_epoch=True)) as store:
+        assert store.streams() == []
+    found = run(*keyed)
+    assert found.exit_code != 0
+    assert "new epoch" in " ".join(found.stderr.split())
+    done(*keyed[:-2])  # fresh noise
+
+
+def test_no_release_is_printed_that_the_mark_does_not_know(monkeypatch):
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
+    shutil.copy("r.db", "older.db")
+
+    def killed(name):
+        if name == "before mark":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fail_points, "reached", killed)
+        assert run(day("2.csv"), *STREAM, "--end", "2026-01-03").exit_code != 0
+    before = Path("r.db.mark").read_bytes()
+    found = invoke("store", "releases", "r.db", "--stream", "tests")
+    assert found.stdout.count("\n") == 3  # with the header
+    assert Path("r.db.mark").read_bytes() != before
+    os.replace("older.db", "r.db")
+    for beside in ("r.db-wal", "r.db-shm"):
+        Path(beside).unlink(missing_ok=True)
+    assert "older than its mark" in " ".join(
+        run("2.csv", *STREAM, "--end", "2026-01-03").stderr.split()
+    )
+
+
+def test_wrong_outputs_are_refused_before_the_commit():
+    one = day("1.csv", ("2026-01-01T01:00", "ann"))
+    for more, reason in (
+        (["-o", "r.db", "--output-format", "csv"], "a file of the store"),
+        (["-o", "r.db.mark", "--output-format", "csv"], "a file of the store"),
+        (["-o", "out.txt"], "must end in"),
+        (["--confidence", "2"], "confidence"),
+    ):
+        found = run(*first(one), *more)
+        assert found.exit_code != 0, more
+        assert reason in " ".join(found.stderr.split()), (more, found.stderr)
+        with closing(Store.open("r.db")) as store:
+            assert store.streams() == []
+    done(*first(one, "-o", "out.csv"))
+    again = ["store", "releases", "r.db", "--stream", "tests", "-o"]
+    for file in ("r.db", "r.db.mark", "out.csv"):
+        assert invoke(*again, file).exit_code != 0, file
+    assert invoke(*again, "r.db", "--force").exit_code != 0
+    assert invoke(*again, "out.csv", "--force").exit_code == 0
+    with closing(Store.open("r.db")) as store:
+        assert store.verify() == 3
+        found = invoke(*again, "new.csv")
+        assert found.exit_code != 0
+        assert "another process writes" in " ".join(found.stderr.split())

@@ -183,7 +183,12 @@ def next_steps(series: Series, time: RunTimeOptions) -> Timed:
     if time.start is not None and not series.is_new:
         with naming_options(time):
             start, same = instant(time.start, name="start")
-        if same != zoned or start != at:
+        if same != zoned:
+            raise InvalidValue(
+                f"--start must have {'a' if zoned else 'no'} time zone, like {begin}",
+                got=time.start,
+            )
+        if start != at:
             what = "steps before it are missing" if start > at else "its step is released already"
             remedy = (
                 "release the missing files first" if start > at else "print it with store releases"

@@ -13,7 +13,7 @@ from hushfade.cli import console, run_checks, stored_releases
 from hushfade.cli.run_series import Options, Series, begun, check_horizon, continued, next_steps
 from hushfade.cli.run_source import Source
 from hushfade.cli.run_statement import Outcome, Promise
-from hushfade.cli.store_access import opened, reader_of, shown
+from hushfade.cli.store_access import check_not_store, opened, reader_of, shown
 from hushfade.errors import InUse, InvalidValue, Refused
 from hushfade.records import Timed, tally
 
@@ -40,6 +40,7 @@ def run_store(files: Sequence[Path], options: Options, where: RunStoreOptions) -
         options.records.keys_file,
         options.noise.noise_key,
     )
+    check_not_store(options.output.output, where.store, where.mark)
     run_checks.check_outputs(
         [path for path in inputs if path is not None],
         replace(options.output, force=options.output.force or where.append),
@@ -139,6 +140,7 @@ def _run(
     last = series.closed + count
     span = f"steps {first} to {last}, from {series.open_from()} to {_text(order, ends[-1])}"
     promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
+    stored_releases.form_of(series.plan, order, options.output)  # an error after the commit is late
     if store is None or memory is None:
         console.note(f"Dry run: would release {span} of stream {name!r}.")
         if series.is_new:

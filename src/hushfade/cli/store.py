@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -11,7 +12,14 @@ from hushfade.cli import budget_lines, console, ledger_statement
 from hushfade.cli.options import ReportOptions
 from hushfade.cli.options.parameters import OptionGroup, choice, count, flag, option, option_group
 from hushfade.cli.restore_backup import restored
-from hushfade.cli.store_access import Where, reader_of, shown
+from hushfade.cli.store_access import (
+    Where,
+    check_exists,
+    check_not_store,
+    opened,
+    reader_of,
+    shown,
+)  # fmt: skip
 from hushfade.errors import InvalidValue
 from hushfade.planning import promise
 from hushfade.privacy.rounding import rounded_up
@@ -44,7 +52,11 @@ class RestoreOptions(OptionGroup):
         ),
     ] = None
     force: Annotated[
-        bool, flag("Replace an intact store. Everything newer than the backup is lost.")
+        bool,
+        flag(
+            "Replace an intact store: everything newer than the backup is lost. For releases: "
+            "replace the file."
+        ),
     ] = False
 
 
@@ -62,7 +74,8 @@ class StoreOutputOptions(ReportOptions):
     output: Annotated[
         Path | None,
         option(
-            "The file for the backup, or for the releases. It must not exist yet.",
+            "The file for the backup, or for the releases. It must not exist yet, unless --force "
+            "is given.",
             "FILE",
             alias="-o",
         ),
@@ -95,11 +108,12 @@ def store(
             found = restored(where, restore.source, restore.mark, force=restore.force)
         else:
             if output.output is not None:
-                _check_free(output.output)
+                check_not_store(output.output, where, restore.mark)
+                _check_free(output.output, force=restore.force)
+            if output.stream is not None:
+                _write_releases(where, restore, output.stream, output)
+                return
             with reader_of(where) as reader:
-                if output.stream is not None:
-                    _write_releases(reader, output.stream, output)
-                    return
                 found = _done(action, reader, output)
     if output.json:
         console.document(found)
@@ -120,8 +134,8 @@ def _check_options(action: str, restore: RestoreOptions, output: StoreOutputOpti
         )
     if (action == "restore") != (restore.source is not None):
         raise InvalidValue("--from must be given for restore, and only for restore")
-    if action != "restore" and (restore.mark is not None or restore.force):
-        raise InvalidValue("--mark and --force must be given for restore only")
+    if action not in ("restore", "releases") and (restore.mark is not None or restore.force):
+        raise InvalidValue("--mark and --force must be given for restore and releases only")
     if action != "ledger" and output.kind is not None:
         raise InvalidValue("--kind must be given for ledger only")
 
@@ -151,21 +165,33 @@ def _print(found: dict[str, Any]) -> None:
         page.print(line, soft_wrap=not page.is_terminal)
 
 
-def _write_releases(reader: Reader, stream: str, output: StoreOutputOptions) -> None:
+def _write_releases(
+    where: str, restore: RestoreOptions, stream: str, output: StoreOutputOptions
+) -> None:
+    """Write the releases.  A store that nobody writes to is opened, so that its mark knows them."""
     from hushfade.cli import stored_releases
     from hushfade.cli.options.run import RunOutputOptions
+    from hushfade.errors import InUse
 
-    wanted = RunOutputOptions(output=output.output)
-    written = stored_releases.write(reader, stream, wanted, after=output.after)
+    wanted = RunOutputOptions(output=output.output, force=restore.force)
+    check_exists(where)
+    try:
+        store = opened(where, restore.mark, new_epoch=False)
+    except InUse:
+        raise InUse(
+            f"another process writes to {shown(where)}: read its releases over HTTP, or stop it"
+        ) from None
+    with closing(store):
+        written = stored_releases.write(store, stream, wanted, after=output.after)
     steps = "1 step" if written == 1 else f"{written} steps"
     console.note(f"Wrote {steps} of stream {stream!r}.")
 
 
-def _check_free(output: Path) -> None:
+def _check_free(output: Path, *, force: bool) -> None:
     """Raise unless the backup can be written to this file."""
     if str(output).startswith(("postgresql:/", "postgres:/")):
         raise InvalidValue("--output must be a file")
-    if output.exists():
+    if output.exists() and not force:
         raise console.Failure(f"{output} already exists: choose a new file", console.Exit.FILE)
     if not output.absolute().parent.is_dir():
         raise console.Failure(f"the directory {output.parent} does not exist", console.Exit.FILE)

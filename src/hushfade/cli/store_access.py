@@ -47,6 +47,16 @@ def check_exists(where: str) -> None:
         raise console.Failure(f"cannot read {where}: the file does not exist", console.Exit.FILE)
 
 
+def check_not_store(output: Path | None, where: str, mark: Path | None) -> None:
+    """Raise if the output would replace the store or its mark."""
+    if output is None or shown(where) != where:
+        return
+    kept = [Path(where), Path(f"{where}.mark") if mark is None else mark]
+    kept += [Path(f"{where}{end}") for end in ("-wal", "-shm", ".lock")]
+    if any(path.resolve() == output.resolve() for path in kept):
+        raise InvalidValue("must not be a file of the store", argument="--output", got=output)
+
+
 @contextmanager
 def reader_of(where: str) -> Iterator[Reader]:
     """A reader of the store, closed after the block.  A missing file is an error."""

@@ -17,6 +17,7 @@ from hushfade.releases.statistic_rows import StatisticRows
 
 if TYPE_CHECKING:
     from hushfade.cli.options.run import RunOutputOptions
+    from hushfade.planning.plan import Plan
     from hushfade.store import Reader
 
 _PIECE = 1 << 12  # steps read at a time
@@ -39,10 +40,7 @@ def write(
     plan, told, steps = reader.plan(name), reader.settings(name).get("files"), reader.steps(name)
     order = _steps(told["start"], plan.every) if told is not None and plan.every else None
     count = max(steps - after, 0)
-    with naming_options(output, format="output_format"):
-        form = files.form_of(output.output, output.output_format)
-        zoned = None if order is None else order.zoned
-        meaning = Meaning(plan.keys, zoned, output.confidence, output.changes, plan.statistic)
+    form, meaning = form_of(plan, order, output)
     person = told is not None and told["columns"]["user"] is not None
     promise = Promise(plan, person, unsafe=False)
     described = {"count": count, "first": after + 1}
@@ -77,6 +75,14 @@ def write(
                 writer.write(StatisticRows(readings, ends, suppress_below))
             after = piece[-1].step
     return count
+
+
+def form_of(plan: Plan, order: Timed | None, output: RunOutputOptions) -> tuple[str, Meaning]:
+    """The format of the output, and the meaning of its columns.  Raise if an option is wrong."""
+    with naming_options(output, format="output_format"):
+        zoned = None if order is None else order.zoned
+        meaning = Meaning(plan.keys, zoned, output.confidence, output.changes, plan.statistic)
+        return files.form_of(output.output, output.output_format), meaning
 
 
 def time_text(time: int, *, zoned: bool) -> str:

@@ -17,6 +17,8 @@ class Database(Protocol):
     kinds: ClassVar[dict[str, str]]  # the database's names for 'blob', 'integer' and 'real'
     recovered: bool  # whether a crashed process had left a log
 
+    untidy: bool  # whether the log may have erased rows, because it could not be emptied
+
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a query."""
 
@@ -42,7 +44,10 @@ class Database(Protocol):
         """Raise Failed if the database reports damage, or takes longer to read."""
 
     def tidy(self) -> None:
-        """Empty the log if possible now, so that it keeps nothing of erased rows."""
+        """Empty the log, so that it keeps nothing of erased rows.
+
+        Another process may read now.  Then nothing happens, and `untidy` is True.
+        """
 
     def backup(self, path: Path) -> None:
         """Copy all committed data to a new file."""

@@ -19,6 +19,7 @@ from hushfade.errors import Refused
 from hushfade.store import fail_points
 from hushfade.store.file_memory import SOURCES, Remembered
 from hushfade.store.live_streams import Live
+from hushfade.store.open_store import RENEWED
 from hushfade.store.reader import Published
 
 if TYPE_CHECKING:
@@ -85,10 +86,11 @@ def commit(
             _add(store, run.stream, new, noise)
         # the store is locked and as new as its mark: steps of a failed run were never published
         live = Live.load(database, book, run.stream, again=True, noise=noise)
-        if noise is not None and live.epoch:
+        if noise is not None and (live.epoch or store.note(RENEWED)):
             raise Refused(
-                f"stream {run.stream!r} has keyed noise, and a newer copy of the store may have "
-                "published its next steps with the same noise: start a new stream"
+                "this store was opened as a new epoch, and a newer copy of it may have published "
+                f"steps of stream {run.stream!r} with the same keyed noise: begin a new stream "
+                "without --noise-key, or a new store"
             )
         live.admit(len(run.totals))
         releases, first = [], live.steps + 1

@@ -45,6 +45,9 @@ def mark_of(where: str | Path, mark: str | Path | None) -> MarkFile:
     return MarkFile(Path(f"{where}.mark" if mark is None else mark))
 
 
+RENEWED = "new epoch"  # the note of a store that was opened as a new epoch
+
+
 @dataclass(frozen=True)
 class Settled:
     """The store's name, and the streams that a new epoch charged or ended."""
@@ -93,6 +96,10 @@ def settle(database: Database, book: Book, file: MarkFile, *, new_epoch: bool) -
 def _renewed(name: str, database: Database, book: Book, known: Mapping[str, Account]) -> Settled:
     charged, ended = [], []
     with database.transaction():
+        database.write(
+            "INSERT INTO meta (name, value) VALUES (?, 'yes') ON CONFLICT (name) DO NOTHING",
+            f"note {RENEWED}",
+        )
         book.restore(known)
         book.void()
         for number, stream, dataset, text, epoch in database.read(

@@ -56,6 +56,7 @@ class Postgres:
     cuts the connection: whether it was committed is known when the next connection has the lock.
     """
 
+    untidy = False  # the server empties its logs by itself
     kinds: ClassVar[dict[str, str]] = {
         "blob": "BYTEA",
         "integer": "BIGINT",

@@ -46,7 +46,7 @@ class SQLite:
     def __init__(self, path: Path, *, only_read: bool = False, vfs: str | None = None) -> None:
         _refuse_others(path)
         self._lock = None if only_read else process_lock.locked(path)
-        self._closed, self._path = False, path
+        self._closed, self._path, self.untidy = False, path, False
         target = path.resolve()  # the log is next to the target of a link
         log = target.with_name(target.name + "-wal")
         self.recovered = not only_read and log.exists() and log.stat().st_size > 0
@@ -128,8 +128,14 @@ class SQLite:
             raise Failed("the database is damaged: restore a backup")
 
     def tidy(self) -> None:
-        with suppress(apsw.Error):  # another reader may have locked it: then the next time
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.untidy = True
+        self._connection.set_busy_timeout(0)  # nobody waits for a reader: the next time will do
+        try:
+            with suppress(apsw.Error):
+                ((busy, _, _),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self.untidy = bool(busy)
+        finally:
+            self._connection.set_busy_timeout(_PATIENCE)
 
     def backup(self, path: Path) -> None:
         """Copy all committed data to a new file, atomically, also while another process writes.

@@ -297,7 +297,7 @@ class Store(Reader):
                 for live in ended:
                     self._end(live)
                 over = [live for live in lives if not live.ended and live.forget(self._database)]
-            if ended or over:
+            if ended or over or self._database.untidy:
                 self._database.tidy()
             return releases
 
