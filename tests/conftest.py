@@ -1,4 +1,7 @@
-"""What a test does to the process's logging ends with the test: `hushfade serve` sets it up."""
+"""What several tests share.
+
+What a test does to the process's logging ends with the test: `hushfade serve` sets it up.
+"""
 
 import logging
 
@@ -22,3 +25,17 @@ def logging_as_before():
     for each, (level, propagate, handlers) in zip(loggers, before, strict=True):
         each.setLevel(level)
         each.propagate, each.handlers[:] = propagate, handlers
+
+
+@pytest.fixture(scope="module")
+def quick_joint_search():
+    """A search for joint plans that tries one of the four shapes.
+
+    It is for tests of what is done with a joint plan; tests/planning/test_joint_plans.py tests the
+    whole search.
+    """
+    from hushfade.planning import joint_plans
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(joint_plans, "_SHAPES", (1.0,))
+        yield

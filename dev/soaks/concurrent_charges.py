@@ -13,6 +13,7 @@ import random
 import signal
 import time
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import count
 from threading import Thread
 from typing import IO
@@ -20,6 +21,7 @@ from typing import IO
 import hushfade as hf
 from dev.soaks.store_kills import Place, new_place
 from hushfade.planning.joint_charge import JointCharge
+from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.store import Store
 
@@ -28,15 +30,24 @@ WHOLE = hf.Guarantee(epsilon=2, delta=1e-6)
 SMALL = hf.Guarantee(epsilon=0.05, delta=1e-9)
 SQUARED = hf.Guarantee(epsilon=0.25, delta=1e-6)
 WEEK = hf.SlidingWindow(length=2)
-PLANS = {
-    "gaussian": [hf.plan(WEEK, SQUARED, law="gaussian", resolution=1.0)],
-    "basic": [
-        hf.plan(WEEK, SMALL, law=law, resolution=1.0) for law in ("laplace", "huber", "gaussian")
-    ],
+LAWS: dict[str, tuple[LawName, ...]] = {
+    "gaussian": ("gaussian",),
+    "basic": ("laplace", "huber", "gaussian"),
 }
-PAIR = JointCharge.of(
-    {"a": PLANS["basic"][0], "b": PLANS["basic"][1]}, hf.Guarantee(epsilon=0.1, delta=2e-9)
-)
+
+
+@cache
+def plans_of(dataset: str) -> list[Plan]:
+    """The plans that a dataset is asked for, in turn."""
+    part = SQUARED if dataset == "gaussian" else SMALL
+    return [hf.plan(WEEK, part, law=law, resolution=1.0) for law in LAWS[dataset]]
+
+
+@cache
+def pair() -> JointCharge:
+    """Two streams that are charged together."""
+    first, second, _ = plans_of("basic")
+    return JointCharge.of({"a": first, "b": second}, hf.Guarantee(epsilon=0.1, delta=2e-9))
 
 
 @dataclass(frozen=True)
@@ -65,8 +76,10 @@ def charges(requests: int, *, threads: int = 8, seed: int = 1) -> Charged:
     granted: set[str] = set()
     with new_place(None) as place:
         store = Store.open(place.where, mark=place.mark)
-        for name in PLANS:
+        for name in LAWS:
             store.add_dataset(name, WHOLE)
+            plans_of(name)  # before the first fork: the children do not plan
+        pair()
         store.close()
         for number in count():
             if asked >= requests and kills > 1:  # a fast machine serves some dozens in one round
@@ -87,7 +100,7 @@ def charges(requests: int, *, threads: int = 8, seed: int = 1) -> Charged:
                 len(granted),
                 len(granted.intersection(created["member"])),
                 kills,
-                overspent=sum(_overspent(store, name) for name in PLANS),
+                overspent=sum(_overspent(store, name) for name in LAWS),
                 lost=len(granted - set(entries)),
                 twice=len(entries) - len(set(entries)),
                 verified=store.verify() > 0,
@@ -128,13 +141,13 @@ def _work(place: Place, name: str, threads: int, pipe: IO[str]) -> None:
     def ask(thread: int) -> None:
         for number in count():
             dataset = ("gaussian", "basic")[number % 2]
-            plans: list[Plan] = PLANS[dataset]
+            plans = plans_of(dataset)
             stream = f"{name}-{thread}-{number}"
             asked = [(stream, plans[number % len(plans)])]
             try:
                 if number % 5 == 1:
-                    asked = [(f"{stream}-{part}", plan) for part, plan in PAIR.streams]
-                    store.enter_joint(replace(PAIR, streams=tuple(asked)), dataset="basic")
+                    asked = [(f"{stream}-{part}", plan) for part, plan in pair().streams]
+                    store.enter_joint(replace(pair(), streams=tuple(asked)), dataset="basic")
                     dataset = "basic"
                 said = "granted"
                 for each, plan in asked:

@@ -5,8 +5,9 @@ import pytest
 
 from hushfade import Plan
 from hushfade import audit as room
-from hushfade.audit import TINY, Audit, Subject
+from hushfade.audit import TINY, Audit, Subject, review
 from hushfade.audit.finding import FALSE_ALARM, exact
+from tests.audit.subjects import FEW
 from tests.cli.command import ONE, document, run
 
 
@@ -22,6 +23,22 @@ def _tiny(monkeypatch):
     monkeypatch.setattr(room, "QUICK", TINY)
 
 
+@pytest.fixture
+def _two_plans(monkeypatch):
+    """The first plan and the one with the most kinds of change, of the eight."""
+    names = ("exponential / 3 keys", "window / twice")
+    monkeypatch.setattr(review, "few", lambda: {name: FEW[name] for name in names})
+
+
+@pytest.mark.usefixtures("_tiny", "_two_plans")
+def test_it_passes_on_plans_of_its_own():
+    found = document("audit --quick --seed 1")
+    assert found["passed"], [f for f in found["findings"] if f["passed"] is False]
+    assert [plan["plan"] for plan in found["plans"]] == ["exponential / 3 keys", "window / twice"]
+    assert found["false_alarm"] <= FALSE_ALARM
+
+
+@pytest.mark.long
 @pytest.mark.usefixtures("_tiny")
 def test_it_passes_on_plans_of_all_kinds():
     found = document("audit --quick --seed 1")
@@ -62,8 +79,6 @@ def test_a_failed_check_is_shown_and_ends_with_6(plan_file, monkeypatch):
 
 @pytest.mark.usefixtures("_tiny")
 def test_a_check_that_breaks_down_ends_with_1_and_accuses_nobody(plan_file, monkeypatch):
-    from hushfade.audit import review
-
     class Broken(Subject):
         def elsewhere(self, plan, key, stream, totals):
             raise MemoryError

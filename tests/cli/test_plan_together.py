@@ -10,6 +10,8 @@ from hushfade.cli import plan_together
 from hushfade.cli.console import Exit
 from tests.cli.command import ONE, document, run
 
+pytestmark = pytest.mark.usefixtures("quick_joint_search")
+
 TWO = """
 [[series]]
 name = "hourly"
@@ -47,7 +49,7 @@ def two(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def joint():
+def joint(quick_joint_search):
     return hf.plan_together(SERIES, hf.Guarantee(1, 1e-6), weights=[1, 3])
 
 

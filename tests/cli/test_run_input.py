@@ -3,8 +3,8 @@
 import csv
 import io
 import json
-import subprocess
-import sys
+import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -173,25 +173,40 @@ def test_columns_are_named_only_if_the_first_line_is_a_header():
     assert "ann" not in found.stderr
 
 
+@contextmanager
+def standard_input(lines):
+    """The lines as what this process and its children read from the standard input."""
+    kept = os.dup(0)
+    try:
+        with open("lines", "w+b") as file:
+            file.write(lines.encode())
+            file.seek(0)
+            os.dup2(file.fileno(), 0)
+        yield
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+
+
 def live(lines, *words):
-    command = [sys.executable, "-m", "hushfade", "run", "-", "--live", "--window", "1", "--epsilon",
-               "1", "--delta", "1e-6", "--unsafe-seed", "7", *words]  # fmt: skip
-    return subprocess.run(command, input=lines.encode(), capture_output=True, check=False)
+    with standard_input(lines):
+        return invoke("run", "-", "--live", "--unsafe-seed", "7", *words)
 
 
 def values(found):
-    return [float(row["value"]) for row in csv.DictReader(io.StringIO(found.stdout.decode()))]
+    return [float(row["value"]) for row in csv.DictReader(io.StringIO(found.stdout))]
 
 
 def test_a_malformed_line_ends_no_live_stream():
-    words = ["--value", "v", "--low", "0", "--high", "1", "--input-format", "jsonl"]
+    words = ["--window", "1", "--epsilon", "1", "--delta", "1e-6", "--value", "v", "--low", "0"]
+    words += ["--high", "1", "--input-format", "jsonl"]
     good = live('{"v":1}\n{"v":1}\n\n{"v":1}\n\n', *words)
     for wrong in ('{"v":"x"}\n', "{\n", '{"v":1}{"v":1}\n', '{"v":1e999}\n', "\xff\n"):
         found = live('{"v":1}\n' + wrong + '{"v":1}\n\n' + wrong + '{"v":1}\n\n', *words)
-        assert found.returncode == 0, found.stderr
+        assert found.exit_code == 0, found.stderr
         assert values(found) == values(good)
-        assert b"3 of 5 records counted; dropped: 2 malformed." in found.stderr
-        assert b"The first malformed line: standard input, line 2" in found.stderr
+        assert "3 of 5 records counted; dropped: 2 malformed." in found.stderr
+        assert "The first malformed line: standard input, line 2" in found.stderr
     report = json.loads(live('{"v":2}\nx\n\n', *words, "-o", "r.csv", "--json").stdout)
     assert report["not_for_publication"]["rejected"] == 1
     assert report["not_for_publication"]["first_malformed"].startswith("standard input, line 2")
@@ -212,9 +227,8 @@ def test_one_record_more_ends_no_series_at_the_largest_total(monkeypatch):
         steps = ["--time", "t", "--every", "1d", "--start", "2026-01-01", "--steps", "8"]
         found.append(invoke("run", "events.csv", *words, *steps))
         lines = '{"v":1}\n\n' + '{"v":1}\n' * count + '\n{"v":1}\n\n'
-        command = [sys.executable, "-m", "hushfade", "run", "-", "--live", *words]
-        command += ["--input-format", "jsonl", "--unsafe-seed", "7"]
-        found.append(subprocess.run(command, input=lines.encode(), capture_output=True, check=True))
+        found.append(live(lines, *words, "--input-format", "jsonl"))
+        assert found[-1].exit_code == 0, found[-1].stderr
     fits, live_fits, exceeds, live_exceeds = found
     assert (fits.exit_code, len(fits.stdout.splitlines())) == (0, 9)
     assert (exceeds.exit_code, exceeds.stdout) == (2, "")
@@ -222,7 +236,7 @@ def test_one_record_more_ends_no_series_at_the_largest_total(monkeypatch):
     assert len(values(live_fits)) == len(values(live_exceeds)) == 3
     moved = np.subtract(values(live_exceeds), values(live_fits))
     assert np.all(np.abs(moved) <= 1.0)  # no more than the record
-    assert b"hushfade cut 1 totals to the plan's largest total" in live_exceeds.stderr
+    assert "hushfade cut 1 totals to the plan's largest total" in live_exceeds.stderr
 
 
 def test_the_method_is_in_the_panel_of_the_mechanism():

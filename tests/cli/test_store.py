@@ -516,6 +516,7 @@ def test_a_database_elsewhere_has_its_own_way_to_be_restored():
     assert "pg_restore" in shown.stderr
 
 
+@pytest.mark.usefixtures("quick_joint_search")
 def test_joint_charges_are_shown_with_their_streams(tmp_path):
     place = tmp_path / "releases.db"
     both = hf.plan_together([hf.SlidingWindow(length=7), hf.Exponential(half_life=24)], ONE)

@@ -27,12 +27,11 @@ def configurations(folder):
 
     A process costs seconds, so some disable the extensions of several libraries at once.
     """
-    for core in ("Haswell", "SkylakeX"):
-        yield f"OpenBLAS for {core}", {"OPENBLAS_CORETYPE": core}
+    yield "OpenBLAS for SkylakeX", {"OPENBLAS_CORETYPE": "SkylakeX"}
     without_fma = {"GLIBC_TUNABLES": NO_FMA} if platform.libc_ver()[0] == "glibc" else {}
     yield (
-        "OpenBLAS for Zen, the C library without fused multiply-add",
-        {"OPENBLAS_CORETYPE": "Zen"} | without_fma,
+        "OpenBLAS for Haswell, the C library without fused multiply-add",
+        {"OPENBLAS_CORETYPE": "Haswell"} | without_fma,
     )
     plain = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     plain |= {"NUMBA_CACHE_DIR": str(folder / "numba")}
@@ -66,14 +65,24 @@ def differing(one, other):
 
 
 def test_plans_noise_and_saved_streams_are_the_same_on_every_machine(tmp_path):
+    check_that_all_are_the_same(tmp_path, configurations(tmp_path))
+
+
+@pytest.mark.long
+def test_they_are_the_same_with_the_kernels_for_other_processors(tmp_path):
+    cores = ("SkylakeX", "Haswell", "Zen")
+    check_that_all_are_the_same(tmp_path, [(core, {"OPENBLAS_CORETYPE": core}) for core in cores])
+
+
+def check_that_all_are_the_same(folder, several):
     findings = {}
-    for name, variables in configurations(tmp_path):
-        found = computed(tmp_path, variables)
+    for name, variables in several:
+        found = computed(folder, variables)
         if found is None:
             print(f"{name}: this processor has not the instructions")
         else:
             findings[name] = found
-    assert len(findings) >= 3
+    assert len(findings) >= 2  # not every processor has the instructions of SkylakeX
     first = next(iter(findings))
     expected = findings.pop(first)
     assert len(expected["plans"]) > 70

@@ -3,8 +3,12 @@
 import json
 from functools import cache
 
+import pytest
+
 import hushfade as hf
 from tests.serve.client import KEYED
+
+pytestmark = pytest.mark.usefixtures("quick_joint_search")
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 

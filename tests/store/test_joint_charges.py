@@ -19,6 +19,8 @@ from hushfade.store import Reader, Store, fail_points
 from hushfade.store.high_water_mark import Mark, MarkFile
 from tests.made_when_used import MadeWhenUsed
 
+pytestmark = pytest.mark.usefixtures("quick_joint_search")
+
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
 TWO = hf.Guarantee(epsilon=2, delta=1e-6)
 WEEK, DAY = hf.SlidingWindow(length=7), hf.Exponential(half_life=24)

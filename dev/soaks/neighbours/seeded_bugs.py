@@ -101,7 +101,7 @@ BUGS = (
     SeededBug("a truth value next to a number is a number of its own", "HTTP JSON, statistics",
               request_batches, "_units", wrong.mixed_truths_are_false),
     SeededBug("a record of a statistic without a value counts", "HTTP NDJSON, statistics",
-              request_batches, "_keyed", wrong.missing_values_are_one),
+              request_batches, "_taken_apart", wrong.missing_values_are_one),
     SeededBug("Spark clips nothing", "Spark tables", spark_record_codes, "_clipped",
               lambda right: lambda value, low, high: value),
 )  # fmt: skip

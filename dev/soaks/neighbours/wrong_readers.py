@@ -307,10 +307,10 @@ def mixed_truths_are_false(right: Any) -> Any:
 def missing_values_are_one(right: Any) -> Any:
     """A record without a value is 1, as for counts."""
 
-    def keyed(grid: Grid, records: list[Any]) -> Any:
+    def taken_apart(grid: Grid, records: list[Any], *, persons: bool) -> Any:
         filled = [
             {"value": 1, **one} if type(one) is dict and "key" in one else one for one in records
         ]
-        return right(grid, filled)
+        return right(grid, filled, persons=persons)
 
-    return keyed
+    return taken_apart
