@@ -25,7 +25,8 @@ NO_FMA = "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX,-AVX512F,-AVX512VL,-AVX2_Usable
 def configurations(folder):
     """Each with the variables that it sets.  `test_known_digests` is for this machine's own.
 
-    A process costs seconds, so some disable the extensions of several libraries at once.
+    A process costs seconds, so some disable the extensions of several libraries at once.  OpenBLAS
+    has the same kernels for Zen as for Haswell.
     """
     yield "OpenBLAS for SkylakeX", {"OPENBLAS_CORETYPE": "SkylakeX"}
     without_fma = {"GLIBC_TUNABLES": NO_FMA} if platform.libc_ver()[0] == "glibc" else {}
@@ -65,24 +66,14 @@ def differing(one, other):
 
 
 def test_plans_noise_and_saved_streams_are_the_same_on_every_machine(tmp_path):
-    check_that_all_are_the_same(tmp_path, configurations(tmp_path))
-
-
-@pytest.mark.long
-def test_they_are_the_same_with_the_kernels_for_other_processors(tmp_path):
-    cores = ("SkylakeX", "Haswell", "Zen")
-    check_that_all_are_the_same(tmp_path, [(core, {"OPENBLAS_CORETYPE": core}) for core in cores])
-
-
-def check_that_all_are_the_same(folder, several):
     findings = {}
-    for name, variables in several:
-        found = computed(folder, variables)
+    for name, variables in configurations(tmp_path):
+        found = computed(tmp_path, variables)
         if found is None:
             print(f"{name}: this processor has not the instructions")
         else:
             findings[name] = found
-    assert len(findings) >= 2  # not every processor has the instructions of SkylakeX
+    assert len(findings) >= 2  # every processor runs the last two
     first = next(iter(findings))
     expected = findings.pop(first)
     assert len(expected["plans"]) > 70
