@@ -450,7 +450,7 @@ def test_a_person_s_records_of_any_days_or_of_a_calendar_period_are_protected():
         (["--within", "7d"], "any one person's records from any seven consecutive days", 6),
         (["--within", "3d"], "any one person's records from any three consecutive days", 6),
         (["--period", "month", "--person-steps", "2"],
-         "any one person's records from any calendar month (UTC)", 4),
+         "any one person's records from the steps that begin in any calendar month (UTC)", 4),
         (["--person-steps", "2"], "one person with all their records", 3),
     ):  # fmt: skip
         told = json.loads(run(*common, *unit, "-o", "released.csv").stdout)

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 import hushfade as hf
+from hushfade.serve.registry import shown
 from hushfade.serve.writer import _Job
 from hushfade.store import Batch
 from hushfade.store.persons import Enforced
@@ -154,3 +155,22 @@ def test_the_queue_counts_users_cells_and_units():
     plan = hf.plan(hf.SlidingWindow(length=3), guarantee)
     batch = Batch.of_persons("p", plan, "a", 0, [1, 1], ["u" * 80, "v"])
     assert _Job(batch, None, None).weight == 1 + 2 + 81 // 8 + 2 + 2
+
+
+def test_the_steps_of_all_streams_of_a_dataset_begin_at_the_same_times(make):
+    """Seven consecutive days of one stream would touch eight days of a stream with other steps."""
+    client = make(plans={})
+    assert added(client, "p", every="1h").status_code == 201
+    plan = json.loads(client.store.plan("p").to_json())
+    begun = client.store.settings("p")["start"]
+    client.store.add_dataset("roomy", hf.Guarantee(9, 1e-5, protects=WITHIN), every="1h")
+    body = {"dataset": "roomy", "plan": plan, "every": "1h"}
+    assert client.post("/v1/streams", body | {"name": "a"}).status_code == 201
+    first = client.store.settings("a")["start"]
+    half = {"name": "b", "start": shown(first - 1800 * 10**9)}
+    refused = client.post("/v1/streams", body | half)
+    assert refused.status_code == 409
+    assert "begin at the same times" in refused.json()["error"]
+    assert client.post("/v1/streams", body | {"name": "b"}).status_code == 201
+    assert (client.store.settings("b")["start"] - first) % (3600 * 10**9) == 0
+    assert first >= begun

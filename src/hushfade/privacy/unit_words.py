@@ -17,15 +17,33 @@ def person_words(relation: Relation) -> str:
 
     >>> person_words(Relation("replace", 7, 1, 2, "1d", "within 7"))
     "any one person's records from any seven consecutive days"
-    >>> person_words(Relation("replace", 3, 1, 1, "1h", "week Europe/Vienna"))
+    >>> person_words(Relation("replace", 3, 1, 1, "day Europe/Vienna", "week Europe/Vienna"))
     "any one person's records from any calendar week (Europe/Vienna)"
+    >>> person_words(Relation("replace", 3, 1, 1, "1h", "week UTC"))
+    "any one person's records from the steps that begin in any calendar week (UTC)"
     """
     if relation.lifelong or relation.renewed is None:
         return "one person with all their records"
     if duration.is_calendar(relation.renewed):
         unit, _, zone = relation.renewed.partition(" ")
-        return f"any one person's records from any calendar {unit} ({zone})"
+        # other steps may begin in one period and end in the next
+        begin = "" if _divides(relation.step, relation.renewed) else "the steps that begin in "
+        return f"any one person's records from {begin}any calendar {unit} ({zone})"
     return f"any one person's records from any {_consecutive(relation.steps, relation.step)}"
+
+
+def _divides(step: str | None, period: str) -> bool:
+    """Whether each period begins with a step, whenever the stream starts.
+
+    >>> _divides("day UTC", "month UTC"), _divides("week UTC", "month UTC")
+    (True, False)
+    >>> _divides("1d", "day UTC")
+    False
+    """
+    if step is None or not duration.is_calendar(step):
+        return False
+    (unit, _, zone), (longer, _, same) = step.partition(" "), period.partition(" ")
+    return zone == same and unit in ("day", longer)
 
 
 def _consecutive(count: int, step: str | None) -> str:

@@ -113,7 +113,8 @@ async def add_stream(service: Service, request: Request, caller: Caller) -> Resp
             by_hand=by_hand,
             suppress_below=below,
             enforced=enforced,
-        )
+        ),
+        started=asked.get("start") is not None,
     )
     return answer(service.described(facts), 201)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hushfade import duration
+from hushfade.errors import Refused
 from hushfade.planning import promise
 from hushfade.planning.statistic_summary import released
 from hushfade.privacy.account import Loss
 from hushfade.privacy.rounding import epsilon_up
+from hushfade.privacy.unit_words import words
 from hushfade.records.calendar import Calendar
 from hushfade.serve.error_responses import absent
 from hushfade.serve.statistic_blocks import StatisticBlocks
@@ -129,6 +131,29 @@ class Registry:
             if live.ended:
                 found.end(name)
         return found
+
+    def in_step(self, facts: Facts, *, started: bool) -> Facts:
+        """The stream, with steps that begin at the same times as those of its dataset.
+
+        A unit of consecutive steps, or of a period, must mean the same records in all streams of a
+        dataset: otherwise their losses do not add up.  A declared start (`started`) that does not
+        fit is refused.  Steps that an operator closes have no times to compare.
+        """
+        relation = facts.plan.relation
+        if relation.lifelong or facts.every is None or facts.start is None:
+            return facts
+        for other in self._facts.values():
+            if other.dataset != facts.dataset or other.start is None or other.every != facts.every:
+                continue
+            late = (facts.start - other.start) % facts.every
+            if late and started:
+                raise Refused(
+                    "the steps of all streams of a dataset must begin at the same times, because "
+                    f"it protects {words(relation)}: omit start, or choose a step of stream "
+                    f"{other.name!r}, which began at {shown(other.start)}"
+                )
+            return replace(facts, start=facts.start - late)
+        return facts
 
     def add(self, facts: Facts) -> None:
         """Add a stream."""

@@ -79,6 +79,7 @@ class Service:
         self.planning = anyio.CapacityLimiter(2)  # plans computed at a time
         self._closing: Counter[str] = Counter()  # closings in progress, by stream
         self._tasks: list[asyncio.Task[None]] = []
+        self._adding = asyncio.Lock()  # one new stream at a time: the next one must fit to it
 
     async def start(self) -> None:
         """Start the writer and the clock."""
@@ -221,8 +222,15 @@ class Service:
             lambda store: store.add_dataset(name, guarantee, every=every)
         )
 
-    async def add_stream(self, facts: Facts) -> Facts:
-        """Add a stream, charge it to its dataset, and return it with its joint charge, if any."""
+    async def add_stream(self, facts: Facts, *, started: bool = False) -> Facts:
+        """Add a stream, charge it to its dataset, and return it with its joint charge, if any.
+
+        `started` tells that its start was declared.
+        """
+        async with self._adding:
+            return await self._add(self.registry.in_step(facts, started=started))
+
+    async def _add(self, facts: Facts) -> Facts:
         settings: dict[str, Any] = {
             "dataset": facts.dataset, "every": facts.every, "start": facts.start
         }  # fmt: skip
