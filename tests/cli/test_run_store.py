@@ -113,7 +113,7 @@ def test_gaps_overlaps_repeats_and_other_declarations_are_refused():
         (["--end", "2026-01-03", "--time", "who"], "column 'at'"),
         (["--end", "2026-01-03", "--every", "1h"], "every"),
         (["--end", "2026-01-03", "--epsilon", "2", "--delta", "1e-6", "--half-life", "3",
-          "--every", "1d"], "guarantee differ"),
+          "--every", "1d"], "a different plan, in guarantee"),
         (["--end", "2026-01-03", "--noise-key", "a/key"], "fresh noise"),
         (["--end", "2026-01-03", "--dataset", "other"], "'tests'"),
         (["--end", "2026-01-03", "--live"], "--live"),

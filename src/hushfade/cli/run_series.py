@@ -87,7 +87,7 @@ class Series:
 
     name: str
     plan: Plan
-    start: str  # of the first step of all
+    start: str  # of the first step of the series
     source: Source
     closed: int = 0
     is_new: bool = False
@@ -100,7 +100,7 @@ class Series:
         return stored_releases.time_text(whole.end_of(self.closed), zoned=whole.zoned)
 
     def settings(self, dataset: str, *, keyed: bool) -> dict[str, Any]:
-        """The settings from which a later run reads files in the same way."""
+        """The settings with which a later run reads files in the same way."""
         reading = {name: getattr(self.source, name) for name in _READING}
         files = {"start": self.start, "keyed": keyed, "columns": asdict(self.source.columns)}
         return {"dataset": dataset, "files": files | reading}
@@ -110,8 +110,7 @@ def begun(files: Sequence[Path], options: Options, name: str) -> Series:
     """A new series, as the options describe it."""
     if options.time.time is None or options.time.start is None:
         raise InvalidValue(
-            f"stream {name!r} is new: --time, --start and --every must be given, and the options "
-            "of the plan"
+            f"stream {name!r} is new: give --time, --start, --every and the options of the plan"
         )
     plan = options.plan()
     if plan.step_length(None) is None:
@@ -131,7 +130,7 @@ def continued(files: Sequence[Path], options: Options, name: str, reader: Reader
     plan, kept_settings = reader.plan(name), reader.settings(name).get("files")
     if kept_settings is None:
         raise Refused(
-            f"files do not feed stream {name!r}, but a service or a program: choose another name"
+            f"a service or a program feeds stream {name!r}, not files: choose another name"
         )
     if kept_settings["keyed"] != (options.noise.noise_key is not None):
         kind = (
@@ -167,15 +166,15 @@ def _check_same(kept: Plan, given: Plan, name: str) -> None:
     parts = ("decay", "guarantee", "every", "horizon", "keys", "statistic")
     differ = [part for part in parts if getattr(kept, part) != getattr(given, part)]
     raise Refused(
-        f"stream {name!r} has another plan: {', '.join(differ) or 'bounds or mechanism'} differ. "
-        "Omit the options of the plan, or choose another name for another plan"
+        f"stream {name!r} has a different plan, in {', '.join(differ) or 'bounds or mechanism'}. "
+        "Omit the options of the plan, or choose another name for the new plan"
     )
 
 
 def next_steps(series: Series, time: RunTimeOptions) -> Timed:
     """The steps that the run closes: from the next open step to --end.
 
-    More than one step needs --start: a job whose file of yesterday is missing must not release
+    More than one step needs --start: if yesterday's file is missing, a job must not release
     yesterday without its records.
     """
     begin = series.open_from()

@@ -1,4 +1,4 @@
-"""hushfade run --store: a job that runs every day, each time with the next file."""
+"""hushfade run --store: a daily job that continues a series with each new file."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _run(
         if series.is_new:
             _report_charge(series.plan, dataset, reader)
         else:
-            console.note("The stream is charged already: the run costs no further privacy loss.")
+            console.note("The stream is charged already: this run adds no privacy loss.")
         console.note(f"Not for publication: {records.counts.sentence()}.")
         return
     counted, stretch = [], SOURCES + 1
@@ -198,7 +198,9 @@ def _refuse_repeated(
     from hushfade.store import file_runs
 
     if len(set(found)) < len(found):
-        raise Refused("two files have the same content: its records would count twice")
+        raise Refused(
+            "two files have the same content: give each file once, or its records count twice"
+        )
     for path, digest in zip(files, found, strict=True):
         steps = file_runs.released_in(reader, name, digest)
         if steps is not None:
@@ -220,7 +222,7 @@ def _report_charge(plan: Plan, dataset: str, reader: Reader | None) -> None:
         console.note(f"Would add dataset {dataset!r}: its budget is the guarantee of this plan.")
     after = account.charged(account.spending(charge_of(plan)), plan.relation)
     said = budget_lines.sentence(budget_lines.budget(after))
-    console.note(f"After the charge of the new stream, dataset {dataset!r}: {said}")
+    console.note(f"Dataset {dataset!r} after the charge of the new stream: {said}")
 
 
 def _content(path: Path) -> bytes:

@@ -70,7 +70,7 @@ class StoreOutputOptions(ReportOptions):
         choice("Print the stored ledger entries of this kind in place of a statement."),
     ] = None
     stream: Annotated[str | None, option("For releases: the name of the stream.", "NAME")] = None
-    after: Annotated[int, count("For releases: print only the steps after this one.")] = 0
+    after: Annotated[int, count("For releases: write only the steps after this one.")] = 0
     output: Annotated[
         Path | None,
         option(
@@ -130,7 +130,7 @@ def _check_options(action: str, restore: RestoreOptions, output: StoreOutputOpti
         raise InvalidValue("--json and releases cannot be combined: write a .jsonl file")
     if action != "releases" and (action == "backup") != (output.output is not None):
         raise InvalidValue(
-            "--output must be given for backup, and otherwise only for backup and releases"
+            "--output must be given for backup, may be given for releases, and not otherwise"
         )
     if (action == "restore") != (restore.source is not None):
         raise InvalidValue("--from must be given for restore, and only for restore")

@@ -182,7 +182,7 @@ class Periods:
         """The periods of the steps of an order."""
         if not isinstance(order, Timed):
             raise InvalidValue(
-                "a unit with a period needs steps with times, which decide on the period",
+                "a unit with a period needs steps with times, which determine the period",
                 remedy="give times, or use within",
             )
         return cls(Dates(period, order.zoned), order)

@@ -1,8 +1,8 @@
 """The numbers of persons: names compared byte for byte, by a compiled hash table.
 
 The hash is SipHash-1-3 (Aumasson and Bernstein, 2012) under a random key per table.  Without a
-secret key somebody could send names with equal hashes, which would make the table slow.  Two names
-are the same person only if all their bytes are equal.
+secret key, an attacker could send names with equal hashes, which would make the table slow.
+Two names are the same person only if all their bytes are equal.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ high = 1) need no value: it is 1.  For vectors it is a list of numbers.  A stati
 record is: a number, true or false, a text, or a pair of numbers.
 
 If the stream enforces limits per person, each record is an object with a user as well, such as
-{"user": ...} for counts, or {"user": ..., "key": ..., "value": ...}.  Its records are not summed
+{"user": ...} for counts, or {"user": ..., "key": ..., "value": ...}.  These records are not summed
 here, because the store decides which of them count.
 No error contains a record's user, key or value.
 """

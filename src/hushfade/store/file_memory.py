@@ -35,7 +35,7 @@ class Remembered:
             self._rows[row.stretch, row.person] = row.steps, row.last - 1 - closed, row.records
 
     def earlier(self, person: str, stretch: int) -> tuple[int, int, int] | None:
-        """The number of steps that count, the last, counted from the open step, its records."""
+        """The number of steps that count, the last one (from the open step), and its records."""
         if stretch not in self._secrets:
             return None
         return self._rows.get((stretch, self.digest(person.encode(), stretch)))

@@ -2,9 +2,9 @@
 
     new stream and its charge → steps drawn → ledger, persons, files → commit → mark → output
 
-A run that dies before the commit has changed nothing, and nobody has seen its draws: they existed
-in its memory alone.  So the next run may draw these steps again, also with keyed noise and for
-other records.
+A run that dies before the commit has changed nothing, and nobody has seen its draws: they were in
+its memory only.  So the next run may draw these steps again, even with keyed noise and different
+records.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def commit(
     new: NewStream | None = None,
     noise: KeyFile | None = None,
 ) -> list[Published]:
-    """The releases of the run, after they are on the disk and the mark knows them."""
+    """The releases of the run, after they are on the disk and the mark is written."""
     with store._turn, store._changing():
         database, book = store._database, store._book
         if new is not None:
             _add(store, run.stream, new, noise)
-        # the store is locked and as new as its mark: steps of a failed run were never published
+        # the store is locked and as recent as its mark: steps of a failed run were never published
         live = Live.load(database, book, run.stream, again=True, noise=noise)
         if noise is not None and (live.epoch or store.note(RENEWED)):
             raise Refused(

@@ -1,8 +1,8 @@
 """Persons in the store: which records count under the limits per person.
 
-A row per person and stretch of time has the number of steps in which the person counts, the last of
-these steps, and the number of counted records in it.  This suffices, because the store adds records
-to the open step only, and steps close in order.
+Each person has one row per stretch of time, with the number of steps in which the person counts,
+the last of these steps, and the number of counted records in it.  This suffices, because the store
+adds records to the open step only, and steps close in order.
 
 The store keeps no identifier.  A person is a digest of the identifier, keyed with a random secret
 of the stream and stretch.  The secret and the rows are erased when the stretch is over, so digests
@@ -62,7 +62,7 @@ class Enforced:
         """The limits of a unit.  Raise if it has a period and the steps have no times."""
         if unit.period is not None and order is None:
             raise InvalidValue(
-                "a unit with a period needs steps with times, which decide on the period",
+                "a unit with a period needs steps with times, which determine the period",
                 remedy="declare when steps begin and how long they are, use within in place of "
                 "period, or state that the limits are assumed",
             )
@@ -201,7 +201,7 @@ def record(database: Database, stream: int, rows: Sequence[Row]) -> None:
 
 
 def erase(database: Database, stream: int, before: int | None = None) -> None:
-    """Erase the rows of stretches before this one, or all rows: in pieces, which take a second.
+    """Erase the rows of stretches before this one, or all rows: in pieces of about a second.
 
     Each statement has a time limit.  A stretch may have millions of persons, and a step whose
     closing exceeds the limit could never be closed.

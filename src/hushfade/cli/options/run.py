@@ -241,7 +241,7 @@ class RunStoreOptions(OptionGroup):
     store: Annotated[
         str | None,
         option(
-            "Continue the series --stream in this store, a SQLite file or a postgresql:// address. "
+            "Continue the series --stream in this store: a SQLite file or a postgresql:// address. "
             "The first run adds the stream. Later runs need no plan options.",
             "STORE",
         ),
@@ -250,17 +250,18 @@ class RunStoreOptions(OptionGroup):
     dataset: Annotated[
         str | None,
         option(
-            "With --store: the dataset whose budget the stream charges. A new dataset has the "
+            "With --store: the dataset whose budget pays for the stream. A new dataset has the "
             "plan's guarantee as its budget.",
             "NAME",
             default="the name of the stream",
         ),
     ] = None
     append: Annotated[
-        bool, flag("With --store: write all steps of the stream to --output, and replace the file.")
+        bool, flag("With --store: replace --output with a file of all steps of the stream.")
     ] = False
     dry_run: Annotated[
-        bool, flag("With --store: report what the run would do. Draw and change nothing.")
+        bool,
+        flag("With --store: report what the run would do. Draw no noise and change nothing."),
     ] = False
 
 
