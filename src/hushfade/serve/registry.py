@@ -133,7 +133,7 @@ class Registry:
         return found
 
     def in_step(self, facts: Facts, *, started: bool) -> Facts:
-        """The stream, with steps that begin at the same times as those of its dataset.
+        """The stream, with steps that begin at the same times as the other streams of its dataset.
 
         A unit of consecutive steps, or of a period, must mean the same records in all streams of a
         dataset: otherwise their losses do not add up.  A declared start (`started`) that does not

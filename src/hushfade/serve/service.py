@@ -225,7 +225,7 @@ class Service:
     async def add_stream(self, facts: Facts, *, started: bool = False) -> Facts:
         """Add a stream, charge it to its dataset, and return it with its joint charge, if any.
 
-        `started` tells that its start was declared.
+        `started` states that its start was declared.
         """
         async with self._adding:
             return await self._add(self.registry.in_step(facts, started=started))
