@@ -126,7 +126,7 @@ BUGS = {
     "live lines sum floats": ("live CSV", lambda p: p.setattr(
         "hushfade.records.step_totals.UnitSums", SeededSums)),
     "the service sums floats": ("HTTP JSON", lambda p: p.setattr(
-        "hushfade.serve.batches.UnitSums", SeededSums)),
+        "hushfade.store.batch.UnitSums", SeededSums)),
     "the store makes floats of a total and back": ("store", lambda p: p.setattr(
         live_streams.Live, "close", seeded_close)),
     "a frame makes floats of totals and back": ("pandas, by key", lambda p: p.setattr(

@@ -18,6 +18,7 @@ from hushfade.records.limits import Limits
 from hushfade.spark import KeyFile, private_decaying_sums
 from hushfade.spark.cells import Request
 from hushfade.spark.close_steps import Buckets
+from hushfade.spark.limits import PersonLimits
 from hushfade.spark.streams import bound
 from hushfade.stream.partition import Mechanism
 from tests.spark.cases import (
@@ -96,16 +97,20 @@ class Frame:
 
 @pytest.mark.usefixtures("spark")  # it parses the schema
 def test_whatever_changes_the_totals_of_the_same_records_changes_the_bond():
-    limits = Limits(1, 2, 3)
+    limits = PersonLimits(Limits(1, 2, 3))
     calendar = Calendar(0, 10**9, True, 12)
     columns = Columns("amount", "at", "key", "person")
     request = Request(PLAN.grid, columns, calendar, 4, False, "hushfade")
     buckets = Buckets(Mechanism.of(PLAN), SEEDED, request.size)
     others = [
         (request, buckets, None),
-        (request, buckets, replace(limits, steps=3)),
-        (request, buckets, replace(limits, apart=4)),
-        (request, buckets, replace(limits, records_per_step=2)),
+        (request, buckets, PersonLimits(Limits(1, 3, 3))),
+        (request, buckets, PersonLimits(Limits(1, 2, 4))),
+        (request, buckets, PersonLimits(Limits(2, 2, 3))),
+        (request, buckets, PersonLimits(Limits(1, 1, 1, "step"))),
+        (request, buckets, PersonLimits(Limits(1, 2, 3, "period"), "week", np.array([0, 5]))),
+        (request, buckets, PersonLimits(Limits(1, 2, 3, "period"), "week", np.array([0, 6]))),
+        (request, buckets, PersonLimits(Limits(1, 2, 3, "period"), "day", np.array([0, 5]))),
         (request, replace(buckets, noise=UnsafeSeededNoise(2)), limits),
         (request, replace(buckets, mechanism=Mechanism.of(OTHER)), limits),
         *(
