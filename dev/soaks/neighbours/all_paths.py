@@ -8,9 +8,17 @@ from dev.soaks.neighbours import typed_paths
 from dev.soaks.neighbours.input_path import AnyPath
 from dev.soaks.neighbours.request_paths import RequestBody
 from dev.soaks.neighbours.request_statistics import StatisticBody
+from dev.soaks.neighbours.store_paths import DailyFiles, StoredRecords
 from dev.soaks.neighbours.stream_path import StepRecords
 from dev.soaks.neighbours.text_paths import CsvFile, CsvRows, JsonFile, LiveLines
 from hushfade.serve.batches import JSON, LINES
+
+_SLOW = {DailyFiles.name: 6}  # a case runs whole commands
+
+
+def cases_of(name: str, cases: int) -> int:
+    """The number of cases of a path, if a fast path has `cases`."""
+    return -(-cases // _SLOW.get(name, 1))
 
 
 def all_paths(directory: Path) -> dict[str, AnyPath]:
@@ -26,6 +34,9 @@ def all_paths(directory: Path) -> dict[str, AnyPath]:
         RequestBody(LINES),
         StatisticBody(JSON),
         StatisticBody(LINES),
+        StoredRecords(JSON),
+        StoredRecords(LINES),
+        DailyFiles(),
         StepRecords(),
         typed_paths.ParquetFile(directory),
         *typed_paths.PATHS,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from random import Random
 from typing import Any
 
+import hushfade as hf
 from dev.soaks.neighbours.input_path import AnyPath
 from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
 from hushfade.errors import HushfadeError
-from hushfade.planning.shifts import squared_change
+from hushfade.factors.factorization import IntegerFactorization
+from hushfade.planning import noise_scale, shifts
 from hushfade.privacy.unit import Unit
 
 LONGEST = 8  # the most records of an input
@@ -99,8 +102,8 @@ def check(path: AnyPath, seed: int) -> int:
 def _check_person(path: AnyPath, case: Case, rules: Rules, before: Totals, seed: int) -> None:
     """Remove the records of one unit of privacy: one person, in one stretch of time if it renews.
 
-    Raise Violation if the units change by more than the sensitivity that the plan claims, for noise
-    on the inputs.
+    Raise Violation if the units, or R x for some right factors, change by more than the sensitivity
+    that a plan claims.
     """
     random, guarantee = Random(f"person {path.name} {seed}"), rules.plan.guarantee
     users = sorted({one.user for _, one in case.rows if isinstance(one.user, str)})
@@ -117,16 +120,53 @@ def _check_person(path: AnyPath, case: Case, rules: Rules, before: Totals, seed:
         after = path.read(case.made, rest)
     except HushfadeError:
         return
-    cells = before.keys() | after.keys()
-    moves = {cell: after.get(cell, 0) - before.get(cell, 0) for cell in cells}
-    steps = {step for (step, _), move in moves.items() if move}
-    most = squared_change(guarantee, rules.plan.grid)
+    moves = {
+        cell: after.get(cell, 0) - before.get(cell, 0) for cell in before.keys() | after.keys()
+    }
+    moved = too_large(rules, {cell: move for cell, move in moves.items() if move})
+    if moved is not None:
+        raise Violation(path.name, seed, f"a person moved {moved}")
+
+
+def too_large(rules: Rules, moves: Totals) -> str | None:
+    """A description of a change that exceeds the sensitivity that a plan claims, or None."""
+    guarantee, grid = rules.plan.guarantee, rules.plan.grid
+    steps = {step for step, _ in moves}
+    most = shifts.squared_change(guarantee, grid)
     for one in steps:
         size = sum(move**2 for (step, _), move in moves.items() if step == one)
         if size > most:
-            raise Violation(path.name, seed, f"a person moved step {one} by more than {most}")
-    if len(steps) > unit.steps:
-        raise Violation(path.name, seed, f"a person moved {len(steps)} steps")
+            return f"step {one} by more than {most}, squared"
+    if len(steps) > guarantee.protects.steps:
+        return f"{len(steps)} steps"
+    for pair in right_factors():
+        size, most = _shift(pair, moves), noise_scale.squared_sensitivity(guarantee, grid, pair)
+        if size > most:
+            return f"R x by {size}, more than {most}, squared, with {pair.taps.support} taps"
+    return None
+
+
+@lru_cache(maxsize=1)
+def right_factors() -> tuple[IntegerFactorization, ...]:
+    """Right factors of which columns overlap, so that all steps of a person add up."""
+    decays = (hf.Exponential(half_life=2), hf.SlidingWindow(3), hf.PowerLaw(1.0))
+    guarantee = hf.Guarantee(epsilon=1, delta=1e-6)
+    return tuple(hf.plan(decay, guarantee, method="square_root").pair for decay in decays)
+
+
+def _shift(pair: IntegerFactorization, moves: Totals) -> int:
+    """The squared length of the change of R x, over all its steps and lanes."""
+    taps = pair.taps.integers.tolist()
+    length = len(taps) + max((step for step, _ in moves), default=0)
+    total = 0
+    for lane in {lane for _, lane in moves}:
+        v = [0] * length
+        for (step, at), move in moves.items():
+            if at == lane:
+                for lag, tap in enumerate(taps):
+                    v[step + lag] += move * tap
+        total += sum(value**2 for value in v)
+    return total
 
 
 def _in_unit(rules: Rules, unit: Unit, record: Meaning, step: int) -> bool:

@@ -73,6 +73,8 @@ class Days(Steps):
 
     def of(self, time: int | None) -> int | None:
         assert time is not None
+        if abs(time - self.start) > 2 * (self.count + 1) * self.every:  # far away
+            return None
         step = (self._local(time) - self._local(self.start)).days
         return step if 0 <= step < self.count else None
 
@@ -82,6 +84,11 @@ class Days(Steps):
 
     def _local(self, time: int) -> date:
         return _moment(time).astimezone(ZoneInfo(self.zone)).date()
+
+
+def _time(record: Meaning) -> int | None:
+    assert not isinstance(record.time, Fault)
+    return record.time
 
 
 def _moment(time: int) -> datetime:
@@ -98,6 +105,7 @@ class Rules:
     skip_empty: bool = False
     persons: bool = False
     declared_keys_only: bool = False  # a record of another key is malformed
+    step_by_step: bool = False  # records arrive in the order of their steps
 
     def malformed(self, record: Meaning) -> bool:
         """True if the record must be rejected."""
@@ -114,10 +122,12 @@ class Rules:
         """The units of all steps and lanes, from well-formed records in their order."""
         found: Totals = {}
         used: dict[tuple[str, object], dict[int, int]] = {}
-        for record in records:
-            assert not isinstance(record.time, Fault)
-            step = self.steps.of(record.time)
-            if step is None or (self.persons and not self._admits(used, record, step)):
+        steps = [self.steps.of(_time(record)) for record in records]
+        pairs = [(step, one) for step, one in zip(steps, records, strict=True) if step is not None]
+        if self.step_by_step:
+            pairs.sort(key=lambda pair: pair[0])
+        for step, record in pairs:
+            if self.persons and not self._admits(used, record, step):
                 continue
             lane = self._lane(record.key)
             if lane is None or isinstance(record.value, Fault):

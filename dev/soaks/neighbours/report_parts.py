@@ -11,11 +11,14 @@ from time import monotonic
 from dev.findings import Finding, Part
 from dev.progress import progress
 from dev.soaks.neighbours import spark_path
-from dev.soaks.neighbours.all_paths import all_paths
+from dev.soaks.neighbours.all_paths import all_paths, cases_of
 from dev.soaks.neighbours.cases import Violation, check
 from dev.soaks.neighbours.seeded_bugs import BUGS
 
-CLAIM = "the units match the records, and one record changes only its own contribution"
+CLAIM = (
+    "the units match the records; one record changes only its own contribution, and one unit of "
+    "privacy changes R x by at most the sensitivity"
+)
 
 
 @dataclass(frozen=True)
@@ -34,23 +37,27 @@ QUICK = Size(cases=50, jobs=1, cases_of_job=50, cases_of_bug=2000)
 
 def paths_part(size: Size, directory: Path) -> Part:
     """The cases of every input path."""
-    findings = []
+    findings, total = [], size.jobs * size.cases_of_job
     for name, path in all_paths(directory).items():
         began, broken, rejected = monotonic(), list[str](), 0
-        for seed in range(size.cases):
+        cases = cases_of(name, size.cases)
+        total += cases
+        for seed in range(cases):
             try:
                 rejected += check(path, seed)
             except Violation as violation:
                 broken.append(str(violation))
-        counts = f"{size.cases} cases; {2 * size.cases - rejected} inputs read, {rejected} rejected"
+        counts = f"{cases} cases; {2 * cases - rejected} inputs read, {rejected} rejected"
         findings.append(_finding(name, counts, broken))
         progress(f"{name}: {counts}, {monotonic() - began:.0f} s")
     findings.append(_of_spark(size))
-    cases = len(all_paths(directory)) * size.cases + size.jobs * size.cases_of_job
     return Part(
         "Every input path",
-        f"{cases} random inputs, each with a neighbour: one record added, removed or changed at "
-        "any position. The code that users call reads both, up to the units per step and key. "
+        f"{total} random inputs, each with a neighbour: one record added, removed or changed at "
+        "any position. If limits per person are enforced, there is a second neighbour without the "
+        "records of one unit of privacy: a person, in one stretch of time if the unit is renewed. "
+        "It must not change the totals, nor R x for three right factors, by more than the claimed "
+        "sensitivity. The code that users call reads both, up to the units per step and key. "
         "Plain Python independently computes the expected units. Records have unusual fields, and "
         "in some cases one is malformed. A malformed record must stop the job before any noise is "
         "drawn. In live input it must change nothing.",

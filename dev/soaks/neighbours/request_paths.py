@@ -9,10 +9,11 @@ from random import Random
 
 from dev.soaks.neighbours import fields
 from dev.soaks.neighbours.json_rows import token_of
-from dev.soaks.neighbours.meaning import Meaning, Rules, Totals
+from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
 from dev.soaks.neighbours.settings import Setting, setting_of
 from hushfade.serve.batches import JSON, LINES, batch
 from hushfade.serve.registry import Facts
+from hushfade.store import Batch
 
 _EMPTY_LINES = ("", "", "\n", " \n", "\r\n")
 
@@ -44,20 +45,22 @@ class RequestBody:
         value, value_means = token_of(random, "value", made, bad)
         if value is None:
             value = "null"
-        if grid.keys is None:
-            return _outside(random, value, bad, Meaning(value=value_means))
-        key = random.choice(grid.keys)
-        members = [f'"key": {json.dumps(key, ensure_ascii=random.random() < 0.5)}']
-        key_means: object = key
-        if random.random() < bad:
-            text, key_means = random.choice((("7", fields.BAD), ('"x"', "x"), ("null", fields.BAD)))
-            members = [f'"key": {text}']
+        members, means = list[str](), Meaning(value=value_means)
+        if made.rules.persons:
+            text, user = _user(random, bad)
+            members.append(f'"user": {text}')
+            means = replace(means, user=user)
+        if grid.keys is not None:
+            text, key = _key(random, grid.keys, bad)
+            members.append(f'"key": {text}')
+            means = replace(means, key=key)
+        if not members:
+            return _outside(random, value, bad, means)
         if grid.high == 1 and grid.low == 0 and random.random() < 0.3:
-            value_means = 1.0
+            means = replace(means, value=1.0)
         else:
             members.append(f'"value" :{value}')
         random.shuffle(members)
-        means = Meaning(value=value_means, key=key_means)  # type: ignore[arg-type]
         if random.random() < bad:
             members.append(random.choice(('"other": 1', members[0])))
             means = replace(means, broken=True)
@@ -65,15 +68,38 @@ class RequestBody:
 
     def read(self, made: Setting, rows: Sequence[str]) -> Totals:
         """The sums of units that the service computes."""
-        facts = Facts("stream", "dataset", made.rules.plan)
-        if self._kind == JSON:
-            body = '{"sender": "s", "sequence": 1, "records": [' + ", ".join(rows) + "]}"
-            found = batch(facts, JSON, body.encode(), {})
-        else:
-            body = "".join(_EMPTY_LINES[len(row) % 5] + row + "\n" for row in rows)
-            found = batch(facts, LINES, body.encode(), {"sender": "s", "sequence": "1"})
+        found = batch_of(self._kind, Facts("stream", "dataset", made.rules.plan), rows)
         cells = zip(found.lanes.tolist(), found.units.tolist(), strict=True)
         return {(0, lane): units for lane, units in cells if units}
+
+
+def batch_of(
+    kind: str, facts: Facts, rows: Sequence[str], *, sender: str = "s", sequence: int = 1
+) -> Batch:
+    """The batch that the service reads from a body with these records."""
+    if kind == JSON:
+        head = f'{{"sender": "{sender}", "sequence": {sequence}, "records": ['
+        return batch(facts, JSON, f"{head}{', '.join(rows)}]}}".encode(), {})
+    body = "".join(_EMPTY_LINES[len(row) % 5] + row + "\n" for row in rows)
+    return batch(facts, LINES, body.encode(), {"sender": sender, "sequence": str(sequence)})
+
+
+def _key(random: Random, keys: Sequence[str], bad: float) -> tuple[str, str | Fault]:
+    """A key in JSON, and its meaning."""
+    if random.random() < bad:
+        return random.choice((("7", fields.BAD), ('"x"', "x"), ("null", fields.BAD)))
+    key = random.choice(keys)
+    return json.dumps(key, ensure_ascii=random.random() < 0.5), key
+
+
+def _user(random: Random, bad: float) -> tuple[str, str | Fault]:
+    """A person in JSON, and its meaning."""
+    if random.random() < bad:
+        return random.choice(
+            ("7", "null", '""', '" "', '"\\u3000"', "[1]", '"\\ud800"')
+        ), fields.BAD
+    text, means = fields.user_text(random, 0)
+    return json.dumps(text, ensure_ascii=random.random() < 0.5), means
 
 
 def _outside(random: Random, text: str, bad: float, means: Meaning) -> tuple[str, Meaning]:

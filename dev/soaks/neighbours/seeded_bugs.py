@@ -13,6 +13,7 @@ from typing import Any
 
 from dev.soaks.neighbours import wrong_readers as wrong
 from hushfade.frames import pandas
+from hushfade.planning import noise_scale
 from hushfade.private import real_numbers
 from hushfade.private.grid import Grid
 from hushfade.records import (
@@ -29,6 +30,7 @@ from hushfade.records import (
 )
 from hushfade.serve import batches as request_batches
 from hushfade.spark import record_codes as spark_record_codes
+from hushfade.store import persons as store_persons
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,10 @@ BUGS = (
               request_batches, "_units", wrong.mixed_truths_are_false),
     SeededBug("a record of a statistic without a value counts", "HTTP NDJSON, statistics",
               request_batches, "_taken_apart", wrong.missing_values_are_one),
+    SeededBug("the store forgets persons between requests", "HTTP JSON, limits in the store",
+              store_persons, "rows_of", lambda right: lambda *_: ()),
+    SeededBug("the sensitivity counts the steps of a person apart", "CSV", noise_scale,
+              "squared_sensitivity", wrong.steps_do_not_overlap),
     SeededBug("Spark clips nothing", "Spark tables", spark_record_codes, "_clipped",
               lambda right: lambda value, low, high: value),
 )  # fmt: skip

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import datetime
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from random import Random
 
 import hushfade as hf
-from dev.soaks.neighbours.meaning import Rules, Steps
+from dev.soaks.neighbours.meaning import Days, Rules, Steps
 from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import Neighbours
-from hushfade.records import Calendar, Columns
+from hushfade.records import Calendar, Columns, Timed
+from hushfade.records.local_calendar import Dates, LocalCalendar
 
 KEYS = ("a", "b", "7", 'é,\n"x')
 NAMES = {"value": "v", "time": "t", "key": "k", "user": "u"}
@@ -26,6 +28,14 @@ UNITS_OF_PRIVACY = (
     hf.Person(period="day Europe/Vienna", steps=1), hf.Person(period="week", steps=2),
 )  # fmt: skip
 _PERIODS = 2  # the last units, which need times
+# the first of some days, one of which has 23 or 25 hours, or no midnight
+_CHANGES = (
+    ("Europe/Berlin", datetime.date(2026, 10, 23)),
+    ("Europe/Berlin", datetime.date(2026, 3, 27)),
+    ("America/Sao_Paulo", datetime.date(2018, 11, 2)),
+    ("Pacific/Apia", datetime.date(2011, 12, 28)),
+)
+_DAY = 86_400 * 10**9
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,15 @@ def setting_of(
     calendar = Calendar(steps.start, steps.every, zoned, steps.count)
     rules = Rules(plan, steps, skips and not counts, with_persons)
     return Setting(rules, columns, calendar, unit)
+
+
+def with_local_days(random: Random, setting: Setting) -> tuple[Setting, Timed]:
+    """The setting with calendar days around a change of the clocks, and the times of the steps."""
+    zone, first = random.choice(_CHANGES)
+    dates = Dates(f"day {zone}", True)
+    days = LocalCalendar(dates, (first - datetime.date(1970, 1, 1)).days, 5)
+    steps = Days(days.start, _DAY, 5, zone=zone)
+    return replace(setting, rules=replace(setting.rules, steps=steps)), days
 
 
 def warm_up() -> None:

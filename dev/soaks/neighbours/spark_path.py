@@ -20,10 +20,9 @@ from pyspark.sql import functions as sql
 
 from dev.soaks.neighbours import fields
 from dev.soaks.neighbours.cases import LONGEST, Violation, unfair_move
-from dev.soaks.neighbours.meaning import Days, Fault, Meaning, Rules, Totals
-from dev.soaks.neighbours.settings import Setting, setting_of
+from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
+from dev.soaks.neighbours.settings import Setting, setting_of, with_local_days
 from hushfade.records.calendar import Timed
-from hushfade.records.local_calendar import Dates, LocalCalendar
 from hushfade.spark import local_session
 from hushfade.spark.cells import Request, cells_of
 from hushfade.spark.limits import PersonLimits, of_table
@@ -35,15 +34,6 @@ VALUES: dict[str, Callable[[float], Any]] = {
     "bigint": int,
     "decimal(38,9)": lambda number: Decimal(str(number)),
 }
-
-# the first of some days, one of which has 23 or 25 hours, or no midnight
-_CHANGES = (
-    ("Europe/Berlin", datetime.date(2026, 10, 23)),
-    ("Europe/Berlin", datetime.date(2026, 3, 27)),
-    ("America/Sao_Paulo", datetime.date(2018, 11, 2)),
-    ("Pacific/Apia", datetime.date(2011, 12, 28)),
-)
-_DAY = 86_400 * 10**9
 
 Row = tuple[Any, ...]
 
@@ -116,15 +106,6 @@ def _setting(random: Random) -> Setting:
     return setting_of(random, units=(None,), zones=(True,), skip_empty=True, shortest=1000)
 
 
-def _local_days(random: Random, setting: Setting) -> tuple[Setting, Timed]:
-    """The setting with calendar days around a change of the clocks."""
-    zone, first = random.choice(_CHANGES)
-    dates = Dates(f"day {zone}", True)
-    days = LocalCalendar(dates, (first - datetime.date(1970, 1, 1)).days, 5)
-    steps = Days(days.start, _DAY, 5, zone=zone)
-    return replace(setting, rules=replace(setting.rules, steps=steps)), days
-
-
 def _job(random: Random, cases: int) -> Job:
     setting = _setting(random)
     columns = replace(setting.columns, key="k", value="v")
@@ -135,7 +116,7 @@ def _job(random: Random, cases: int) -> Job:
     assert setting.calendar is not None
     calendar: Timed = setting.calendar
     if random.random() < 0.5:
-        setting, calendar = _local_days(random, setting)
+        setting, calendar = with_local_days(random, setting)
     value = random.choice(list(VALUES))
     inputs = []
     for _ in range(cases):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hushfade.planning import shifts
 from hushfade.private.grid import Grid
 from hushfade.records.faults import NOT_A_TIME, NOT_FINITE
 from hushfade.records.people import Names
@@ -314,3 +315,13 @@ def missing_values_are_one(right: Any) -> Any:
         return right(grid, filled, persons=persons)
 
     return taken_apart
+
+
+def steps_do_not_overlap(right: Any) -> Any:
+    """k steps have √k times the sensitivity of one, as if their columns were orthogonal."""
+
+    def squared_sensitivity(guarantee: Any, grid: Any, pair: Any) -> int:
+        steps = guarantee.protects.steps
+        return int(shifts.squared_change(guarantee, grid) * steps * pair.squared_sensitivity())
+
+    return squared_sensitivity

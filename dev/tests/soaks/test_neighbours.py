@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dev.soaks.neighbours.all_paths import all_paths
-from dev.soaks.neighbours.cases import case_of, check, unfair_move
+from dev.soaks.neighbours.all_paths import all_paths, cases_of
+from dev.soaks.neighbours.cases import case_of, check, right_factors, too_large, unfair_move
 from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Steps
 from dev.soaks.neighbours.report_parts import caught_by
 from dev.soaks.neighbours.seeded_bugs import BUGS
@@ -26,8 +26,8 @@ def paths(tmp_path_factory):
 
 @pytest.mark.parametrize("name", all_paths(Path()))
 def test_one_record_changes_its_own_contribution_alone(paths, name):
-    rejected = sum(check(paths[name], seed) for seed in range(CASES))
-    assert rejected < 2 * CASES  # some inputs are read
+    rejected = sum(check(paths[name], seed) for seed in range(cases_of(name, CASES)))
+    assert rejected < 2 * cases_of(name, CASES)  # some inputs are read
 
 
 def test_cases_have_malformed_records_and_all_kinds_of_neighbours(paths):
@@ -96,3 +96,18 @@ def test_an_unfair_move_is_seen():
     assert unfair_move(RULES, {(0, 0): 1}, {(1, 0): 1}, changed=True) is None
     assert unfair_move(RULES, {(0, 0): -4}, {(0, 0): 4}, changed=True) is None
     assert unfair_move(RULES, {}, {(0, 0): 1, (1, 0): 1, (2, 0): 1}, changed=True) is not None
+
+
+def test_a_shift_that_is_too_large_is_seen():
+    """One step changes by at most 4, and two steps of a person are at least two apart."""
+    assert too_large(RULES, {(0, 0): 4, (2, 1): -4}) is None
+    assert too_large(RULES, {(0, 0): 5}) is not None
+    assert too_large(RULES, {(0, 0): 1, (2, 0): 1, (4, 0): 1}) is not None
+    assert too_large(RULES, {(0, 0): 4, (2, 0): 4}) is None
+    assert "R x" in too_large(
+        RULES, {(0, 0): 4, (1, 0): 4}
+    )  # closer together than the limits allow
+
+
+def test_right_factors_have_columns_that_overlap():
+    assert all(pair.taps.support > 2 for pair in right_factors())
