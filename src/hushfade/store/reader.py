@@ -76,9 +76,15 @@ class Reader:
         """A reader of the store, which may be in use by another process."""
         database = connected(where, only_read=True)
         try:
-            if schema.version(database) != schema.VERSION:
+            version = schema.version(database)
+            if version != schema.VERSION:
                 raise Refused(
-                    f"the store must have version {schema.VERSION}: open it once to update it"
+                    f"the store must have version {schema.VERSION}, got {version}: "
+                    + (
+                        "open it once with hushfade serve or Store.open, which updates it"
+                        if version < schema.VERSION
+                        else "update hushfade"
+                    )
                 )
             return cls(database)
         except BaseException:
