@@ -141,7 +141,7 @@ class Reader:
         return int(steps)
 
     def settings(self, name: str) -> dict[str, Any]:
-        """What whoever added the stream keeps with it.  It contains no private data."""
+        """The settings that were stored with the stream.  They contain no private data."""
         with self._turn:
             ((text,),) = self._database.read("SELECT settings FROM streams WHERE name = ?", name)
         found: dict[str, Any] = json.loads(text)
@@ -208,7 +208,7 @@ class Reader:
         return self.verified(inf)
 
     def verified(self, until: float) -> int:
-        """The same; raise Failed if it is not done at this time of the monotonic clock."""
+        """The same as `verify`.  Raise Failed if the monotonic clock passes `until` first."""
         with self._turn:
             last = ledger.verified(self._book.entries())
             ledger.accounts(self._book.entries())
