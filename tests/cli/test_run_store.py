@@ -178,6 +178,9 @@ def test_a_dry_run_changes_nothing():
     one = day("1.csv", ("2026-01-01T01:00", "ann"))
     found = done(*first(one, "--dry-run"))
     assert "would release step 1, from" in found.stderr
+    assert "Adding or removing any one record" in found.stderr
+    assumed = done(*first(one, "--within", "3", "--dry-run")).stderr
+    assert "hushfade assumes, and does not enforce, these limits per person" in assumed
     assert not os.path.exists("r.db")
     done(*first(one))
     before = content()

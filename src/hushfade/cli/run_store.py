@@ -163,6 +163,7 @@ def _run(
     if store is None or memory is None:
         console.note(f"Dry run: would release {span} of stream {name!r}.")
         if series.is_new:
+            promise.show(series.plan, last, options.output.confidence)
             _report_charge(series.plan, dataset, reader)
         else:
             console.note("The stream is charged already: this run adds no privacy loss.")

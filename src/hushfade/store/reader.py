@@ -79,12 +79,11 @@ class Reader:
             version = schema.version(database)
             if version != schema.VERSION:
                 raise Refused(
-                    f"the store must have version {schema.VERSION}, got {version}: "
-                    + (
-                        "open it once with hushfade serve or Store.open, which updates it"
-                        if version < schema.VERSION
-                        else "update hushfade"
-                    )
+                    f"the store must have version {schema.VERSION}",
+                    got=version,
+                    remedy="open it once with hushfade serve or Store.open, which updates it"
+                    if version < schema.VERSION
+                    else "update hushfade",
                 )
             return cls(database)
         except BaseException:
