@@ -125,7 +125,7 @@ def check_zone(step: str, *, name: str = "every") -> None:
             "must name a time zone such as Europe/Vienna",
             argument=name,
             got=repr(zone),
-            remedy="if the name is correct, install the time zones: pip install tzdata",
+            remedy="correct the name, or install the missing time zones with pip install tzdata",
         ) from None
 
 
@@ -199,8 +199,8 @@ def steps(text: str, every: Length, *, name: str, step_name: str = "every") -> F
         raise _no_length(squeezed, name)
     elif isinstance(every, str):
         raise InvalidValue(
-            f"must be a number of steps, because a calendar {every.partition(' ')[0]} has no fixed "
-            "length",
+            f"must be a number of steps, such as 7, because a calendar {every.partition(' ')[0]} "
+            "has no fixed length",
             argument=name,
             got=_shown(text),
         )

@@ -125,7 +125,7 @@ def test_who_is_protected_follows_the_guarantee():
         "steps apart."
     )
     assert who[1].startswith("hushfade assumes, and does not check, that no person has more")
-    assert who[2].startswith("Only hushfade run --user")
+    assert who[2].startswith("hushfade enforces limits per person where it knows")
     kept = plain_words.explanation(hf.plan(hf.PowerLaw(1), many), person=True)["Who is protected"]
     assert not any("does not check" in line for line in kept)
     replaced = hf.Guarantee(1, 1e-6, "replace")

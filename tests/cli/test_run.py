@@ -338,7 +338,7 @@ USAGE = {
     "rows and time": ([*COMMON, "--rows-per-step", "2"], "cannot be combined"),
     "the same file twice": (["./events.csv", *COMMON], "count twice"),
     "bounds without values": ([*HOURS, *PRIVATE, "--low", "0", "--high", "2"], "need --value"),
-    "live from a file": ([*COMMON, "--live"], "- alone with --live"),
+    "live from a file": ([*COMMON, "--live"], "must be only -, the standard input, with --live"),
 }  # fmt: skip
 
 
@@ -465,7 +465,7 @@ def test_renamed_and_conflicting_options_name_the_remedy():
         (["--separation", "2"], "--separation is no longer an option: use --apart"),
         (["--within", "7", "--person-steps", "3"], "--person-steps must be left out with within"),
         (["--protect", "record", "--within", "7"], "--protect record and --within cannot be"),
-        (["--period", "week"], "--person-steps must be given with period"),
+        (["--period", "week"], "--person-steps must be given with a period"),
         (["--period", "year", "--person-steps", "1"], "--period must be 'day', 'week' or 'month'"),
         (["--user", "u", "--protect", "record"], "--user and --protect record cannot be combined"),
         (["--user", "u"], "--user needs a unit of privacy for persons"),
@@ -490,7 +490,8 @@ def test_a_duration_is_no_number_of_calendar_steps():
                      "--delta", "0")  # fmt: skip
     assert refused.exit_code == 2
     assert (
-        "--half-life must be a number of steps, because a calendar month has no" in refused.stderr
+        "--half-life must be a number of steps, such as 7, because a calendar month"
+        in refused.stderr
     )
     refused = invoke("plan", "--half-life", "3", "--every", "day Nowhere/Here", "--epsilon", "1",
                      "--delta", "0")  # fmt: skip

@@ -112,6 +112,10 @@ def test_gaps_overlaps_repeats_and_other_declarations_are_refused():
         (["--steps", "2"], "--start 2026-01-02"),
         (["--end", "2026-01-03", "--time", "who"], "column 'at'"),
         (["--end", "2026-01-03", "--every", "1h"], "every"),
+        (["--end", "2026-01-03", "--epsilon", "2"], "already has a plan: omit --epsilon"),
+        (["--end", "2026-01-03", "--user", "who"], "had no column with the user: omit it"),
+        (["--end", "2026-01-03", "--delimiter", ";"], "--delimiter must not be given"),
+        (["--start", "2026-01-02"], "--store needs --end"),
         (["--end", "2026-01-03", "--epsilon", "2", "--delta", "1e-6", "--half-life", "3",
           "--every", "1d"], "a different plan, in guarantee"),
         (["--end", "2026-01-03", "--noise-key", "a/key"], "fresh noise"),
@@ -125,13 +129,37 @@ def test_gaps_overlaps_repeats_and_other_declarations_are_refused():
     shutil.copy("1.csv", "again.csv")
     found = run("again.csv", *STREAM, "--end", "2026-01-03")
     assert found.exit_code != 0
-    assert "steps 1 to 1" in " ".join(found.stderr.split())
+    assert "released already, in step 1." in " ".join(found.stderr.split())
     assert len(released("r.db")) == 1
     found = done(two, *STREAM, "--end", "2026-01-03", *PLAN, "--every", "1d")
     assert "late" in found.stderr
     for name, end in (("3.csv", "2026-01-04"), ("4.csv", "2026-01-05")):
         done(day(name), *STREAM, "--end", end)  # files without records may repeat
     assert len(released("r.db")) == 4
+
+
+def test_an_end_before_the_start_of_a_new_series_is_reported():
+    found = run(*first(day("1.csv"), end="2025-12-31"))
+    assert found.exit_code == 2
+    assert "--end must be a whole number of steps after the start" in found.stderr
+    found = run(*first("1.csv", every="day", end="2025-12-31"))
+    assert found.exit_code == 2
+    assert "--end must be after the start, got 2025-12-31" in found.stderr
+
+
+def test_a_wrong_stream_or_store_is_reported_and_no_store_is_made():
+    one = day("1.csv", ("2026-01-01T01:00", "ann"))
+    found = run(one, *STREAM, "--end", "2026-01-02")
+    assert found.exit_code == 2
+    assert "the store does not exist yet: correct --store, or begin" in found.stderr
+    assert not os.path.exists("r.db")
+    done(*first(one))
+    found = run(one, "--store", "r.db", "--stream", "test", "--end", "2026-01-03")
+    assert found.exit_code == 2
+    assert "no stream 'test' (its only stream is 'tests'): correct --stream" in found.stderr
+    found = invoke("store", "releases", "r.db", "--stream", "test")
+    assert found.exit_code == 2
+    assert "must be in the store, got 'test': its only stream is 'tests'" in found.stderr
 
 
 def test_a_spent_budget_is_refused_before_any_draw():
@@ -149,7 +177,10 @@ def test_a_spent_budget_is_refused_before_any_draw():
 def test_a_dry_run_changes_nothing():
     one = day("1.csv", ("2026-01-01T01:00", "ann"))
     found = done(*first(one, "--dry-run"))
-    assert "steps 1 to 1" in found.stderr
+    assert "would release step 1, from" in found.stderr
+    assert "Adding or removing any one record" in found.stderr
+    assumed = done(*first(one, "--within", "3", "--dry-run")).stderr
+    assert "hushfade assumes, and does not enforce, these limits per person" in assumed
     assert not os.path.exists("r.db")
     done(*first(one))
     before = content()

@@ -72,7 +72,8 @@ def test_while_the_service_runs_it_is_to_be_asked_itself(place):
             assert "another process writes to releases.db" in shown.stderr
             assert "/v1/tokens" in shown.stderr
         shown = run("serve --store releases.db")
-        assert shown.stderr == "error: another process writes to releases.db\n"
+        expected = "another process writes to releases.db: stop it, or wait until it has ended"
+        assert shown.stderr == f"error: {expected}\n"
 
 
 @pytest.mark.parametrize(
@@ -144,9 +145,9 @@ def test_many_tokens_are_shown_as_a_table_or_as_a_document(place):
 @pytest.mark.parametrize(
     ("where", "told"),
     [
-        ("directory", "directory is a directory"),
-        ("text.db", "text.db is not a SQLite database"),
-        ("no/where.db", "the directory no does not exist"),
+        ("directory", "directory is a directory: choose a file"),
+        ("text.db", "text.db is not a SQLite database: choose another file"),
+        ("no/where.db", "the directory no does not exist: create it first"),
     ],
 )
 @pytest.mark.parametrize("command", ["serve --store", "token --name a --scope read"])

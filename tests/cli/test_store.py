@@ -205,7 +205,8 @@ def test_a_backup_replaces_nothing_and_needs_a_directory(place, tmp_path):
     assert (tmp_path / "copy.db").read_text(encoding="utf-8") == "mine"
     found = run("store backup", str(place), "-o", str(tmp_path / "no" / "copy.db"))
     assert found.exit_code == 5
-    assert found.stderr == f"error: the directory {tmp_path / 'no'} does not exist\n"
+    expected = f"the directory {tmp_path / 'no'} does not exist: create it first"
+    assert found.stderr == f"error: {expected}\n"
 
 
 # Restoring ----------------------------------------------------------------------------------
@@ -364,7 +365,8 @@ def test_a_store_in_use_is_not_replaced(place, tmp_path):
     run("store backup", str(place), "-o", str(copy))
     found = restore(place, copy, "--force")
     assert found.exit_code == 4
-    assert found.stderr == f"error: another process writes to {place}\n"
+    expected = f"another process writes to {place}: stop it, or wait until it has ended"
+    assert found.stderr == f"error: {expected}\n"
     assert not list(tmp_path.glob(".*"))
 
 
@@ -483,7 +485,10 @@ def test_what_is_no_store_is_told(tmp_path):
     text, directory = tmp_path / "text.db", tmp_path / "directory"
     text.write_text("no store", encoding="utf-8")
     directory.mkdir()
-    for path, told in ((text, "is not a SQLite database"), (directory, "is a directory")):
+    for path, told in (
+        (text, "is not a SQLite database: choose another file"),
+        (directory, "is a directory: choose a file"),
+    ):
         shown = run("store check", str(path))
         assert shown.exit_code == 5
         assert shown.stderr == f"error: {path} {told}\n"

@@ -161,7 +161,7 @@ def test_records_with_times_are_sorted_into_calendar_steps():
     with pytest.raises(hf.InvalidValue, match="every must be a fixed length such as 1h here"):
         frame.set_index("at")["v"].hushfade.release(plan=MONTHLY)
     with pytest.raises(
-        hf.InvalidValue, match="window must be a number of steps, because a calendar"
+        hf.InvalidValue, match="window must be a number of steps, such as 7, because a calendar"
     ):
         hushfade.frames.release([1], window="7d", every="month", epsilon=1, delta=0, low=0, high=1)
     made = {"window": 7, "every": "month", "epsilon": 1, "delta": 0, "low": 0, "high": 1}

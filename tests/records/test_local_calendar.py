@@ -70,7 +70,7 @@ def test_the_start_must_be_the_beginning_of_a_step():
             calendar(start, step, steps=3)
     with pytest.raises(InvalidValue, match="end must be the beginning"):
         calendar("2026-01-01", "month UTC", end="2026-03-02")
-    with pytest.raises(InvalidValue, match="end must be after start"):
+    with pytest.raises(InvalidValue, match="end must be after the start"):
         calendar("2026-01-01", "month UTC", end="2026-01-01")
     with pytest.raises(InvalidValue, match="cannot be combined"):
         calendar("2026-01-01", "month UTC", end="2026-03-01", steps=2)

@@ -27,7 +27,7 @@ def test_a_second_writer_is_refused_and_not_told_the_address(postgres_server, mo
     first = Postgres(postgres_server.url)
     with pytest.raises(Refused) as caught:
         Postgres(postgres_server.url)
-    assert str(caught.value) == "another process writes to this database"
+    assert str(caught.value).startswith("another process writes to this database: stop it")
     first.close()
 
 

@@ -160,7 +160,9 @@ def _usage(error: CycloptsError) -> str:
         if isinstance(error, UnknownOptionError) and old in str(error):
             return f"{old} is no longer an option: use {new}. Run '{command}' to see the options."
     message = str(error).rstrip()
-    return f"{message}{'' if message.endswith('.') else '.'} Run '{command}' to see the options."
+    message = message.removesuffix("?.") + "?" if message.endswith("?.") else message
+    end = "" if message.endswith((".", "?")) else "."
+    return f"{message}{end} Run '{command}' to see the options."
 
 
 def _print_error(message: str, code: Exit, *, as_json: bool) -> None:

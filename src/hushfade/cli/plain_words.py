@@ -17,8 +17,10 @@ from hushfade.privacy import unit_words
 from hushfade.privacy.rounding import rounded_up
 
 _ENFORCED = (
-    "Only hushfade run --user, and user= on data frames and Spark, enforce limits per person: they "
-    "drop the records beyond the limits. The service and Python streams do not."
+    "hushfade enforces limits per person where it knows the person behind each record: in hushfade "
+    "run --user, with user= on data frames and Spark, and in the store and the service for records "
+    "that name their person. It drops the records beyond the limits. A Python stream does not know "
+    "persons."
 )
 
 STEPS = 1000  # the steps in the report on a plan without a horizon

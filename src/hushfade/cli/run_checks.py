@@ -33,7 +33,9 @@ def check_inputs(files: Sequence[Path], time: RunTimeOptions, output: RunOutputO
     standard = [path for path in files if str(path) == "-"]
     if len(standard) > 1 or (time.live and len(standard) != len(files)):
         raise InvalidValue(
-            "FILES must be - alone with --live, and contain - at most once otherwise"
+            "FILES must be only -, the standard input, with --live"
+            if time.live
+            else "FILES must contain - at most once: the standard input cannot be read twice"
         )
     if len({path.resolve() for path in files}) < len(files):
         raise InvalidValue("FILES must not contain a file twice: its records would count twice")
@@ -114,7 +116,12 @@ def check_outputs(inputs: Sequence[Path], output: RunOutputOptions) -> None:
         results.append((output.plot, "--plot"))
     for path, option in results:
         if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
-            raise InvalidValue("must not be an input file", argument=option, got=path)
+            raise InvalidValue(
+                "must not be an input file",
+                argument=option,
+                got=path,
+                remedy="choose another file",
+            )
         console.writable(path, force=output.force, option=option)
     if len({path.resolve() for path, _ in results}) < len(results):
         raise InvalidValue("--output and --plot must be different files")

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
     from hushfade.store import Reader
 
-_READING = ("time_unit", "skip_empty", "delimiter", "form")
+_READING = {  # settings of a source, and their options
+    "time_unit": "--time-unit",
+    "skip_empty": "--skip-empty",
+    "delimiter": "--delimiter",
+    "form": "--input-format",
+}
 
 
 @dataclass(frozen=True)
@@ -106,12 +111,25 @@ class Series:
         return {"dataset": dataset, "files": files | reading}
 
 
-def begun(files: Sequence[Path], options: Options, name: str) -> Series:
-    """A new series, as the options describe it."""
-    if options.time.time is None or options.time.start is None:
-        raise InvalidValue(
-            f"stream {name!r} is new: give --time, --start, --every and the options of the plan"
-        )
+def check_begins(options: Options, name: str, reader: Reader | None) -> None:
+    """Raise unless the options describe a new series.  `reader` is None without a store."""
+    if options.time.time is not None and options.time.start is not None:
+        return
+    problem, wrong = "the store does not exist yet", "--store"
+    if reader is not None:
+        problem, wrong = f"the store has no stream {name!r}", "--stream"
+        if reader.streams():
+            problem += f" ({stored_releases.named_streams(reader)})"
+    raise InvalidValue(
+        f"{problem}: correct {wrong}, or begin a new series with --time, --start, --every and the "
+        "options of the plan"
+    )
+
+
+def begun(files: Sequence[Path], options: Options, name: str, reader: Reader | None) -> Series:
+    """A new series, as the options describe it.  `reader` is None if there is no store yet."""
+    check_begins(options, name, reader)
+    assert options.time.start is not None
     plan = options.plan()
     if plan.step_length(None) is None:
         raise InvalidValue("--store needs --every, the length of a step, such as 1d")
@@ -138,26 +156,38 @@ def continued(files: Sequence[Path], options: Options, name: str, reader: Reader
         )
         raise Refused(f"stream {name!r} {kind}, as in its first run")
     if options.for_plan:
-        _check_same(plan, options.plan(), name)
+        _check_same(plan, _given_plan(options, name), name)
     with naming_options(options.time):
         plan.step_length(options.time.every)
     given, kept = _source(files, options), Columns(**kept_settings["columns"])
     for role, column in asdict(given.columns).items():
         stored = getattr(kept, role)
         if column is not None and column != stored:
+            what = f"the {role.replace('_', ' ')} of stream {name!r}"
             raise Refused(
-                f"the {role.replace('_', ' ')} of stream {name!r} must be in column {stored!r}, "
-                "as in its first run",
-                got=repr(column),
+                f"{what} must be in column {stored!r}, as in its first run"
+                if stored is not None
+                else f"the first run of stream {name!r} had no column with the {role}: omit it",
+                got=None if stored is None else repr(column),
             )
-    for field in _READING:
+    for field, option in _READING.items():
         if getattr(given, field) not in (None, False, kept_settings[field]):
-            raise Refused(
-                f"{field.replace('_', ' ').replace('form', 'input format')} of stream {name!r} "
-                f"must be {kept_settings[field]!r}, as in its first run"
-            )
+            first = kept_settings[field]
+            rule = "must not be given" if first in (None, False) else f"must be {first!r}"
+            raise Refused(f"{option} {rule} for stream {name!r}, as in its first run")
     source = replace(given, columns=kept, **{field: kept_settings[field] for field in _READING})
     return Series(name, plan, kept_settings["start"], source, reader.steps(name))
+
+
+def _given_plan(options: Options, name: str) -> Plan:
+    """The plan of the options, if they describe a whole plan."""
+    try:
+        return options.plan()
+    except InvalidValue:
+        given = ", ".join(options.for_plan)
+        raise InvalidValue(
+            f"stream {name!r} already has a plan: omit {given}, or repeat all options of the plan"
+        ) from None
 
 
 def _check_same(kept: Plan, given: Plan, name: str) -> None:
@@ -188,16 +218,20 @@ def next_steps(series: Series, time: RunTimeOptions) -> Timed:
                 got=time.start,
             )
         if start != at:
-            what = "steps before it are missing" if start > at else "its step is released already"
-            remedy = (
-                "release the missing files first" if start > at else "print it with store releases"
+            problem = (
+                "and the steps from then on are missing: release their files first, or together "
+                f"with this one, with --start {begin}"
+                if start > at
+                else "and earlier steps are released already: print them with hushfade store "
+                "releases, or omit --start"
             )
             raise Refused(
-                f"--start must be {begin}, the next open step of stream {series.name!r}, because "
-                f"{what}: {remedy}, or omit --start",
-                got=time.start,
+                f"--start must not be {time.start}. The next open step of stream {series.name!r} "
+                f"begins at {begin}, {problem}"
             )
-    if time.end is not None:
+    if time.end is None and time.steps is None:
+        raise InvalidValue("--store needs --end, the end of the last step of the files, or --steps")
+    if time.end is not None and not series.is_new:
         with naming_options(time):
             end, _ = instant(time.end, name="end")
         if end <= at:

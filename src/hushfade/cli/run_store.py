@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hushfade.cli import console, run_checks, stored_releases
-from hushfade.cli.run_series import Options, Series, begun, check_horizon, continued, next_steps
+from hushfade.cli.run_series import (
+    Options,
+    Series,
+    begun,
+    check_begins,
+    check_horizon,
+    continued,
+    next_steps,
+)
 from hushfade.cli.run_source import Source
 from hushfade.cli.run_statement import Outcome, Promise
 from hushfade.cli.store_access import check_not_store, opened, reader_of, shown
@@ -45,8 +53,11 @@ def run_store(files: Sequence[Path], options: Options, where: RunStoreOptions) -
         [path for path in inputs if path is not None],
         replace(options.output, force=options.output.force or where.append),
     )
+    missing = shown(where.store) == where.store and not Path(where.store).exists()
+    if missing:
+        check_begins(options, name, None)  # a wrong path creates no store
     if where.dry_run:
-        if shown(where.store) == where.store and not Path(where.store).exists():
+        if missing:
             _run(files, options, where, name, None)
         else:
             with reader_of(where.store) as reader:
@@ -94,7 +105,11 @@ def _check(files: Sequence[Path], options: Options, where: RunStoreOptions) -> N
     if where.append and options.output.output is None:
         raise InvalidValue("--append needs --output")
     if options.output.plot is not None or options.output.watch:
-        raise InvalidValue("--plot and --watch cannot be combined with --store")
+        option = "--watch" if options.output.watch else "--plot"
+        raise InvalidValue(
+            f"--store and {option} cannot be combined: draw the series from the releases, for "
+            "example with hf.plots.series in Python"
+        )
 
 
 def _run(
@@ -113,7 +128,7 @@ def _run(
     if known and reader is not None:
         series = continued(files, options, name, reader)
     else:
-        series = begun(files, options, name)
+        series = begun(files, options, name, reader)
     order = next_steps(series, options.time)
     noise = _noise(options.noise, name)
     count, first = order.steps or 0, series.closed + 1
@@ -135,15 +150,20 @@ def _run(
     if reader is not None and memory is not None:
         again = [memory.digest(_content(path), SOURCES) for path in files]
         if again != digests:
-            raise Refused("a file changed while hushfade read it: nothing was released")
+            raise Refused(
+                "a file changed while hushfade read it, and nothing was released: run the command "
+                "again when the file is complete"
+            )
     ends = [order.end_of(step) for step in range(1, count + 1)]
     last = series.closed + count
-    span = f"steps {first} to {last}, from {series.open_from()} to {_text(order, ends[-1])}"
+    times = f"from {series.open_from()} to {_text(order, ends[-1])}"
+    span = f"{_steps(first, last)}, {times},"
     promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
     stored_releases.form_of(series.plan, order, options.output)  # an error after the commit is late
     if store is None or memory is None:
         console.note(f"Dry run: would release {span} of stream {name!r}.")
         if series.is_new:
+            promise.show(series.plan, last, options.output.confidence)
             _report_charge(series.plan, dataset, reader)
         else:
             console.note("The stream is charged already: this run adds no privacy loss.")
@@ -159,7 +179,7 @@ def _run(
         settings = series.settings(dataset, keyed=noise is not None)
         new = file_runs.NewStream(series.plan, dataset, settings)
         if dataset not in store.accounts():
-            console.note(f"Adds dataset {dataset!r}: its budget is the guarantee of this plan.")
+            console.note(f"Adding dataset {dataset!r}: its budget is the guarantee of this plan.")
     run = file_runs.FileRun(name, totals, ends, with_records, counted, stretch)
     file_runs.commit(store, run, memory, new=new, noise=noise)
     shown_as = replace(options.output, force=options.output.force or where.append)
@@ -199,16 +219,26 @@ def _refuse_repeated(
 
     if len(set(found)) < len(found):
         raise Refused(
-            "two files have the same content: give each file once, or its records count twice"
+            "two files have the same content, and their records would count twice: give each "
+            "file once"
         )
     for path, digest in zip(files, found, strict=True):
         steps = file_runs.released_in(reader, name, digest)
         if steps is not None:
             raise Refused(
-                f"{path} is in the releases already, in steps {steps[0]} to {steps[1]}. Print them "
-                f"with hushfade store releases {shown(where.store or '')} --stream {name} --after "
-                f"{steps[0] - 1}"
+                f"the records of {path} are released already, in {_steps(*steps)}. Print these "
+                f"releases with hushfade store releases {shown(where.store or '')} --stream {name} "
+                f"--after {steps[0] - 1}"
             )
+
+
+def _steps(first: int, last: int) -> str:
+    """The steps in words.
+
+    >>> _steps(3, 3), _steps(3, 5)
+    ('step 3', 'steps 3 to 5')
+    """
+    return f"step {first}" if first == last else f"steps {first} to {last}"
 
 
 def _report_charge(plan: Plan, dataset: str, reader: Reader | None) -> None:

@@ -85,37 +85,52 @@ class LimitOptions(OptionGroup):
     proxy: Annotated[
         tuple[str, ...],
         option(
-            "The address or network of a reverse proxy, whose header X-Forwarded-For counts. "
-            "May be repeated.",
+            "The address or network of a reverse proxy, whose header X-Forwarded-For hushfade "
+            "trusts. May be repeated.",
             "ADDRESS",
             default="none",
         ),
     ] = ()
     connections: Annotated[
-        int, count("The largest number of connections. Idle ones make room for new ones.", "NUMBER")
+        int,
+        count(
+            "The largest number of connections. At the limit, idle connections make room for new "
+            "connections.",
+            "NUMBER",
+        ),
     ] = 12_000
     listeners: Annotated[
         int, count("The largest number of clients that receive events.", "NUMBER")
     ] = 1000
     listeners_each: Annotated[
-        int, count("The same for one token or address; IPv6 addresses count by /64.", "NUMBER")
+        int,
+        count(
+            "The largest number of these clients per token or address. All IPv6 addresses of a /64 "
+            "network count as one address.",
+            "NUMBER",
+        ),
     ] = 250
     waiting_each: Annotated[
         int,
-        count("Large responses of one token or address that may wait for memory.", "NUMBER"),
+        count(
+            "The number of large responses per token or address that may wait for memory.", "NUMBER"
+        ),
     ] = 250
     listener_bytes: Annotated[
-        int, count("Bytes that a client of events may leave unread, at least 1 MiB.", "BYTES")
+        int, count("The bytes that a client of events may leave unread, at least 1 MiB.", "BYTES")
     ] = 8 << 20
     response_bytes: Annotated[
-        int, count("Memory for all large responses in progress, at least 1 MiB.", "BYTES")
+        int, count("The memory for all large responses in progress, at least 1 MiB.", "BYTES")
     ] = 256 << 20
     response_bytes_each: Annotated[
-        int, count("The same for one token or address, at least 1 MiB.", "BYTES")
+        int,
+        count(
+            "The memory for the large responses of one token or address, at least 1 MiB.", "BYTES"
+        ),
     ] = 64 << 20
     clock_jump: Annotated[
         float,
-        number("Seconds by which the wall clock may jump before the service holds all steps."),
+        number("The service holds all steps if the wall clock jumps by more than these seconds."),
     ] = 10.0
 
 

@@ -1,4 +1,4 @@
-"""hushfade store: check, verify, list, print, back up or restore a store."""
+"""hushfade store: check, verify or list a store, write its releases, back it up, restore it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Action: TypeAlias = Annotated[
 
 @option_group("Restore")
 class RestoreOptions(OptionGroup):
-    """The options of `restore`."""
+    """The options of `restore`, two of which `releases` shares."""
 
     source: Annotated[
         str | None, option("The backup that replaces the store.", "BACKUP", name="--from")
@@ -54,15 +54,15 @@ class RestoreOptions(OptionGroup):
     force: Annotated[
         bool,
         flag(
-            "Replace an intact store: everything newer than the backup is lost. For releases: "
-            "replace the file."
+            "For restore: replace an intact store, and lose everything newer than the backup. For "
+            "releases: replace an existing file."
         ),
     ] = False
 
 
 @option_group("Output")
 class StoreOutputOptions(ReportOptions):
-    """The options of `ledger` and `backup`."""
+    """The options of `ledger`, `releases` and `backup`."""
 
     kind: Annotated[
         Literal["dataset", "charge", "joint", "member", "void", "lost", "step", "end", "all"]
@@ -70,7 +70,7 @@ class StoreOutputOptions(ReportOptions):
         choice("Print the stored ledger entries of this kind in place of a statement."),
     ] = None
     stream: Annotated[str | None, option("For releases: the name of the stream.", "NAME")] = None
-    after: Annotated[int, count("For releases: write only the steps after this one.")] = 0
+    after: Annotated[int, count("For releases: write only the steps after this step.")] = 0
     output: Annotated[
         Path | None,
         option(
@@ -90,7 +90,7 @@ def store(
     restore: RestoreOptions = RestoreOptions(),
     output: StoreOutputOptions = StoreOutputOptions(),
 ) -> None:
-    """Check, verify, list or back up a store, even while it is in use, or restore a backup.
+    """Check, verify, list or back up a store, write its releases, or restore a backup.
 
     - **check** tests whether the database is intact and every stream can continue from it.
     - **verify** tests whether the ledger is an unbroken chain and matches the releases.
@@ -98,7 +98,9 @@ def store(
     - **ledger** verifies the ledger and prints a statement: each charge with its date, and totals.
     - **releases** writes the committed releases of --stream to --output or the standard output.
     - **backup** copies all committed data to --output.
-    - **restore** replaces the store with the backup --from. The store must not be in use.
+    - **restore** replaces the store with the backup --from.
+
+    A service or a job may use the store at the same time, except during releases and restore.
 
     `hushfade store verify releases.db`
     """
@@ -123,17 +125,25 @@ def store(
 
 def _check_options(action: str, restore: RestoreOptions, output: StoreOutputOptions) -> None:
     if (action == "releases") != (output.stream is not None):
-        raise InvalidValue("--stream must be given for releases, and only for releases")
+        raise InvalidValue(
+            "releases needs --stream, the name of a stream"
+            if action == "releases"
+            else "--stream must be given for releases only"
+        )
     if action != "releases" and output.after:
         raise InvalidValue("--after must be given for releases only")
     if action == "releases" and output.json:
         raise InvalidValue("--json and releases cannot be combined: write a .jsonl file")
-    if action != "releases" and (action == "backup") != (output.output is not None):
-        raise InvalidValue(
-            "--output must be given for backup, may be given for releases, and not otherwise"
-        )
+    if action == "backup" and output.output is None:
+        raise InvalidValue("backup needs --output, the file for the copy")
+    if action not in ("backup", "releases") and output.output is not None:
+        raise InvalidValue("--output must be given for backup and releases only")
     if (action == "restore") != (restore.source is not None):
-        raise InvalidValue("--from must be given for restore, and only for restore")
+        raise InvalidValue(
+            "restore needs --from, the backup that replaces the store"
+            if action == "restore"
+            else "--from must be given for restore only"
+        )
     if action not in ("restore", "releases") and (restore.mark is not None or restore.force):
         raise InvalidValue("--mark and --force must be given for restore and releases only")
     if action != "ledger" and output.kind is not None:
@@ -179,7 +189,8 @@ def _write_releases(
         store = opened(where, restore.mark, new_epoch=False)
     except InUse:
         raise InUse(
-            f"another process writes to {shown(where)}: read its releases over HTTP, or stop it"
+            f"another process writes to {shown(where)}: read the releases over HTTP if it is "
+            "hushfade serve, or wait until it has ended"
         ) from None
     with closing(store):
         written = stored_releases.write(store, stream, wanted, after=output.after)
@@ -188,13 +199,15 @@ def _write_releases(
 
 
 def _check_free(output: Path, *, force: bool) -> None:
-    """Raise unless the backup can be written to this file."""
+    """Raise unless the backup or the releases can be written to this file."""
     if str(output).startswith(("postgresql:/", "postgres:/")):
         raise InvalidValue("--output must be a file")
     if output.exists() and not force:
         raise console.Failure(f"{output} already exists: choose a new file", console.Exit.FILE)
     if not output.absolute().parent.is_dir():
-        raise console.Failure(f"the directory {output.parent} does not exist", console.Exit.FILE)
+        raise console.Failure(
+            f"the directory {output.parent} does not exist: create it first", console.Exit.FILE
+        )
 
 
 def _done(action: str, reader: Reader, output: StoreOutputOptions) -> dict[str, Any]:

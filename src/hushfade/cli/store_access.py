@@ -44,7 +44,9 @@ def shown(where: str) -> str:
 def check_exists(where: str) -> None:
     """Raise if the store is a file that does not exist."""
     if shown(where) == where and not Path(where).exists():
-        raise console.Failure(f"cannot read {where}: the file does not exist", console.Exit.FILE)
+        raise console.Failure(
+            f"cannot read {where}: the file does not exist. Check its path", console.Exit.FILE
+        )
 
 
 def check_not_store(output: Path | None, where: str, mark: Path | None) -> None:

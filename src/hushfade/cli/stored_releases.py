@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hushfade.store import Reader
 
 _PIECE = 1 << 12  # steps read at a time
+_NAMED = 10  # streams that a message names
 
 
 def write(
@@ -36,7 +37,9 @@ def write(
     The file appears only when it is complete.
     """
     if name not in reader.streams():
-        raise InvalidValue("--stream must be in the store", got=repr(name))
+        raise InvalidValue(
+            "--stream must be in the store", got=repr(name), remedy=named_streams(reader)
+        )
     plan, told, steps = reader.plan(name), reader.settings(name).get("files"), reader.steps(name)
     order = _steps(told["start"], plan.every) if told is not None and plan.every else None
     count = max(steps - after, 0)
@@ -75,6 +78,16 @@ def write(
                 writer.write(StatisticRows(readings, ends, suppress_below))
             after = piece[-1].step
     return count
+
+
+def named_streams(reader: Reader) -> str:
+    """The streams of the store, for a message about a wrong name."""
+    names = reader.streams()
+    if not names:
+        return "the store has no streams yet"
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    kind = "its only stream is" if len(names) == 1 else "its streams are"
+    return f"{kind} {', '.join(map(repr, names[:_NAMED]))}{more}"
 
 
 def form_of(plan: Plan, order: Timed | None, output: RunOutputOptions) -> tuple[str, Meaning]:

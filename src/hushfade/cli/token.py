@@ -14,7 +14,7 @@ from hushfade.cli import console
 from hushfade.cli.options import ReportOptions
 from hushfade.cli.options.name_lists import names_in
 from hushfade.cli.options.parameters import OptionGroup, flag, option, option_group
-from hushfade.cli.store_access import MarkFile, Where, check_exists, opened, reader_of
+from hushfade.cli.store_access import MarkFile, Where, check_exists, opened, reader_of, shown
 from hushfade.errors import InUse, InvalidValue
 
 if TYPE_CHECKING:
@@ -200,8 +200,8 @@ def _revoke(where: str, name: str, mark: Path | None, *, as_json: bool) -> None:
 def _opened(where: str, mark: Path | None) -> Store:
     try:
         return opened(where, mark, new_epoch=False)
-    except InUse as error:
+    except InUse:
         raise InUse(
-            f"{error}: if the service uses it, create or revoke tokens through the service, with "
-            "POST or DELETE at /v1/tokens"
+            f"another process writes to {shown(where)}. If the service uses it, create or revoke "
+            "tokens through the service, with POST or DELETE at /v1/tokens"
         ) from None

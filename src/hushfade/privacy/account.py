@@ -332,11 +332,10 @@ class Account:
                 "needed"
             )
         left = self._left
-        told = (
+        problem = (
             f"{start} epsilon = {rounded_down(left.epsilon)} and delta = "
             f"{rounded_down(left.delta, 3)} are left, epsilon = {rounded_up(spending.epsilon)} and "
             f"delta = {rounded_up(spending.delta, 3)} are needed"
         )
-        if decimal(spending.epsilon) <= left.epsilon:
-            told += ". Plan the stream with a smaller delta"
-        return told
+        smaller = "delta" if decimal(spending.epsilon) <= left.epsilon else "epsilon"
+        return f"{problem}. Plan the stream with a smaller {smaller}"

@@ -79,7 +79,7 @@ class Person:
             period = checked_period(period)
             if steps is None:
                 raise InvalidType(
-                    "must be given with period", argument="steps",
+                    "must be given with a period", argument="steps",
                     remedy="it is the number of steps of a period in which one person may count",
                 )  # fmt: skip
         values = {

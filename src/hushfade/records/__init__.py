@@ -2,13 +2,16 @@
 
     line_blocks     a file of lines in blocks of whole records, with line numbers
     csv_lines, json_lines, files    CSV, JSON lines, Parquet and Arrow tables, as batches of columns
-    blank_names     names that name nobody
+    csv_scan, json_scan, json_grammar   their compiled scanners
     parse_columns   parses text to numbers, times, keys and persons; errors name the place
+    decimal_texts, time_columns, time_texts, texts, kinds, blank_names   parts of it
     calendar        the step of a time
     local_calendar  days, weeks and months of a time zone, as steps or as periods of limits
-    limits          limits on the records and steps of one person
-    persons         the names of persons, and which of their records count
+    limits          decides which records of a person count
+    people          gives each name a number
+    persons         applies the limits to batches of names, and forgets people who are not needed
     declared_columns    whether a plan, the columns and the steps fit together
+    batch, faults   some rows of a file; what is wrong with a row
     step_totals, counts     the totals of all steps; how many records counted
     stamped_lines, stamping_process     lines, each with the time at which it arrived
     live_lines      lines as they arrive, with a release when a step closes

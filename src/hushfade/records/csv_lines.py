@@ -85,7 +85,7 @@ class CsvLines:
         """The message about a column that is missing or occurs several times."""
         where, times = f"{self._name}, line {line}", header.count(column)
         if times > 1:
-            return f"{where}: {times} columns {column!r} for the {role}"
+            return f"{where}: {times} columns {column!r} for the {role}: rename all but one"
         missing = f"{where}: no column {column!r} for the {role}"
         declared = set(self._columns.roles().values())
         if _surely_names(header, declared):

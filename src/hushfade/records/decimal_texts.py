@@ -45,7 +45,7 @@ def floors(data: Bytes, offsets: Offsets, places: int, found: Signed, codes: Cod
 
 @inlined
 def _parsed(data: Bytes, at: int, end: int) -> tuple[bool, int, int, int]:
-    """Is it a number; where its digits begin and end, with the point; its exponent."""
+    """Whether it is a number; where its digits, with the point, begin and end; its exponent."""
     if data[at] == _PLUS or data[at] == _MINUS:
         at += 1
     start, digits, points = at, 0, 0

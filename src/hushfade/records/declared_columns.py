@@ -21,11 +21,11 @@ def check_fit(plan: Plan, columns: Columns, order: Order, *, skip_empty: bool) -
         raise InvalidValue("a statistic needs a column of values (value=, or --value COLUMN)")
     if (columns.denominator is not None) != isinstance(grid.statistic, Ratio):
         raise InvalidValue(
-            "a ratio, and nothing else, needs a column of denominators (denominator=, or "
-            "--ratio COLUMN/COLUMN)"
+            "a column of denominators must be given for a ratio, and only for a ratio "
+            "(denominator=, or --ratio COLUMN/COLUMN)"
         )
     if grid.norm is not None:
-        raise InvalidValue("events have numbers: use a plan without vectors")
+        raise InvalidValue("records must be numbers here, not vectors: use a plan without vectors")
     if (columns.key is None) != (grid.keys is None):
         raise InvalidValue(
             "a key column and declared keys must be given together (--key and --keys)"

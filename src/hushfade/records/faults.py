@@ -38,7 +38,7 @@ REPEATED_FIELD = 31
 TOO_DEEP = 32
 
 _WORDS = {
-    EMPTY: "is empty",
+    EMPTY: "is empty, but must be a time",  # of values that are empty, see NO_VALUE
     NO_VALUE: "is empty: correct it, or leave out records without a value with skip_empty "
     "(--skip-empty)",
     NOT_A_NUMBER: "must be a number",
@@ -66,9 +66,9 @@ class Faults:
     """The first fault of each row, and its column.
 
     >>> faults = Faults(3, [(None, np.array([0, 0, WRONG_FIELDS], dtype=np.uint8))])
-    >>> faults.add("amount", np.array([0, EMPTY, EMPTY], dtype=np.uint8))
+    >>> faults.add("at", np.array([0, EMPTY, EMPTY], dtype=np.uint8))
     >>> faults.codes.tolist(), faults.first("row {}".format)
-    ([0, 1, 20], "row 1, column 'amount': is empty")
+    ([0, 1, 20], "row 1, column 'at': is empty, but must be a time")
     """
 
     def __init__(self, rows: int, found: Iterable[tuple[str | None, Codes]] = ()) -> None:

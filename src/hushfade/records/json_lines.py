@@ -30,8 +30,8 @@ _FAULTS = {
 class JsonLines:
     """Reads blocks of one file of JSON lines.  Empty lines are skipped.
 
-    A byte order mark at the start belongs to the file.  `live`: there is no file, so a mark would
-    belong to the first record, which gets no special treatment.
+    A byte order mark at the start belongs to the file.  `live`: there is no file, so a byte order
+    mark would be part of the first record, which gets no special treatment.
     """
 
     def __init__(self, name: str, columns: Columns, *, live: bool = False) -> None:

@@ -111,8 +111,8 @@ class Bounding:
     ) -> None:
         """Continue with earlier steps: the columns that `counted` returned.
 
-        Nobody has counted here yet in these stretches, and no later record is before the last
-        step.  So the steps before the last one have no further effect, except by their number.
+        No record of these persons has counted here yet in these stretches, and no later record is
+        before the last step.  So of the steps before the last one, only their number matters.
         """
         groups = users
         if self._limits.stretch != "stream":
@@ -130,7 +130,7 @@ class Bounding:
         self._used = end
 
     def counted(self) -> tuple[Signed, Signed, Signed, Signed, Signed]:
-        """Of each person and stretch: person, stretch, steps that count, the last, its records."""
+        """Columns with, for each person and stretch: steps that count, the last, its records."""
         chosen = np.flatnonzero(self._sizes)
         users, stretches = chosen, np.zeros(len(chosen), dtype=np.int64)
         if self._limits.stretch != "stream":
@@ -142,7 +142,7 @@ class Bounding:
     def forget(self, before: int) -> Signed:
         """Forget all earlier stretches; return the persons who are still known, in order.
 
-        The persons are numbered again: person i is then the i-th of the result.
+        Afterwards, person i is the i-th person of the result.
         """
         chosen = np.flatnonzero(self._groups.stretches >= before)
         persons, users = np.unique(self._groups.users[chosen], return_inverse=True)

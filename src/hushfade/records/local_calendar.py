@@ -153,7 +153,11 @@ def local_calendar(
     if end is not None:
         steps = _beginning(dates, end, "end") - first
         if not steps > 0:
-            raise InvalidValue("must be after start", argument="end")
+            raise InvalidValue(
+                "must be after the start",
+                argument="end",
+                got=moment(end, zoned=zoned).isoformat(),
+            )
     return LocalCalendar(dates, first, steps)
 
 

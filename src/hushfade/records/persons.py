@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Earlier: TypeAlias = Callable[[str, int], tuple[int, int, int] | None]
 """For a person and a stretch: the number of steps that count, the last one, and its records.
 
-The last step is counted from 0, the first open step: it is negative, because it is closed.
+Steps are counted from the first open step, which is 0.  So the last step, which is closed, is
+negative.
 """
 
 _FEW = 1 << 12  # persons and stretches that are not worth forgetting
@@ -73,7 +74,7 @@ class Persons:
             self._earlier = earlier
 
     def counted(self, next_step: int) -> list[Counted]:
-        """Everybody who counts in a stretch that is not over when `next_step`, from 0, begins."""
+        """Each person who counts in a stretch that lasts until `next_step`, counted from 0."""
         if self._stretch == "step":
             return []
         users, *numbers = self._bounding.counted()
@@ -101,7 +102,7 @@ class Persons:
             self._bounding.resume(*np.array(rows, dtype=np.int64).T)
 
     def close(self, step: int) -> None:
-        """Forget whatever the steps from `step` on, counted from 0, do not need.
+        """Forget everything that later steps do not need, from `step` on, counted from 0.
 
         Cost: constant per record, because hushfade forgets only when half of the memory is old.
         """

@@ -150,8 +150,9 @@ def _taken_apart(
     users, keys, values = [], [], []
     for record in records:
         if type(record) is not dict or not record.keys() <= allowed:
-            *first, last = (f"a {name}" for name in (*needed, "value"))
-            raise InvalidType(f"a record must be an object with {', '.join(first)} and {last}")
+            parts = [f"a {name}" for name in needed]
+            parts += ["optionally a value" if counts else "a value", "and no other field"]
+            raise InvalidType(f"a record must be an object with {', '.join(parts)}")
         if persons:
             users.append(_person(record.get(_USER)))
         if grid.keys is not None:

@@ -1,9 +1,9 @@
 """Access control: tokens, scopes, rates and sizes of requests, and the headers of every response.
 
-If the store never had tokens, this machine has full access, and no other machine has access.  If it
-had tokens and has none, as after a restore, nobody has access.  The
-guard always refuses requests that a browser sends for another website.  If reading is public,
-every website may read responses to requests without a token.
+If the store never had tokens, this machine has full access, and no other machine has access.  If
+the store had tokens and has none, as after a restore, nobody has access.  The guard always refuses
+requests that a browser sends for another website.  If reading is public, every website may read
+responses to requests without a token.
 """
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ def local(host: str) -> bool:
 
 
 def _bearer(request: Request) -> str:
-    """The token in the header, or None."""
+    """The token in the header, or an empty string."""
     kind, _, text = request.headers.get("authorization", "").partition(" ")
     return text.strip() if kind.lower() == "bearer" else ""
 

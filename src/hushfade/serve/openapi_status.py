@@ -25,7 +25,7 @@ KEYS: Schema = {
     "style": "form",
     "explode": True,
     "required": False,
-    "description": "Only this key, once per key. The values are in the order of the request.",
+    "description": "Return only this key. May be repeated; values are in the order of the request.",
 }
 
 SCHEMAS: dict[str, Schema] = {
@@ -91,8 +91,8 @@ def paths(
                 content(TEXT, metrics.KIND), 400, 503,
                 parameters=(
                     KEYS | {"name": "stream", "schema": several,
-                            "description": "Only this stream, once per stream."},
-                    KEYS | {"description": "Only this key, once per key."},
+                            "description": "Return only this stream. May be repeated."},
+                    KEYS | {"description": "Return only this key. May be repeated."},
                 ),
             )
         },

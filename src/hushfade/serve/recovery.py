@@ -59,7 +59,10 @@ class Recovery:
 
         fresh, kept = await service.writer.repair(compare)
         if not kept and not service.guard.open:
-            LOG.error("the store had tokens and has none: nobody has access until it is restarted")
+            LOG.error(
+                "the store had tokens and has none, so nobody has access: stop the service, create "
+                "a token with hushfade token, and start the service again"
+            )
         service.guard.use(kept)
         for name in service.registry.adopt(fresh):
             service.tell(name)

@@ -228,7 +228,7 @@ SCHEMAS: dict[str, Schema] = {
     "Streams": an_object(
         {
             "streams": list_of(named("Stream")),
-            "clock": or_null(TEXT) | {"description": "Why the clock closes no steps, if it is so."},
+            "clock": or_null(TEXT) | {"description": "Why the clock closes no steps, or null."},
         }
     ),
     "Records": an_object(

@@ -146,7 +146,7 @@ class Service:
         """Queue a batch now; return the store's result after the batch is on disk."""
         # The store checks this too.  The check here keeps invalid batches out of joint commits.
         if self.registry.ended(batch.stream):
-            raise Refused(f"stream {batch.stream!r} has ended")
+            raise Refused(f"stream {batch.stream!r} has ended: add a new stream for later records")
         open_step = self.registry.step(batch.stream) + 1
         latest = open_step + self._closing[batch.stream]  # closings may be queued before it
         if batch.step is not None and batch.step > latest:

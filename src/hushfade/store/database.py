@@ -35,7 +35,7 @@ class Database(Protocol):
         """A transaction: after the block all its changes are on disk, or none."""
 
     def place(self) -> tuple[int, ...]:
-        """What identifies the file now; empty for a server."""
+        """The identity of the file that is now at the database's path; empty for a server."""
 
     def settled(self) -> None:
         """Write the log back to the database and sync it.  Raise Failed if this fails."""
@@ -46,7 +46,7 @@ class Database(Protocol):
     def tidy(self) -> None:
         """Empty the log, so that it keeps nothing of erased rows.
 
-        Another process may read now.  Then nothing happens, and `untidy` is True.
+        If another process is reading now, nothing happens, and `untidy` is True.
         """
 
     def backup(self, path: Path) -> None:

@@ -19,7 +19,7 @@ SOURCES = -(1 << 62)  # the stretch whose secret is for the digests of files: it
 
 
 class Remembered:
-    """The rows of a stream, in memory.  `closed` is the number of its closed steps."""
+    """What the store knows of a stream's persons, in memory.  `closed`: its closed steps."""
 
     def __init__(self, database: Database, stream: int | None, closed: int) -> None:
         self._closed = closed
@@ -35,7 +35,7 @@ class Remembered:
             self._rows[row.stretch, row.person] = row.steps, row.last - 1 - closed, row.records
 
     def earlier(self, person: str, stretch: int) -> tuple[int, int, int] | None:
-        """The number of steps that count, the last one (from the open step), and its records."""
+        """How many steps count, the last one (the open step is 0), and its counted records."""
         if stretch not in self._secrets:
             return None
         return self._rows.get((stretch, self.digest(person.encode(), stretch)))

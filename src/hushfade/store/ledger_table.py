@@ -115,7 +115,8 @@ class Book:
             needed = epsilon_up(spending, account.delta)
             raise Refused(
                 f"the budget of dataset {dataset!r} must not be overspent: epsilon = {left} of "
-                f"{whole} is left at delta = {rounded_up(account.delta, 3)}, {needed} is needed"
+                f"{whole} is left at delta = {rounded_up(account.delta, 3)}, {needed} is needed. "
+                "Plan the stream with a smaller epsilon"
             )
         return spending
 

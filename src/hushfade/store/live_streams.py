@@ -126,7 +126,7 @@ class Live:
         """Raise if a batch is invalid, before any change."""
         self.check_not_from_files()
         if self.ended:
-            raise Refused(f"stream {self.name!r} has ended")
+            raise Refused(f"stream {self.name!r} has ended: add a new stream for later records")
         new = {batch.sender for batch in batches} - self.senders.keys()
         owners = Counter(map(_owner, new))
         if any(self._owners[owner] + count > SENDERS for owner, count in owners.items()):
@@ -176,7 +176,7 @@ class Live:
     def admit(self, steps: int = 1) -> None:
         """Raise if the stream has ended or its horizon is reached, before any change."""
         if self.ended:
-            raise Refused(f"stream {self.name!r} has ended")
+            raise Refused(f"stream {self.name!r} has ended: add a new stream for later records")
         horizon = self.plan.horizon
         if horizon is not None and self.steps + steps > horizon:
             raise Refused(
@@ -236,7 +236,7 @@ class Live:
     def close(self, database: Writable, closed: int) -> tuple[Column, float]:
         """Close the step: its release, and all rows to write."""
         if self._stream is None:
-            raise Refused(f"stream {self.name!r} has ended")
+            raise Refused(f"stream {self.name!r} has ended: add a new stream for later records")
         units = self.totals
         release = self._stream.step_lanes(units[0] if self.plan.grid.scalar else units)
         values = np.atleast_1d(np.asarray(release.value, dtype="<f8"))

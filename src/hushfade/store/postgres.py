@@ -83,7 +83,9 @@ class Postgres:
         while not self.read("SELECT pg_try_advisory_lock(?)", _LOCK)[0][0]:
             if monotonic() > deadline:
                 self._connection.close()
-                raise InUse("another process writes to this database")
+                raise InUse(
+                    "another process writes to this database: stop it, or wait until it has ended"
+                )
             sleep(0.05)
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:

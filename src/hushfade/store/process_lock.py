@@ -23,5 +23,7 @@ def locked(path: Path) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
-        raise InUse(f"another process writes to {path}") from None
+        raise InUse(
+            f"another process writes to {path}: stop it, or wait until it has ended"
+        ) from None
     return descriptor

@@ -76,9 +76,14 @@ class Reader:
         """A reader of the store, which may be in use by another process."""
         database = connected(where, only_read=True)
         try:
-            if schema.version(database) != schema.VERSION:
+            version = schema.version(database)
+            if version != schema.VERSION:
                 raise Refused(
-                    f"the store must have version {schema.VERSION}: open it once to update it"
+                    f"the store must have version {schema.VERSION}",
+                    got=version,
+                    remedy="open it once with hushfade serve or Store.open, which updates it"
+                    if version < schema.VERSION
+                    else "update hushfade",
                 )
             return cls(database)
         except BaseException:
@@ -135,7 +140,7 @@ class Reader:
         return int(steps)
 
     def settings(self, name: str) -> dict[str, Any]:
-        """What whoever added the stream keeps with it.  It contains no private data."""
+        """The settings that were stored with the stream.  They contain no private data."""
         with self._turn:
             ((text,),) = self._database.read("SELECT settings FROM streams WHERE name = ?", name)
         found: dict[str, Any] = json.loads(text)
@@ -202,7 +207,7 @@ class Reader:
         return self.verified(inf)
 
     def verified(self, until: float) -> int:
-        """The same; raise Failed if it is not done at this time of the monotonic clock."""
+        """The same as `verify`.  Raise Failed if the monotonic clock passes `until` first."""
         with self._turn:
             last = ledger.verified(self._book.entries())
             ledger.accounts(self._book.entries())

@@ -221,9 +221,9 @@ def _refuse_others(path: Path, *, content: bool = True) -> None:
     """Raise Failed, before a file is created, if the path cannot be a database."""
     try:
         if path.is_dir():
-            raise Failed(f"{path} is a directory")
+            raise Failed(f"{path} is a directory: choose a file")
         if not path.absolute().parent.is_dir():
-            raise Failed(f"the directory {path.parent} does not exist")
+            raise Failed(f"the directory {path.parent} does not exist: create it first")
         logs = [path.resolve().with_name(path.resolve().name + log) for log in _LOGS[:2]]
         if not content or not path.is_file() or any(log.exists() for log in logs):
             return  # a log repairs even a torn first page
@@ -232,7 +232,7 @@ def _refuse_others(path: Path, *, content: bool = True) -> None:
     except OSError as error:
         raise Failed(f"{path} cannot be opened: {error.strerror}") from None
     if first not in (b"", _FIRST):
-        raise Failed(f"{path} is not a SQLite database")
+        raise Failed(f"{path} is not a SQLite database: choose another file")
 
 
 def _failed(error: Exception, deed: str) -> Failed:

@@ -121,7 +121,10 @@ class Store(Reader):
         """Add a dataset, inside a transaction."""
         _named(dataset=name)
         if name in self._book.accounts():
-            raise Refused(f"dataset {name!r} already exists, and its budget cannot change")
+            raise Refused(
+                f"dataset {name!r} already exists, and its budget cannot change: choose another "
+                "name"
+            )
         step = None if every is None else duration.declared_step(every)
         if step is not None:
             duration.check_zone(step)

@@ -83,7 +83,9 @@ def revoke(store: Store, name: str) -> None:
     """Revoke the token with this name."""
     with store._changing():
         if not store._database.read("SELECT 1 FROM tokens WHERE name = ?", name):
-            raise InvalidValue("the store has no token with this name")
+            raise InvalidValue(
+                "the store has no token with this name", remedy="list the names with --list"
+            )
         store._database.write("DELETE FROM tokens WHERE name = ?", name)
     if not kept(store):  # revoked one by one: the store is open by intention
         _file(store).unlink(missing_ok=True)

@@ -77,7 +77,7 @@ class MechanismOptions(OptionGroup):
         counts = not valued and records.counting and records.resolution is None
         counts = counts and statistic is None  # a statistic has its own grid
         keys = records.declared_keys()
-        with naming_options(self, records, horizon="horizon"):
+        with naming_options(self, records, horizon="horizon", every="every"):
             return plan(
                 decay,
                 guarantee,
