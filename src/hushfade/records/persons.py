@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -26,7 +27,8 @@ The last step is counted from 0, the first open step: it is negative, because it
 _FEW = 1 << 12  # persons and stretches that are not worth forgetting
 
 
-class Counted(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Counted:
     """The steps in which a person counts in one stretch.  Private."""
 
     person: str
