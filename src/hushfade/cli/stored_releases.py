@@ -41,8 +41,7 @@ def write(
     order = _steps(told["start"], plan.every) if told is not None and plan.every else None
     count = max(steps - after, 0)
     form, meaning = form_of(plan, order, output)
-    person = told is not None and told["columns"]["user"] is not None
-    promise = Promise(plan, person, unsafe=False)
+    promise = Promise.of_stream(reader, name)
     described = {"count": count, "first": after + 1}
     if order is not None:
         first = times_written(order.starts(np.array([after])).astype("datetime64[ns]"), order.zoned)

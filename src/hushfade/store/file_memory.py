@@ -19,20 +19,24 @@ SOURCES = -(1 << 62)  # the stretch whose secret is for the digests of files: it
 
 
 class Remembered:
-    """The rows of a stream, in memory.  `closed` is the number of its closed steps."""
+    """The rows of a stream, in memory; none of a new stream.  `closed` steps are closed."""
 
-    def __init__(self, database: Database, stream: int | None, closed: int) -> None:
+    def __init__(self, closed: int = 0) -> None:
         self._closed = closed
         self._secrets: dict[int, bytes] = {}
         self._rows: dict[tuple[int, bytes], tuple[int, int, int]] = {}
-        if stream is None:
-            return
+
+    @classmethod
+    def of(cls, database: Database, stream: int, closed: int) -> Remembered:
+        """The rows of a stream in the database."""
+        found = cls(closed)
         for stretch, secret in database.read(
             "SELECT stretch, secret FROM person_secrets WHERE stream = ?", stream
         ):
-            self._secrets[stretch] = bytes(secret)
-        for row in persons.load(database, stream, self._secrets):
-            self._rows[row.stretch, row.person] = row.steps, row.last - 1 - closed, row.records
+            found._secrets[stretch] = bytes(secret)
+        for row in persons.load(database, stream, found._secrets):
+            found._rows[row.stretch, row.person] = row.steps, row.last - 1 - closed, row.records
+        return found
 
     def earlier(self, person: str, stretch: int) -> tuple[int, int, int] | None:
         """The number of steps that count, the last one (from the open step), and its records."""

@@ -20,7 +20,7 @@ from hushfade.planning.joint_charge import JointCharge
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Account
 from hushfade.privacy.unit import Person
-from hushfade.store import fail_points, group_close, persons, reopening, schema
+from hushfade.store import fail_points, group_close, persons, reopening, schema, step_times
 from hushfade.store.batch import Batch
 from hushfade.store.database import Database
 from hushfade.store.group_close import Closing
@@ -144,7 +144,8 @@ class Store(Reader):
 
         With limits "enforced", each record names its person (`Batch.of_persons`), and the store
         counts only the records within the limits of the plan's `hushfade.Person`.  `order` has the
-        times of the steps, which a unit with a period needs.
+        times of the steps, which a unit with a period needs.  If the unit is renewed, the steps of
+        all streams of a dataset must begin at the same times.
         """
         from hushfade.stream.stream import Stream
 
@@ -160,6 +161,7 @@ class Store(Reader):
         _named(stream=name)
         self._check_new(name)
         self._check_dataset(dataset)
+        step_times.check_same(self._database, dataset, plan, settings)
         self._book.create(name, dataset, plan)
         ((number,),) = self._database.read("SELECT COALESCE(MAX(stream), 0) + 1 FROM streams")
         self._database.write(
