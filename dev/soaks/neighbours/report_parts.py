@@ -53,7 +53,9 @@ def paths_part(size: Size, directory: Path) -> Part:
         "any position. The code that users call reads both, up to the units per step and key. "
         "Plain Python independently computes the expected units. Records have unusual fields, and "
         "in some cases one is malformed. A malformed record must stop the job before any noise is "
-        "drawn. In live input it must change nothing.",
+        "drawn. In live input it must change nothing, except that it uses up the limits of its "
+        "person. If limits per person are enforced, all records of one unit of privacy are removed "
+        "as well: the units may change only within the limits of the unit, and by its sensitivity.",
         findings,
     )
 

@@ -29,6 +29,7 @@ from hushfade.records import (
 )
 from hushfade.serve import batches as request_batches
 from hushfade.spark import record_codes as spark_record_codes
+from hushfade.store import persons as store_persons
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,10 @@ BUGS = (
               "of_steps", wrong.steps_belong_to_the_period_of_their_end),
     SeededBug("limits are not renewed", "Parquet", limits.Limits, "of",
               wrong.limits_are_not_renewed),
+    SeededBug("a malformed value uses up no limit", "live lines, jsonl", step_totals.Reader,
+              "read_live", wrong.malformed_values_use_up_no_limit),
+    SeededBug("the store forgets persons between requests", "HTTP JSON", store_persons, "rows_of",
+              lambda right: lambda database, stream, stretch, persons: ()),
     SeededBug("records are not clipped", "Parquet", Grid, "_quantised", wrong.nothing_is_clipped),
     SeededBug("the unit of times is guessed from the largest", "Polars", time_columns,
               "_multiplied", wrong.units_are_guessed),
