@@ -164,6 +164,18 @@ def test_steps_of_one_dataset_that_begin_at_other_times_are_refused():
                 store.add_stream("c", plan, dataset="big", limits="enforced", order=order)
 
 
+def test_limits_per_person_need_a_plan_that_protects_persons():
+    """The dataset would protect one record, and without it another record of its person counts."""
+    for more, code in (([], 0), (["--user", "who"], 2)):
+        plan = [*PLAN, "--every", "1d", "-o", f"{code}.json"]
+        assert invoke("plan", *plan).exit_code == 0
+        shared = ["--stream", "tests", "--time", "at", "--start", "2026-01-01", "--steps", "1"]
+        made = ["--store", f"{code}.db", "--plan", f"{code}.json"]
+        found = run(day("1.csv"), *made, *shared, *more)
+        assert found.exit_code == code
+        assert ("protects persons" in found.stderr) == bool(more)
+
+
 def test_files_without_records_may_be_given_twice_but_no_file_with_records():
     one, two = day("1.csv", ("2026-01-01T01:00", "ann")), day("2.csv")
     for name in ("3.csv", "4.csv"):
