@@ -200,6 +200,18 @@ def test_a_spent_budget_is_refused_before_any_draw():
     store.close()
 
 
+def test_a_refused_stream_does_not_claim_its_noise_key():
+    with closing(Store.open("r.db")) as store:
+        store.add_dataset("small", Guarantee(epsilon=1, delta=1e-6))
+    words = first(day("1.csv", ("2026-01-01T01:00", "ann")), "--dataset", "small")
+    words += ["--noise-key", "a/key"]
+    place = words.index("--epsilon") + 1
+    found = run(*words[:place], "2", *words[place + 1 :])
+    assert "budget" in found.stderr
+    assert not os.path.exists("a/key.uses")
+    done(*words)
+
+
 def test_a_dry_run_changes_nothing():
     one = day("1.csv", ("2026-01-01T01:00", "ann"))
     found = done(*first(one, "--dry-run"))

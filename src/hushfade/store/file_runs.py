@@ -139,5 +139,8 @@ def _add(store: Store, name: str, new: NewStream, noise: KeyFile | None) -> None
     # the same in every attempt, because a key file serves one stream per name
     identity = hashlib.sha256(f"hushfade files 1 {store.settled.name} {name}".encode()).digest()
     fixed = None if noise is None else identity[:16]
-    began = Stream.begin(new.plan, noise, identity=fixed).save()
-    store._insert_stream(name, new.plan, new.dataset, new.settings, began)
+
+    def begin() -> bytes:  # claims the noise key, so it comes after everything that may be refused
+        return Stream.begin(new.plan, noise, identity=fixed).save()
+
+    store._insert_stream(name, new.plan, new.dataset, new.settings, begin)

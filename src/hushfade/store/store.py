@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -152,12 +152,17 @@ class Store(Reader):
         stored = dict(settings or {}) | _person_settings(plan, limits, order)
         began = Stream.begin(plan).save()
         with self._changing():
-            self._insert_stream(name, plan, dataset, stored, began)
+            self._insert_stream(name, plan, dataset, stored, lambda: began)
 
     def _insert_stream(
-        self, name: str, plan: Plan, dataset: str, settings: Mapping[str, Any], began: bytes
+        self,
+        name: str,
+        plan: Plan,
+        dataset: str,
+        settings: Mapping[str, Any],
+        begin: Callable[[], bytes],
     ) -> None:
-        """Charge and add a stream with its state at step 0, inside a transaction."""
+        """Charge and add a stream, inside a transaction; `begin` returns its state at step 0."""
         _named(stream=name)
         self._check_new(name)
         self._check_dataset(dataset)
@@ -170,7 +175,7 @@ class Store(Reader):
             number, name, dataset, plan.to_json(), json.dumps(settings),
         )  # fmt: skip
         self._database.write(
-            "INSERT INTO states (stream, steps, state) VALUES (?, 0, ?)", number, began
+            "INSERT INTO states (stream, steps, state) VALUES (?, 0, ?)", number, begin()
         )
 
     def charge_together(
