@@ -1,14 +1,17 @@
 """hushfade run --store: each day's file continues the series, with everything or nothing."""
 
+import json
 import os
 import shutil
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 
-from hushfade import Guarantee
+import hushfade as hf
+from hushfade import Guarantee, Person
 from hushfade.errors import Refused
+from hushfade.records import Calendar
 from hushfade.store import Reader, Store, fail_points
 from tests.cli.command import invoke
 
@@ -162,6 +165,57 @@ def test_a_wrong_stream_or_store_is_reported_and_no_store_is_made():
     assert "must be in the store, got 'test': its only stream is 'tests'" in found.stderr
 
 
+def test_steps_of_one_dataset_that_begin_at_other_times_are_refused():
+    """Any three days of one stream would touch four days of the other."""
+    unit = Person(within=3)
+    with closing(Store.open("r.db")) as store:
+        store.add_dataset("big", Guarantee(9, 1e-5, protects=unit), every="1d")
+    limited = ["--dataset", "big", *UNITS["within"]]
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann")), *limited))
+    for start, end, refused in (
+        ("2026-01-01T12:00", "2026-01-02T12:00", True),
+        ("2026-01-01Z", "2026-01-02Z", True),
+        ("2025-12-31", "2026-01-02", False),
+    ):
+        words = [*first(day("2.csv"), *limited), "--dry-run"]
+        for option, said in (("--stream", "b"), ("--start", start), ("--end", end)):
+            words[words.index(option) + 1] = said
+        found = run(*words)
+        assert ("begin at the same times" in " ".join(found.stderr.split())) == refused, start
+        assert run(*words[:-1]).exit_code == found.exit_code == (4 if refused else 0), start
+    plan = hf.plan(hf.SlidingWindow(3), Guarantee(1, 1e-6, protects=unit), every="1d")
+    with closing(Store.open("r.db")) as store:
+        for start in (7, 0):
+            order = Calendar(start, 86_400 * 10**9, zoned=False)
+            refused = pytest.raises(Refused, match="same times") if start else nullcontext()
+            with refused:
+                store.add_stream("c", plan, dataset="big", limits="enforced", order=order)
+
+
+def test_limits_per_person_need_a_plan_that_protects_persons():
+    """The dataset would protect one record, and without it another record of its person counts."""
+    for more, code in (([], 0), (["--user", "who"], 2)):
+        plan = [*PLAN, "--every", "1d", "-o", f"{code}.json"]
+        assert invoke("plan", *plan).exit_code == 0
+        shared = ["--stream", "tests", "--time", "at", "--start", "2026-01-01", "--steps", "1"]
+        made = ["--store", f"{code}.db", "--plan", f"{code}.json"]
+        found = run(day("1.csv"), *made, *shared, *more)
+        assert found.exit_code == code
+        assert ("protects persons" in found.stderr) == bool(more)
+
+
+def test_files_without_records_may_be_given_twice_but_no_file_with_records():
+    one, two = day("1.csv", ("2026-01-01T01:00", "ann")), day("2.csv")
+    for name in ("3.csv", "4.csv"):
+        day(name)
+    shutil.copy(one, "again.csv")
+    for more in (["--dry-run"], []):
+        found = run(one, "again.csv", *first(two)[1:], *more)
+        assert found.exit_code != 0
+        assert "the same content" in " ".join(found.stderr.split())
+        done(one, two, "3.csv", *first("4.csv"), *more)
+
+
 def test_a_spent_budget_is_refused_before_any_draw():
     done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
     words = first("1.csv", "--dataset", "tests")
@@ -172,6 +226,18 @@ def test_a_spent_budget_is_refused_before_any_draw():
     store = Store.open("r.db")
     assert store.streams() == ["tests"]
     store.close()
+
+
+def test_a_refused_stream_does_not_claim_its_noise_key():
+    with closing(Store.open("r.db")) as store:
+        store.add_dataset("small", Guarantee(epsilon=1, delta=1e-6))
+    words = first(day("1.csv", ("2026-01-01T01:00", "ann")), "--dataset", "small")
+    words += ["--noise-key", "a/key"]
+    place = words.index("--epsilon") + 1
+    found = run(*words[:place], "2", *words[place + 1 :])
+    assert "budget" in found.stderr
+    assert not os.path.exists("a/key.uses")
+    done(*words)
 
 
 def test_a_dry_run_changes_nothing():
@@ -279,10 +345,32 @@ def test_keyed_noise_is_refused_after_a_new_epoch():
     assert invoke("store", "restore", "r.db", "--from", "copy.db", "--force").exit_code == 0
     with closing(Store.open("r.db", new_epoch=True)) as store:
         assert store.streams() == []
-    found = run(*keyed)
-    assert found.exit_code != 0
-    assert "new epoch" in " ".join(found.stderr.split())
+    for more in (["--dry-run"], []):
+        found = run(*keyed, *more)
+        assert found.exit_code != 0
+        assert "new epoch" in " ".join(found.stderr.split())
     done(*keyed[:-2])  # fresh noise
+
+
+def test_the_sentence_after_a_new_epoch_states_the_composed_epsilon():
+    with closing(Store.open("r.db")) as store:
+        store.add_dataset("big", Guarantee(epsilon=9, delta=1e-5, protects=Person(within=3)),
+                          every="1d")  # fmt: skip
+    limited = ["--dataset", "big", *UNITS["within"]]
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann")), *limited))
+    assert invoke("store", "backup", "r.db", "-o", "copy.db").exit_code == 0
+    with closing(Store.open("r.db")) as store:
+        store.add_dataset("later", Guarantee(1, 1e-5))
+    assert invoke("store", "restore", "r.db", "--from", "copy.db", "--force").exit_code == 0
+    with closing(Store.open("r.db", new_epoch=True)) as store:
+        composed = store.guarantee("tests")
+    assert composed.epsilon > 1.4
+    found = done(day("2.csv"), *STREAM, "--end", "2026-01-03", "-o", "2.out.csv")
+    said = composed.sentence("any one person's records from any three consecutive days")
+    assert said in " ".join(found.stderr.split())
+    invoke("store", "releases", "r.db", "--stream", "tests", "-o", "again.csv")
+    for file in ("2.out.csv", "again.csv"):
+        assert json.loads(Path(f"{file}.plan.json").read_text())["guarantee"] == said
 
 
 def test_no_release_is_printed_that_the_mark_does_not_know(monkeypatch):

@@ -286,3 +286,24 @@ def test_the_clock_closes_calendar_days_of_23_hours():
     found = list(by_clock(source, steps, order, lateness=0))
     assert np.concatenate(found).tolist() == [1, 1]
     assert (reader.counts.over_limit, reader.counts.counted) == (1, 2)
+
+
+def test_no_value_and_no_key_decides_which_records_of_a_person_count():
+    """A malformed value or key uses up the limits, or another value would admit another record."""
+    guarantee = hf.Guarantee(1, 1e-6, "replace", hf.Person(steps=1))
+    plan = hf.plan(hf.SlidingWindow(1), guarantee, low=-1, high=1, resolution=1, keys=["a"])
+    columns = Columns(value="v", key="k", user="u")
+    for form, head, lines in (
+        ("csv", [b"v,k,u\n"], [b"1,a,ann\n", b"one,a,ann\n", b",a,ann\n", b"1,\xff,ann\n"]),
+        ("jsonl", [], [b'{"v": 1, "k": "a", "u": "ann"}\n', b'{"v": [1], "k": "a", "u": "ann"}\n',
+                       b'{"k": "a", "u": "ann"}\n', b'{"v": 1, "k": 1.5, "u": "ann"}\n']),
+    ):  # fmt: skip
+        for first in lines:
+            reader = Reader(plan, columns, Arrival())
+            steps = OpenSteps(reader, line_reader(form, "input", columns, live=True))
+            bob = lines[0].replace(b"ann", b"bob")
+            source = all_at_once(b"".join([*head, first, b"\n", lines[0], bob, b"\n"]))
+            found = np.concatenate(list(by_empty_lines(source, steps, most=2))).ravel().tolist()
+            assert found == [int(first == lines[0]), 1], first  # the second record of ann: dropped
+            counts = reader.counts
+            assert (counts.records, counts.counted, counts.over_limit) == (3, sum(found), 1), first

@@ -149,3 +149,12 @@ def test_a_period_needs_times():
     for order in (Arrival(), RowOrder()):
         with pytest.raises(InvalidValue, match="a unit with a period needs steps with times"):
             Reader(plan, Columns(value="v", key="k", user="u"), order)
+
+
+def test_no_repr_shows_a_name():
+    persons = Persons(hf.Person(), Calendar(0, HOUR, True))
+    assert persons.kept(named(["annabella"]), np.zeros(1, dtype=np.int64)).all()
+    (one,) = persons.counted(1)
+    assert one.person == "annabella"
+    for shown in (one, persons, named(["annabella"])):
+        assert "annabella" not in repr(shown)

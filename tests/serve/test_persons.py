@@ -7,6 +7,8 @@ from collections import Counter
 import numpy as np
 
 import hushfade as hf
+from hushfade.cli import stored_releases
+from hushfade.cli.options.run import RunOutputOptions
 from hushfade.serve.registry import shown
 from hushfade.serve.writer import _Job
 from hushfade.store import Batch
@@ -174,3 +176,16 @@ def test_the_steps_of_all_streams_of_a_dataset_begin_at_the_same_times(make):
     assert client.post("/v1/streams", body | {"name": "b"}).status_code == 201
     assert (client.store.settings("b")["start"] - first) % (3600 * 10**9) == 0
     assert first >= begun
+
+
+def test_the_sentence_names_the_step_and_agrees_with_the_written_releases(make, tmp_path):
+    client = make(plans={})
+    for name, limits in (("p", "enforced"), ("q", "assumed")):
+        assert added(client, name, every="1h", limits=limits).status_code == 201
+        said = client.get(f"/v1/streams/{name}").json()["guarantee"]
+        assert "consecutive hours" in said
+        assert ("at most" in said.partition(" changes ")[0]) == (limits == "assumed")
+        output = RunOutputOptions(output=tmp_path / f"{name}.csv")
+        stored_releases.write(client.store, name, output)
+        written = json.loads((tmp_path / f"{name}.csv.plan.json").read_text())
+        assert written["guarantee"] == said

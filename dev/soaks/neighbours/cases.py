@@ -183,11 +183,9 @@ def _expected(path: AnyPath, rules: Rules, records: Sequence[Meaning]) -> Totals
     """The expected units of the input; None if it must be rejected."""
     if path.by_position:
         records = [replace(record, time=place) for place, record in enumerate(records)]
-    malformed = [rules.malformed(record) for record in records]
-    if path.stops and any(malformed):
+    if path.stops and any(rules.malformed(record) for record in records):
         return None
-    good = [record for record, wrong in zip(records, malformed, strict=True) if not wrong]
-    return rules.totals(good)
+    return rules.totals([left for record in records if (left := rules.left_of(record))])
 
 
 def unfair_move(rules: Rules, before: Totals, after: Totals, *, changed: bool) -> str | None:

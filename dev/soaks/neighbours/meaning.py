@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
@@ -117,6 +117,14 @@ class Rules:
         if self.declared_keys_only and keys is not None and record.key not in keys:
             return True
         return record.value is Fault.EMPTY and not self.skip_empty
+
+    def left_of(self, record: Meaning) -> Meaning | None:
+        """What a live input makes of a record: a malformed one only uses up its person's limits."""
+        if not self.malformed(record):
+            return record
+        if record.broken or isinstance(record.time, Fault) or isinstance(record.user, Fault):
+            return None
+        return replace(record, value=Fault.EMPTY)
 
     def totals(self, records: Sequence[Meaning]) -> Totals:
         """The units of all steps and lanes, from well-formed records in their order."""

@@ -60,7 +60,8 @@ def paths_part(size: Size, directory: Path) -> Part:
         "sensitivity. The code that users call reads both, up to the units per step and key. "
         "Plain Python independently computes the expected units. Records have unusual fields, and "
         "in some cases one is malformed. A malformed record must stop the job before any noise is "
-        "drawn. In live input it must change nothing.",
+        "drawn. In live input it must change nothing, except that it uses up the limits of its "
+        "person.",
         findings,
     )
 

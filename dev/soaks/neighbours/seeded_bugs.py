@@ -93,6 +93,8 @@ BUGS = (
               "of_steps", wrong.steps_belong_to_the_period_of_their_end),
     SeededBug("limits are not renewed", "Parquet", limits.Limits, "of",
               wrong.limits_are_not_renewed),
+    SeededBug("a malformed value uses up no limit", "live lines, jsonl", step_totals.Reader,
+              "read_live", wrong.malformed_values_use_up_no_limit),
     SeededBug("records are not clipped", "Parquet", Grid, "_quantised", wrong.nothing_is_clipped),
     SeededBug("the unit of times is guessed from the largest", "Polars", time_columns,
               "_multiplied", wrong.units_are_guessed),

@@ -141,6 +141,18 @@ def one_spoils_all(right: Any) -> Any:
     return read_live
 
 
+def malformed_values_use_up_no_limit(right: Any) -> Any:
+    """A malformed live line is dropped before the limits per person."""
+
+    def read_live(self: Any, batch: Any) -> Any:
+        rows, faults = self._rows_of(batch)
+        good = faults.codes == 0
+        self.reject(int(np.sum(~good)), "malformed")
+        return self._counted(rows[good], np.zeros(int(np.sum(good)), dtype=np.bool_))
+
+    return read_live
+
+
 def zones_are_ignored(right: Any) -> Any:
     """A time without a zone is read as UTC if any other time has a zone."""
 

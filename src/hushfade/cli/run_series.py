@@ -13,6 +13,7 @@ from hushfade.cli.options.parameters import naming_options
 from hushfade.cli.run_source import Source
 from hushfade.cli.run_steps import order_of
 from hushfade.errors import InvalidValue, Refused
+from hushfade.privacy.unit import Person
 from hushfade.records import Columns, Timed
 from hushfade.records.calendar import calendar, instant
 
@@ -134,6 +135,12 @@ def begun(files: Sequence[Path], options: Options, name: str, reader: Reader | N
     if plan.step_length(None) is None:
         raise InvalidValue("--store needs --every, the length of a step, such as 1d")
     source = _source(files, options)
+    if source.columns.user is not None and not isinstance(plan.guarantee.protects, Person):
+        raise InvalidValue(
+            "--user and --store need a plan that protects persons: the dataset of this plan would "
+            "protect records, but without a person's first record another one counts. Plan with "
+            "--person-steps, --within or --period"
+        )
     return Series(name, plan, options.time.start, source, is_new=True)
 
 

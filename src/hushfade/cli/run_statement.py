@@ -13,7 +13,9 @@ from hushfade.releases.files import companion
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
+    from hushfade.privacy.guarantee import Guarantee
     from hushfade.records import Reader
+    from hushfade.store import Reader as StoreReader
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,20 @@ class Promise:
     """The guarantee of a run: whom it protects, and under which limits."""
 
     plan: Plan
-    person: bool  # a column names the person behind each record
-    unsafe: bool  # the noise has a known seed
+    person: bool  # hushfade knows the person behind each record
+    unsafe: bool = False  # the noise has a known seed
+    guarantee: Guarantee | None = None  # of all epochs of a stored stream; None: the plan's
+
+    @classmethod
+    def of_stream(cls, reader: StoreReader, name: str) -> Promise:
+        """The guarantee of all releases of a stream in a store."""
+        guarantee = reader.guarantee(name)
+        return cls(reader.plan(name), reader.enforces(name), guarantee=guarantee)
 
     @property
     def sentence(self) -> str:
         """The guarantee in words, for the unit that this run protects."""
-        sentence = promise.sentence(self.plan, enforced=self.person)
+        sentence = promise.sentence(self.plan, enforced=self.person, guarantee=self.guarantee)
         if self.unsafe:
             return f"NOT PRIVATE, because the seed is known. With secret noise: {sentence}"
         return sentence

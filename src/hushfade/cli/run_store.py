@@ -122,7 +122,7 @@ def _run(
 ) -> None:
     """The run.  `store` is None for a dry run, and `reader` too if there is no store yet."""
     from hushfade.store import file_runs
-    from hushfade.store.file_memory import SOURCES
+    from hushfade.store.file_memory import SOURCES, Remembered
 
     known = reader is not None and name in reader.streams()
     if known and reader is not None:
@@ -134,35 +134,44 @@ def _run(
     count, first = order.steps or 0, series.closed + 1
     check_horizon(series, count)
     dataset = _dataset(series, where, reader)
-    if reader is None:
-        memory = None
-        digests = []
-    else:
-        memory = file_runs.remembered(reader, name)
-        digests = [memory.digest(_content(path), SOURCES) for path in files]
+    new = None
+    if series.is_new:
+        settings = series.settings(dataset, keyed=noise is not None)
+        new = file_runs.NewStream(series.plan, dataset, settings)
+    if reader is not None and new is not None:
+        file_runs.check_new(reader, new)
+    if reader is not None and noise is not None:
+        file_runs.check_keyed(reader, name)
+    memory = Remembered() if reader is None else file_runs.remembered(reader, name)
+    digests = [memory.digest(_content(path), SOURCES) for path in files]
+    if reader is not None:
         _refuse_repeated(reader, where, name, files, digests)
     records = series.source.reader(series.plan, order)
     records.continues = series.closed > 0
-    if records.persons is not None and memory is not None:
+    if records.persons is not None:
         records.persons.continue_from(memory.earlier)
     rows = [0] * len(files)
     totals = tally(_counting(series.source, rows), records).totals
-    if reader is not None and memory is not None:
-        again = [memory.digest(_content(path), SOURCES) for path in files]
-        if again != digests:
-            raise Refused(
-                "a file changed while hushfade read it, and nothing was released: run the command "
-                "again when the file is complete"
-            )
+    if digests != [memory.digest(_content(path), SOURCES) for path in files]:
+        raise Refused(
+            "a file changed while hushfade read it, and nothing was released: run the command "
+            "again when the file is complete"
+        )
+    with_records = [digest for digest, seen in zip(digests, rows, strict=True) if seen]
+    if len(set(with_records)) < len(with_records):
+        raise Refused(
+            "two files have the same content, and their records would count twice: give each "
+            "file once"
+        )
     ends = [order.end_of(step) for step in range(1, count + 1)]
     last = series.closed + count
     times = f"from {series.open_from()} to {_text(order, ends[-1])}"
     span = f"{_steps(first, last)}, {times},"
-    promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
     stored_releases.form_of(series.plan, order, options.output)  # an error after the commit is late
-    if store is None or memory is None:
+    if store is None:
         console.note(f"Dry run: would release {span} of stream {name!r}.")
         if series.is_new:
+            promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
             promise.show(series.plan, last, options.output.confidence)
             _report_charge(series.plan, dataset, reader)
         else:
@@ -173,16 +182,12 @@ def _run(
     if records.persons is not None:
         counted = records.persons.counted(count)
         stretch = records.persons.stretch_of(count)
-    with_records = [digest for digest, seen in zip(digests, rows, strict=True) if seen]
-    new = None
-    if series.is_new:
-        settings = series.settings(dataset, keyed=noise is not None)
-        new = file_runs.NewStream(series.plan, dataset, settings)
-        if dataset not in store.accounts():
-            console.note(f"Adding dataset {dataset!r}: its budget is the guarantee of this plan.")
+    if new is not None and dataset not in store.accounts():
+        console.note(f"Adding dataset {dataset!r}: its budget is the guarantee of this plan.")
     run = file_runs.FileRun(name, totals, ends, with_records, counted, stretch)
     file_runs.commit(store, run, memory, new=new, noise=noise)
     shown_as = replace(options.output, force=options.output.force or where.append)
+    promise = Promise.of_stream(store, name)
     if not options.output.json:
         promise.show(series.plan, last, options.output.confidence)
         console.note(f"Committed {span} of stream {name!r}.")
@@ -217,11 +222,6 @@ def _refuse_repeated(
 ) -> None:
     from hushfade.store import file_runs
 
-    if len(set(found)) < len(found):
-        raise Refused(
-            "two files have the same content, and their records would count twice: give each "
-            "file once"
-        )
     for path, digest in zip(files, found, strict=True):
         steps = file_runs.released_in(reader, name, digest)
         if steps is not None:

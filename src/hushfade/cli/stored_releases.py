@@ -10,7 +10,7 @@ from hushfade.cli.options.parameters import naming_options
 from hushfade.cli.run_statement import Promise
 from hushfade.cli.run_steps import steps_document
 from hushfade.errors import InvalidValue
-from hushfade.records.calendar import Timed, calendar
+from hushfade.records.calendar import Timed
 from hushfade.releases import files
 from hushfade.releases.files import Meaning, Rows, times_written
 from hushfade.releases.statistic_rows import StatisticRows
@@ -36,16 +36,18 @@ def write(
 
     The file appears only when it is complete.
     """
+    from hushfade.store import step_times
+
     if name not in reader.streams():
         raise InvalidValue(
             "--stream must be in the store", got=repr(name), remedy=named_streams(reader)
         )
-    plan, told, steps = reader.plan(name), reader.settings(name).get("files"), reader.steps(name)
-    order = _steps(told["start"], plan.every) if told is not None and plan.every else None
+    plan, settings, steps = reader.plan(name), reader.settings(name), reader.steps(name)
+    told = settings.get("files")
+    order = None if told is None else step_times.of_settings(settings, plan.every)
     count = max(steps - after, 0)
     form, meaning = form_of(plan, order, output)
-    person = told is not None and told["columns"]["user"] is not None
-    promise = Promise(plan, person, unsafe=False)
+    promise = Promise.of_stream(reader, name)
     described = {"count": count, "first": after + 1}
     if order is not None:
         first = times_written(order.starts(np.array([after])).astype("datetime64[ns]"), order.zoned)
@@ -101,11 +103,3 @@ def form_of(plan: Plan, order: Timed | None, output: RunOutputOptions) -> tuple[
 def time_text(time: int, *, zoned: bool) -> str:
     """A time in nanoseconds since 1970, as ISO 8601."""
     return str(times_written(np.array([time]).astype("datetime64[ns]"), zoned)[0])
-
-
-def _steps(start: str, every: str) -> Timed:
-    from hushfade import duration
-
-    length = duration.length(every, name="every")
-    assert length is not None
-    return calendar(start, length)

@@ -51,9 +51,9 @@ def released_events(
     `frame` has a name and a series for each column, and `to_arrow` reads a series.  Warns with
     DroppedRecords if records entered no total.
 
-    Guarantee: under add_remove, adding or removing one record; with `user`, one person with all
-    their records, because a further record may displace others of that person.  Under replace,
-    replacing the value or key of a record, but not its time.
+    Guarantee: under add_remove, adding or removing one record; with `user`, all records of one
+    person, or those in one window or period, because a further record may displace others of that
+    person.  Under replace, replacing the value or key of these records, but not their times.
     """
     given: dict[str, Any] = dict(arguments)
     own = {name: given.pop(name, None) for name in _OWN}

@@ -7,7 +7,7 @@ part of a record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,7 @@ class Faults:
     def __init__(self, rows: int, found: Iterable[tuple[str | None, Codes]] = ()) -> None:
         self.codes: Codes = np.zeros(rows, dtype=np.uint8)
         self._columns: list[str | None] = []
+        self._all: list[Codes] = []  # per entry of the list of columns
         self._places: Codes = np.zeros(rows, dtype=np.uint8)  # in the list of columns
         for column, codes in found:
             self.add(column, codes)
@@ -86,6 +87,21 @@ class Faults:
         self.codes[new] = codes[new]
         self._places[new] = len(self._columns)
         self._columns.append(column)
+        self._all.append(codes)
+
+    def beyond(self, columns: Collection[str]) -> NDArray[np.bool_]:
+        """Which rows have a fault as a whole, or in a column that is none of these.
+
+        >>> codes = np.array([EMPTY, 0, EMPTY], dtype=np.uint8)
+        >>> faults = Faults(3, [("who", codes), ("amount", codes[::-1])])
+        >>> faults.beyond(["who", "amount"]).tolist(), faults.beyond(["amount"]).tolist()
+        ([False, False, False], [True, False, True])
+        """
+        rows = np.zeros(len(self.codes), dtype=np.bool_)
+        for column, codes in zip(self._columns, self._all, strict=True):
+            if column not in columns:
+                rows |= codes != 0
+        return rows
 
     def __bool__(self) -> bool:
         """Whether any row has a fault."""

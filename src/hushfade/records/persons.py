@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -27,7 +28,8 @@ negative.
 _FEW = 1 << 12  # persons and stretches that are not worth forgetting
 
 
-class Counted(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Counted:
     """The steps in which a person counts in one stretch.  Private."""
 
     person: str

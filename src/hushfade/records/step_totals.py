@@ -47,7 +47,7 @@ class Tally:
 
 @dataclass(frozen=True, repr=False)
 class _Rows:
-    """Parsed rows without faults: step, lane, units and person.  Private."""
+    """Parsed rows: step, lane, units and person.  Private."""
 
     places: Signed
     lanes: Signed
@@ -138,16 +138,23 @@ class Reader:
         """
         rows, faults = self._rows_of(batch)
         faults.check(batch.place)
-        return self._counted(rows)
+        return self._counted(rows, np.zeros(batch.rows, dtype=np.bool_))
 
     def read_live(self, batch: Batch) -> tuple[Signed, Signed]:
-        """The same, but drop and count malformed rows, without an effect on other rows."""
+        """The same, but drop and count malformed rows, without an effect on other persons.
+
+        A row whose value or key is malformed uses up the limits of its person.  If it did not,
+        another value would admit another record of that person.
+        """
         rows, faults = self._rows_of(batch)
+        wrong = faults.codes != 0
         if faults:
-            good = faults.codes == 0
-            self.reject(int(np.sum(~good)), faults.first(batch.place))
-            rows = rows[good]
-        return self._counted(rows)
+            self.reject(int(np.sum(wrong)), faults.first(batch.place))
+            columns = self._columns
+            time_and_person = {columns.time, columns.user}
+            legible = ~faults.beyond(set(columns.roles().values()) - time_and_person)
+            rows, wrong = rows[legible], wrong[legible]
+        return self._counted(rows, wrong)
 
     def reject(self, records: int, fault: str) -> None:
         """Count malformed records; `fault` is the first of them in words."""
@@ -176,11 +183,12 @@ class Reader:
             faults.add(columns.user, codes)
         return _Rows(places, lanes, units, present, found), faults
 
-    def _counted(self, rows: _Rows) -> tuple[Signed, Signed]:
+    def _counted(self, rows: _Rows, wrong: Mask) -> tuple[Signed, Signed]:
         """The cells and units of the rows that count.
 
         The reader first drops records outside the steps.  Then it applies the limits per person,
         which depend only on times, so that another value or key never admits another record.
+        Rows that are `wrong` are counted as malformed already, and use up limits.
         """
         places, lanes, count = rows.places, rows.lanes, len(rows.places)
         self._rows += count
@@ -190,18 +198,19 @@ class Reader:
         elif isinstance(self._order, Timed):
             inside &= places < self.closed + AHEAD
         kept = inside & (places >= self.closed)
-        self.counts.records += count
+        self.counts.records += count - int(np.sum(wrong))
         late = inside & ~kept
         if self.continues:
             late |= places < 0
-        self.counts.outside += int(np.sum(~inside & ~late))
-        self.counts.late += int(np.sum(late))
+        self.counts.outside += int(np.sum(~inside & ~late & ~wrong))
+        self.counts.late += int(np.sum(late & ~wrong))
         if self._persons is not None:
             assert rows.names is not None
             chosen = np.flatnonzero(kept)
             within = self._persons.kept(rows.names[chosen], places[chosen])
-            self.counts.over_limit += int(np.sum(~within))
+            self.counts.over_limit += int(np.sum(~within & ~wrong[chosen]))
             kept[chosen[~within]] = False
+        kept &= ~wrong
         self.counts.other_keys += int(np.sum(kept & (lanes < 0)))
         kept &= lanes >= 0
         self.counts.empty += int(np.sum(kept & ~rows.present))

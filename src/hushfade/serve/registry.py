@@ -10,12 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hushfade import duration
-from hushfade.errors import Refused
 from hushfade.planning import promise
 from hushfade.planning.statistic_summary import released
 from hushfade.privacy.account import Loss
 from hushfade.privacy.rounding import epsilon_up
-from hushfade.privacy.unit_words import words
 from hushfade.records.calendar import Calendar
 from hushfade.serve.error_responses import absent
 from hushfade.serve.statistic_blocks import StatisticBlocks
@@ -132,27 +130,18 @@ class Registry:
                 found.end(name)
         return found
 
-    def in_step(self, facts: Facts, *, started: bool) -> Facts:
-        """The stream, with steps that begin at the same times as the other streams of its dataset.
+    def in_step(self, facts: Facts) -> Facts:
+        """The stream, with steps that begin when the steps of its dataset's other streams begin.
 
-        A unit of consecutive steps, or of a period, must mean the same records in all streams of a
-        dataset: otherwise their losses do not add up.  A declared start (`started`) that does not
-        fit is refused.  Steps that an operator closes have no times to compare.
+        If the unit is renewed, the store refuses other steps (`hushfade.store.step_times`).
         """
-        relation = facts.plan.relation
-        if relation.lifelong or facts.every is None or facts.start is None:
+        if facts.plan.relation.lifelong or facts.every is None or facts.start is None:
             return facts
         for other in self._facts.values():
-            if other.dataset != facts.dataset or other.start is None or other.every != facts.every:
-                continue
-            late = (facts.start - other.start) % facts.every
-            if late and started:
-                raise Refused(
-                    "the steps of all streams of a dataset must begin at the same times, because "
-                    f"it protects {words(relation)}: omit start, or choose a step of stream "
-                    f"{other.name!r}, which began at {shown(other.start)}"
-                )
-            return replace(facts, start=facts.start - late)
+            same = other.dataset == facts.dataset and other.every == facts.every
+            if same and other.start is not None:
+                late = (facts.start - other.start) % facts.every
+                return replace(facts, start=facts.start - late)
         return facts
 
     def add(self, facts: Facts) -> None:
@@ -223,7 +212,9 @@ class Registry:
             "name": facts.name,
             "dataset": facts.dataset,
             "decay": repr(facts.plan.decay),
-            "guarantee": _sentence(facts),
+            "guarantee": promise.sentence(
+                facts.plan, enforced=facts.enforced, guarantee=facts.guarantee
+            ),
             "epsilon": guarantee.epsilon,
             "delta": guarantee.delta,
             "epoch": facts.epoch,
@@ -241,12 +232,6 @@ class Registry:
             "limits": promise.stated_limits(facts.plan, enforced=facts.enforced),
             "together": _together(facts),
         }
-
-
-def _sentence(facts: Facts) -> str:
-    if facts.enforced:
-        return promise.sentence(facts.plan, enforced=True, guarantee=facts.guarantee)
-    return facts.guarantee.sentence()
 
 
 def _statistic(facts: Facts) -> dict[str, Any] | None:

@@ -228,7 +228,7 @@ class Service:
         `started` states that its start was declared.
         """
         async with self._adding:
-            return await self._add(self.registry.in_step(facts, started=started))
+            return await self._add(facts if started else self.registry.in_step(facts))
 
     async def _add(self, facts: Facts) -> Facts:
         settings: dict[str, Any] = {

@@ -99,8 +99,8 @@ def private_decaying_sums(
     records the sources and all operations on the records.
 
     Guarantee: the plan's guarantee, for adding or removing one record, or for replacing its value
-    and key; with `user`, for one person with all their records.  In a stream it covers the records
-    that arrive in time.
+    and key; with `user`, for the plan's unit of privacy: all records of one person, or those in one
+    window or period.  In a stream it covers the records that arrive in time.
     """
     if not isinstance(plan, Plan):
         raise InvalidType("plan must be a Plan", got=type(plan).__name__)

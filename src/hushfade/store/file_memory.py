@@ -21,18 +21,22 @@ SOURCES = -(1 << 62)  # the stretch whose secret is for the digests of files: it
 class Remembered:
     """What the store knows of a stream's persons, in memory.  `closed`: its closed steps."""
 
-    def __init__(self, database: Database, stream: int | None, closed: int) -> None:
+    def __init__(self, closed: int = 0) -> None:
         self._closed = closed
         self._secrets: dict[int, bytes] = {}
         self._rows: dict[tuple[int, bytes], tuple[int, int, int]] = {}
-        if stream is None:
-            return
+
+    @classmethod
+    def of(cls, database: Database, stream: int, closed: int) -> Remembered:
+        """The rows of a stream in the database."""
+        found = cls(closed)
         for stretch, secret in database.read(
             "SELECT stretch, secret FROM person_secrets WHERE stream = ?", stream
         ):
-            self._secrets[stretch] = bytes(secret)
-        for row in persons.load(database, stream, self._secrets):
-            self._rows[row.stretch, row.person] = row.steps, row.last - 1 - closed, row.records
+            found._secrets[stretch] = bytes(secret)
+        for row in persons.load(database, stream, found._secrets):
+            found._rows[row.stretch, row.person] = row.steps, row.last - 1 - closed, row.records
+        return found
 
     def earlier(self, person: str, stretch: int) -> tuple[int, int, int] | None:
         """How many steps count, the last one (the open step is 0), and its counted records."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushfade.check import Signed
 from hushfade.errors import Refused
-from hushfade.store import fail_points
+from hushfade.store import fail_points, step_times
 from hushfade.store.file_memory import SOURCES, Remembered
 from hushfade.store.live_streams import Live
 from hushfade.store.open_store import RENEWED
@@ -55,9 +55,26 @@ def remembered(reader: Reader, stream: str) -> Remembered:
     """What the store remembers of the persons and the files of a stream, which may be new."""
     with reader._turn:
         rows = reader._database.read("SELECT stream FROM streams WHERE name = ?", stream)
-        number = rows[0][0] if rows else None
-        steps = reader.steps(stream) if rows else 0
-        return Remembered(reader._database, number, steps)
+        if not rows:
+            return Remembered()
+        return Remembered.of(reader._database, rows[0][0], reader.steps(stream))
+
+
+def check_new(reader: Reader, new: NewStream) -> None:
+    """Raise if the steps of a new stream do not fit the other streams of its dataset."""
+    with reader._turn:
+        step_times.check_same(reader._database, new.dataset, new.plan, new.settings)
+
+
+def check_keyed(reader: Reader, stream: str) -> None:
+    """Raise if a newer copy of the store may have used the same keyed noise."""
+    again = stream in reader.streams() and reader.epoch(stream)
+    if again or reader.note(RENEWED):
+        raise Refused(
+            "this store was opened as a new epoch, and a newer copy of it may have published "
+            f"steps of stream {stream!r} with the same keyed noise: begin a new stream without "
+            "--noise-key, or a new store"
+        )
 
 
 def released_in(reader: Reader, stream: str, digest: bytes) -> tuple[int, int] | None:
@@ -86,12 +103,8 @@ def commit(
             _add(store, run.stream, new, noise)
         # the store is locked and as recent as its mark: steps of a failed run were never published
         live = Live.load(database, book, run.stream, again=True, noise=noise)
-        if noise is not None and (live.epoch or store.note(RENEWED)):
-            raise Refused(
-                "this store was opened as a new epoch, and a newer copy of it may have published "
-                f"steps of stream {run.stream!r} with the same keyed noise: begin a new stream "
-                "without --noise-key, or a new store"
-            )
+        if noise is not None:
+            check_keyed(store, run.stream)
         live.admit(len(run.totals))
         releases, first = [], live.steps + 1
         for row, end in zip(run.totals, run.ends, strict=True):
@@ -126,5 +139,8 @@ def _add(store: Store, name: str, new: NewStream, noise: KeyFile | None) -> None
     # the same in every attempt, because a key file serves one stream per name
     identity = hashlib.sha256(f"hushfade files 1 {store.settled.name} {name}".encode()).digest()
     fixed = None if noise is None else identity[:16]
-    began = Stream.begin(new.plan, noise, identity=fixed).save()
-    store._insert_stream(name, new.plan, new.dataset, new.settings, began)
+
+    def begin() -> bytes:  # claims the noise key, so it comes after everything that may be refused
+        return Stream.begin(new.plan, noise, identity=fixed).save()
+
+    store._insert_stream(name, new.plan, new.dataset, new.settings, begin)

@@ -15,18 +15,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hushfade.check import Signed
 from hushfade.errors import InvalidValue
 from hushfade.records.calendar import Calendar, Timed
 from hushfade.records.limits import Bounding, Limits
-from hushfade.records.local_calendar import Dates, LocalCalendar, Periods
+from hushfade.records.local_calendar import Dates, LocalCalendar
 
 if TYPE_CHECKING:
     from hushfade.privacy.unit import Unit
@@ -68,12 +66,6 @@ class Enforced:
             )
         return cls(Limits.of(unit), unit.period, order)
 
-    @cached_property
-    def _periods(self) -> Periods:
-        assert self.period is not None
-        assert self.order is not None
-        return Periods(Dates(self.period, self.order.zoned), self.order)
-
     def stretch(self, step: int) -> int:
         """The stretch of a step: 0 for the whole stream, the number of its period, or the step.
 
@@ -88,17 +80,9 @@ class Enforced:
                 return 0
             case "step":
                 return step
+        assert self.period is not None
         assert self.order is not None
-        return self._periods.dates.containing(self.order.end_of(step - 1))
-
-    def stretches(self, steps: Signed) -> Signed:
-        """The stretch of each of many steps."""
-        match self.limits.stretch:
-            case "stream":
-                return np.zeros_like(steps)
-            case "step":
-                return steps
-        return self._periods.of_steps(steps - 1)
+        return Dates(self.period, self.order.zoned).containing(self.order.end_of(step - 1))
 
     def counted(self, database: Database, stream: int, step: int, users: Sequence[str]) -> Mask:
         """Which of these records of the open step count: the person of each, in order of arrival.

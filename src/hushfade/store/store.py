@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +20,7 @@ from hushfade.planning.joint_charge import JointCharge
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Account
 from hushfade.privacy.unit import Person
-from hushfade.store import fail_points, group_close, persons, reopening, schema
+from hushfade.store import fail_points, group_close, persons, reopening, schema, step_times
 from hushfade.store.batch import Batch
 from hushfade.store.database import Database
 from hushfade.store.group_close import Closing
@@ -147,22 +147,29 @@ class Store(Reader):
 
         With limits "enforced", each record names its person (`Batch.of_persons`), and the store
         counts only the records within the limits of the plan's `hushfade.Person`.  `order` has the
-        times of the steps, which a unit with a period needs.
+        times of the steps, which a unit with a period needs.  If the unit is renewed, the steps of
+        all streams of a dataset must begin at the same times.
         """
         from hushfade.stream.stream import Stream
 
         stored = dict(settings or {}) | _person_settings(plan, limits, order)
         began = Stream.begin(plan).save()
         with self._changing():
-            self._insert_stream(name, plan, dataset, stored, began)
+            self._insert_stream(name, plan, dataset, stored, lambda: began)
 
     def _insert_stream(
-        self, name: str, plan: Plan, dataset: str, settings: Mapping[str, Any], began: bytes
+        self,
+        name: str,
+        plan: Plan,
+        dataset: str,
+        settings: Mapping[str, Any],
+        begin: Callable[[], bytes],
     ) -> None:
-        """Charge and add a stream with its state at step 0, inside a transaction."""
+        """Charge and add a stream, inside a transaction; `begin` returns its state at step 0."""
         _named(stream=name)
         self._check_new(name)
         self._check_dataset(dataset)
+        step_times.check_same(self._database, dataset, plan, settings)
         self._book.create(name, dataset, plan)
         ((number,),) = self._database.read("SELECT COALESCE(MAX(stream), 0) + 1 FROM streams")
         self._database.write(
@@ -171,7 +178,7 @@ class Store(Reader):
             number, name, dataset, plan.to_json(), json.dumps(settings),
         )  # fmt: skip
         self._database.write(
-            "INSERT INTO states (stream, steps, state) VALUES (?, 0, ?)", number, began
+            "INSERT INTO states (stream, steps, state) VALUES (?, 0, ?)", number, begin()
         )
 
     def charge_together(
