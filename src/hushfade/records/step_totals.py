@@ -29,6 +29,7 @@ from hushfade.records.parse_columns import Mask
 from hushfade.records.people import Names
 from hushfade.records.persons import Persons
 from hushfade.records.time_columns import check_unit, times
+from hushfade.records.work_ahead import ahead
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
@@ -47,9 +48,12 @@ class Tally:
 
 @dataclass(frozen=True, repr=False)
 class _Rows:
-    """Parsed rows: step, lane, units and person.  Private."""
+    """Parsed rows: step, lane, units and person.  Private.
 
-    places: Signed
+    `places` is None if the order of the rows, or their arrival, determines their step.
+    """
+
+    places: Signed | None
     lanes: Signed
     units: Signed
     present: Mask  # which rows have a value
@@ -57,8 +61,9 @@ class _Rows:
 
     def __getitem__(self, chosen: Mask) -> _Rows:
         names = None if self.names is None else self.names[chosen]
+        places = None if self.places is None else self.places[chosen]
         return _Rows(
-            self.places[chosen], self.lanes[chosen], self.units[chosen], self.present[chosen], names
+            places, self.lanes[chosen], self.units[chosen], self.present[chosen], names
         )
 
 
@@ -136,9 +141,16 @@ class Reader:
 
         Raise Malformed, and change nothing, if a row is malformed.
         """
+        return self.counted(self.parsed(batch))
+
+    def parsed(self, batch: Batch) -> _Rows:
+        """The rows of a batch; raise Malformed if one is malformed.  The reader does not change.
+
+        So a thread may parse later batches while another one counts earlier ones.
+        """
         rows, faults = self._rows_of(batch)
         faults.check(batch.place)
-        return self._counted(rows, np.zeros(batch.rows, dtype=np.bool_))
+        return rows
 
     def read_live(self, batch: Batch) -> tuple[Signed, Signed]:
         """The same, but drop and count malformed rows, without an effect on other persons.
@@ -154,7 +166,7 @@ class Reader:
             time_and_person = {columns.time, columns.user}
             legible = ~faults.beyond(set(columns.roles().values()) - time_and_person)
             rows, wrong = rows[legible], wrong[legible]
-        return self._counted(rows, wrong)
+        return self.counted(rows, wrong)
 
     def reject(self, records: int, fault: str) -> None:
         """Count malformed records; `fault` is the first of them in words."""
@@ -183,14 +195,16 @@ class Reader:
             faults.add(columns.user, codes)
         return _Rows(places, lanes, units, present, found), faults
 
-    def _counted(self, rows: _Rows, wrong: Mask) -> tuple[Signed, Signed]:
+    def counted(self, rows: _Rows, wrong: Mask | None = None) -> tuple[Signed, Signed]:
         """The cells and units of the rows that count.
 
         The reader first drops records outside the steps.  Then it applies the limits per person,
         which depend only on times, so that another value or key never admits another record.
         Rows that are `wrong` are counted as malformed already, and use up limits.
         """
-        places, lanes, count = rows.places, rows.lanes, len(rows.places)
+        places, lanes, count = self._places_of(rows), rows.lanes, len(rows.lanes)
+        if wrong is None:
+            wrong = np.zeros(count, dtype=np.bool_)
         self._rows += count
         inside = places >= 0
         if self._order.steps is not None:
@@ -218,13 +232,19 @@ class Reader:
         groups = self._grid.lanes // self._grid.parts
         return self._grid.spread((places * groups + lanes)[kept], rows.units[kept])
 
-    def _places(self, batch: Batch, faults: Faults) -> Signed:
+    def _places_of(self, rows: _Rows) -> Signed:
+        """The step of each row."""
+        if rows.places is not None:
+            return rows.places
         if isinstance(self._order, RowOrder):
-            rows = self._rows + np.arange(batch.rows, dtype=np.int64)
-            return np.asarray(rows // self._order.rows)
+            numbers = self._rows + np.arange(len(rows.lanes), dtype=np.int64)
+            return np.asarray(numbers // self._order.rows)
+        # a record belongs to the step that is open when it arrives
+        return np.full(len(rows.lanes), self.closed if self.started else -1, dtype=np.int64)
+
+    def _places(self, batch: Batch, faults: Faults) -> Signed | None:
         if not isinstance(self._order, Timed) or self._columns.time is None:
-            # a record belongs to the step that is open when it arrives
-            return np.full(batch.rows, self.closed if self.started else -1, dtype=np.int64)
+            return None
         name = self._columns.time
         found, codes = times(batch, name, unit=self._time_unit, zoned=self._order.zoned)
         faults.add(name, codes)
@@ -274,8 +294,8 @@ def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
     lanes = reader.lanes
     check_size(reader.steps, lanes)
     sums = reader.sums(max(reader.steps, 1) * lanes)
-    for batch in batches:
-        cells, units = reader.read(batch)
+    for rows in ahead(map(reader.parsed, ahead(batches))):
+        cells, units = reader.counted(rows)
         top = int(cells.max(initial=-1)) + 1
         room = len(sums.totals)
         if top > room:

@@ -1,0 +1,90 @@
+"""Work on later items while the caller uses earlier ones: a thread of its own, and a short queue.
+
+Reading files, parsing and counting take similar times, and compiled loops and Arrow release the
+interpreter's lock.  So each of the three can have a core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+_AHEAD = 2  # items that wait, so that memory is bounded
+_ALONE = 2  # the first items need no thread: most inputs have no more
+_PATIENCE = 0.1  # seconds
+
+
+@dataclass(frozen=True)
+class _Item(Generic[T]):
+    """An item, or the exception in its place; None is the end."""
+
+    value: T | None = None
+    error: BaseException | None = None
+    is_last: bool = False
+
+
+def ahead(items: Iterable[T]) -> Iterator[T]:
+    """The same items in the same order; a thread makes a few of them in advance.
+
+    An exception of `items` is raised where its item would be.  When the caller stops early, `items`
+    is closed.
+
+    >>> list(ahead(range(5)))
+    [0, 1, 2, 3, 4]
+    """
+    source = iter(items)
+    for count, item in enumerate(islice(source, _ALONE), start=1):
+        yield item
+        if count == _ALONE:
+            yield from _from_thread(source)
+
+
+def _from_thread(source: Iterator[T]) -> Iterator[T]:
+    queue: Queue[_Item[T]] = Queue(_AHEAD)
+    stopped = Event()
+    thread = Thread(target=_fill, args=(source, queue, stopped), daemon=True)
+    thread.start()
+    try:
+        while not (found := queue.get()).is_last:
+            if found.error is not None:
+                raise found.error
+            yield found.value  # type: ignore[misc]
+    finally:
+        stopped.set()
+        while thread.is_alive():
+            try:
+                queue.get(timeout=_PATIENCE)
+            except Empty:
+                continue
+        thread.join()
+
+
+def _fill(source: Iterator[T], queue: Queue[_Item[T]], stopped: Event) -> None:
+    """Put the items into the queue until they end, one fails, or the caller has stopped."""
+    try:
+        for item in source:
+            if not _put(queue, _Item(item), stopped):
+                break
+        last: _Item[T] = _Item(is_last=True)
+    except BaseException as error:
+        last = _Item(error=error)
+    close = getattr(source, "close", None)
+    if close is not None:
+        close()
+    _put(queue, last, stopped)
+
+
+def _put(queue: Queue[_Item[T]], item: _Item[T], stopped: Event) -> bool:
+    while not stopped.is_set():
+        try:
+            queue.put(item, timeout=_PATIENCE)
+        except Full:
+            continue
+        return True
+    return False
