@@ -148,7 +148,7 @@ def malformed_values_use_up_no_limit(right: Any) -> Any:
         rows, faults = self._rows_of(batch)
         good = faults.codes == 0
         self.reject(int(np.sum(~good)), "malformed")
-        return self._counted(rows[good], np.zeros(int(np.sum(good)), dtype=np.bool_))
+        return self.counted(rows[good])
 
     return read_live
 

@@ -91,7 +91,7 @@ class Source:
                 advance(max(read - seen, 0))
                 seen = read
 
-            return tally(self.batches(show), reader).totals
+            return tally(self.batches(show), reader, may_wait=None in self.paths).totals
 
     def live_totals(
         self, arriving: StampedLines, reader: Reader, order: Order, lateness: int

@@ -20,13 +20,17 @@ from numpy.typing import NDArray
 
 from hushfade import check
 from hushfade.check import Signed
-from hushfade.compiled import compiled
+from hushfade.compiled import compiled, inlined
 from hushfade.privacy.unit import Unit
 
 Stretch: TypeAlias = Literal["stream", "period", "step"]
 
 _NONE = -1  # no place in the list
 _FEW = 1024
+# The columns of a group: where its list begins and ends, its length, its first and its last step.
+# Records in the order of time need nothing else, so they read memory at one place.
+_FIRST, _LAST, _SIZE, _FIRST_STEP, _LAST_STEP = range(5)
+_NEW = np.array([_NONE, _NONE, 0, 0, 0], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,13 @@ class Bounding:
     """The steps in which each person counts so far, in a list per person and stretch.
 
     Work: constant if a person's records come in the order of time or in reverse, else linear in the
-    number of steps in between.  Memory: 28 bytes per person, stretch and counted step, 16 per
+    number of steps in between.  Memory: 28 bytes per person, stretch and counted step, 40 per
     person and stretch, and 48 more unless the stretch is the whole stream.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._ends = np.full((_FEW, 2), _NONE, dtype=np.int64)  # of each group's list
-        self._sizes = np.zeros(_FEW, dtype=np.int64)
+        self._heads = np.tile(_NEW, (_FEW, 1))  # of each group
         self._steps, self._counts = np.zeros(_FEW, dtype=np.int64), np.zeros(_FEW, dtype=np.int32)
         self._links = np.full((_FEW, 2), _NONE, dtype=np.int64)  # the step before, and after
         self._used = 0
@@ -94,15 +97,14 @@ class Bounding:
             raise AssertionError("stretches belong to limits that are renewed")
         groups = users if stretches is None else self._groups.numbers(users, stretches)
         count = int(groups.max(initial=-1)) + 1
-        self._ends = _grown(self._ends, count, _NONE)
-        self._sizes = _grown(self._sizes, count, 0)
+        self._heads = _grown(self._heads, count, _NEW)
         self._links = _grown(self._links, self._used + len(groups))
         self._steps = _grown(self._steps, self._used + len(groups))
         self._counts = _grown(self._counts, self._used + len(groups))
         limits, found = self._limits, np.zeros(len(groups), dtype=np.bool_)
         self._used = _keep(
-            groups, steps, self._ends, self._sizes, self._steps, self._counts, self._links,
-            self._used, limits.records_per_step, limits.steps, limits.apart, found,
+            groups, steps, self._heads, self._steps, self._counts, self._links, self._used,
+            limits.records_per_step, limits.steps, limits.apart, found,
         )  # fmt: skip
         return found
 
@@ -118,26 +120,24 @@ class Bounding:
         if self._limits.stretch != "stream":
             groups = self._groups.numbers(users, stretches)
         count, end = int(groups.max(initial=-1)) + 1, self._used + len(groups)
-        self._ends = _grown(self._ends, count, _NONE)
-        self._sizes = _grown(self._sizes, count, 0)
+        self._heads = _grown(self._heads, count, _NEW)
         self._links = _grown(self._links, end, _NONE)
         self._steps = _grown(self._steps, end, 0)
         self._counts = _grown(self._counts, end, 0)
         places = np.arange(self._used, end, dtype=np.int64)
         self._steps[places], self._counts[places], self._links[places] = lasts, records, _NONE
-        self._ends[groups, 0] = self._ends[groups, 1] = places
-        self._sizes[groups] = sizes
+        self._heads[groups] = np.stack([places, places, sizes, lasts, lasts], axis=1)
         self._used = end
 
     def counted(self) -> tuple[Signed, Signed, Signed, Signed, Signed]:
         """Columns with, for each person and stretch: steps that count, the last, its records."""
-        chosen = np.flatnonzero(self._sizes)
+        chosen = np.flatnonzero(self._heads[:, _SIZE])
         users, stretches = chosen, np.zeros(len(chosen), dtype=np.int64)
         if self._limits.stretch != "stream":
             users, stretches = self._groups.users[chosen], self._groups.stretches[chosen]
-        last = self._ends[chosen, 1]
-        records = self._counts[last].astype(np.int64)
-        return users, stretches, self._sizes[chosen], self._steps[last], records
+        heads = self._heads[chosen]
+        records = self._counts[heads[:, _LAST]].astype(np.int64)
+        return users, stretches, heads[:, _SIZE], heads[:, _LAST_STEP], records
 
     def forget(self, before: int) -> Signed:
         """Forget all earlier stretches; return the persons who are still known, in order.
@@ -147,10 +147,11 @@ class Bounding:
         chosen = np.flatnonzero(self._groups.stretches >= before)
         persons, users = np.unique(self._groups.users[chosen], return_inverse=True)
         stretches = self._groups.stretches[chosen]
-        entries = _entries(chosen, self._ends, self._links, self._used)
+        entries = _entries(chosen, self._heads, self._links, self._used)
         places = np.full(self._used + 1, _NONE, dtype=np.int64)  # the last place: none
         places[entries] = np.arange(len(entries))
-        self._ends, self._sizes = places[self._ends[chosen]], self._sizes[chosen]
+        self._heads = self._heads[chosen]
+        self._heads[:, :_SIZE] = places[self._heads[:, :_SIZE]]
         self._links = places[self._links[entries]]
         self._steps, self._counts = self._steps[entries], self._counts[entries]
         self._used = len(entries)
@@ -191,14 +192,16 @@ class _Groups:
         return found
 
 
-def _grown(array: NDArray[Any], length: int, fill: int | None = None) -> NDArray[Any]:
-    """The array with room for this many rows, at least doubled.
+def _grown(array: NDArray[Any], length: int, fill: int | Signed | None = None) -> NDArray[Any]:
+    """The array with room for this many rows, at least twice as many as before.
 
     Without `fill` the new rows are undefined, and the loops write them before they read them.
+    Until then they use no memory, so there are four times as many, and few copies.
     """
     if length <= len(array):
         return array
-    grown = np.empty((max(length, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
+    times = 4 if fill is None else 2
+    grown = np.empty((max(length, times * len(array)), *array.shape[1:]), dtype=array.dtype)
     if fill is not None:
         grown[len(array) :] = fill
     grown[: len(array)] = array
@@ -229,12 +232,12 @@ def _number(
 
 
 @compiled
-def _entries(groups: Signed, ends: Signed, links: Signed, used: int) -> Signed:
+def _entries(groups: Signed, heads: Signed, links: Signed, used: int) -> Signed:
     """The places of the lists of these groups, one list after another."""
     found = np.empty(used, dtype=np.int64)
     count = 0
     for i in range(len(groups)):
-        place = ends[groups[i], 0]
+        place = heads[groups[i], _FIRST]
         while place != _NONE:
             found[count] = place
             count += 1
@@ -246,8 +249,7 @@ def _entries(groups: Signed, ends: Signed, links: Signed, used: int) -> Signed:
 def _keep(
     groups: Signed,
     steps: Signed,
-    ends: Signed,
-    sizes: Signed,
+    heads: Signed,
     listed: Signed,
     counts: NDArray[np.int32],
     links: Signed,
@@ -259,37 +261,53 @@ def _keep(
 ) -> int:
     """Mark the records that count; return the number of used places."""
     for i in range(len(groups)):
-        group, step = groups[i], steps[i]
-        # the neighbours of this step in the group's list, looked for from its nearer end
-        before, after = ends[group, 1], _NONE
-        if before != _NONE and step - listed[ends[group, 0]] < listed[before] - step:
-            before, after = _NONE, ends[group, 0]
-            while after != _NONE and listed[after] <= step:
-                before, after = after, links[after, 1]
+        step = steps[i]
+        head = heads[groups[i]]
+        size, last = head[_SIZE], head[_LAST_STEP]
+        if size == 0 or step > last:  # at the end of the list
+            if size >= most or (size > 0 and step - last < apart):
+                continue
+            before, after = head[_LAST], _NONE
         else:
-            while before != _NONE and listed[before] > step:
-                before, after = links[before, 0], before
-        if before != _NONE and listed[before] == step:
-            if counts[before] < records:
-                counts[before] += 1
-                found[i] = True
-            continue
-        fits = (before == _NONE or step - listed[before] >= apart) and (
-            after == _NONE or listed[after] - step >= apart
-        )
-        if not fits or sizes[group] >= most:
-            continue
+            before, after = _neighbours(step, head, listed, links)
+            if before != _NONE and listed[before] == step:
+                if counts[before] < records:
+                    counts[before] += 1
+                    found[i] = True
+                continue
+            fits = (before == _NONE or step - listed[before] >= apart) and (
+                listed[after] - step >= apart
+            )
+            if not fits or size >= most:
+                continue
         listed[used], counts[used] = step, 1
         links[used, 0], links[used, 1] = before, after
         if before == _NONE:
-            ends[group, 0] = used
+            head[_FIRST], head[_FIRST_STEP] = used, step
         else:
             links[before, 1] = used
         if after == _NONE:
-            ends[group, 1] = used
+            head[_LAST], head[_LAST_STEP] = used, step
         else:
             links[after, 0] = used
-        sizes[group] += 1
+        head[_SIZE] = size + 1
         used += 1
         found[i] = True
     return used
+
+
+@inlined
+def _neighbours(step: int, head: Signed, listed: Signed, links: Signed) -> tuple[Any, Any]:
+    """The last place up to a step and the place after it, looked for from the nearer end.
+
+    The step is at most the last one of the list, which is not empty.
+    """
+    before, after = head[_LAST], np.int64(_NONE)
+    if step - head[_FIRST_STEP] < head[_LAST_STEP] - step:
+        before, after = np.int64(_NONE), head[_FIRST]
+        while after != _NONE and listed[after] <= step:
+            before, after = after, links[after, 1]
+    else:
+        while before != _NONE and listed[before] > step:
+            before, after = links[before, 0], before
+    return before, after

@@ -19,7 +19,7 @@ from hushfade.records.texts import Bytes, Offsets
 
 _NONE = -1
 _FEW = 1024
-_PLACE = 40  # bits of a slot for the number of a person; the other bits are from the hash
+_SHORT = 7  # bytes of a name that fits into a word together with its length
 _Words = NDArray[np.uint64]
 
 
@@ -38,12 +38,12 @@ class Names:
 class People:
     """Numbers persons in the order of their first record, across batches.
 
-    Memory: the name of each person, and 24 to 48 bytes per person.
+    Memory: the name of each person, and 40 to 72 bytes per person.
     """
 
     def __init__(self) -> None:
         self._key = np.frombuffer(os.urandom(16), dtype=np.uint64)
-        self._slots = np.full(2 * _FEW, _NONE, dtype=np.int64)
+        self._slots = np.zeros((2 * _FEW, 2), dtype=np.uint64)
         self._data = np.empty(16 * _FEW, dtype=np.uint8)  # all names, one after another
         self._ends = np.zeros(_FEW, dtype=np.int64)  # where the name of each person ends
         self._count = 0
@@ -94,7 +94,7 @@ class People:
             self._fill(2 * len(self._slots))
 
     def _fill(self, slots: int) -> None:
-        self._slots = np.full(slots, _NONE, dtype=np.int64)
+        self._slots = np.zeros((slots, 2), dtype=np.uint64)
         _insert(self._data, self._ends, self._count, self._key, self._slots)
 
 
@@ -105,7 +105,7 @@ def _number(
     places: Signed,
     row: int,
     key: _Words,
-    slots: Signed,
+    slots: _Words,
     known: Bytes,
     ends: Signed,
     count: int,
@@ -113,10 +113,10 @@ def _number(
 ) -> tuple[int, int]:
     """Number the rows from `row` on, until there is no room; that row, and the number of persons.
 
-    A slot has the number of a person in its lower bits and bits of the hash in the others, so that
-    other names are rarely compared.
+    A slot has the number of a person, from 1 (0: the slot is empty), and the word of the name.  Two
+    short names are equal if their words are.  So a row mostly reads memory at one place only.
     """
-    mask, lower = len(slots) - 1, (1 << _PLACE) - 1
+    mask = np.uint64(len(slots) - 1)
     while row < len(places):
         place = places[row]
         if place < 0:
@@ -126,21 +126,15 @@ def _number(
         start: int = offsets[place]
         length: int = offsets[place + 1] - start
         mixed = _hash(data, start, length, key)
-        slot, tag = np.int64(mixed) & mask, np.int64(mixed >> np.uint64(1)) & ~lower
-        person = _NONE
-        while slots[slot] != _NONE:
-            if slots[slot] & ~lower == tag:
-                person = slots[slot] & lower
-                first = ends[person - 1] if person > 0 else 0
-                same = ends[person] - first == length
-                at = 0
-                while same and at < length:
-                    same = known[first + at] == data[start + at]
-                    at += 1
-                if same:
+        word = _word(data, start, length, mixed)
+        slot, person = mixed & mask, np.int64(_NONE)
+        while slots[slot, 0] != 0:
+            if slots[slot, 1] == word:
+                person = np.int64(slots[slot, 0]) - 1
+                if length <= _SHORT or _same(data, start, length, known, ends, person):
                     break
-                person = _NONE
-            slot = (slot + 1) & mask
+                person = np.int64(_NONE)
+            slot = (slot + np.uint64(1)) & mask
         if person == _NONE:
             used = ends[count - 1] if count > 0 else 0
             full = 2 * (count + 1) > len(slots) or count == len(ends)
@@ -148,24 +142,48 @@ def _number(
                 return row, count
             for at in range(length):
                 known[used + at] = data[start + at]
-            ends[count], slots[slot] = used + length, tag | count
-            person, count = count, count + 1
+            ends[count] = used + length
+            slots[slot, 0], slots[slot, 1] = np.uint64(count + 1), word
+            person, count = np.int64(count), count + 1
         numbers[row] = person
         row += 1
     return row, count
 
 
 @compiled
-def _insert(known: Bytes, ends: Signed, count: int, key: _Words, slots: Signed) -> None:
+def _insert(known: Bytes, ends: Signed, count: int, key: _Words, slots: _Words) -> None:
     """Enter all persons into empty slots.  Their names differ, so nothing is compared."""
-    mask, lower = len(slots) - 1, (1 << _PLACE) - 1
+    mask = np.uint64(len(slots) - 1)
     for person in range(count):
         first = ends[person - 1] if person > 0 else 0
-        mixed = _hash(known, first, ends[person] - first, key)
-        slot = np.int64(mixed) & mask
-        while slots[slot] != _NONE:
-            slot = (slot + 1) & mask
-        slots[slot] = (np.int64(mixed >> np.uint64(1)) & ~lower) | person
+        length = ends[person] - first
+        mixed = _hash(known, first, length, key)
+        slot = mixed & mask
+        while slots[slot, 0] != 0:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot, 0] = np.uint64(person + 1)
+        slots[slot, 1] = _word(known, first, length, mixed)
+
+
+@inlined
+def _word(data: Bytes, start: int, length: int, mixed: np.uint64) -> np.uint64:
+    """A short name and its length in one word; for other names the hash, with its top bit set."""
+    if length > _SHORT:
+        return mixed | np.uint64(1 << 63)
+    return _eight(data, start, length) | np.uint64(length) << np.uint64(56)
+
+
+@inlined
+def _same(
+    data: Bytes, start: int, length: int, known: Bytes, ends: Signed, person: np.int64
+) -> bool:
+    """Whether a name is the name of this person, byte for byte."""
+    first = ends[person - 1] if person > 0 else 0
+    same, at = bool(ends[person] - first == length), 0
+    while same and at < length:
+        same = bool(known[first + at] == data[start + at])
+        at += 1
+    return same
 
 
 @compiled
@@ -187,9 +205,7 @@ def _hash(data: Bytes, start: int, length: int, key: _Words) -> np.uint64:
     at, end = start, start + length
     while True:
         left = min(end - at, 8)
-        word = np.uint64(0)
-        for i in range(left):
-            word |= np.uint64(data[at + i]) << np.uint64(8 * i)
+        word = _eight(data, at, left)
         if left < 8:
             word |= np.uint64(length & 0xFF) << np.uint64(56)
         d ^= word
@@ -202,6 +218,21 @@ def _hash(data: Bytes, start: int, length: int, key: _Words) -> np.uint64:
     for _ in range(3):
         a, b, c, d = _round(a, b, c, d)
     return a ^ b ^ c ^ d
+
+
+@inlined
+def _eight(data: Bytes, at: int, left: int) -> np.uint64:
+    """Up to eight bytes as a word, the first byte lowest."""
+    word = np.uint64(0)
+    if at + 8 <= len(data):  # one load, without a branch per byte
+        for i in range(8):
+            word |= np.uint64(data[at + i]) << np.uint64(8 * i)
+        if left < 8:
+            word &= (np.uint64(1) << np.uint64(8 * left)) - np.uint64(1)
+        return word
+    for i in range(left):
+        word |= np.uint64(data[at + i]) << np.uint64(8 * i)
+    return word
 
 
 @inlined

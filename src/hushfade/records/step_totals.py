@@ -8,7 +8,8 @@ the data: they are for the operator, not for publication.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,9 +63,7 @@ class _Rows:
     def __getitem__(self, chosen: Mask) -> _Rows:
         names = None if self.names is None else self.names[chosen]
         places = None if self.places is None else self.places[chosen]
-        return _Rows(
-            places, self.lanes[chosen], self.units[chosen], self.present[chosen], names
-        )
+        return _Rows(places, self.lanes[chosen], self.units[chosen], self.present[chosen], names)
 
 
 class Reader:
@@ -285,8 +284,10 @@ class Reader:
         return values, present
 
 
-def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
+def tally(batches: Iterable[Batch], reader: Reader, *, may_wait: bool = False) -> Tally:
     """The totals of all declared steps, or of all steps of rows.
+
+    Threads read and parse batches in advance, unless reading `may_wait` for somebody's input.
 
     Raise if the plan does not support a total, before noise is drawn for any step.
     Memory: 8 bytes per step and key, and the largest batch.
@@ -294,7 +295,8 @@ def tally(batches: Iterable[Batch], reader: Reader) -> Tally:
     lanes = reader.lanes
     check_size(reader.steps, lanes)
     sums = reader.sums(max(reader.steps, 1) * lanes)
-    for rows in ahead(map(reader.parsed, ahead(batches))):
+    parsed = map(reader.parsed, batches) if may_wait else ahead(_parsed(batches, reader))
+    for rows in parsed:
         cells, units = reader.counted(rows)
         top = int(cells.max(initial=-1)) + 1
         room = len(sums.totals)
@@ -317,3 +319,9 @@ def check_size(steps: int, lanes: int) -> None:
             got=f"{steps} × {lanes}",
             remedy="use longer steps, or several runs with fewer keys each",
         )
+
+
+def _parsed(batches: Iterable[Batch], reader: Reader) -> Iterator[_Rows]:
+    with closing(ahead(batches)) as found:
+        for batch in found:
+            yield reader.parsed(batch)

@@ -6,18 +6,20 @@ interpreter's lock.  So each of the three can have a core.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from queue import Empty, Full, Queue
 from threading import Event, Thread
+from types import GeneratorType
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 _AHEAD = 2  # items that wait, so that memory is bounded
 _ALONE = 2  # the first items need no thread: most inputs have no more
-_PATIENCE = 0.1  # seconds
+_PATIENCE, _TRIES = 0.1, 50  # seconds, and how often a caller who stops waits for the thread
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class _Item(Generic[T]):
     is_last: bool = False
 
 
-def ahead(items: Iterable[T]) -> Iterator[T]:
+def ahead(items: Iterable[T]) -> Generator[T]:
     """The same items in the same order; a thread makes a few of them in advance.
 
     An exception of `items` is raised where its item would be.  When the caller stops early, `items`
@@ -39,10 +41,13 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
     [0, 1, 2, 3, 4]
     """
     source = iter(items)
-    for count, item in enumerate(islice(source, _ALONE), start=1):
-        yield item
-        if count == _ALONE:
-            yield from _from_thread(source)
+    try:
+        for count, item in enumerate(islice(source, _ALONE), start=1):
+            yield item
+            if count == _ALONE:
+                yield from _from_thread(source)
+    finally:
+        _close(source)
 
 
 def _from_thread(source: Iterator[T]) -> Iterator[T]:
@@ -57,12 +62,12 @@ def _from_thread(source: Iterator[T]) -> Iterator[T]:
             yield found.value  # type: ignore[misc]
     finally:
         stopped.set()
-        while thread.is_alive():
-            try:
-                queue.get(timeout=_PATIENCE)
-            except Empty:
-                continue
-        thread.join()
+        for _ in range(_TRIES):  # a thread that waits for input ends with the process
+            with suppress(Empty):
+                queue.get_nowait()
+            thread.join(_PATIENCE)
+            if not thread.is_alive():
+                break
 
 
 def _fill(source: Iterator[T], queue: Queue[_Item[T]], stopped: Event) -> None:
@@ -71,13 +76,17 @@ def _fill(source: Iterator[T], queue: Queue[_Item[T]], stopped: Event) -> None:
         for item in source:
             if not _put(queue, _Item(item), stopped):
                 break
+        _close(source)
         last: _Item[T] = _Item(is_last=True)
     except BaseException as error:
         last = _Item(error=error)
-    close = getattr(source, "close", None)
-    if close is not None:
-        close()
     _put(queue, last, stopped)
+
+
+def _close(source: object) -> None:
+    """Close the source if it is a generator that does not run in a thread that was left alone."""
+    if isinstance(source, GeneratorType) and not source.gi_running:
+        source.close()
 
 
 def _put(queue: Queue[_Item[T]], item: _Item[T], stopped: Event) -> bool:
