@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from hushfade.errors import Failed, InUse, Refused
 from hushfade.store.database import committed, failed
-from hushfade.store.statement_deadline import LOCK, STATEMENT, Deadline
+from hushfade.store.statement_deadline import LOCK, ROWS, STATEMENT, Deadline
 
 _PATIENCE = 1.0  # seconds for the server to notice that a process is dead
 _REASONS = {  # by words in the server's message, which may contain a part of the password
@@ -102,8 +102,9 @@ class Postgres:
 
     def write_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         try:
-            with self._deadline:
-                self._connection.cursor().executemany(_numbered(sql), rows)
+            for at in range(0, len(rows), ROWS):
+                with self._deadline:
+                    self._connection.cursor().executemany(_numbered(sql), rows[at : at + ROWS])
         except psycopg.Error as error:
             raise self._failed(error, "written") from None
 
@@ -133,7 +134,7 @@ class Postgres:
     def place(self) -> tuple[int, ...]:
         return ()
 
-    def settled(self) -> None:
+    def settled(self, seconds: float) -> None:
         """Do nothing: a PostgreSQL server restarts and reads its log again after a failed sync."""
 
     def sound(self, seconds: float | None = None) -> None:

@@ -13,6 +13,7 @@ from time import monotonic
 from weakref import WeakSet
 
 STATEMENT = 5.0  # seconds for a statement or a commit
+ROWS = 100  # rows that one statement writes; more rows are several statements
 LOCK = 4.0  # seconds to wait for a lock: shorter, so that the error names the lock
 
 _NEVER = float("inf")
