@@ -10,6 +10,7 @@ import pytest
 import hushfade as hf
 from hushfade.errors import Failed
 from hushfade.serve import recovery
+from hushfade.store import fail_points
 from tests.serve.client import PLAN, UNIT, Listener, events
 
 SEED = 7
@@ -101,6 +102,24 @@ def test_a_batch_without_an_answer_is_sent_again_and_counts_once(start):
     for _ in range(2):
         assert client.send([1, 1]).json()["status"] == "accepted"
     assert client.totals() == [2 * UNIT]
+
+
+def test_an_unexpected_error_in_a_transaction_is_noticed_at_once(start, monkeypatch):
+    """The store has stopped, although the error is none of a database."""
+    client = start()
+
+    def broken(name):
+        if name == "before commit":
+            raise MemoryError
+
+    with monkeypatch.context() as failing:
+        failing.setattr(fail_points, "reached", broken)
+        assert client.send([1]).status_code == 500
+    assert client.get("/ready").status_code == 503
+    repair(client)
+    assert client.get("/ready").status_code == 200
+    assert client.send([1]).json()["status"] == "accepted"
+    assert client.totals() == [UNIT]
 
 
 def test_a_store_that_works_again_is_found_without_being_asked(make, monkeypatch):

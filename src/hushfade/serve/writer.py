@@ -227,9 +227,11 @@ class Writer:
             job.told(result, None)
 
     def _fell(self, error: Exception) -> None:
-        if isinstance(error, Failed) and not self.failed:
+        stopped = isinstance(error, Failed) or self._store.stopped
+        if stopped and not self.failed:
             self.failed = True
-            LOG.error("the store has failed and accepts no further changes: %s", error)
+            reason = error if isinstance(error, Failed) else type(error).__name__
+            LOG.error("the store has failed and accepts no further changes: %s", reason)
 
 
 def _streams(change: Change) -> set[str] | None:
