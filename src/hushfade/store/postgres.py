@@ -44,6 +44,10 @@ _SETTINGS = {  # the server ends what hushfade has given up
     "statement_timeout": f"{round(1000 * STATEMENT)}ms",
     "lock_timeout": f"{round(1000 * LOCK)}ms",
     "idle_in_transaction_session_timeout": "60s",  # while steps are computed
+    # a server that does not notice a lost network would hold the lock for two hours
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
 }
 _LOCK = 0x68757368666164  # 'hushfad': the same for every process that writes to the database
 
