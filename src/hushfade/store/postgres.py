@@ -132,7 +132,7 @@ class Postgres:
         return committed(self, "BEGIN", self._undo)
 
     def _undo(self) -> None:
-        with suppress(psycopg.Error), self._deadline:
+        with suppress(psycopg.Error, Failed), self._deadline:
             self._connection.execute("ROLLBACK")
 
     def place(self) -> tuple[int, ...]:
@@ -152,7 +152,7 @@ class Postgres:
         raise Refused("hushfade does not back up PostgreSQL databases: use pg_dump")
 
     def close(self) -> None:
-        with suppress(psycopg.Error), self._deadline:
+        with suppress(psycopg.Error, Failed), self._deadline:
             if not self._connection.broken:
                 self._connection.execute("SELECT pg_advisory_unlock_all()")
         with suppress(psycopg.Error):

@@ -206,13 +206,11 @@ class Reader:
     def verified(self, until: float) -> int:
         """The same; raise Failed if it is not done at this time of the monotonic clock."""
         with self._turn:
-            last = ledger.verified(self._book.entries())
-            ledger.accounts(self._book.entries())
+            last = ledger.verified(self._entries_in_time(until))
+            ledger.accounts(self._entries_in_time(until))
             names = self.streams()
             kept = {name: self._all(name, _HELD // len(names)) for name in names}
-            for entry in self._book.entries():
-                if monotonic() > until:
-                    raise Failed("the store takes too long to verify: restart the service")
+            for entry in self._entries_in_time(until):
                 if entry.kind == "step":
                     told = entry.content
                     release = next(kept[told["stream"]], None)
@@ -224,6 +222,12 @@ class Reader:
                 if next(rest, None) is not None:
                     raise _astray(name)
             return 0 if last is None else last.number
+
+    def _entries_in_time(self, until: float) -> Iterator[Entry]:
+        for entry in self._book.entries():
+            if monotonic() > until:
+                raise Failed("the store takes too long to verify: restart the service")
+            yield entry
 
     def _all(self, name: str, numbers: int) -> Iterator[Published]:
         """All releases of a stream, read in pieces of this many numbers, or of one release."""
