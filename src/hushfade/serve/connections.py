@@ -121,7 +121,7 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
         self.pipeline.clear()
         if self._running is not None and not self._running.response_complete:
-            # uvicorn tells only the last request, and others may wait behind a response
+            # uvicorn notifies only the last request, and others may wait behind a response
             self._running.disconnected = True
             self._running.message_event.set()
 
