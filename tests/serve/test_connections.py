@@ -3,16 +3,19 @@
 import re
 import resource
 import socket
-from contextlib import ExitStack, contextmanager
+import time
+from contextlib import ExitStack, closing, contextmanager
 from threading import Thread
 
 import pytest
 
+import hushfade as hf
 from hushfade.serve import Service, connections
 from hushfade.serve.limits import Limits
 from hushfade.serve.process import Server, listening
 from hushfade.store import Store
 
+EVENTS = b"GET /v1/streams/late/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 GET = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
@@ -22,6 +25,7 @@ def served(path, **limits):
     store = Store.open(path / "releases.db")
     server = Server(Service(store, limits=Limits(**limits)), "127.0.0.1", 0)
     sockets = listening("127.0.0.1", 0)
+    sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 13)  # connections inherit it
     port = sockets[0].getsockname()[1]
     thread = Thread(target=server.run, args=(sockets,))
     thread.start()
@@ -126,20 +130,11 @@ def test_idle_connections_make_room_for_new_ones(tmp_path):
         assert asked(idle[-1]) == b"HTTP/1.1 200 OK"
 
 
-def test_connections_in_use_are_kept_and_one_too_many_is_turned_away(tmp_path):
-    events = b"GET /v1/streams/late/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-    import hushfade as hf
-
-    one = hf.Guarantee(epsilon=1, delta=1e-6)
-    plan = hf.plan(hf.SlidingWindow(length=3), one, method="square_root", law="gaussian")
-    store = Store.open(tmp_path / "releases.db")
-    store.add_dataset("d", one)
-    store.add_stream("late", plan, dataset="d")
-    store.close()
-    with served(tmp_path, connections=10) as (port, _), ExitStack() as stack:
+def test_connections_in_use_are_kept_and_one_too_many_is_turned_away(streamed):
+    with served(streamed, connections=10) as (port, _), ExitStack() as stack:
         used = [stack.enter_context(connected(port)) for _ in range(10)]
         for line in used:
-            assert asked(line, events) == b"HTTP/1.1 200 OK"
+            assert asked(line, EVENTS) == b"HTTP/1.1 200 OK"
         with connected(port) as line:
             assert b" 503 " in ended(line).split(b"\r\n")[0]
         used.pop().close()
@@ -149,6 +144,77 @@ def test_connections_in_use_are_kept_and_one_too_many_is_turned_away(tmp_path):
                     break
         else:
             raise AssertionError("no connection was accepted again")
+
+
+@pytest.fixture
+def streamed(tmp_path):
+    """A directory with a store that has a stream."""
+    one = hf.Guarantee(epsilon=1, delta=1e-6)
+    plan = hf.plan(hf.SlidingWindow(length=3), one, method="square_root", law="gaussian")
+    with closing(Store.open(tmp_path / "releases.db")) as store:
+        store.add_dataset("d", one)
+        store.add_stream("late", plan, dataset="d")
+    return tmp_path
+
+
+def becomes(wanted, found):
+    """Wait until `found()` is `wanted`."""
+    for _ in range(2000):
+        if found() == wanted:
+            return
+        time.sleep(0.005)
+    raise AssertionError(f"{found()} instead of {wanted}")
+
+
+def test_a_listener_that_leaves_is_forgotten_also_with_a_request_behind_its_events(streamed):
+    with served(streamed) as (port, server):
+        hub = server._service.hub
+        with connected(port) as line:
+            assert asked(line, EVENTS) == b"HTTP/1.1 200 OK"
+            line.sendall(GET)  # its response would come after the events
+            time.sleep(0.05)
+            assert hub.count == 1
+        becomes(0, lambda: hub.count)
+        becomes(0, lambda: server.pool.open)
+
+
+def test_only_a_few_requests_may_wait_behind_a_response(streamed):
+    with served(streamed) as (port, server), connected(port) as line:
+        assert asked(line, EVENTS) == b"HTTP/1.1 200 OK"
+        line.sendall(GET * 10)
+        time.sleep(0.05)
+        assert server.pool.open == 1
+        line.sendall(GET * 1000)
+        ended(line)
+        becomes(0, lambda: server._service.hub.count)
+    with served(streamed) as (port, _), connected(port) as line:
+        line.sendall(GET * 10)  # a few are answered in order
+        said = b""
+        while said.count(b'{"status":"up"}') < 10:
+            said += line.recv(4096)
+
+
+def test_a_client_that_reads_no_small_responses_is_cut_and_a_slow_one_is_not(tmp_path):
+    request = b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with served(tmp_path, stalled=0.3) as (port, server), ExitStack() as stack:
+        silent, slow = (stack.enter_context(narrow(port)) for _ in range(2))
+        for line in (silent, slow):
+            line.sendall(request * 10)
+        until = time.monotonic() + 1.2
+        while time.monotonic() < until:
+            assert slow.recv(1 << 13)
+            time.sleep(0.04)
+        becomes(1, lambda: server.pool.open)
+        assert slow.recv(1 << 13)
+
+
+def narrow(port):
+    """A connection with small buffers."""
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 13)
+    line.settimeout(20)
+    line.connect(("127.0.0.1", port))
+    return line
 
 
 def test_the_limit_of_open_files_is_raised_as_far_as_it_may(monkeypatch):

@@ -6,7 +6,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -98,6 +100,43 @@ def test_what_was_acknowledged_outlives_a_kill(process):
         started.kill()
     started.wait()
     assert place.open().live("s").records == 3
+
+
+def test_what_was_acknowledged_while_the_service_stopped_is_committed(process):
+    started, address, place = process
+    with httpx.Client(base_url=address, timeout=60) as client:
+        client.post("/v1/datasets", json={"name": "d", "epsilon": 1, "delta": 1e-6})
+        plan = json.loads(PLAN.to_json())
+        client.post("/v1/streams", json={"name": "s", "dataset": "d", "plan": plan})
+    many = threading.Event()
+
+    def send(sender):
+        """The number of acknowledged batches; each has one record."""
+        with httpx.Client(base_url=address, timeout=60) as client:
+            for sequence in range(100_000):
+                content = {"sender": sender, "sequence": sequence, "records": [1]}
+                try:
+                    found = client.post("/v1/streams/s/records", json=content)
+                except httpx.TransportError:  # no response: it may be committed or not
+                    return sequence
+                if found.status_code != 200:
+                    assert found.status_code == 503
+                    return sequence
+                if sequence == 5:
+                    many.set()
+        raise AssertionError("the service did not stop")
+
+    with ThreadPoolExecutor(4) as senders:
+        sending = [senders.submit(send, f"s{n}") for n in range(4)]
+        assert many.wait(60)
+        started.terminate()
+        acknowledged = [one.result(60) for one in sending]
+    assert started.wait(30) == 0
+    live = place.open().live("s")
+    for n, number in enumerate(acknowledged):
+        committed = live.senders.get(f"s{n}", -1) + 1
+        assert number <= committed <= number + 1
+    assert sum(acknowledged) <= live.records <= sum(acknowledged) + 4
 
 
 def test_a_service_for_others_needs_a_token(tmp_path):

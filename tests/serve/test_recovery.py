@@ -1,8 +1,10 @@
 """A store that fails while it is served: reads go on, changes wait, and nothing is repeated."""
 
 import asyncio
+import contextlib
 import os
 import signal
+from threading import Event
 
 import psycopg
 import pytest
@@ -10,7 +12,10 @@ import pytest
 import hushfade as hf
 from hushfade.errors import Failed
 from hushfade.serve import recovery
+from hushfade.store import Store, fail_points, reopening
+from hushfade.store.statement_deadline import Deadline
 from tests.serve.client import PLAN, UNIT, Listener, events
+from tests.store.test_statement_deadline import ENDLESS
 
 SEED = 7
 
@@ -103,6 +108,24 @@ def test_a_batch_without_an_answer_is_sent_again_and_counts_once(start):
     assert client.totals() == [2 * UNIT]
 
 
+def test_an_unexpected_error_in_a_transaction_is_noticed_at_once(start, monkeypatch):
+    """The store has stopped, although the error is none of a database."""
+    client = start()
+
+    def broken(name):
+        if name == "before commit":
+            raise MemoryError
+
+    with monkeypatch.context() as failing:
+        failing.setattr(fail_points, "reached", broken)
+        assert client.send([1]).status_code == 500
+    assert client.get("/ready").status_code == 503
+    repair(client)
+    assert client.get("/ready").status_code == 200
+    assert client.send([1]).json()["status"] == "accepted"
+    assert client.totals() == [UNIT]
+
+
 def test_a_store_that_works_again_is_found_without_being_asked(make, monkeypatch):
     monkeypatch.setattr(recovery, "FIRST", 0.01)
     monkeypatch.setattr(recovery, "LOOK", 0.01)
@@ -117,6 +140,46 @@ def test_a_store_that_works_again_is_found_without_being_asked(make, monkeypatch
 
     client.run(repaired())
     assert client.close_step(1).status_code == 200
+
+
+def test_a_service_that_stops_does_not_wait_for_the_checks_of_a_reconnection(make, monkeypatch):
+    client = make()
+    disk = full(None, client)
+    assert client.send([1]).status_code == 503
+    disk.undo()
+    checking = Event()
+
+    def endless(database):
+        database._deadline = Deadline(database._connection.interrupt, 25)
+        checking.set()
+        database.read(ENDLESS)
+
+    monkeypatch.setattr(reopening, "_try_out", endless)
+    attempt = client.start(client.service.recovery.attempt())
+    assert checking.wait(20)
+    client.stop()
+    assert isinstance(attempt.exception(20), Failed)
+    with contextlib.closing(Store.open(client.store._where)) as store:  # the lock is released
+        assert store.live("late").totals.tolist() == [0]
+    assert client.service.writer.failed
+
+
+def test_a_reconnection_that_is_given_up_leaves_no_lock(place, start, monkeypatch):
+    client = start()
+    disk = full(None, client)
+    assert client.send([1]).status_code == 503
+    disk.undo()
+    writer = client.service.writer
+
+    def given_up(database):
+        writer._given_up.set()
+        database.read("SELECT 1")
+
+    monkeypatch.setattr(reopening, "_try_out", given_up)
+    with pytest.raises(Failed, match="given up"):
+        repair(client)
+    client.stop()
+    assert place.open().live("late").totals.tolist() == [0]
 
 
 def test_who_asks_whether_it_is_ready_asks_the_database_and_many_share_one_question(client):

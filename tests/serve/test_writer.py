@@ -1,4 +1,5 @@
 import asyncio
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from hushfade.errors import Failed, Refused
 from hushfade.serve.error_responses import Refusal
 from hushfade.serve.writer import GROUP, LANES, Writer, groups_of
-from hushfade.store import Batch, Closing
+from hushfade.store import Batch, Closing, Store
 from tests.serve.client import UNIT
 
 
@@ -126,9 +127,9 @@ def test_a_service_under_load_refuses_and_loses_nothing_that_it_acknowledged(cli
     assert client.totals() == [answers.count(200) * UNIT]
 
 
-def _ready(future):
+def _ready(future, seconds=0.3):
     try:
-        future.result(0.3)
+        future.result(seconds)
     except TimeoutError:
         return False
     return True
@@ -147,6 +148,39 @@ def test_what_waits_is_written_before_the_writer_ends_and_nothing_after(store):
     writer = Writer(store)
     assert asyncio.run(work(writer)) == ["accepted"] * 5
     assert store.live("late").totals.tolist() == [5 * UNIT]
+
+
+def test_senders_that_wait_when_the_service_stops_are_told_whether_their_batch_is_committed(make):
+    """The batches before the disk is full are committed, and the others get 503."""
+    client = make()
+    store, where = client.store, client.store._where
+    accept = store.accept
+
+    def full(batches):
+        if any(batch.sender == "s5" for batch in batches):
+            store._stopped = True
+            raise Failed("the database cannot be written: the disk is full; nothing was published")
+        return accept(batches)
+
+    store.accept = full
+    path = "/v1/streams/late/records"
+    sent = []
+    with store._turn:  # the first batch is in progress, and the others wait
+        for n in range(10):
+            content = {"sender": f"s{n}", "sequence": 1, "records": [1]}
+            sent.append(client.start(client.requested("POST", path, json=content)))
+            assert not _ready(sent[-1], 0.01)
+        stopping = client.start(client.service.stop())
+        assert not _ready(stopping, 0.05)
+    answers = [one.result(20).status_code for one in sent]
+    stopping.result(20)
+    client.stop()
+    assert set(answers) == {200, 503}
+    assert answers[5] == 503
+    with closing(Store.open(where)) as kept:
+        senders = kept.live("late").senders
+        assert {f"s{n}" for n in range(10) if answers[n] == 200} == senders.keys()
+        assert kept.live("late").totals.tolist() == [answers.count(200) * UNIT]
 
 
 def test_one_that_nobody_waits_for_any_more_is_still_written(store):

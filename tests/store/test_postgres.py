@@ -38,3 +38,21 @@ def test_what_cannot_be_read_is_not_said_to_be_unpublished(postgres_server):
     with pytest.raises(Failed, match=r"cannot be written: UndefinedTable; nothing was published$"):
         database.write("DELETE FROM nothing")
     database.close()
+
+
+def test_the_server_notices_a_lost_network_soon(postgres_server, monkeypatch):
+    """Otherwise it holds the lock of the connection for as long as the system allows: hours.
+
+    The test's server listens on a Unix socket only, where these settings have no effect.
+    """
+    given, read = {}, Postgres.read
+
+    def watching(self, sql, *values):
+        if sql == "SELECT set_config(?, ?, false)":
+            given[values[0]] = int(values[1]) if values[1].isdecimal() else values[1]
+        return read(self, sql, *values)
+
+    monkeypatch.setattr(Postgres, "read", watching)
+    Postgres(postgres_server.new_database("keepalives")).close()
+    idle, pause, count = (given[f"tcp_keepalives_{x}"] for x in ("idle", "interval", "count"))
+    assert idle + pause * count <= 30

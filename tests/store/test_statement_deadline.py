@@ -1,4 +1,4 @@
-from threading import Event
+from threading import Event, Timer
 from time import monotonic
 
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from hushfade.errors import Failed
 from hushfade.store import statement_deadline
 from hushfade.store.sqlite import SQLite
-from hushfade.store.statement_deadline import Deadline
+from hushfade.store.statement_deadline import Deadline, interruptible
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT COUNT(*) FROM n"
 
@@ -45,6 +45,27 @@ def test_an_endless_statement_ends_with_an_error_and_the_next_one_works(tmp_path
             database.read(ENDLESS)
         assert database.read("SELECT 1") == [(1,)]
     database.close()
+
+
+def test_statements_that_another_thread_gives_up_end_and_later_ones_work(tmp_path):
+    database, given_up = SQLite(tmp_path / "a.db"), Event()
+    database._deadline = Deadline(database._connection.interrupt, 10**6)
+    with interruptible(given_up):
+        assert database.read("SELECT 1") == [(1,)]
+        Timer(0.05, given_up.set).start()
+        for _ in range(2):  # the running statement, and the next one
+            with pytest.raises(Failed):
+                database.read(ENDLESS)
+    assert database.read("SELECT 1") == [(1,)]
+    database.close()
+
+
+def test_the_checks_of_pages_without_a_limit_can_be_given_up():
+    told, given_up = Event(), Event()
+    deadline = Deadline(told.set, float("inf"))
+    with interruptible(given_up), deadline:
+        given_up.set()
+        assert told.wait(20)
 
 
 def test_the_limits_are_seconds():

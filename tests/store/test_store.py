@@ -6,6 +6,7 @@ import pytest
 import hushfade as hf
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.store import Batch, Store, fail_points, schema
+from hushfade.store.live_streams import Live
 from hushfade.store.open_store import connected
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
@@ -344,3 +345,22 @@ def test_streams_that_promise_to_other_neighbours_do_not_share_a_budget(place):
     assert store.streams() == ["late"]
     assert store.verify() == 2
     store.close()
+
+
+def test_a_batch_that_was_rolled_back_with_others_is_not_taken_for_repeated(place, monkeypatch):
+    """A refusal inside the transaction finds batches before it already in memory."""
+    store = started(place)
+    accept = Live.accept
+
+    def refused(self, database, given):
+        if given.sequence == 9:
+            raise InvalidValue("no")
+        return accept(self, database, given)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Live, "accept", refused)
+        with pytest.raises(Failed, match="refused too late"):
+            store.accept([batch(0, 4), batch(9)])
+    store.reopen()
+    assert store.accept([batch(0, 4)]) == ["accepted"]
+    assert store.live("late").totals.tolist() == batch(0, 4).units.tolist()

@@ -10,14 +10,19 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hushfade.serve.guard import PATIENCE
 from hushfade.serve.limits import Limits
 
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
+
 HEAD = 1 << 16  # bytes of the head of a request, at most
+PIPELINED = 16  # requests of a connection that wait for the response to an earlier one
+PROGRESS = 1 << 14  # bytes that a client reads within the limit, or it is stalled
 LINGER = 60.0  # seconds for the rest of a response to leave after the service closed a connection
 RESERVE = 100  # file descriptors for the store, the listening sockets and the log
 
@@ -87,6 +92,7 @@ class Connection(HttpToolsProtocol):
     head      from the first byte of a request, or from the start, to the end of its head
     body      from the end of the head to the last byte of the body
     idle      between two requests (uvicorn's own limit)
+    stalled   for reading a part of what waits for it, also if the response is small
     """
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -95,6 +101,9 @@ class Connection(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._head = 0  # bytes of the current head so far
         self._in_head = True
+        self._running: RequestResponseCycle | None = None  # the request whose response is next
+        self._stall: asyncio.TimerHandle | None = None
+        self._unread = 0  # bytes that waited for the client when the timer began
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -107,8 +116,14 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
+        self._reads()
         self._pool.leave(self)
         super().connection_lost(exc)
+        self.pipeline.clear()
+        if self._running is not None and not self._running.response_complete:
+            # uvicorn notifies only the last request, and others may wait behind a response
+            self._running.disconnected = True
+            self._running.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         if self._in_head:
@@ -129,6 +144,15 @@ class Connection(HttpToolsProtocol):
         self._pool.work(self)
         self._await(PATIENCE + self._pool.limits.head)
         super().on_headers_complete()
+        if len(self.pipeline) > PIPELINED:
+            self.transport.abort()
+            raise ConnectionAbortedError  # ends the parser
+        if self.pipeline:
+            self.flow.resume_reading()  # or the end of the connection would go unnoticed
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_message_complete(self) -> None:
         self._in_head = True
@@ -143,6 +167,30 @@ class Connection(HttpToolsProtocol):
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
         self._linger()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reading()
+
+    def resume_writing(self) -> None:
+        self._reads()
+        super().resume_writing()
+
+    def _watch_reading(self) -> None:
+        self._unread = self.transport.get_write_buffer_size()
+        self._stall = self.loop.call_later(self._pool.limits.stalled, self._stalled)
+
+    def _stalled(self) -> None:
+        """Cut the connection if the client has hardly read anything since the timer began."""
+        if self.transport.get_write_buffer_size() > self._unread - PROGRESS:
+            self.transport.abort()
+        else:
+            self._watch_reading()
+
+    def _reads(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
 
     def _await(self, seconds: float) -> None:
         """Close the connection if the client does not send what it owes in time."""

@@ -1,7 +1,8 @@
 """Read access to the store on a connection of its own.
 
 Readers do not wait for the writer, and can read while the store does not accept changes.  After an
-error the next reader connects again.
+error a later reader connects again.  Those who wait meanwhile get the same error, or each of them
+would wait for a database that hangs, one after the other.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from hushfade.errors import Failed, Refused
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
     from hushfade.privacy.account import Account
     from hushfade.store import Published, Reader, Store
+
+PAUSE = 1.0  # seconds after an error in which the service does not try again
 
 Result = TypeVar("Result")
 
@@ -29,6 +33,8 @@ class ReadAccess:
         self._store = store
         self._reader: Reader | None = None
         self._turn = Lock()
+        self._failed: Failed | None = None
+        self._again = 0.0  # when to try again, on the monotonic clock
 
     def releases(self, name: str, *, after: int, most: int) -> list[Published]:
         """The committed releases after a step."""
@@ -45,13 +51,18 @@ class ReadAccess:
 
     def _read(self, read: Callable[[Reader], Result]) -> Result:
         with self._turn:
-            if self._reader is None:
-                self._reader = self._opened()
+            if self._failed is not None and monotonic() < self._again:
+                raise Failed(self._failed.rule)
             try:
-                return read(self._reader)
-            except Failed:
+                if self._reader is None:
+                    self._reader = self._opened()
+                found = read(self._reader)
+            except Failed as error:
                 self._drop()
+                self._failed, self._again = error, monotonic() + PAUSE
                 raise
+            self._failed = None
+            return found
 
     def _opened(self) -> Reader:
         try:

@@ -100,11 +100,11 @@ def _below(facts: Facts, asked: dict[str, str]) -> float | None:
     return statistic_formats.minimum(facts, strict_json.decimal(suppress_below=text))
 
 
-async def _chosen(facts: Facts, keys: list[str]) -> Selection:
+async def _chosen(service: Service, facts: Facts, keys: list[str]) -> Selection:
     """The selected keys.  The first search of very many keys takes time, so a thread does it."""
     if not keys or key_selection.cells(facts) <= key_selection.MOST:
         return key_selection.selection(facts, keys)
-    return await run_sync(key_selection.selection, facts, keys)
+    return await run_sync(key_selection.selection, facts, keys, limiter=service.lookups)
 
 
 async def read_releases(service: Service, request: Request, caller: Caller) -> Response:
@@ -119,7 +119,7 @@ async def read_releases(service: Service, request: Request, caller: Caller) -> R
     if "last" in asked:
         limit = strict_json.digits(last=asked["last"], least=1, most=release_formats.MOST)
     kind = release_formats.wanted(",".join(request.headers.getlist("accept")))
-    chosen = await _chosen(facts, lists["key"])
+    chosen = await _chosen(service, facts, lists["key"])
     most = release_formats.most(facts, limit, chosen)
     newest = service.registry.step(facts.name)
     if "last" in asked:
@@ -129,9 +129,12 @@ async def read_releases(service: Service, request: Request, caller: Caller) -> R
     make = partial(_made, service, facts, (after, count, newest), kind, below, chosen)
     size, held = release_formats.size(facts, count, chosen), release_formats.held(facts, count)
     last = service.registry.newest(facts.name)
-    if count == 1 and last is not None and after == last.step - 1:  # all who poll share it
+    usual = chosen is ALL and below == facts.suppress_below
+    shareable = usual or size <= limits.SMALL
+    if count == 1 and last is not None and after == last.step - 1:  # in memory
         make = partial(release_formats.pieces, facts, [[last]], newest, kind, below, chosen)
-        make = await service.shared.pieces((kind, facts.name, below, chosen), newest, make)
+        if shareable:  # all who poll share it
+            make = await service.shared.pieces((kind, facts.name, below, chosen), newest, make)
     else:  # what it reads counts, also if the response is small
         read = release_formats.read(facts, count)
         size, held = max(size, read), held if chosen is ALL else max(held, read)
@@ -176,7 +179,7 @@ async def follow(service: Service, request: Request, caller: Caller) -> Response
     below = _below(facts, asked)
     said = request.headers.get("last-event-id", asked.get("after"))
     after = service.registry.step(facts.name) if said is None else strict_json.digits(after=said)
-    chosen = await _chosen(facts, lists["key"])
+    chosen = await _chosen(service, facts, lists["key"])
     if service.hub.full(caller.name):
         raise busy()
     if request.method == "HEAD":

@@ -25,9 +25,9 @@ from hushfade.serve import json_pieces
 from hushfade.serve.error_responses import LOG, Refusal, answer_to, busy
 from hushfade.serve.key_selection import ALL, Selection
 from hushfade.serve.large_answers import in_threads
-from hushfade.serve.limits import Limits
+from hushfade.serve.limits import SMALL, Limits
 from hushfade.serve.registry import Facts
-from hushfade.serve.release_formats import unlisted
+from hushfade.serve.release_formats import size, unlisted
 from hushfade.serve.sending_pace import SendingPace
 
 if TYPE_CHECKING:
@@ -133,6 +133,15 @@ class Subscription:
         return "event", self.facts.name, self.below, self.chosen
 
     @property
+    def shared(self) -> bool:
+        """Whether its events are made once for all listeners.
+
+        Large events that hardly anyone else asks for would use the memory and the threads of all.
+        """
+        usual = self.below == self.facts.suppress_below and self.chosen == ALL
+        return usual or size(self.facts, 1, self.chosen) <= SMALL
+
+    @property
     def scale(self) -> float:
         """The share of the keys that it selects."""
         return self.chosen.count(self.facts) / ALL.count(self.facts)
@@ -218,7 +227,7 @@ class Events(Response):
                 while after < registry.step(facts.name):
                     newest = registry.newest(facts.name)
                     assert newest is not None
-                    if newest.step == after + 1:
+                    if newest.step == after + 1 and self._asked.shared:
                         make = partial(self._event, newest)
                         made = await self._shared.pieces(self._asked.name, newest.step, make)
                         if self._hub.closed or not self._may():

@@ -67,6 +67,7 @@ class Service:
         # Reads of the database can hang.  Live events are made in threads of their own.
         self.shared = SharedTexts(anyio.CapacityLimiter(2))
         self.formatting = anyio.CapacityLimiter(2)  # large responses formatted at a time
+        self.lookups = anyio.CapacityLimiter(2)  # searches of keys, and small descriptions
         self.history = anyio.CapacityLimiter(8)  # small responses and events that read the database
         self.watch = ClockWatch(clock, monotonic, bound=self.limits.clock_jump)
         self.watch.resume(store.note("clock"), self.registry.last_closed)

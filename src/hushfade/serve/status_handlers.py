@@ -52,8 +52,10 @@ def _pieces(service: Service, caller: Caller, make: Any, size: int) -> Response:
     large = size > limits.SMALL
     held = min(size, 4 * json_pieces.PIECE)
     room = service.responses.room(caller.name, held) if large else None
-    limiter = service.formatting if large else None
-    return Pieces(make, media_type=_JSON, room=room, limiter=limiter)
+    limiter = service.formatting if large else service.lookups
+    waits = caller.may("admin") and not large  # for the writer, and must not hold up others
+    limited = None if waits else limiter
+    return Pieces(make, media_type=_JSON, room=room, limiter=limited)
 
 
 def _listed(service: Service, listed: Sequence[Facts], caller: Caller) -> Iterator[str]:
@@ -85,7 +87,7 @@ async def list_keys(service: Service, request: Request, caller: Caller) -> Respo
     search = asked.get("search", "")
     if len(search) > 200:
         raise Malformed("search must have at most 200 characters")
-    found = await run_sync(key_selection.page, facts, search, after, limit)
+    found = await run_sync(key_selection.page, facts, search, after, limit, limiter=service.lookups)
     return answer({"keys": found.keys, "next": found.following, "matching": found.matching})
 
 
@@ -114,7 +116,7 @@ async def scrape(service: Service, request: Request, caller: Caller) -> Response
         make,
         media_type=metrics.KIND,
         room=service.responses.room(caller.name, 4 * json_pieces.PIECE) if large else None,
-        limiter=service.formatting if large else None,
+        limiter=service.formatting if large else service.lookups,
     )
 
 

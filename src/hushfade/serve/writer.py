@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 from typing import Any, TypeVar
 
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.serve.error_responses import LOG, busy
 from hushfade.store import Batch, Closing, Published, Store
+from hushfade.store.statement_deadline import interruptible
 
 MOST = 1024  # changes in the queue
 WEIGHT = 1 << 22  # numbers in all changes of the queue together
@@ -72,6 +73,7 @@ class Writer:
         self._held = 0
         self._turn = Condition()
         self._stopping = False
+        self._given_up = Event()  # ends an attempt to connect again
         self._thread = Thread(target=self._work, name="hushfade writer", daemon=True)
         self.failed = False  # the store has failed and accepts no further changes
         self.commits = 0
@@ -81,7 +83,11 @@ class Writer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Refuse new changes, finish the queued changes, and stop the thread."""
+        """Refuse new changes, finish the queued changes, and stop the thread.
+
+        An attempt to connect again is given up: its checks could take minutes, and commit nothing.
+        """
+        self._given_up.set()
         with self._turn:
             self._stopping = True
             self._turn.notify()
@@ -124,8 +130,9 @@ class Writer:
         """Queue an attempt to connect again after a failure, and return the result of `after`."""
 
         def work(store: Store) -> Result:
-            store.reopen()
-            result = after(store)
+            with interruptible(self._given_up):
+                store.reopen()
+                result = after(store)
             self.failed = False
             return result
 
@@ -227,9 +234,11 @@ class Writer:
             job.told(result, None)
 
     def _fell(self, error: Exception) -> None:
-        if isinstance(error, Failed) and not self.failed:
+        stopped = isinstance(error, Failed) or self._store.stopped
+        if stopped and not self.failed:
             self.failed = True
-            LOG.error("the store has failed and accepts no further changes: %s", error)
+            reason = error if isinstance(error, Failed) else type(error).__name__
+            LOG.error("the store has failed and accepts no further changes: %s", reason)
 
 
 def _streams(change: Change) -> set[str] | None:

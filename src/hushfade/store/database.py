@@ -26,7 +26,10 @@ class Database(Protocol):
         """Execute a statement that changes data, inside a transaction."""
 
     def write_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Execute a statement that changes data once per row, inside a transaction."""
+        """Execute a statement that changes data once per row, inside a transaction.
+
+        The time limit is for some rows at a time, so any number of rows may be written.
+        """
 
     def tables(self) -> set[str]:
         """The names of the existing tables."""
@@ -37,8 +40,11 @@ class Database(Protocol):
     def place(self) -> tuple[int, ...]:
         """The identity of the file that is now at the database's path; empty for a server."""
 
-    def settled(self) -> None:
-        """Write the log back to the database and sync it.  Raise Failed if this fails."""
+    def settled(self, seconds: float) -> None:
+        """Write the log back to the database and sync it.
+
+        Raise Failed if this fails, or takes longer.
+        """
 
     def sound(self, seconds: float | None = None) -> None:
         """Raise Failed if the database reports damage, or takes longer to read."""

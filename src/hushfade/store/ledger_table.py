@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _ROWS = "SELECT number, kind, body, digest FROM ledger"
 _KINDS = ", ".join(f"'{kind}'" for kind in COUNTED)
+_NOTHING = Entry(0, "", "", "")
+_SCANNED = 100_000  # entries that one statement looks at: each statement has a time limit
 
 
 class Book:
@@ -31,10 +33,10 @@ class Book:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._forget()
+        self._totals = Totals()
+        self._read: Entry = _NOTHING  # the last entry that the totals include
         self.charged: set[str] = set()  # datasets with entries since this was last emptied
-        rows = database.read(f"{_ROWS} ORDER BY number DESC LIMIT 1")
-        self.last = Entry(*rows[0]) if rows else None
+        self.last = self._newest()
 
     def enter(self, kind: Kind, **content: Any) -> None:
         """Append an entry with its date, inside a transaction."""
@@ -44,8 +46,14 @@ class Book:
             self.charged.add(content["dataset"])
 
     def enter_step(self, writes: Writable, **content: Any) -> None:
-        """Append the entry of a step, without a date: its release has one."""
+        """Append the entry of a step, without a date: its release has one.
+
+        It changes no totals, so totals that include the entry before it include this one.
+        """
+        before = self.last
         self._append(writes, "step", content)
+        if before is not None and self.last is not None and self._read.digest == before.digest:
+            self._read = self.last
 
     def _append(self, writes: Writable, kind: Kind, content: dict[str, Any]) -> None:
         self.last = ledger.following(self.last, kind, **content)
@@ -132,8 +140,9 @@ class Book:
 
     def published(self, stream: str) -> Spending:
         """The mu, or the privacy loss, of all releases of a stream in all its epochs."""
-        rows = self._database.read(f"{_ROWS} WHERE kind IN ({_KINDS}) ORDER BY number")
-        return ledger.published((Entry(*row) for row in rows), stream)
+        last = self._newest()
+        entries = self._counted(0, 0 if last is None else last.number)
+        return ledger.published(entries, stream)
 
     def accounts(self) -> Mapping[str, Account]:
         """The budget and the spending of each dataset."""
@@ -155,20 +164,28 @@ class Book:
         return self._totals
 
     def _forget(self) -> None:
-        self._totals, self._read = Totals(), Entry(0, "", "", "")  # the totals include this entry
+        self._totals, self._read = Totals(), _NOTHING
 
     def _catch_up(self) -> None:
         """Add the entries after the last one that was read."""
-        newest = self._database.read(f"{_ROWS} ORDER BY number DESC LIMIT 1")
-        seen = self._read
-        if newest and newest[0][0] > seen.number:
-            last = Entry(*newest[0])
+        last = self._newest()
+        if last is not None and last.number > self._read.number:
+            for entry in self._counted(self._read.number, last.number):
+                self._totals.add(entry)
+            self._read = last
+
+    def _newest(self) -> Entry | None:
+        rows = self._database.read(f"{_ROWS} ORDER BY number DESC LIMIT 1")
+        return Entry(*rows[0]) if rows else None
+
+    def _counted(self, after: int, last: int) -> Iterator[Entry]:
+        """The entries that change totals, from `after` (exclusive) to `last`."""
+        for first in range(after, last, _SCANNED):
             for row in self._database.read(
                 f"{_ROWS} WHERE number > ? AND number <= ? AND kind IN ({_KINDS}) ORDER BY number",
-                seen.number, last.number,
+                first, min(last, first + _SCANNED),
             ):  # fmt: skip
-                self._totals.add(Entry(*row))
-            self._read = last
+                yield Entry(*row)
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
         """The entries after a number, a thousand at a time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SENDERS = 100_000  # per stream and token: each is remembered until the stream ends
 WINDOW = 1000  # the largest jump of a sender's sequence number
+GATHERED = 1000  # batches of an open step, which are then replaced by their sum
+_ERASED = 100_000  # batches that one statement erases
 
 
 class Live:
@@ -93,15 +95,22 @@ class Live:
             found.enforced = persons.Enforced.of(found.plan.guarantee.protects, order)
         if not ended:
             found._resume(database, again=again, noise=noise)
-        for at, records, lanes, units in database.read(
-            "SELECT number, records, lanes, units FROM batches WHERE stream = ? ORDER BY number",
-            number,
-        ):
+        for at, records, lanes, units in _paged(
+            database,
+            "SELECT number, records, lanes, units FROM batches WHERE stream = ? AND number > ?"
+            " ORDER BY number LIMIT 100",
+            number, 0,
+        ):  # fmt: skip
             found._batches = at
             found._sum(records, _numbers(lanes), _numbers(units))
         found.senders = dict(
-            database.read("SELECT sender, sequence FROM senders WHERE stream = ?", number)
-        )
+            _paged(
+                database,
+                "SELECT sender, sequence FROM senders WHERE stream = ? AND sender > ?"
+                " ORDER BY sender LIMIT 10000",
+                number, "",
+            )
+        )  # fmt: skip
         found._owners.update(map(_owner, found.senders))
         found.counts = dict(
             database.read("SELECT name, number FROM counts WHERE stream = ?", number)
@@ -115,8 +124,12 @@ class Live:
             return
         if again:
             ownership.withdraw(saved_state.read(bytes(state)).identity, self.steps)
-        rows = database.read("SELECT trace FROM traces WHERE stream = ? ORDER BY step", self.number)
-        traces = [bytes(trace) for (trace,) in rows]
+        rows = _paged(
+            database,
+            "SELECT step, trace FROM traces WHERE stream = ? AND step > ? ORDER BY step LIMIT 10",
+            self.number, 0,
+        )  # fmt: skip
+        traces = [bytes(trace) for _, trace in rows]
         self._stream = Stream.load(bytes(state), plan=self.plan, noise=noise, traces=traces)
         self._traces = len(traces)
         if self._stream.steps != self.steps:
@@ -206,13 +219,24 @@ class Live:
         lanes, units, records = batch.lanes, batch.units, batch.records
         if batch.persons is not None:
             lanes, units, records = self._counted(database, batch.persons)
+        self._sum(records, lanes, units)
         self._batches += 1
+        if self._batches % GATHERED == 0:  # else a long step would have rows without number
+            self._erase_batches(database)
+            records, lanes = self.records, np.flatnonzero(self.totals)
+            units = self.totals[lanes]
         database.write(
             "INSERT INTO batches (stream, number, records, lanes, units) VALUES (?, ?, ?, ?, ?)",
             self.number, self._batches, records, _bytes(lanes), _bytes(units),
         )  # fmt: skip
-        self._sum(records, lanes, units)
         return "accepted"
+
+    def _erase_batches(self, database: Writable) -> None:
+        """Erase the batches of the open step, in statements of bounded size."""
+        for last in range(_ERASED, self._batches + _ERASED, _ERASED):
+            database.write(
+                "DELETE FROM batches WHERE stream = ? AND number <= ?", self.number, last
+            )
 
     def _counted(self, database: Database, given: PersonRecords) -> tuple[Signed, Signed, int]:
         """The sums of the records that count, and their number."""
@@ -240,7 +264,7 @@ class Live:
         units = self.totals
         release = self._stream.step_lanes(units[0] if self.plan.grid.scalar else units)
         values = np.atleast_1d(np.asarray(release.value, dtype="<f8"))
-        database.write("DELETE FROM batches WHERE stream = ?", self.number)
+        self._erase_batches(database)
         database.write(
             "INSERT INTO releases (stream, step, closed, stddev, value) VALUES (?, ?, ?, ?, ?)",
             self.number, release.step, closed, release.stddev, values.tobytes(),
@@ -323,6 +347,16 @@ def _check_records(plan: Plan, given: PersonRecords) -> None:
         low, high = (-grid.norm_unit, grid.norm_unit) if grid.norm is not None else grid.lane_units
         if not low <= units.min() <= units.max() <= high:
             raise InvalidValue("units must be within the plan's bounds: quantise by plan.grid")
+
+
+def _paged(database: Database, sql: str, stream: int, after: Any) -> Iterator[tuple[Any, ...]]:
+    """All rows of a stream, a few at a time, because each statement has a time limit.
+
+    The query has the stream and the first column of the last row as its values.
+    """
+    while rows := database.read(sql, stream, after):
+        yield from rows
+        after = rows[-1][0]
 
 
 def _owner(sender: str) -> str:

@@ -172,16 +172,12 @@ def load(database: Database, stream: int, stretches: Iterable[int]) -> list[Row]
 
 def record(database: Database, stream: int, rows: Sequence[Row]) -> None:
     """Write the rows, in place of older rows of the same persons and stretches."""
-    for start in range(0, len(rows), 100 * _PIECE):  # each statement has a time limit
-        database.write_many(
-            "INSERT INTO persons (stream, stretch, person, steps, last, records)"
-            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (stream, stretch, person) DO UPDATE"
-            " SET steps = excluded.steps, last = excluded.last, records = excluded.records",
-            [
-                (stream, row.stretch, row.person, row.steps, row.last, row.records)
-                for row in rows[start : start + 100 * _PIECE]
-            ],
-        )
+    database.write_many(
+        "INSERT INTO persons (stream, stretch, person, steps, last, records)"
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (stream, stretch, person) DO UPDATE"
+        " SET steps = excluded.steps, last = excluded.last, records = excluded.records",
+        [(stream, row.stretch, row.person, row.steps, row.last, row.records) for row in rows],
+    )
 
 
 def erase(database: Database, stream: int, before: int | None = None) -> None:

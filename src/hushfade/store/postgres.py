@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from hushfade.errors import Failed, InUse, Refused
 from hushfade.store.database import committed, failed
-from hushfade.store.statement_deadline import LOCK, STATEMENT, Deadline
+from hushfade.store.statement_deadline import LOCK, ROWS, STATEMENT, Deadline
 
 _PATIENCE = 1.0  # seconds for the server to notice that a process is dead
 _REASONS = {  # by words in the server's message, which may contain a part of the password
@@ -44,6 +44,10 @@ _SETTINGS = {  # the server ends what hushfade has given up
     "statement_timeout": f"{round(1000 * STATEMENT)}ms",
     "lock_timeout": f"{round(1000 * LOCK)}ms",
     "idle_in_transaction_session_timeout": "60s",  # while steps are computed
+    # a server that does not notice a lost network would hold the lock for two hours
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
 }
 _LOCK = 0x68757368666164  # 'hushfad': the same for every process that writes to the database
 
@@ -104,8 +108,9 @@ class Postgres:
 
     def write_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         try:
-            with self._deadline:
-                self._connection.cursor().executemany(_numbered(sql), rows)
+            for at in range(0, len(rows), ROWS):
+                with self._deadline:
+                    self._connection.cursor().executemany(_numbered(sql), rows[at : at + ROWS])
         except psycopg.Error as error:
             raise self._failed(error, "written") from None
 
@@ -129,13 +134,13 @@ class Postgres:
         return committed(self, "BEGIN", self._undo)
 
     def _undo(self) -> None:
-        with suppress(psycopg.Error), self._deadline:
+        with suppress(psycopg.Error, Failed), self._deadline:
             self._connection.execute("ROLLBACK")
 
     def place(self) -> tuple[int, ...]:
         return ()
 
-    def settled(self) -> None:
+    def settled(self, seconds: float) -> None:
         """Do nothing: a PostgreSQL server restarts and reads its log again after a failed sync."""
 
     def sound(self, seconds: float | None = None) -> None:
@@ -149,7 +154,7 @@ class Postgres:
         raise Refused("hushfade does not back up PostgreSQL databases: use pg_dump")
 
     def close(self) -> None:
-        with suppress(psycopg.Error), self._deadline:
+        with suppress(psycopg.Error, Failed), self._deadline:
             if not self._connection.broken:
                 self._connection.execute("SELECT pg_advisory_unlock_all()")
         with suppress(psycopg.Error):

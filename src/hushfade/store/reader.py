@@ -31,6 +31,8 @@ from hushfade.store.live_streams import Live, plan_in
 from hushfade.store.open_store import connected
 
 _PIECE = 1000  # rows read at a time
+_HELD = 1 << 20  # numbers that a verification keeps in memory, for all streams together
+_ROW = 64  # numbers that are as large as a release without its values
 
 
 @dataclass(frozen=True)
@@ -202,19 +204,18 @@ class Reader:
     def verify(self) -> int:
         """The number of ledger entries.  Raise unless the chain is intact and matches the releases.
 
-        Cost: one pass through the ledger and the releases, with a thousand of them in memory.
+        Cost: one pass through the ledger and the releases, with few of them in memory.
         """
         return self.verified(inf)
 
     def verified(self, until: float) -> int:
         """The same as `verify`.  Raise Failed if the monotonic clock passes `until` first."""
         with self._turn:
-            last = ledger.verified(self._book.entries())
-            ledger.accounts(self._book.entries())
-            kept = {name: self._all(name) for name in self.streams()}
-            for entry in self._book.entries():
-                if monotonic() > until:
-                    raise Failed("the store takes too long to verify: restart the service")
+            last = ledger.verified(self._entries_in_time(until))
+            ledger.accounts(self._entries_in_time(until))
+            names = self.streams()
+            kept = {name: self._all(name, _HELD // len(names)) for name in names}
+            for entry in self._entries_in_time(until):
                 if entry.kind == "step":
                     told = entry.content
                     release = next(kept[told["stream"]], None)
@@ -227,12 +228,19 @@ class Reader:
                     raise _astray(name)
             return 0 if last is None else last.number
 
-    def _all(self, name: str) -> Iterator[Published]:
-        """All releases of a stream, read in pieces."""
-        after = 0
-        while piece := self.releases(name, after=after, most=_PIECE):
+    def _entries_in_time(self, until: float) -> Iterator[Entry]:
+        for entry in self._book.entries():
+            if monotonic() > until:
+                raise Failed("the store takes too long to verify: restart the service")
+            yield entry
+
+    def _all(self, name: str, numbers: int) -> Iterator[Published]:
+        """All releases of a stream, read in pieces of this many numbers, or of one release."""
+        after, most = 0, 1
+        while piece := self.releases(name, after=after, most=most):
             yield from piece
             after = piece[-1].step
+            most = max(1, min(_PIECE, numbers // (_ROW + len(piece[0].values))))
 
     def note(self, name: str) -> str:
         """A note that the service keeps for its next process, or an empty string."""

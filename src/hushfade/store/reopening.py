@@ -49,7 +49,7 @@ def reopen(store: Store) -> None:
         known = schema.VERSION, store.settled.name
         if (schema.version(database), schema.name(database)) != known:
             raise Refused(_ANOTHER)
-        database.settled()
+        database.settled(CHECK)
         _try_out(database)
         if database.recovered:
             _check(database)

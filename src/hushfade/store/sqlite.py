@@ -16,7 +16,7 @@ from hushfade.atomic_files import synced, whole
 from hushfade.errors import Failed, InUse
 from hushfade.store import process_lock
 from hushfade.store.database import committed, failed
-from hushfade.store.statement_deadline import LOCK, Deadline
+from hushfade.store.statement_deadline import LOCK, ROWS, Deadline
 
 _LOGS = ("-wal", "-journal", "-shm")  # SQLite's own files next to a database
 _FIRST = b"SQLite format 3\0"
@@ -82,8 +82,9 @@ class SQLite:
 
     def write_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         try:
-            with self._deadline:
-                self._connection.executemany(sql, rows)
+            for at in range(0, len(rows), ROWS):
+                with self._deadline:
+                    self._connection.executemany(sql, rows[at : at + ROWS])
         except apsw.Error as error:
             raise _failed(error, "written") from None
 
@@ -107,9 +108,9 @@ class SQLite:
             return (0,)  # it is gone
         return now.st_dev, now.st_ino
 
-    def settled(self) -> None:
-        try:
-            with self._deadline:
+    def settled(self, seconds: float) -> None:
+        try:  # the log may be as long as a large transaction
+            with Deadline(self._connection.interrupt, seconds):
                 ((busy, _, _),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except apsw.Error as error:
             raise _failed(error, "written") from None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hushfade import duration
-from hushfade.errors import Failed, InvalidValue, Refused
+from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
 from hushfade.planning.joint_charge import JointCharge
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Account
@@ -82,6 +82,11 @@ class Store(Reader):
             database.close()
             file.release()
             raise
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a change has failed, so that the store accepts no further changes."""
+        return self._stopped
 
     def close(self) -> None:
         """Close the store, and release its lock."""
@@ -274,7 +279,7 @@ class Store(Reader):
         with self._turn:
             for stream in {batch.stream for batch in batches}:
                 self.live(stream).fits([batch for batch in batches if batch.stream == stream])
-            with self._changing():
+            with self._changing(), _beyond_refusal():
                 return [self.live(batch.stream).accept(self._database, batch) for batch in batches]
 
     def close_step(self, name: str, step: int, *, closed: int) -> Published:
@@ -301,7 +306,7 @@ class Store(Reader):
                     raise Refused(f"step must be {live.steps + 1}, the open step", got=one.step)
                 live.check_not_from_files()
                 live.admit()
-            with self._changing():
+            with self._changing(), _beyond_refusal():
                 releases = group_close.closed(self._database, self._book, lives, closings)
                 ended = [live for live in lives if live.steps == live.plan.horizon]
                 for live in ended:
@@ -361,6 +366,18 @@ class Store(Reader):
                 if isinstance(error, OSError):
                     raise Failed("the mark cannot be written: nothing was published") from None
                 raise
+
+
+@contextmanager
+def _beyond_refusal() -> Iterator[None]:
+    """A refusal in the block is a failure: memory is ahead of the disk, and must be loaded again.
+
+    Otherwise a batch that was rolled back would look repeated when its sender sends it again.
+    """
+    try:
+        yield
+    except (InvalidValue, InvalidType, Refused) as error:
+        raise Failed(f"the change was refused too late: {error.rule}") from error
 
 
 def _person_settings(plan: Plan, limits: str, order: Timed | None) -> dict[str, Any]:
