@@ -13,7 +13,8 @@ from dev.soaks.neighbours.stream_path import StepRecords
 from dev.soaks.neighbours.text_paths import CsvFile, CsvRows, JsonFile, LiveLines
 from hushfade.serve.batches import JSON, LINES
 
-_SLOW = {DailyFiles.name: 6}  # a case runs whole commands
+# a case runs whole commands, or opens a store
+_SLOW = {DailyFiles.name: 6} | {StoredRecords(kind).name: 2 for kind in (JSON, LINES)}
 
 
 def cases_of(name: str, cases: int) -> int:
