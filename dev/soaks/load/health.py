@@ -72,7 +72,7 @@ def _tally(content: list[Any]) -> Tally:
 async def _watch(port: int, seconds: float) -> None:
     tally = Tally()
     until = asyncio.get_running_loop().time() + seconds
-    await polling(port, "/health", until, tally, pause=0.02)
+    await polling(port, ["/health"], until, tally, pause=0.02)
     statuses = [status for status, count in tally.statuses.items() for _ in range(count)]
     print(json.dumps(list(zip(statuses, tally.seconds, strict=True))))
 

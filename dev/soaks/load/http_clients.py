@@ -6,7 +6,9 @@ import asyncio
 import re
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 
 
 @dataclass
@@ -55,16 +57,22 @@ async def answer(reader: asyncio.StreamReader) -> int:
 
 
 async def polling(
-    port: int, path: str, until: float, tally: Tally, *, pause: float = 0.0, wait: float = 0.0
+    port: int,
+    paths: Sequence[str],
+    until: float,
+    tally: Tally,
+    *,
+    pause: float = 0.0,
+    wait: float = 0.0,
 ) -> None:
-    """Send a request again and again on one connection, until a time of the loop's clock."""
-    loop = asyncio.get_running_loop()
+    """Send requests for these paths in turn on one connection, until a time of the loop's clock."""
+    loop, turns = asyncio.get_running_loop(), cycle(paths)
     await asyncio.sleep(wait)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         while loop.time() < until:
             began = time.monotonic()
-            writer.write(request(path))
+            writer.write(request(next(turns)))
             status = await answer(reader)
             tally.statuses[status] += 1
             tally.seconds.append(time.monotonic() - began)
