@@ -38,6 +38,7 @@ REASONS: dict[str, str] = {
 
 TITLES = {
     "benchmarks": "Benchmarks",
+    "files": "Benchmarks: files",
     "plans": "Benchmarks: plans",
     "service": "Benchmarks: the service",
     "spark": "Benchmarks: Spark",
