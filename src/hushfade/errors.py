@@ -9,6 +9,7 @@
     ├── Refused (RuntimeError)         a correct call would break a promise, as with an old state
     │   └── InUse                      another process holds a lock that this one needs
     └── Failed (RuntimeError)          a store's database cannot be read or written
+        └── Unavailable                for a reason that can pass, such as a full disk
 
     DroppedRecords (UserWarning)       hushfade left records out of the totals
 
@@ -89,6 +90,10 @@ class InUse(Refused):
 
 class Failed(HushfadeError, RuntimeError):
     """A store's database cannot be read or written.  Nothing uncommitted was published."""
+
+
+class Unavailable(Failed):
+    """A store's database cannot be read or written now.  The reason can pass: try again later."""
 
 
 class DroppedRecords(UserWarning):

@@ -195,7 +195,7 @@ def test_an_address_that_is_not_ours_is_told(place, host):
 
 
 def test_the_greeting_has_the_port_that_was_found(place, monkeypatch):
-    def served(service, host, port, *, started):
+    def served(service, host, port, *, sockets, started):
         assert port == 0
         started(4321)
 
@@ -228,7 +228,6 @@ def test_what_a_new_epoch_did_is_said(place, monkeypatch):
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("postgresql://me:secret@127.0.0.1:1/none", "no server listens on this host and port"),
         ("postgresql://me:secret@nohost.invalid/none", "the host name is unknown"),
         ("postgresql://me:se@secret@nohost.invalid/none", "the host name is unknown"),
         (
@@ -246,6 +245,15 @@ def test_why_a_database_cannot_be_opened_is_told_without_its_password(
     shown = run(f"{command} {address} --mark mark")
     assert shown.exit_code in (2, 5)
     assert told in shown.stderr
+    assert "ret" not in shown.output
+
+
+def test_a_server_that_does_not_listen_is_told_without_the_password(place):
+    pytest.importorskip("psycopg")
+    address = "postgresql://me:secret@127.0.0.1:1/none"
+    shown = run(f"token --name a --scope read {address} --mark mark")
+    assert shown.exit_code == 5
+    assert "no server listens on this host and port" in shown.stderr
     assert "ret" not in shown.output
 
 

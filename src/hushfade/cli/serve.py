@@ -151,6 +151,7 @@ def serve(
     try:
         from hushfade.serve.client_address import Proxies
         from hushfade.serve.guard import Guard
+        from hushfade.serve.opening import Opening
         from hushfade.serve.process import serve as served
         from hushfade.serve.service import Service
     except ModuleNotFoundError as error:
@@ -171,28 +172,43 @@ def serve(
             check.count(**{name: getattr(limits, name)}, least=0)
         check.positive(clock_jump=limits.clock_jump)
         Proxies(limits.proxy)
-    store = opened(place.store, place.mark, new_epoch=place.new_epoch)
+    kept = _limits(limits)
+
+    def begin() -> Service:
+        store = opened(place.store, place.mark, new_epoch=place.new_epoch)
+        try:
+            guard = Guard(
+                tokens.kept(store),
+                max_body=service.max_body,
+                rate=service.rate,
+                public=service.public,
+                proxies=limits.proxy,
+                required=tokens.missing(store),
+            )
+            guard.may_listen(host)
+            if not guard.open:
+                tokens.remember(store)  # of a store that an older version wrote
+            return Service(store, guard, limits=kept)
+        except BaseException:
+            store.close()
+            raise
+
+    _log()
+    # each new epoch charges the streams again, so another attempt is the operator's decision
+    begun = Opening(begin, repeat=not place.new_epoch).wait(host, service.port, kept)
+    if begun is None:
+        return
+    made, sockets = begun
     try:
-        guard = Guard(
-            tokens.kept(store),
-            max_body=service.max_body,
-            rate=service.rate,
-            public=service.public,
-            proxies=limits.proxy,
-            required=tokens.missing(store),
-        )
-        guard.may_listen(host)
-        if not guard.open:
-            tokens.remember(store)  # of a store that an older version wrote
-        _log()
         served(
-            Service(store, guard, limits=_limits(limits)),
+            made,
             host,
             service.port,
-            started=lambda port: _greet(place.store, host, port, guard),
+            sockets=sockets,
+            started=lambda port: _greet(place.store, host, port, made.guard),
         )
     finally:
-        store.close()
+        made.store.close()
 
 
 def _limits(given: LimitOptions) -> Limits:

@@ -22,6 +22,7 @@ key_selection    the keys that a request selects     json_pieces        JSON in 
 shared_texts     texts made once for many clients    sending_pace       few large pieces at a time
 clock_watch      whether the clock is trusted        recovery           a store that failed
 read_access      a connection for readers            arrival_order      batches before a closing
+opening          until the store is open
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hushfade.serve import guard, handlers, record_handlers, status_handlers
-from hushfade.serve.error_responses import LOG, answer_to
+from hushfade.serve.error_responses import LOG, Refusal, answer, answer_to
 from hushfade.serve.guard import Caller
 from hushfade.serve.service import Service
 
@@ -52,6 +52,22 @@ def application(service: Service) -> Starlette:
     app = _Application(routes=routes, lifespan=lifespan)
     app.router.redirect_slashes = False
     return app
+
+
+def waiting_application() -> ASGIApp:
+    """The application of a process whose store is not open yet: only /health has a result."""
+
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] in ("/health", "/ready"):
+            scope[_ROUTE] = scope["path"]
+        if scope["path"] == "/health":
+            response = answer({"status": "up"})
+        else:
+            problem = "the store is not open yet: send the request again later"
+            response = answer_to(Refusal(503, "stopped", problem, Retry_After="10"))
+        await response(scope, receive, send)
+
+    return Frame(respond)
 
 
 class _Application(Starlette):

@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import uvicorn
 
@@ -18,7 +19,11 @@ from hushfade.errors import Refused
 from hushfade.serve.app import application
 from hushfade.serve.connections import Connection, Pool, allowed
 from hushfade.serve.error_responses import LOG
+from hushfade.serve.limits import Limits
 from hushfade.serve.service import Service
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 FINISH = 20  # seconds for responses to finish when the service stops
 
@@ -29,24 +34,8 @@ class Server(uvicorn.Server):
     def __init__(self, service: Service, host: str, port: int) -> None:
         service.guard.may_listen(host)
         self._service = service
-        config = uvicorn.Config(
-            application(service),
-            host=host,
-            port=port,
-            http=Connection,
-            log_config=None,
-            access_log=False,  # it would log queries
-            server_header=False,
-            proxy_headers=False,  # the guard trusts declared proxies only
-            ws="none",
-            lifespan="on",
-            timeout_keep_alive=round(service.limits.idle),
-            timeout_graceful_shutdown=FINISH,
-        )
-        most = allowed(service.limits.connections)
-        if most < service.limits.connections:
-            LOG.warning("the limit of open files allows only %d connections", most)
-        self.pool = config.hushfade_pool = Pool(service.limits, most)  # type: ignore[attr-defined]
+        config = configured(application(service), service.limits, host, port, lifespan="on")
+        self.pool: Pool = config.hushfade_pool  # type: ignore[attr-defined]
         super().__init__(config)
 
     @contextmanager
@@ -71,16 +60,47 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+def configured(
+    app: ASGIApp, limits: Limits, host: str, port: int, *, lifespan: Literal["on", "off"]
+) -> uvicorn.Config:
+    """The configuration of a server, with its pool of connections."""
+    config = uvicorn.Config(
+        cast("Any", app),  # Starlette and uvicorn describe the same protocol differently
+        host=host,
+        port=port,
+        http=Connection,
+        log_config=None,
+        access_log=False,  # it would log queries
+        server_header=False,
+        proxy_headers=False,  # the guard trusts declared proxies only
+        ws="none",
+        lifespan=lifespan,
+        timeout_keep_alive=round(limits.idle),
+        timeout_graceful_shutdown=FINISH,
+    )
+    most = allowed(limits.connections)
+    if most < limits.connections:
+        LOG.warning("the limit of open files allows only %d connections", most)
+    config.hushfade_pool = Pool(limits, most)  # type: ignore[attr-defined]
+    return config
+
+
 def serve(
-    service: Service, host: str, port: int, *, started: Callable[[int], object] = lambda port: None
+    service: Service,
+    host: str,
+    port: int,
+    *,
+    sockets: list[socket.socket] | None = None,
+    started: Callable[[int], object] = lambda port: None,
 ) -> None:
     """Serve until a signal stops the process, and close the store.
 
-    The server calls `started` with the port when it listens.  Raise Refused if the port is not
-    available.  If the store fails, the process keeps serving reads and connects again.
+    The server calls `started` with the port when it listens, on `sockets` if they are given.
+    Raise Refused if the port is not available.  If the store fails, the process keeps serving reads
+    and connects again.
     """
     server = Server(service, host, port)
-    sockets = listening(host, port)
+    sockets = sockets or listening(host, port)
     started(sockets[0].getsockname()[1])
     with suppress(KeyboardInterrupt):
         server.run(sockets)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from hushfade.errors import Failed
+from hushfade.errors import Failed, Unavailable
 from hushfade.store import fail_points
 
 
@@ -62,10 +63,25 @@ class Database(Protocol):
         """Close the connection, and release the lock."""
 
 
-def failed(deed: str, reason: str) -> Failed:
-    """The error that the database cannot be `deed`.  The original message may contain data."""
+def failed(deed: str, reason: str, *, passing: bool = False) -> Failed:
+    """The error that the database cannot be `deed`.  The original message may contain data.
+
+    `passing` states that the reason can pass without a change by the operator.
+    """
     safe = "; nothing was published" if deed == "written" else ""
-    return Failed(f"the database cannot be {deed}: {reason}{safe}")
+    kind = Unavailable if passing else Failed
+    return kind(f"the database cannot be {deed}: {reason}{safe}")
+
+
+def failed_file(path: Path, error: OSError) -> Failed:
+    """The error that the operating system does not open a file of the store."""
+    kind = Unavailable if passes(error.errno) else Failed
+    return kind(f"{path} cannot be opened: {error.strerror}")
+
+
+def passes(number: int | None) -> bool:
+    """Whether the operating system's error with this number can pass: no space left, or I/O."""
+    return number in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class Writes:

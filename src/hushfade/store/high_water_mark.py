@@ -12,6 +12,7 @@ version 7 wrote all budgets in each line, so the same rule reads them.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -147,7 +148,7 @@ class MarkFile:
 
 def _put(descriptor: int, content: bytes, place: int) -> None:
     if os.pwrite(descriptor, content, place) != len(content):
-        raise OSError("the disk wrote only a part")
+        raise OSError(errno.ENOSPC, "the disk wrote only a part")
     os.fdatasync(descriptor)
 
 

@@ -33,6 +33,13 @@ _REASONS = {  # by words in the server's message, which may contain a part of th
     "starting up": "the server is not ready yet",
     "shutting down": "the server is shutting down",
 }
+_PASSING = {  # reasons that can pass; an unknown host is more likely a wrong address
+    _REASONS[words]
+    for words in (
+        "Connection refused", "file or directory", "timeout", "too many clients", "starting up",
+        "shutting down",
+    )
+}  # fmt: skip
 _CONNECTION = {  # unless the address says otherwise
     "connect_timeout": round(STATEMENT),  # seconds
     "tcp_user_timeout": round(2000 * STATEMENT),  # milliseconds: a dead network
@@ -75,7 +82,8 @@ class Postgres:
             more: dict[str, Any] = {x: _CONNECTION[x] for x in _CONNECTION if x not in given}
             self._connection = psycopg.connect(where, autocommit=True, **more)
         except psycopg.Error as error:
-            raise failed("opened", _reason(error)) from None
+            reason = _reason(error)
+            raise failed("opened", reason, passing=reason in _PASSING) from None
         self._deadline = Deadline(self._cut)
         for name, value in _SETTINGS.items():
             self.read("SELECT set_config(?, ?, false)", name, value)
@@ -116,7 +124,8 @@ class Postgres:
 
     def _failed(self, error: psycopg.Error, deed: str) -> Failed:
         late = self._deadline.passed or isinstance(error, psycopg.errors.QueryCanceled)
-        return failed(deed, "the server does not respond" if late else type(error).__name__)
+        reason = "the server does not respond" if late else type(error).__name__
+        return failed(deed, reason, passing=late or isinstance(error, psycopg.OperationalError))
 
     def _cut(self) -> None:
         """Cut the connection, from another thread, so that the statement ends with an error."""

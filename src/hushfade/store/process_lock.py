@@ -6,7 +6,8 @@ import fcntl
 import os
 from pathlib import Path
 
-from hushfade.errors import Failed, InUse
+from hushfade.errors import InUse
+from hushfade.store.database import failed_file
 
 
 def locked(path: Path) -> int:
@@ -18,7 +19,7 @@ def locked(path: Path) -> int:
     try:
         descriptor = os.open(target.with_name(target.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise Failed(f"{path} cannot be opened: {error.strerror}") from None
+        raise failed_file(path, error) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -15,7 +15,7 @@ import apsw
 from hushfade.atomic_files import synced, whole
 from hushfade.errors import Failed, InUse
 from hushfade.store import process_lock
-from hushfade.store.database import committed, failed
+from hushfade.store.database import committed, failed, failed_file, passes
 from hushfade.store.statement_deadline import LOCK, ROWS, Deadline
 
 _LOGS = ("-wal", "-journal", "-shm")  # SQLite's own files next to a database
@@ -32,6 +32,7 @@ _REASONS = {
     apsw.NotADBError: "it is not a SQLite database",
     apsw.ReadOnlyError: "it is read-only",
 }
+_PASSING = (apsw.FullError, apsw.IOError, apsw.InterruptError)  # reasons that can pass
 
 
 class SQLite:
@@ -231,7 +232,7 @@ def _refuse_others(path: Path, *, content: bool = True) -> None:
         with path.open("rb") as file:
             first = file.read(len(_FIRST))
     except OSError as error:
-        raise Failed(f"{path} cannot be opened: {error.strerror}") from None
+        raise failed_file(path, error) from None
     if first not in (b"", _FIRST):
         raise Failed(f"{path} is not a SQLite database: choose another file")
 
@@ -239,4 +240,5 @@ def _refuse_others(path: Path, *, content: bool = True) -> None:
 def _failed(error: Exception, deed: str) -> Failed:
     """The kind of SQLite's error.  Its message may contain data."""
     known = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
-    return failed(deed, next(known, type(error).__name__))
+    passing = isinstance(error, _PASSING) or passes(getattr(error, "errno", None))
+    return failed(deed, next(known, type(error).__name__), passing=passing)
