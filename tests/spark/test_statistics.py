@@ -239,10 +239,10 @@ def test_wrong_columns_are_refused_with_a_remedy(spark):
     for plan, asked, words in (
         (mean, {"value": "word"}, "column 'word' must be numbers, got STRING.*cast it"),
         (mean, {}, "a statistic needs a column of values"),
-        (mean, {"value": "amount", "denominator": "below"}, "a ratio, and nothing else"),
+        (mean, {"value": "amount", "denominator": "below"}, "a ratio, and only for a ratio"),
         (share, {"value": "word"}, "column 'word' must be BOOLEAN, or numbers that are 0 or 1"),
         (text, {"value": "amount"}, "column 'amount' must be text or whole numbers"),
-        (ratio, {"value": "amount"}, "a ratio, and nothing else"),
+        (ratio, {"value": "amount"}, "a ratio, and only for a ratio"),
         (ratio, {"value": "amount", "denominator": "word"}, "column 'word' must be numbers"),
         (planned(hf.Mean(0, 1)), {"value": "amount", "key": "first"}, None),
         (mean, {"value": "amount", "confidence": 1.5}, "confidence must be in"),
