@@ -27,6 +27,7 @@ Stretch: TypeAlias = Literal["stream", "period", "step"]
 
 _NONE = -1  # no place in the list
 _FEW = 1024
+_AT_ONCE = 128  # groups whose columns are read together, in advance
 # The columns of a group: where its list begins and ends, its length, its first and its last step.
 # Records in the order of time need nothing else, so they read memory at one place.
 _FIRST, _LAST, _SIZE, _FIRST_STEP, _LAST_STEP = range(5)
@@ -260,7 +261,11 @@ def _keep(
     found: NDArray[np.bool_],
 ) -> int:
     """Mark the records that count; return the number of used places."""
+    seen = np.zeros(1, dtype=np.int64)  # an array, so that the compiler keeps the reads
     for i in range(len(groups)):
+        if i % _AT_ONCE == 0:
+            for j in range(i, min(i + _AT_ONCE, len(groups))):
+                seen[0] ^= heads[groups[j], _SIZE] ^ heads[groups[j], _LAST_STEP]
         step = steps[i]
         head = heads[groups[i]]
         size, last = head[_SIZE], head[_LAST_STEP]

@@ -19,6 +19,7 @@ from hushfade.records.texts import Bytes, Offsets
 
 _NONE = -1
 _FEW = 1024
+_AT_ONCE = 128  # rows whose slots are read together
 _SHORT = 7  # bytes of a name that fits into a word together with its length
 _Words = NDArray[np.uint64]
 
@@ -114,39 +115,50 @@ def _number(
     """Number the rows from `row` on, until there is no room; that row, and the number of persons.
 
     A slot has the number of a person, from 1 (0: the slot is empty), and the word of the name.  Two
-    short names are equal if their words are.  So a row mostly reads memory at one place only.
+    short names are equal if their words are.  So a row mostly reads memory at one place only, and
+    the places of some rows are read in advance, all at once.
     """
     mask = np.uint64(len(slots) - 1)
+    hashes, seen = np.empty(_AT_ONCE, dtype=np.uint64), np.uint64(0)
     while row < len(places):
-        place = places[row]
-        if place < 0:
-            numbers[row] = _NONE
+        first, last = row, min(row + _AT_ONCE, len(places))
+        for i in range(first, last):
+            place = places[i]
+            if place >= 0:
+                hashes[i - first] = _hash(data, offsets[place], offsets[place + 1], key)
+        for i in range(first, last):
+            if places[i] >= 0:
+                seen ^= slots[hashes[i - first] & mask, 0]
+        while row < last:
+            place = places[row]
+            if place < 0:
+                numbers[row] = _NONE
+                row += 1
+                continue
+            start, end = offsets[place], offsets[place + 1]
+            length, mixed = end - start, hashes[row - first]
+            word = _word(data, start, length, mixed)
+            slot, person = mixed & mask, np.int64(_NONE)
+            while slots[slot, 0] != 0:
+                if slots[slot, 1] == word:
+                    person = np.int64(slots[slot, 0]) - 1
+                    if length <= _SHORT or _same(data, start, length, known, ends, person):
+                        break
+                    person = np.int64(_NONE)
+                slot = (slot + np.uint64(1)) & mask
+            if person == _NONE:
+                used = ends[count - 1] if count > 0 else 0
+                full = 2 * (count + 1) > len(slots) or count == len(ends)
+                if full or used + length > len(known):
+                    return row, count
+                for at in range(length):
+                    known[used + at] = data[start + at]
+                ends[count] = used + length
+                slots[slot, 0], slots[slot, 1] = np.uint64(count + 1), word
+                person, count = np.int64(count), count + 1
+            numbers[row] = person
             row += 1
-            continue
-        start: int = offsets[place]
-        length: int = offsets[place + 1] - start
-        mixed = _hash(data, start, length, key)
-        word = _word(data, start, length, mixed)
-        slot, person = mixed & mask, np.int64(_NONE)
-        while slots[slot, 0] != 0:
-            if slots[slot, 1] == word:
-                person = np.int64(slots[slot, 0]) - 1
-                if length <= _SHORT or _same(data, start, length, known, ends, person):
-                    break
-                person = np.int64(_NONE)
-            slot = (slot + np.uint64(1)) & mask
-        if person == _NONE:
-            used = ends[count - 1] if count > 0 else 0
-            full = 2 * (count + 1) > len(slots) or count == len(ends)
-            if full or used + length > len(known):
-                return row, count
-            for at in range(length):
-                known[used + at] = data[start + at]
-            ends[count] = used + length
-            slots[slot, 0], slots[slot, 1] = np.uint64(count + 1), word
-            person, count = np.int64(count), count + 1
-        numbers[row] = person
-        row += 1
+        hashes[0] = seen  # so that the compiler keeps the reads
     return row, count
 
 
@@ -157,7 +169,7 @@ def _insert(known: Bytes, ends: Signed, count: int, key: _Words, slots: _Words) 
     for person in range(count):
         first = ends[person - 1] if person > 0 else 0
         length = ends[person] - first
-        mixed = _hash(known, first, length, key)
+        mixed = _hash(known, first, ends[person], key)
         slot = mixed & mask
         while slots[slot, 0] != 0:
             slot = (slot + np.uint64(1)) & mask
@@ -198,11 +210,11 @@ def _copy(known: Bytes, ends: Signed, persons: Signed, data: Bytes) -> None:
 
 
 @inlined
-def _hash(data: Bytes, start: int, length: int, key: _Words) -> np.uint64:
+def _hash(data: Bytes, start: int, end: int, key: _Words) -> np.uint64:
     """SipHash-1-3 of some bytes."""
     a, b = key[0] ^ np.uint64(0x736F6D6570736575), key[1] ^ np.uint64(0x646F72616E646F6D)
     c, d = key[0] ^ np.uint64(0x6C7967656E657261), key[1] ^ np.uint64(0x7465646279746573)
-    at, end = start, start + length
+    at, length = start, end - start
     while True:
         left = min(end - at, 8)
         word = _eight(data, at, left)
