@@ -101,18 +101,13 @@ def fifty_steps_at_once(store: Store) -> Service:
 
     class Greedy(Schedule):
         async def round(self) -> bool:
-            service, turn = self._service, asyncio.Semaphore(128)
-
-            async def catch_up(facts: Any) -> None:
+            service = self._service
+            for facts in service.registry.all():
                 for _ in range(50):
                     if self.lag(facts) <= 0:
                         break
-                    async with turn:
-                        step = service.registry.step(facts.name) + 1
-                        await service.close_step(facts.name, step)
-
-            due = [facts for facts in service.registry.all() if self.lag(facts) > 0]
-            await asyncio.gather(*map(catch_up, due), return_exceptions=True)
+                    step = service.registry.step(facts.name) + 1
+                    await service.close_step(facts.name, step)
             return False
 
     patch.object(writer, "GROUP", 1).start()
