@@ -13,7 +13,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, UnsafeSeededNoise
 from hushfade.decay import (
     CustomDecay,
     Decay,
@@ -35,7 +34,6 @@ from hushfade.errors import (
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.sensitivity import Sensitivity
 from hushfade.laws import Gaussian, Huber, Laplace
-from hushfade.planning.plan import Plan
 from hushfade.privacy.guarantee import (
     Guarantee,
     classical_noise_multiplier,
@@ -46,16 +44,6 @@ from hushfade.privacy.guarantee import (
 from hushfade.privacy.loss import PrivacyLoss, composed
 from hushfade.privacy.unit import Person, Record
 from hushfade.public.release import Release
-from hushfade.public.statistics import (
-    Count,
-    Histogram,
-    Mean,
-    Quantiles,
-    Ratio,
-    Share,
-    Sum,
-    Variance,
-)
 
 if TYPE_CHECKING:
     from hushfade import (  # noqa: F401
@@ -72,9 +60,21 @@ if TYPE_CHECKING:
     )
     from hushfade.baselines import Comparison, compare
     from hushfade.crossing.key_file import KeyFile
+    from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, UnsafeSeededNoise
     from hushfade.planning.joint_plans import JointPlan, plan_together
+    from hushfade.planning.plan import Plan
     from hushfade.planning.planner import plan
     from hushfade.planning.series import Series
+    from hushfade.public.statistics import (
+        Count,
+        Histogram,
+        Mean,
+        Quantiles,
+        Ratio,
+        Share,
+        Sum,
+        Variance,
+    )
     from hushfade.stream.stream import Stream
     from hushfade.training.correlated_noise import CorrelatedNoise
 
@@ -138,7 +138,20 @@ __all__ = [
 ]
 
 # Loaded on first use, so that importing hushfade stays fast.
+_NOISE, _STATISTICS = "hushfade.crossing.noise_sources", "hushfade.public.statistics"
 _LATER = {
+    "Count": _STATISTICS,
+    "FreshNoise": _NOISE,
+    "Histogram": _STATISTICS,
+    "KeyedNoise": _NOISE,
+    "Mean": _STATISTICS,
+    "Plan": "hushfade.planning.plan",
+    "Quantiles": _STATISTICS,
+    "Ratio": _STATISTICS,
+    "Share": _STATISTICS,
+    "Sum": _STATISTICS,
+    "UnsafeSeededNoise": _NOISE,
+    "Variance": _STATISTICS,
     "Comparison": "hushfade.baselines",
     "CorrelatedNoise": "hushfade.training.correlated_noise",
     "JointPlan": "hushfade.planning.joint_plans",

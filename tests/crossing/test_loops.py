@@ -9,7 +9,7 @@ from hushfade.factors.jumps import jumps_of
 from hushfade.factors.taps import IntegerTaps
 from hushfade.numerics.blocks import BLOCK, PERIOD, period_of
 from hushfade.numerics.ring_buffers import write
-from hushfade.private.right_product import product_block, product_row
+from hushfade.private.right_product import product_block, product_row, scaled_block
 from hushfade.public.decayed_sum import Sums, decay_block, decay_row
 from hushfade.public.left_quotient import Quotients, quotient_block, quotient_row
 from hushfade.public.recursion import TOGETHER, recursion
@@ -55,8 +55,11 @@ class Product(Loop):
         self.ring, self.sums = np.zeros((rows, lanes), np.int64), np.zeros(lanes, np.int64)
 
     def block(self, step, x):
-        out = np.empty(len(x), np.int64)
-        self.sums[0] = product_block(step, x, self.jumps, self.ring.ravel(), self.sums[0], out)
+        out, ring = np.empty(len(x), np.int64), self.ring.ravel()
+        if self.jumps.single:
+            self.sums[0] = scaled_block(step, x, self.jumps.single, ring, out)
+        else:
+            self.sums[0] = product_block(step, x, self.jumps, ring, self.sums[0], out)
         return out
 
     def row(self, step, x):

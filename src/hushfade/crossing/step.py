@@ -59,7 +59,7 @@ from hushfade.numerics.block_levels import level_of
 from hushfade.numerics.blocks import BLOCK, LONG_BLOCK
 from hushfade.numerics.ring_buffers import write
 from hushfade.private.block_totals import add_block, add_block_row, add_blocks
-from hushfade.private.right_product import product_block, product_row
+from hushfade.private.right_product import product_block, product_row, scaled_block
 from hushfade.public.block_differences import (
     Blocks,
     difference,
@@ -173,13 +173,17 @@ def advance_block(
         t = step + start
         n = min(longest, len(x) - start, period - t % period)
         end = start + n
-        sums[0] = product_block(t, x[start:end], jumps, ring, sums[0], v)
+        if jumps.single:
+            sums[0] = scaled_block(t, x[start:end], jumps.single, ring, v)
+        else:
+            sums[0] = product_block(t, x[start:end], jumps, ring, sums[0], v)
         if len(block_sums):
             add_blocks(t, blocks.period, blocks.total, v[:n], block_sums.ravel())
             sums[0] = v[n - 1]
         for i in range(n):
             y[i] = cross(v[i], z[start + i], gain[t + i] if len(gain) else 1)
-        difference_block(t, y[:n], blocks)
+        if len(block_sums):
+            difference_block(t, y[:n], blocks)
         quotient_block(t, y[:n], period, jumps, quotients, back, u)
         decay_block(t, u[:n], period, parts, quotients.ring, decayed, out[start:end])
         write(seen, t % len(seen), u[:n])

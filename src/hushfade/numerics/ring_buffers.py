@@ -26,9 +26,14 @@ def write(ring: Any, here: int, block: Any) -> None:
     if len(block) > len(ring):
         here = (here + len(block)) % len(ring)
         block = block[len(block) - len(ring) :]
+    write_short(ring, here, block)
+
+
+@inlined
+def write_short(ring: Any, here: int, block: Any) -> None:
+    """The same for a block that is at most as long as the ring."""
     k = min(len(block), len(ring) - here)
-    rows, rest = ring[here : here + k], block[k:]  # no index is negative
     for i in range(k):
-        rows[i] = block[i]
-    for i in range(len(rest)):
-        ring[i] = rest[i]
+        ring[here + i] = block[i]
+    for i in range(k, len(block)):
+        ring[i - k] = block[i]

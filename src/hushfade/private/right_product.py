@@ -2,7 +2,7 @@
 
     v_t = v_{t-1} + Σ_j D_j x_{t-n_j}        v_t = r̃_0 x_t if r̃_0 is the only tap
 
-The loop exists twice because memory is read in two ways: a block of steps of one lane, and one step
+A loop exists twice because memory is read in two ways: a block of steps of one lane, and one step
 of many lanes.  Integer sums are exact, so both loops give the same values.
 """
 
@@ -11,20 +11,16 @@ from __future__ import annotations
 from hushfade.check import Signed
 from hushfade.compiled import compiled
 from hushfade.factors.jumps import Jumps
-from hushfade.numerics.ring_buffers import add_past, write
+from hushfade.numerics.ring_buffers import add_past, write, write_short
 
 
 @compiled
 def product_block(step: int, x: Signed, jumps: Jumps, ring: Signed, v: int, out: Signed) -> int:
-    """The last v of a block of one lane; writes v at each step to `out`."""
+    """The last v of a block of one lane, for several taps; writes v at each step to `out`."""
     lags, rises = jumps.lags, jumps.rises
     n = len(x)
     here = step % len(ring)
-    write(ring, here, x)
-    if jumps.single:
-        for i in range(n):
-            out[i] = jumps.single * x[i]
-        return int(out[n - 1])
+    write_short(ring, here, x)
     for i in range(n):
         out[i] = 0
     for j in range(len(lags)):
@@ -33,6 +29,15 @@ def product_block(step: int, x: Signed, jumps: Jumps, ring: Signed, v: int, out:
         v += out[i]
         out[i] = v
     return v
+
+
+@compiled
+def scaled_block(step: int, x: Signed, tap: int, ring: Signed, out: Signed) -> int:
+    """The same for a single tap."""
+    write(ring, step % len(ring), x)
+    for i in range(len(x)):
+        out[i] = tap * x[i]
+    return int(out[len(x) - 1])
 
 
 @compiled

@@ -134,8 +134,11 @@ def decay_block(
         before = min(n, length)  # values that leave at these steps came before the block
         k = min(before, rows - row)
         b = slide(b, weight, u[:k], past[row : row + k], out[:k])
-        b = slide(b, weight, u[k:before], past[: before - k], out[k:before])
-        summed[w] = slide(b, weight, u[before:], u, out[before:])
+        if k < before:
+            b = slide(b, weight, u[k:before], past[: before - k], out[k:before])
+        if before < n:
+            b = slide(b, weight, u[before:], u, out[before:])
+        summed[w] = b
         for i in range(max(0, to_come - length + 1), n):
             renewed[w] += u[i]
         if to_come == n - 1:
