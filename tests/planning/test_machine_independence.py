@@ -65,6 +65,7 @@ def differing(one, other):
     return [name for name in one if one[name] != other[name]]
 
 
+@pytest.mark.slow
 def test_plans_noise_and_saved_streams_are_the_same_on_every_machine(tmp_path):
     findings = {}
     for name, variables in configurations(tmp_path):
