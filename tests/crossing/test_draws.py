@@ -52,6 +52,7 @@ def chi_square(sample, law, bins=200):
     return stats.chi2.sf(statistic, len(expected) - 1)
 
 
+@pytest.mark.slow
 def test_a_million_draws_of_each_law_follow_the_exact_probabilities():
     # fixed seed, so the outcome is fixed too; of 33 p-values none should be below 0.001
     for law in ALL_LAWS:
@@ -320,6 +321,7 @@ class Slowly:
             word = self.words(step, lane, attempt)[1]
 
 
+@pytest.mark.slow
 def test_draws_are_those_of_a_slow_computation_from_the_definition():
     drawer = UnsafeSeededNoise(2026).bound(b"")
     for law, steps, lanes in [

@@ -64,6 +64,7 @@ def test_both_factors_of_unbounded_counting_multiply_to_counting():
             assert_allclose(product, np.ones(n), rtol=1e-12, err_msg=f"{c}, {beta}, {n}")
 
 
+@pytest.mark.slow
 def test_unbounded_counting_satisfies_its_differential_equation():
     # p = ℓ^-β has ℓ p' = -β ℓ' p: an O(n²) recurrence, here in 60 digits, that shares no code
     for c, beta in ((0.005, 3.0), (0.25, 0.75), (1.0, 2.0)):

@@ -22,6 +22,7 @@ def test_one_series_has_the_plan_of_its_own():
     assert joint.errors == joint.alone
 
 
+@pytest.mark.slow
 def test_two_short_memories_keep_laplace_noise_and_many_have_gaussian_noise():
     two = hf.plan_together([WEEK] * 2, ONE)
     many = hf.plan_together([WEEK] * 20, ONE)
@@ -76,6 +77,7 @@ def test_joint_plans_do_not_depend_on_the_last_digits_of_a_machine(monkeypatch):
     assert list(digests()) == here
 
 
+@pytest.mark.slow
 def test_a_weight_buys_accuracy():
     joint = hf.plan_together([WEEK, WEEK], ONE, weights=[1, 8])
     assert joint.errors[1] < 0.6 * joint.errors[0]
@@ -88,6 +90,7 @@ def test_pure_privacy_adds_up():
     assert 0.998 <= joint.privacy.epsilon(0) <= 1.0
 
 
+@pytest.mark.slow
 def test_a_series_has_its_own_records():
     series = [
         hf.Series(decay=WEEK, low=-1, high=3, resolution=1),
@@ -138,6 +141,7 @@ def test_equal_series_are_planned_once(monkeypatch):
     assert len(planned) == len(set(planned))
 
 
+@pytest.mark.slow
 def test_many_worst_cases_leave_gaussian_noise(monkeypatch):
     # replaced records with keys and bounds around 0 change a value or a key: two cases per series
     monkeypatch.setattr(joint_plans, "MOST_CASES", 3)

@@ -99,6 +99,7 @@ def test_an_age_may_end_where_taps_are_zero():
         assert found == pytest.approx(epsilon_of(mu, 1e-6), rel=1e-9), age
 
 
+@pytest.mark.slow
 def test_a_stream_has_revealed_nothing_at_first_then_more_and_in_the_end_its_plan_s_loss():
     for plan in plans():
         delta = plan.guarantee.delta

@@ -129,6 +129,7 @@ def test_the_bound_is_never_below_dp_accounting_and_at_most_half_a_percent_above
             assert low * (1 - 1e-6) <= found <= high * 1.005, (parts, mu, delta, found, low, high)
 
 
+@pytest.mark.slow
 def test_the_bound_meets_importance_sampling_at_delta_1e_6():
     # half-life 60, r = 1 + ½ (√g - 1), κ = 2, slope 0.467 for records in [0, 1]
     a = np.cumprod(np.append(1.0, 1.0 - 0.5 / np.arange(1, 300))) * 0.5 ** (np.arange(300) / 60)

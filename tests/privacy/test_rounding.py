@@ -114,6 +114,7 @@ def untrue(guarantee):
     return [name for name, holds in claims.items() if not holds]
 
 
+@pytest.mark.slow
 def test_every_printed_sentence_holds_when_it_is_read_back():
     for guarantee in sampled(4000):
         assert untrue(guarantee) == [], guarantee.sentence()

@@ -1,6 +1,7 @@
 """Intervals of plans with block sums: near the exact quantiles, and they cover what they claim."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import CustomDecay, Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow, plan
@@ -29,6 +30,7 @@ def exact(found, step):
     return SummedError(found.law, found.pair.weights_of_noise(step), found.unit)
 
 
+@pytest.mark.slow
 def test_margins_are_at_least_the_exact_ones_and_one_percent_more_at_most():
     # on a coarse grid quantiles jump from atom to atom, by up to 1 % of a deviation here
     for name, found in PLANS.items():
@@ -84,6 +86,7 @@ def test_intervals_cover_what_they_claim():
             assert np.max(off) < (0.04 if confidence == 0.5 else 0.018), name
 
 
+@pytest.mark.slow
 def test_the_bound_for_all_steps_holds():
     for name, found in PLANS.items():
         for n, failure in ((1, 0.5), (60, 0.3), (500, 0.05)):

@@ -137,6 +137,7 @@ def allowed(confidence, n):
     return 5.5 * math.sqrt(confidence * (1 - confidence) / n)
 
 
+@pytest.mark.slow
 def test_intervals_cover_as_often_as_they_say():
     n, rng = 100_000, np.random.default_rng(20)
     for law in LAWS:

@@ -75,6 +75,7 @@ def test_count_and_sums_are_linear_parts_of_the_lanes():
             assert lanes @ statistic.sums["sum_of_squares"] == pytest.approx(squares, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_an_interval_contains_the_truth_as_often_as_it_states(law):
     """1200 keys with the same records and independent noise; the binomial error is 0.63 %."""
