@@ -24,7 +24,7 @@ _PATIENCE, _TRIES = 0.1, 50  # seconds, and how often a caller who stops waits f
 
 @dataclass(frozen=True)
 class _Item(Generic[T]):
-    """An item, or the exception in its place; None is the end."""
+    """An item, or the exception in its place.  The last one has neither."""
 
     value: T | None = None
     error: BaseException | None = None
