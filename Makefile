@@ -7,8 +7,8 @@ PYTHON ?= python3
 WORKERS ?= 3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable
-SCRIPTS := dev/scripts
-TESTS := tests dev/tests src README.md CONTRIBUTING.md docs
+SCRIPTS := lab/scripts
+TESTS := tests lab/tests src README.md CONTRIBUTING.md docs
 # The tests start some hundred processes: without bytecode each would compile every library again.
 unexport PYTHONDONTWRITEBYTECODE
 # One worker runs all tests of a file; conftest.py groups the tests and puts the slow ones first.
@@ -33,7 +33,7 @@ tests: setup programs loops
 
 # Otherwise every worker would compile the same loops.
 loops: setup
-	$(BIN)/python -m dev.compile_loops
+	$(BIN)/python -m lab.compile_loops
 
 check: setup     ## the quick part, for daily work: lint, and the tests of the core
 	@$(MAKE) --no-print-directory -j lint quick
@@ -46,27 +46,27 @@ lint: setup      ## ruff, mypy --strict, import contracts, discouraged words in 
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m dev.discouraged_words
+	$(BIN)/python -m lab.discouraged_words
 
 bench: setup     ## speed as ratios, alone and beside peers, written to docs/results
 	$(INSTALL) '.[bench]'
-	$(BIN)/python -m dev.benchmarks
+	$(BIN)/python -m lab.benchmarks
 
 audit: setup     ## the promise at length, with seeded bugs, other auditors and fuzzers, written to docs/results
 	$(INSTALL) '.[audit]'
-	$(BIN)/python -m dev.audits
+	$(BIN)/python -m lab.audits
 
 soak: setup programs ## the longest tests; the store and its service killed, damaged and fuzzed at length, written to docs/results
 	$(PYTEST) -m long $(TESTS)
-	$(BIN)/python -m dev.soaks.neighbours
-	$(BIN)/python -m dev.soaks
-	$(BIN)/python -m dev.soaks --only persons
-	$(BIN)/python -m dev.soaks.daily_files
-	$(BIN)/python -m dev.soaks.load
+	$(BIN)/python -m lab.soaks.neighbours
+	$(BIN)/python -m lab.soaks
+	$(BIN)/python -m lab.soaks --only persons
+	$(BIN)/python -m lab.soaks.daily_files
+	$(BIN)/python -m lab.soaks.load
 
 tables: setup    ## the computed tables and pictures of the documentation
 	$(INSTALL) '.[bench]'
-	$(BIN)/python -m dev.tables
+	$(BIN)/python -m lab.tables
 
 paper: setup     ## the whole report on the paper, written to docs/paper/report
 	$(BIN)/hushfade paper --output docs/paper/report
@@ -100,4 +100,4 @@ programs: .venv/programs .venv/java-ready
 	@touch $@
 
 clean:           ## remove what was built
-	rm -rf .venv docs/_build docs/reference/names .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output dev/.environments
+	rm -rf .venv docs/_build docs/reference/names .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output paper-output lab/.environments

@@ -25,7 +25,7 @@ from xdist.scheduler import LoadScopeScheduling
 # Two test processes on two cores: BLAS threads of both would wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# dev/scripts/make-java puts a Java runtime here if the machine has none.
+# lab/scripts/make-java puts a Java runtime here if the machine has none.
 _JAVA = Path(sys.prefix) / "java"
 if (_JAVA / "bin" / "java").is_file() and shutil.which("java") is None:
     os.environ.setdefault("JAVA_HOME", str(_JAVA))
@@ -38,7 +38,7 @@ LONG = "hushfade paper"  # draws every figure; tests/paper/test_report.py does t
 # files that share one worker, because they share what takes long to start
 TOGETHER = {
     "tests/spark": "spark", "docs/how-to/spark.md": "spark",  # a session of Spark
-    "dev/tests/soaks/test_neighbours_spark.py": "spark",
+    "lab/tests/soaks/test_neighbours_spark.py": "spark",
     "tests/serve/page": "page",  # a browser
 }  # fmt: skip
 
@@ -80,13 +80,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def postgres_server():
     """A PostgreSQL server of this test process, for the tests of the store and of the soaks.
 
-    It is here because tests/ and dev/ do not import each other.
+    It is here because tests/ and lab/ do not import each other.
     """
-    from dev import postgres_server
-    from dev.paths import IN_MEMORY
+    from lab import postgres_server
+    from lab.paths import IN_MEMORY
 
     if postgres_server.programs() is None:
-        pytest.skip("PostgreSQL's programs are not installed: run dev/scripts/make-postgres")
+        pytest.skip("PostgreSQL's programs are not installed: run lab/scripts/make-postgres")
     roomy = IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > 4 << 30
     with postgres_server.server(IN_MEMORY if roomy else None) as server:
         yield server

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "hushfade"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-PATH = re.compile(r"\b(?:src|tests|docs|dev|examples)/[\w./-]*\w/?")
+PATH = re.compile(r"\b(?:src|tests|docs|lab|examples)/[\w./-]*\w/?")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

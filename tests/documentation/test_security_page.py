@@ -44,7 +44,7 @@ def dead(text):
 
 
 def names_of_tests():
-    folders = (ROOT / "tests", ROOT / "dev" / "tests")
+    folders = (ROOT / "tests", ROOT / "lab" / "tests")
     files = [file for folder in folders for file in folder.rglob("test_*.py")]
     texts = [file.read_text(encoding="utf-8") for file in files]
     return {

@@ -13,7 +13,7 @@ from tests.spark.cases import COLUMNS, QUIET
 def need_java():
     """Skip where there is no Java.  `make test` always has one, of the machine or from a wheel."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Java is not installed: run dev/scripts/make-java")
+        pytest.skip("Java is not installed: run lab/scripts/make-java")
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Subject: the implementation under audit, as the few methods that the audit calls.
 
-hushfade itself is a `Subject`.  dev/audits/seeded_bugs contains subjects with one deliberate bug
+hushfade itself is a `Subject`.  lab/audits/seeded_bugs contains subjects with one deliberate bug
 each, to show that the audit detects it.
 """
 

@@ -1,1 +1,0 @@
-"""The computed tables and pictures of the documentation: `make tables`, `python -m dev.tables`."""
