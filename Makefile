@@ -69,7 +69,7 @@ tables: setup    ## the computed tables and pictures of the documentation
 	$(BIN)/python -m lab.tables
 
 paper: setup     ## the whole report on the paper, written to docs/paper/report
-	$(BIN)/hushfade paper --output docs/paper/report
+	$(BIN)/python -m lab.paper --output docs/paper/report
 
 docs: setup      ## the documentation, warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

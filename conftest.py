@@ -34,7 +34,6 @@ if (_JAVA / "bin" / "java").is_file() and shutil.which("java") is None:
 OPTIONS = ELLIPSIS | NORMALIZE_WHITESPACE
 
 ROOT = Path(__file__).parent
-LONG = "hushfade paper"  # draws every figure; tests/paper/test_report.py does the same work
 # files that share one worker, because they share what takes long to start
 TOGETHER = {
     "tests/spark": "spark", "docs/how-to/spark.md": "spark",  # a session of Spark
@@ -58,13 +57,6 @@ class ByFile(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
     """How tests are distributed over workers."""
     return ByFile(config, log)
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave the longest example to `make soak`."""
-    example = getattr(item, "example", None)
-    if example is not None and LONG in str(example.parsed):
-        item.add_marker(pytest.mark.long)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,8 +9,8 @@ from hushfade import theory
 from hushfade.decay import Decay
 from hushfade.errors import Diverges
 from hushfade.factors import factorization
-from hushfade.paper.decays import DECAYS
 from hushfade.theory import certificates
+from lab.paper.decays import DECAYS
 from lab.progress import progress
 from lab.tables.page import table, write
 

@@ -9,7 +9,6 @@ from hushfade import Guarantee, NoDecay, SlidingWindow
 from hushfade.baselines.window_blocks import window_blocks
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors import factorization
-from hushfade.theory import families
 from tests.loops import for_each
 
 STEPS = [1, 2, 3, 8, 13, 33, 100, 128]
@@ -33,14 +32,6 @@ def test_the_matrices_multiply_to_the_window_and_have_the_stated_norms(w, n):
     assert not np.any(np.triu(L, 1))
     assert not np.any(np.triu(R, 1))
     assert mechanism.online
-
-
-@for_each("w", WIDTHS)
-@for_each("n", STEPS)
-def test_the_error_factor_is_the_bound_of_the_theory(w, n):
-    decay = SlidingWindow(length=w)
-    found, bound = window_blocks(decay, n).error_factor, families.window_blocks(decay, n).value
-    assert_allclose(found, bound, rtol=1e-13)
 
 
 @pytest.mark.parametrize("w", [1, 3, 16])

@@ -63,7 +63,7 @@ def test_a_process_prints_the_document_alone():
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_reader_who_has_seen_enough_ends_the_command_quietly(form):
-    process = started("bounds", "--power", "1", "--horizon", "16", *form)
+    process = started("plan", "--power", "1", "--mu", "1", *form)
     process.stdout.close()  # before anything is written
     err = process.stderr.read()
     process.stderr.close()
@@ -71,7 +71,7 @@ def test_a_reader_who_has_seen_enough_ends_the_command_quietly(form):
 
 
 def test_letters_that_the_terminal_lacks_do_not_stop_a_command():
-    process = started("bounds", "--power", "1", "--horizon", "4", PYTHONIOENCODING="ascii")
+    process = started("plan", "--power", "1", "--mu", "1", PYTHONIOENCODING="ascii")
     out, err = process.communicate()
     assert (process.returncode, err) == (0, b"")
     assert out.isascii()

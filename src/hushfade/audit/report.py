@@ -12,7 +12,7 @@ from typing import Any
 
 from hushfade.audit.finding import COINCIDENCE, LEVEL, Finding
 from hushfade.audit.review import Audit
-from hushfade.paper.web import web
+from hushfade.audit.web import web
 from hushfade.planning.plan import Plan
 from hushfade.planning.summary import facts
 

@@ -32,7 +32,6 @@ from hushfade.check import Column
 from hushfade.decay import Decay, PowerLaw, of_kind
 from hushfade.errors import InvalidValue
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.theory.accuracy import bolot_sensitivity
 
 
 def bolot_power(decay: Decay, horizon: int, *, beta: float, noise: Noise = "gaussian") -> Mechanism:
@@ -153,7 +152,7 @@ def best_beta_for(
 
 
 def best_beta(decay: Decay) -> float:
-    """The beta that minimizes `theory.accuracy.bolot_sensitivity`, for a fair comparison.
+    """The beta that minimizes `bolot_sensitivity`, for a fair comparison.
 
     No beta minimizes the exact additive error: it decreases to 1 as beta approaches 1, where the
     mechanism forgets all but the newest step.  `best_beta_for` balances noise and bias.
@@ -165,11 +164,23 @@ def best_beta(decay: Decay) -> float:
 
     power = of_kind(decay, PowerLaw).power
     found = minimize_scalar(
-        lambda beta: bolot_sensitivity(power, float(beta)).value,
+        lambda beta: bolot_sensitivity(power, float(beta)),
         bounds=(0.0, 1.0),
         method="bounded",
     )
     return float(found.x)
+
+
+def bolot_sensitivity(power: float, beta: float) -> float:
+    """The bound 1/β + ln(1/(1-β))/(cβ²) on the sensitivity of Bolot et al.'s power law.
+
+    β is the relative error of their mechanism, and c is the power.
+
+    >>> round(bolot_sensitivity(1.0, 0.5), 6)  # 2 + 4 ln 2
+    4.772589
+    """
+    c, beta = check.positive(power=power), _fraction(beta)
+    return 1.0 / beta - math.log1p(-beta) / beta / c / beta
 
 
 def _fraction(beta: float) -> float:

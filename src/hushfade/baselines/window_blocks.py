@@ -17,8 +17,10 @@ import numpy as np
 
 from hushfade import check
 from hushfade.baselines.mechanism import Matrices, Mechanism
-from hushfade.decay import Decay, SlidingWindow, of_kind
-from hushfade.theory import families
+from hushfade.check import Column
+from hushfade.decay import Decay, NoDecay, SlidingWindow, of_kind
+from hushfade.factors import factorization
+from hushfade.numerics import fft_products
 
 
 def window_blocks(decay: Decay, horizon: int) -> Mechanism:
@@ -40,7 +42,7 @@ def window_blocks(decay: Decay, horizon: int) -> Mechanism:
     """
     n = check.count(horizon=horizon)
     w = min(of_kind(decay, SlidingWindow).length, n)
-    r, energy, later = families.block_rows(w)
+    r, energy, later = block_rows(w)
     variances = np.resize(later, n)
     variances[:w] = energy
 
@@ -63,3 +65,11 @@ def window_blocks(decay: Decay, horizon: int) -> Mechanism:
         2.0 * w + 1.0,
         matrices,
     )
+
+
+def block_rows(w: int) -> tuple[Column, Column, Column]:
+    """r, ‖ℓ_j‖² and ‖ℓ_j‖² + ‖ℓ_w - ℓ_j‖² for the rows ℓ_1, ..., ℓ_w of counting's root."""
+    r = factorization.square_root(NoDecay()).right(w)
+    energy = np.cumsum(r * r)
+    overlap = fft_products.plain_product(r[::-1], r, slice(0, w))  # Σ_m r_m r_{m+w-j}
+    return r, energy, np.asarray(energy[-1] + 2.0 * (energy - overlap))

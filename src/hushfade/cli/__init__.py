@@ -17,7 +17,7 @@ from cyclopts import App
 from hushfade.cli import console
 
 COMMANDS = (  # in the order of the help; the module of a command has its name
-    "demo", "plan", "run", "compare", "bounds", "explain", "paper", "audit", "store", "serve",
+    "demo", "plan", "run", "compare", "explain", "audit", "store", "serve",
     "token",
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from hushfade.decay import Decay, Exponential, checked_weights
 from hushfade.errors import InvalidValue
 from hushfade.factors import factorization, limit_norms
 from hushfade.factors.limit_norms import Energy
-from hushfade.theory import certificates, families, optimum
+from hushfade.theory import certificates, optimum
 from hushfade.theory.bound_values import Bracket
 
 DENSE = 1024  # up to this number of steps the bracket comes from the optimum
@@ -82,6 +82,10 @@ def gamma2_limit(decay: Decay) -> Energy:
     """
     checked_weights(decay, 1)
     if isinstance(decay, Exponential):
-        value = families.exponential_elliptic(decay).value
+        # Σ a_k² with a_k = α^-k C(2k,k)/4^k is the series of (2/π) K at the modulus 1/α
+        from scipy.special import ellipkm1
+
+        modulus_gap = -math.expm1(-2.0 * math.log(2.0) / decay.half_life)
+        value = 2.0 / math.pi * float(ellipkm1(modulus_gap))
         return Energy(value, 1e-15 * value)
     return limit_norms.mean_size(decay)
