@@ -12,7 +12,7 @@ LOG_CONVEX = [
     NoDecay(),
     Exponential(half_life=1),
     Exponential(half_life=24),
-    Exponential(alpha=1.01),
+    Exponential.from_alpha(1.01),
     PowerLaw(power=0.25),
     PowerLaw(power=0.5),
     PowerLaw(power=1),
@@ -29,7 +29,7 @@ OTHERS = [
     CustomDecay([1, 0.5, 0.25, 0.1]),
     CustomDecay([3.0]),
     CustomDecay([(1 - 0.9 ** (k + 1)) / 0.1 for k in range(12)]),  # momentum, then cut
-    10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9),  # momentum
+    10 * NoDecay() - 9 * Exponential.from_alpha(1 / 0.9),  # momentum
     0.5 * SlidingWindow(length=24) + 0.5 * Exponential(half_life=5),
 ]
 ALL_DECAYS = LOG_CONVEX + OTHERS

@@ -15,7 +15,7 @@ N = 1 << 20
 # the largest allowed loss of 4, 8 and 12 exponentials
 WANTED: dict[str, tuple[Decay, tuple[float, float, float]]] = {
     "counting": (NoDecay(), (2.45e-2, 3e-4, 2e-6)),
-    "exponential, alpha 1.01": (Exponential(alpha=1.01), (1e-4, 5e-7, 2e-6)),
+    "exponential, alpha 1.01": (Exponential.from_alpha(1.01), (1e-4, 5e-7, 2e-6)),
     "power 1/2": (PowerLaw(power=0.5), (4.5e-3, 1e-4, 2e-6)),
     "power 1": (PowerLaw(power=1), (1e-4, 3e-6, 2e-6)),
 }

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import fft
 
 from hushfade.check import Column
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.decays import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.numerics import power_series
 from lab.benchmarks.report import Section, ratio_cells, ratio_section
 from lab.benchmarks.timing import Job, interleaved, ratio, repeated

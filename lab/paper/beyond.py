@@ -8,7 +8,7 @@ import numpy as np
 
 from hushfade.baselines.circulant import circulant
 from hushfade.baselines.square_roots import column_normalized_root, normalized_root, square_root
-from hushfade.decay import NoDecay, PowerLaw
+from hushfade.decays import NoDecay, PowerLaw
 from hushfade.factors import factorization
 from hushfade.factors.compact_taps import compact
 from hushfade.factors.exponentials import CompactTaps

@@ -12,7 +12,7 @@ from hushfade.baselines.bolot_power import best_beta_for, bolot_power, worst_err
 from hushfade.baselines.independent_noise import input_noise, output_noise
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.baselines.square_roots import square_root
-from hushfade.decay import Exponential, PowerLaw
+from hushfade.decays import Exponential, PowerLaw
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.theory import gamma2
 from lab.paper.decays import DECAYS
@@ -241,10 +241,10 @@ def _sensitivities(extent: Extent, T: int) -> Blocks:
 
 
 def _bolot_exponential(T: int) -> Blocks:
-    steep = square_root(Exponential(alpha=2), T).error_factor
+    steep = square_root(Exponential.from_alpha(2), T).error_factor
     rows = []
     for alpha in (1.0001, 1.001, 1.01, 1.1, 1.25, 1.49):
-        decay = Exponential(alpha=alpha)
+        decay = Exponential.from_alpha(alpha)
         tree, root, inputs = (f(decay, T) for f in (bolot_exponential, square_root, input_noise))
         rows.append((
             alpha, tree.error_factor, inputs.error_factor, root.error_factor,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushfade.decay import NoDecay, PowerLaw
+from hushfade.decays import NoDecay, PowerLaw
 from hushfade.theory import certificates, gamma2, gamma2_limit, gamma_f
 from hushfade.theory.bound_values import Bracket
 from hushfade.theory.optimum import matrix

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushfade.decay import CustomDecay, Decay, PowerLaw, SlidingWindow
+from hushfade.decays import CustomDecay, Decay, PowerLaw, SlidingWindow
 from hushfade.factors import factorization
 from hushfade.theory import gamma_f
 from lab.paper.decays import DECAYS

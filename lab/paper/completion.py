@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hushfade.check import Matrix
-from hushfade.decay import Decay, NoDecay
+from hushfade.decays import Decay, NoDecay
 from hushfade.theory import certificates, norms, optimum
 from lab.paper.discrepancy import SMALL
 from lab.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.decays import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 
 DECAYS: dict[str, Decay] = {
     "counting": NoDecay(),
-    "exponential, α = 1.01": Exponential(alpha=1.01),
-    "exponential, α = 1.1": Exponential(alpha=1.1),
-    "exponential, α = 2": Exponential(alpha=2),
+    "exponential, α = 1.01": Exponential.from_alpha(1.01),
+    "exponential, α = 1.1": Exponential.from_alpha(1.1),
+    "exponential, α = 2": Exponential.from_alpha(2),
     "power 0.1": PowerLaw(0.1),
     "power 0.25": PowerLaw(0.25),
     "power 0.5": PowerLaw(0.5),

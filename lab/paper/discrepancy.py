@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from hushfade.check import Matrix
-from hushfade.decay import Decay, SlidingWindow
+from hushfade.decays import Decay, SlidingWindow
 from hushfade.theory import norms, optimum
 from lab.paper.decays import DECAYS
 from lab.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Decay, Exponential, PowerLaw
+from hushfade.decays import Decay, Exponential, PowerLaw
 from hushfade.theory import gamma2
 from lab.paper.decays import DECAYS
 from lab.paper.document import Blocks, Claim, Extent, Prose, holds
@@ -53,7 +53,7 @@ def _printed_bounds(extent: Extent) -> Blocks:
             "√H_(T,2c) with the sum to T",
         )
     for alpha in (1.01, 2.0):
-        decay = Exponential(alpha=alpha)
+        decay = Exponential.from_alpha(alpha)
         right = bounds.output_noise(decay, T).value
         printed_sum = float(np.sum(decay.weights(T) ** 2))
         yield Claim(
@@ -82,7 +82,7 @@ def _lemma(extent: Extent) -> Blocks:
     for name, decays in (
         ("n^-c, c = 1, ..., 5", [PowerLaw(c) for c in range(1, 6)]),
         ("α^-n, α = 1.0001, 1.01, 1.1, 2, 10", [
-            Exponential(alpha=alpha) for alpha in (1.0001, 1.01, 1.1, 2.0, 10.0)
+            Exponential.from_alpha(alpha) for alpha in (1.0001, 1.01, 1.1, 2.0, 10.0)
         ]),
     ):  # fmt: skip
         room = [_room(decay, last) for decay in decays]
@@ -208,7 +208,7 @@ def _proof(extent: Extent) -> Blocks:
     )
     most = max(2 / math.pi + 4 * math.log(k) / (math.pi**2 * k) for k in range(1, 1000))
     yield _step("last line: 2/π + 4 ln(n)/(π² n) < 1", "< 1", f"at most {most:.4f}", most < 1, "")
-    decay = Exponential(alpha=2)
+    decay = Exponential.from_alpha(2)
     new, old = families.exponential_sum(decay, 5).value, bounds.output_noise(decay, 5).value
     yield _step(
         "0 < (1 + S/π)² - Σ α^-2n (α = 2, T = 5)",

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hushfade.decay import Decay, Exponential, NoDecay
+from hushfade.decays import Decay, Exponential, NoDecay
 from hushfade.factors import factorization
 from hushfade.numerics import power_series
 from lab.paper.class_f import LAST, never_below_gamma_f
@@ -20,7 +20,9 @@ from lab.paper.theory.families import (
     exponential_sum,
 )
 
-EXPONENTIALS = {alpha: Exponential(alpha=alpha) for alpha in (1.0001, 1.01, 1.1, 1.5, 2.0, 4.0)}
+EXPONENTIALS = {
+    alpha: Exponential.from_alpha(alpha) for alpha in (1.0001, 1.01, 1.1, 1.5, 2.0, 4.0)
+}
 
 _STEADY: list[Decay] = [EXPONENTIALS[alpha] for alpha in (1.01, 1.1, 2.0)]
 
@@ -55,7 +57,7 @@ def _weights() -> Blocks:
         holds(np.allclose(printed, symbol, rtol=1e-12)),
         "f(n) = α^-(n-1)",
     )
-    right = float(np.max(np.abs(Exponential(alpha=alpha).weights(n) / symbol - 1)))
+    right = float(np.max(np.abs(Exponential.from_alpha(alpha).weights(n) / symbol - 1)))
     yield Claim(
         "Section 1.1, corrected",
         "f(n) = α^-(n-1) has the symbol (1 - x/α)^-1",
@@ -182,7 +184,7 @@ def _elliptic(extent: Extent) -> Claim:
 
 def _drawn() -> Figure:
     excess = np.geomspace(1e-4, 10.0, 51)
-    decays = [Exponential(alpha=1 + x) for x in excess]
+    decays = [Exponential.from_alpha(1 + x) for x in excess]
     elliptic = np.array([exponential_elliptic(x).value for x in decays])
     rows = {
         "Theorem 2, lower": np.array([two_steps(x, 2).value for x in decays]),

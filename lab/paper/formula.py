@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
 from hushfade.factors import factorization
 from hushfade.numerics import power_series

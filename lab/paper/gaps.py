@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import PowerLaw
+from hushfade.decays import PowerLaw
 from hushfade.factors import factorization
 from hushfade.theory import certificates, gamma2
 from lab.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Decay, Exponential
+from hushfade.decays import Decay, Exponential
 from hushfade.factors import factorization, limit_norms
 from hushfade.numerics import power_series
 from hushfade.theory import certificates, norms

@@ -18,7 +18,7 @@ from hushfade.baselines.mechanism import Mechanism
 from hushfade.baselines.smooth_binary import smooth_binary
 from hushfade.baselines.square_roots import column_normalized_root, normalized_root, square_root
 from hushfade.baselines.window_blocks import window_blocks
-from hushfade.decay import Decay, NoDecay, PowerLaw, SlidingWindow
+from hushfade.decays import Decay, NoDecay, PowerLaw, SlidingWindow
 from hushfade.theory import certificates, gamma2, gamma_f
 from lab.paper.bolot import ROOT, mean_square, spread
 from lab.paper.decays import DECAYS

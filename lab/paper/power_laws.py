@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hushfade.decay import CustomDecay, PowerLaw
+from hushfade.decays import CustomDecay, PowerLaw
 from hushfade.factors import factorization
 from hushfade.theory import gamma2, gamma_f
 from lab.paper.class_f import LAST

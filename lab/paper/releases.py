@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw
+from hushfade.decays import Decay, Exponential, NoDecay, PowerLaw
 from hushfade.factors.factorization import square_root
 from lab.paper import samples
 from lab.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line

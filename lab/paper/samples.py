@@ -10,7 +10,7 @@ import numpy as np
 
 from hushfade.check import Column, Matrix
 from hushfade.crossing.noise_sources import UnsafeSeededNoise
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hushfade.baselines.window_blocks import window_blocks
 from hushfade.check import Column, Matrix
-from hushfade.decay import NoDecay, SlidingWindow
+from hushfade.decays import NoDecay, SlidingWindow
 from hushfade.factors import factorization
 from lab.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from lab.paper.theory import families

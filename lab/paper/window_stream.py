@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hushfade.baselines.window_blocks import window_blocks
-from hushfade.decay import SlidingWindow
+from hushfade.decays import SlidingWindow
 from hushfade.privacy.guarantee import Guarantee
 from lab.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from lab.paper.window import MENDED, ROOT, mended_output, printed_output

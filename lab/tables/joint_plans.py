@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hushfade import Exponential, Guarantee, JointPlan, Series, SlidingWindow, plan_together
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.privacy.rounding import rounded_up
 from lab.progress import progress
 from lab.tables.page import table, write

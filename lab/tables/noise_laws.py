@@ -17,7 +17,7 @@ from hushfade.baselines.independent_noise import input_noise, output_noise
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.baselines.smooth_binary import smooth_binary
 from hushfade.baselines.square_roots import square_root_laplace
-from hushfade.decay import Decay, Exponential, Mixture, NoDecay, PowerLaw, SlidingWindow
+from hushfade.decays import Decay, Exponential, Mixture, NoDecay, PowerLaw, SlidingWindow
 from hushfade.factors.taps import BlendedTaps
 from hushfade.laws import Huber
 from hushfade.planning.candidates import given

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from hushfade import theory
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import Diverges
 from hushfade.factors import factorization
 from hushfade.theory import certificates

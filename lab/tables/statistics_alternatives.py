@@ -19,7 +19,7 @@ import numpy as np
 
 import hushfade as hf
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.planning.joint_plans import JointPlan
 from lab.progress import progress
 from lab.tables.page import table

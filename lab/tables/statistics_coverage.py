@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import hushfade as hf
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan
 from hushfade.public.statistics import LaneStatistic

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushfade import Guarantee, Plan, plan
 from hushfade.check import Column
-from hushfade.decay import NoDecay
+from hushfade.decays import NoDecay
 from hushfade.factors import factorization
 from hushfade.factors.counting_parameters import EARLIEST, EXPECTED, LATEST, expected_taps
 from lab.progress import progress

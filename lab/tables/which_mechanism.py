@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushfade import Guarantee, compare
 from hushfade.baselines.comparison import Comparison, Row
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.decays import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from lab.paths import IMAGES
 from lab.progress import progress
 from lab.tables.page import table, write

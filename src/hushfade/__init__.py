@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hushfade.decay import (
+from hushfade.decays import (
     CustomDecay,
     Decay,
     Exponential,

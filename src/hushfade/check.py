@@ -19,6 +19,9 @@ from hushfade.errors import InvalidType, InvalidValue
 Column: TypeAlias = NDArray[np.float64]
 """A one-dimensional float64 array: weights, coefficients, taps."""
 
+ComplexColumn: TypeAlias = NDArray[np.complex128]
+"""A one-dimensional complex array: values of a series on the circle or a cut."""
+
 Matrix: TypeAlias = NDArray[np.float64]
 """A two-dimensional float64 array: a complete factor."""
 

@@ -144,7 +144,7 @@ def test_what_bands_cost_for_counting_at_1024_steps():
 
 
 def test_a_fading_decay_needs_few_bands():
-    mechanism = banded_inverse_root(Exponential(alpha=2), 1024)
+    mechanism = banded_inverse_root(Exponential.from_alpha(2), 1024)
     assert mechanism.name == "banded inverse square root, 16 bands"
     assert f"{mechanism.error_factor:.6f}" == "1.073182"
     assert banded_root(NoDecay(), 1024).name == "banded square root, 1024 bands"

@@ -34,7 +34,7 @@ def window(w):
 
 
 def exponential(alpha):
-    return lambda n, noise: bolot_exponential(Exponential(alpha=alpha), n, noise=noise)
+    return lambda n, noise: bolot_exponential(Exponential.from_alpha(alpha), n, noise=noise)
 
 
 def tree(decay, height):
@@ -53,7 +53,7 @@ CASES = {f"window {w}": window(w) for w in WIDTHS}
 CASES |= {f"exponential {alpha}": exponential(alpha) for alpha in ALPHAS}
 CASES |= {
     f"tree {decay!r} {height}": tree(decay, height)
-    for decay in (NoDecay(), Exponential(alpha=1.01), Exponential(alpha=10))
+    for decay in (NoDecay(), Exponential.from_alpha(1.01), Exponential.from_alpha(10))
     for height in (None, 0, 1, 2, 3, 7)
 }
 CASES |= {f"power {c} {beta}": power(c, beta) for c in POWERS for beta in BETAS}
@@ -250,7 +250,7 @@ def test_a_window_longer_than_the_horizon_is_a_count():
     ("alpha", "printed"), [(1.01, "5.37"), (1.1, "2.40"), (2, "1.15"), (1.001, None)]
 )
 def test_the_exponential_column_and_the_best_of_all_heights(alpha, printed):
-    decay = Exponential(alpha=alpha)
+    decay = Exponential.from_alpha(alpha)
     best = decayed_tree(decay, 1024).error_factor
     every = [decayed_tree(decay, 1024, height=h).error_factor for h in range(11)]
     assert best == min(every)
@@ -262,12 +262,12 @@ def test_the_exponential_column_and_the_best_of_all_heights(alpha, printed):
 
 @pytest.mark.parametrize("n", [4096, 65536, 2**20])
 def test_the_exponential_column_stays_as_the_horizon_grows(n):
-    assert f"{bolot_exponential(Exponential(alpha=1.01), n).error_factor:.2f}" == "5.37"
+    assert f"{bolot_exponential(Exponential.from_alpha(1.01), n).error_factor:.2f}" == "5.37"
 
 
 @pytest.mark.parametrize("alpha", [1.1, 2])
 def test_a_fast_decay_is_best_without_a_tree_which_is_noise_on_the_inputs(alpha):
-    mechanism = decayed_tree(Exponential(alpha=alpha), 1024)
+    mechanism = decayed_tree(Exponential.from_alpha(alpha), 1024)
     expected = np.cumsum(alpha ** (-2.0 * np.arange(1024)))
     assert_allclose(mechanism.errors**2, expected, rtol=1e-11)  # alpha is rounded in half_life
     assert (mechanism.sensitivity, mechanism.memory, mechanism.work) == (1.0, 1, 3.0)
@@ -296,7 +296,7 @@ def test_the_longer_the_memory_the_higher_the_tree():
     assert memories[-1] >= 8
 
 
-@for_each("decay", [NoDecay(), Exponential(alpha=1.05)])
+@for_each("decay", [NoDecay(), Exponential.from_alpha(1.05)])
 @for_each("height", [0, 1, 3, 6])
 def test_a_stream_of_decayed_sums_keeps_the_stated_numbers(decay, height):
     n, B = 100, 2**height
@@ -464,9 +464,9 @@ def test_a_steep_power_law_underflows_in_silence():
 def test_alpha_must_be_in_the_range_of_the_proof():
     for alpha in (1.5, 1.6, 2, 100):
         with pytest.raises(InvalidValue, match=r"alpha must be < 3/2 for Bolot et al., got"):
-            bolot_exponential(Exponential(alpha=alpha), 10)
-        assert decayed_tree(Exponential(alpha=alpha), 10).error_factor > 1
-    assert bolot_exponential(Exponential(alpha=1.4999), 10).error_factor > 1
+            bolot_exponential(Exponential.from_alpha(alpha), 10)
+        assert decayed_tree(Exponential.from_alpha(alpha), 10).error_factor > 1
+    assert bolot_exponential(Exponential.from_alpha(1.4999), 10).error_factor > 1
 
 
 @for_each("beta", [0.0, 1.0, -0.1, 1.5, math.nan, math.inf])

@@ -117,9 +117,9 @@ def test_lower_toeplitz_is_scipys(n):
 
 KNOWN = {
     NoDecay(): "32.000",
-    Exponential(alpha=1.01): "7.124",
-    Exponential(alpha=1.1): "2.400",
-    Exponential(alpha=2): "1.155",
+    Exponential.from_alpha(1.01): "7.124",
+    Exponential.from_alpha(1.1): "2.400",
+    Exponential.from_alpha(2): "1.155",
     PowerLaw(0.5): "2.740",
     PowerLaw(1): "1.282",
     PowerLaw(2): "1.040",
@@ -139,15 +139,15 @@ def test_a_million_steps():
     assert output_noise(NoDecay(), n).error_factor == 1024.0
     # Σ α^-2k = 1/(1 - α^-2), to float64 at this length
     exact = 1 / math.sqrt(1 - 1.01**-2)
-    assert_allclose(input_noise(Exponential(alpha=1.01), n).error_factor, exact, rtol=1e-12)
+    assert_allclose(input_noise(Exponential.from_alpha(1.01), n).error_factor, exact, rtol=1e-12)
     assert_allclose(input_noise(PowerLaw(1), n).error_factor, math.pi / math.sqrt(6), rtol=1e-6)
 
 
 LAPLACE = {  # at 1024 steps, √2 included: noise on the input, square root, noise on the output
     NoDecay(): ("45.25", "92.37", "1448.15"),
-    Exponential(alpha=1.01): ("10.07", "20.79", "142.83"),
-    Exponential(alpha=1.1): ("3.39", "5.70", "15.56"),
-    Exponential(alpha=2): ("1.63", "2.07", "2.83"),
+    Exponential.from_alpha(1.01): ("10.07", "20.79", "142.83"),
+    Exponential.from_alpha(1.1): ("3.39", "5.70", "15.56"),
+    Exponential.from_alpha(2): ("1.63", "2.07", "2.83"),
     PowerLaw(0.5): ("3.88", "13.54", "88.47"),
     PowerLaw(1): ("1.81", "4.10", "10.62"),
     PowerLaw(2): ("1.47", "1.83", "2.32"),
@@ -210,7 +210,7 @@ def test_the_cost_is_that_of_the_sum():
     assert 4 * memory - 2 <= work <= 4 * memory
     assert sum_cost(CustomDecay([1, 0.5, 0.25]), 100).memory == 2
     assert sum_cost(SlidingWindow(64), 10) == (11, 2.0)  # a ring of the steps there are
-    assert sum_cost(10 * NoDecay() - 9 * Exponential(alpha=2), 100) == (2, 6.0)
+    assert sum_cost(10 * NoDecay() - 9 * Exponential.from_alpha(2), 100) == (2, 6.0)
     assert (output_noise(NoDecay(), 9).memory, output_noise(NoDecay(), 9).work) == (1, 2.0)
 
 

@@ -38,7 +38,7 @@ DECAYS = [
     PowerLaw(0.5),
     PowerLaw(2),
     SlidingWindow(16),
-    10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9),  # momentum
+    10 * NoDecay() - 9 * Exponential.from_alpha(1 / 0.9),  # momentum
 ]
 
 

@@ -37,9 +37,9 @@ OPTIMA = [max_optimum, mean_optimum]
 STABLE = [d for d in ALL_DECAYS if np.max(np.abs(power_series.square_root(d.weights(128)))) < 10]
 REFERENCE = [
     NoDecay(),
-    Exponential(alpha=1.01),
-    Exponential(alpha=1.1),
-    Exponential(alpha=2),
+    Exponential.from_alpha(1.01),
+    Exponential.from_alpha(1.1),
+    Exponential.from_alpha(2),
     PowerLaw(0.5),
     PowerLaw(1),
     PowerLaw(2),

@@ -260,9 +260,9 @@ def test_counting_has_the_known_error_factors(make, known):
 @for_each(
     ("decay", "known"),
     [
-        (Exponential(alpha=1.01), "5.98"),
-        (Exponential(alpha=1.1), "4.53"),
-        (Exponential(alpha=2), "3.53"),
+        (Exponential.from_alpha(1.01), "5.98"),
+        (Exponential.from_alpha(1.1), "4.53"),
+        (Exponential.from_alpha(2), "3.53"),
         (PowerLaw(power=0.5), "4.05"),
         (PowerLaw(power=1), "3.57"),
         (PowerLaw(power=2), "3.37"),

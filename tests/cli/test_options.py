@@ -32,7 +32,7 @@ HOUR = 3600 * 10**9
     [
         ({"decay": "none"}, NoDecay()),
         ({"half_life": "2.5"}, Exponential(half_life=2.5)),
-        ({"decay": "exponential", "alpha": 1.5}, Exponential(alpha=1.5)),
+        ({"decay": "exponential", "alpha": 1.5}, Exponential.from_alpha(1.5)),
         ({"power": 0.3}, PowerLaw(power=0.3)),
         ({"window": "7"}, SlidingWindow(7)),
         ({"weights": "1,0.5,0.25"}, CustomDecay([1, 0.5, 0.25])),

@@ -210,7 +210,7 @@ def test_the_power_law_is_a_sum_of_exponentials_within_its_tolerance(power, tole
 
 # Numbers -------------------------------------------------------------------------------------
 
-REFERENCE = [NoDecay(), Exponential(alpha=1.01), PowerLaw(power=0.5), PowerLaw(power=1)]
+REFERENCE = [NoDecay(), Exponential.from_alpha(1.01), PowerLaw(power=0.5), PowerLaw(power=1)]
 FITTED = {  # error factor over that of √g at 2^20: by nonnegative least squares on a grid of rates
     4: [1.0245, 1.0001, 1.0045, 1.0001],
     8: [1.0003, 1.000001, 1.0001, 1.000003],
@@ -255,7 +255,7 @@ def test_one_ring_buffer_loses_0_14_percent_for_a_window_and_two_a_tenth_of_that
 
 def test_no_rate_is_slower_than_the_exponentials_own():
     for alpha in (1.0001, 1.01, 2):
-        taps = compact(Exponential(alpha=alpha), order=6).taps
+        taps = compact(Exponential.from_alpha(alpha), order=6).taps
         assert np.all(1 - taps.fading.fades < 1 / alpha)
 
 

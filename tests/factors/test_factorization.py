@@ -133,9 +133,9 @@ def test_the_left_factor_of_compact_taps_is_the_quotient(decay):
 
 ROOT = {
     NoDecay(): ["3.2726", "3.7139", "5.4790"],
-    Exponential(alpha=1.01): ["2.1400", "2.1400", "2.1400"],
-    Exponential(alpha=1.1): ["1.4782", "1.4782", "1.4782"],
-    Exponential(alpha=2): ["1.0732", "1.0732", "1.0732"],
+    Exponential.from_alpha(1.01): ["2.1400", "2.1400", "2.1400"],
+    Exponential.from_alpha(1.1): ["1.4782", "1.4782", "1.4782"],
+    Exponential.from_alpha(2): ["1.0732", "1.0732", "1.0732"],
     PowerLaw(power=0.5): ["1.3544", "1.3587", "1.3627"],
     PowerLaw(power=1): ["1.1081", "1.1081", "1.1081"],
     PowerLaw(power=2): ["1.0191", "1.0191", "1.0191"],
@@ -153,9 +153,9 @@ def test_the_square_roots_error_factors_are_the_reference_ones(decay):
 
 LEFT_NORM = {
     NoDecay(): "3.0665",
-    Exponential(alpha=1.01): "2.1400",
-    Exponential(alpha=1.1): "1.4782",
-    Exponential(alpha=2): "1.0732",
+    Exponential.from_alpha(1.01): "2.1400",
+    Exponential.from_alpha(1.1): "1.4782",
+    Exponential.from_alpha(2): "1.0732",
     PowerLaw(power=0.5): "1.3509",
     PowerLaw(power=1): "1.1080",
     PowerLaw(power=2): "1.0191",
@@ -208,7 +208,7 @@ def test_stepped_taps_lose_what_the_reference_says(decay, bits, lag, jumps, loss
 ROUNDED = [  # decay, bits, T, loss in percent
     (PowerLaw(power=1), 8, 1 << 15, 0.05),
     (PowerLaw(power=2), 8, 1 << 15, 0.003),
-    (Exponential(alpha=1.01), 8, 1 << 15, 0.03),
+    (Exponential.from_alpha(1.01), 8, 1 << 15, 0.03),
     (SlidingWindow(length=64), 8, 1 << 15, 0.04),
     (PowerLaw(power=0.5), 8, 1 << 15, 1.1),
     (NoDecay(), 8, 1 << 15, 0.6),
@@ -227,7 +227,7 @@ def test_rounded_taps_lose_what_the_reference_says(decay, bits, n, loss):
 
 def test_rounded_taps_have_the_reference_support():
     assert factorization.square_root(PowerLaw(power=1)).rounded(8).memory == 109  # lags 0..108
-    assert factorization.square_root(Exponential(alpha=1.01)).rounded(8).memory == 286
+    assert factorization.square_root(Exponential.from_alpha(1.01)).rounded(8).memory == 286
 
 
 def test_the_infinite_sensitivity_of_taps_is_exact():

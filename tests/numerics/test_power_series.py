@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.signal import lfilter
 
 from hushfade import InvalidType, InvalidValue, PowerLaw, SlidingWindow
-from hushfade.decay import Exponential
+from hushfade.decays import Exponential
 from hushfade.numerics import power_series
 from tests.decays import ALL_DECAYS, LOG_CONVEX
 from tests.loops import for_each
@@ -183,7 +183,7 @@ def test_every_coefficient_of_counting_is_right_at_a_million():
 @pytest.mark.slow
 @pytest.mark.parametrize("alpha", [1.0001, 1.01, 1.1, 2.0])
 def test_every_coefficient_of_exponentials_is_right_at_a_million(alpha):
-    decay = Exponential(alpha=alpha)
+    decay = Exponential.from_alpha(alpha)
     a = power_series.square_root(decay.weights(N))
 
     def reference(n):

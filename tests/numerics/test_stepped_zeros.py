@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hushfade.decay import SlidingWindow
+from hushfade.decays import SlidingWindow
 from hushfade.factors import factorization
 from hushfade.numerics import unit_disk
 from hushfade.numerics.stepped_zeros import zeros_inside

@@ -37,7 +37,7 @@ PLANS = [
     plan(NoDecay(), ONE, horizon=500, method="normalized"),
     plan(NoDecay(), ONE, method="unbounded"),
     plan(PowerLaw(power=0.5), ONE, horizon=300, method="normalized"),
-    plan(10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9), ONE, horizon=200),
+    plan(10 * NoDecay() - 9 * Exponential.from_alpha(1 / 0.9), ONE, horizon=200),
     plan(Exponential(half_life=5), Guarantee(1, 1e-6, "replace"), low=-2, high=3),
     plan(Exponential(half_life=5), Guarantee(1, 1e-6, "replace"), keys=["a", "b"]),
     plan(Exponential(half_life=5), Guarantee(0.1, 1e-9, protects=Person(steps=4, apart=3))),

@@ -12,7 +12,7 @@ PLANS = [
     plan(SlidingWindow(length=7), ONE, low=-5, high=2),
     plan(CustomDecay([1, 0.5, 0.25, 0.1]), ONE),
     plan(NoDecay(), ONE, horizon=300, method="normalized"),
-    plan(10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9), ONE, horizon=100, resolution=0.25),
+    plan(10 * NoDecay() - 9 * Exponential.from_alpha(1 / 0.9), ONE, horizon=100, resolution=0.25),
 ]
 
 

@@ -118,7 +118,7 @@ def test_the_comb_errs_by_less_than_it_is_charged(k, b):
 @for_each("n", [2, 3, 8, 20])
 def test_weights_that_cancel_are_charged_for_it(steep, n):
     """Momentum with β near 1: the weights k+1, nearly, are differences of large numbers."""
-    decay = steep * NoDecay() - (steep - 1) * Exponential(alpha=1 / (1 - 1 / steep))
+    decay = steep * NoDecay() - (steep - 1) * Exponential.from_alpha(1 / (1 - 1 / steep))
     with mpmath.workdps(60):
         beta = mpmath.mpf(2) ** (-1 / mpmath.mpf(decay.parts[1][1].half_life))
         exact = [float(decay.parts[0][0] + decay.parts[1][0] * beta**k) for k in range(n)]
@@ -241,7 +241,7 @@ def test_counting_at_many_steps_to_the_known_digits():
 @pytest.mark.parametrize(
     ("decay", "at_1024", "at_65536"),
     [
-        (Exponential(alpha=1.01), 1.0033, 1.000001),
+        (Exponential.from_alpha(1.01), 1.0033, 1.000001),
         (PowerLaw(0.5), 1.0046, 1.00055),
         (PowerLaw(1), 1.00013, 1.000001),
         (SlidingWindow(16), 1.0001, 1.000000),

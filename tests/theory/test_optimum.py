@@ -195,8 +195,8 @@ def test_two_steps_by_hand():
         (SlidingWindow(16), 2.113),
         # some seven seconds each
         pytest.param(PowerLaw(1), 1.1080, marks=pytest.mark.long),
-        pytest.param(Exponential(alpha=1.1), 1.4781, marks=pytest.mark.long),
-        pytest.param(Exponential(alpha=2), 1.07318, marks=pytest.mark.long),
+        pytest.param(Exponential.from_alpha(1.1), 1.4781, marks=pytest.mark.long),
+        pytest.param(Exponential.from_alpha(2), 1.07318, marks=pytest.mark.long),
         pytest.param(PowerLaw(0.5), 1.3466, marks=pytest.mark.long),
         pytest.param(PowerLaw(2), 1.01908, marks=pytest.mark.long),
         pytest.param(SlidingWindow(256), 3.14703, marks=pytest.mark.long),

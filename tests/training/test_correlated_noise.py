@@ -283,7 +283,7 @@ def test_keyed_noise_of_another_series_is_independent():
         scaled(width=5),
         scaled(width=(2, 2)),
         scaled(dtype=np.float32),
-        scaled(replace(pair, decay=10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9))),
+        scaled(replace(pair, decay=10 * NoDecay() - 9 * Exponential.from_alpha(1 / 0.9))),
         scaled(norm=0.5, guarantee=Guarantee(epsilon=1, delta=1e-6, neighbours="replace")),
     ]
     for other in others:

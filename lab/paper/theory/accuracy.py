@@ -109,7 +109,7 @@ def exact_mean_squared_error(
 ) -> float:
     """T⁻¹ E Σ_t error_t² = (noise_multiplier · change)² ‖L‖_F² ‖R‖²₁→₂ / T of the first n steps.
 
-    >>> from hushfade.decay import NoDecay
+    >>> from hushfade.decays import NoDecay
     >>> from hushfade.factors.factorization import square_root
     >>> # L = R = [[1, 0], [1/2, 1]]: ‖L‖_F² = 9/4, ‖R‖² = 5/4
     >>> pair = square_root(NoDecay())

@@ -121,7 +121,7 @@ def cancellation(f: Column) -> Column:
     """The sums t_n = √f_0 Σ_k |C(½, k)| B̂_{n,k}(|f|/f_0) of the sizes of the terms of a_n.
 
     The error of float64 `root_coefficients` is at most 10 · 2^-53 t_n (measured for every decay of
-    `hushfade.decay` and n ≤ 300), so log10(t_n / |a_n|) digits are lost.  In closed form
+    `hushfade.decays` and n ≤ 300), so log10(t_n / |a_n|) digits are lost.  In closed form
     Σ_{n≥1} t_n x^n = √f_0 (1 - √(1 - u(x))) with u(x) = Σ_{n≥1} |f_n| x^n / f_0, so t_n grows like
     ρ^-n where u(ρ) = 1.  The ratio t_n / a_n grows like 2^n for counting and exponentials, and like
     1.255^n for power 1.  If u(1) < 1, as for power laws with ζ(c) < 2, c > 1.7286, it is bounded.

@@ -23,7 +23,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow, checked_weights
+from hushfade.decays import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow, checked_decay
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization, limit_norms
 from hushfade.theory import certificates
@@ -197,7 +197,7 @@ def _of_family(decay: Decay, n: int) -> Iterator[Bound]:
 
 
 def _weights(decay: Decay, n: int) -> Column:
-    return scaled(checked_weights(decay, n))
+    return scaled(checked_decay(decay).weights(n))
 
 
 def _negative(decay: Decay, n: int) -> str | None:

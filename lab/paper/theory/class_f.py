@@ -21,7 +21,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.decay import Decay, checked_decay
+from hushfade.decays import Decay, checked_decay
 
 Verdict = Literal["proven", "refuted", "up to n"]
 
@@ -63,7 +63,7 @@ def membership(decay: Decay, n: int) -> Membership:
     orders of magnitude; then O(n²) until a coefficient is negative, 0.1 s at n = 2^12 and 10 s at
     2^16.
 
-    >>> from hushfade.decay import PowerLaw, SlidingWindow
+    >>> from hushfade.decays import PowerLaw, SlidingWindow
     >>> membership(PowerLaw(power=0.3), 1000).verdict
     'proven'
     >>> membership(SlidingWindow(length=2), 1000).reason

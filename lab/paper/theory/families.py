@@ -16,8 +16,9 @@ import math
 import numpy as np
 
 from hushfade import check
+from hushfade.baselines.mechanism import of_kind
 from hushfade.baselines.window_blocks import block_rows
-from hushfade.decay import Decay, Exponential, PowerLaw, SlidingWindow, of_kind
+from hushfade.decays import Decay, Exponential, PowerLaw, SlidingWindow
 from hushfade.errors import InvalidValue
 from hushfade.theory.bound_values import Bound
 
@@ -75,7 +76,7 @@ def power_closed(decay: Decay, n: int) -> Bound:
 def exponential_sum(decay: Decay, n: int) -> Bound:
     """γ2 ≤ 1 + S/π with S = Σ_{k=1}^{T-1} q^k/k and q = α^-2, because a_k² ≤ q^k/(πk).
 
-    >>> value = exponential_sum(Exponential(alpha=2), 2).value
+    >>> value = exponential_sum(Exponential.from_alpha(2), 2).value
     >>> round(value, 12) == round(1 + 0.25 / math.pi, 12)
     True
     """
@@ -91,7 +92,7 @@ def exponential_closed(decay: Decay, n: int) -> Bound:
     It is true, although its proof is wrong.  It is very loose for slow decays; use
     `exponential_logarithm` instead.
 
-    >>> value = exponential_closed(Exponential(alpha=2), 1).value  # (1/4)/(9/16) - (1/4)/(3/4)
+    >>> value = exponential_closed(Exponential.from_alpha(2), 1).value  # (1/4)/(9/16) - (1/4)/(3/4)
     >>> round(value, 12) == round(1 + 1 / 9 / math.pi, 12)
     True
     """
@@ -104,7 +105,7 @@ def exponential_closed(decay: Decay, n: int) -> Bound:
 def exponential_logarithm(decay: Decay) -> Bound:
     """γ2 ≤ 1 + ln(1/(1-q))/π with q = α^-2, for every n: the exponential sum over all k.
 
-    >>> value = exponential_logarithm(Exponential(alpha=2)).value
+    >>> value = exponential_logarithm(Exponential.from_alpha(2)).value
     >>> round(value, 12) == round(1 + math.log(4 / 3) / math.pi, 12)
     True
     """
@@ -117,7 +118,7 @@ def exponential_elliptic(decay: Decay) -> Bound:
 
     a_k = α^-k C(2k,k)/4^k; the squares are the terms of the complete elliptic integral's series.
 
-    >>> round(exponential_elliptic(Exponential(alpha=2)).value, 5)
+    >>> round(exponential_elliptic(Exponential.from_alpha(2)).value, 5)
     1.07318
     """
     from scipy.special import ellipkm1
@@ -168,7 +169,7 @@ def window_blocks(decay: Decay, n: int) -> Bound:
     >>> round(window_blocks(SlidingWindow(length=16), 64).value, 3)
     2.891
     """
-    w = of_kind(decay, SlidingWindow).length
+    w = of_kind(decay, SlidingWindow).window
     _, first, after = block_rows(min(check.count(n=n), w))
     later = min(n - w, w)
     variance = float(first[-1])

@@ -29,13 +29,13 @@ def test_the_comparison_is_true_from_two_steps_on(T):
         decay = PowerLaw(power=c)
         assert half_weights(decay, T).value < output_noise(decay, T).value
     for alpha in [1.0001, 1.01, 1.1, 2, 10]:
-        decay = Exponential(alpha=alpha)
+        decay = Exponential.from_alpha(alpha)
         assert exponential_sum(decay, T).value < output_noise(decay, T).value
 
 
 def test_the_comparison_is_an_equality_at_one_step_and_is_weak():
     # Lemma 16 does not repeat the T ≥ 2 of Section 1.1
-    for decay in [PowerLaw(power=1), Exponential(alpha=2)]:
+    for decay in [PowerLaw(power=1), Exponential.from_alpha(2)]:
         assert half_weights(decay, 1).value == output_noise(decay, 1).value == 1
 
 
@@ -63,7 +63,7 @@ def test_the_printed_harmonic_sum_makes_it_an_equality_at_two_steps():
 
 @pytest.mark.parametrize(
     ("decay", "first"),
-    [(PowerLaw(power=1), 3), (PowerLaw(power=3), 3), (Exponential(alpha=1.01), 4)],
+    [(PowerLaw(power=1), 3), (PowerLaw(power=3), 3), (Exponential.from_alpha(1.01), 4)],
     ids=repr,
 )
 def test_noise_on_the_inputs_beats_the_bound_on_gamma_f_at_two_steps_and_the_comparison_is_weak(
@@ -121,7 +121,7 @@ def test_the_upper_half_of_the_sum_is_not_below_the_lower_half():
 
 def test_the_last_inequality_of_the_comparison_is_reversed():
     # proof of Lemma 16: 0 < (1 + S/π)² - Σ α^-2n
-    decay = Exponential(alpha=2)
+    decay = Exponential.from_alpha(2)
     difference = exponential_sum(decay, 5).value ** 2 - output_noise(decay, 5).value ** 2
     assert difference < 0
 
@@ -156,7 +156,7 @@ def test_the_prior_bound_for_powers_has_twice_the_power_and_runs_to_t(c):
 
 def test_the_prior_bound_for_exponentials_has_a_root_and_is_weak_as_printed():
     # Section 4.1: γ2 ≤ Σ_{n=0}^{T-1} α^-2n
-    decay = Exponential(alpha=1.01)
+    decay = Exponential.from_alpha(1.01)
     printed = np.sum(1.01 ** (-2.0 * np.arange(1000)))
     assert_allclose(output_noise(decay, 1000).value, math.sqrt(printed), rtol=1e-12)
     assert printed > 7 * output_noise(decay, 1000).value

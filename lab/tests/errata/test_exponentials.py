@@ -17,7 +17,7 @@ from lab.paper.theory.families import (
 
 def test_the_closed_form_of_the_exponential_sum_is_weak():
     # Claim 14: S ≤ α²/(α² - 1)² - α²/(T(α² - 1)α^2T)
-    decay = Exponential(alpha=1.01)
+    decay = Exponential.from_alpha(1.01)
     printed, exact = exponential_closed(decay, 1 << 16).value, exponential_sum(decay, 1 << 16).value
     assert (f"{printed:.1f}", f"{exact:.3f}") == ("804.7", "2.250")
     elliptic = float(2 / mpmath.pi * mpmath.ellipk(mpmath.mpf(1.01) ** -2))
@@ -39,7 +39,7 @@ def test_the_proof_of_the_closed_form_has_a_false_equation(T):
 @pytest.mark.parametrize(("alpha", "T", "tighter"), [(1.01, 2, 0), (2, 1000, 0), (1.5, 1000, 1)])
 def test_the_exponential_sum_is_tighter_for_slow_decays_only(alpha, T, tighter):
     # after Theorem 3: 'one can get a tighter bound' for f(n) = α^-n; but 1/π > 1/4 at n = 1
-    decay = Exponential(alpha=alpha)
+    decay = Exponential.from_alpha(alpha)
     by_weights, by_sum = half_weights(decay, T).value, exponential_sum(decay, T).value
     assert (by_sum < by_weights) == bool(tighter)
     # below both; at T = 2 it equals the first, a sum of two terms, in exact arithmetic
@@ -49,7 +49,7 @@ def test_the_exponential_sum_is_tighter_for_slow_decays_only(alpha, T, tighter):
 def test_the_two_bounds_on_exponentials_cross_at_alpha_1_64():
     # q/(4(1 - q)) = ln(1/(1 - q))/π, q = α^-2, for many steps
     for alpha, tighter in [(1.63, True), (1.65, False)]:
-        decay = Exponential(alpha=alpha)
+        decay = Exponential.from_alpha(alpha)
         assert (exponential_sum(decay, 999).value < half_weights(decay, 999).value) == tighter
 
 

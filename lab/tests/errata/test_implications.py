@@ -49,7 +49,9 @@ def test_the_lower_bound_of_the_footnote_is_too_low_by_half_or_more_and_is_weak(
     assert printed + 0.2 < mathias_lower(T).value <= lower + 1e-9
 
 
-@pytest.mark.parametrize("decay", [NoDecay(), PowerLaw(power=1), Exponential(alpha=2)], ids=repr)
+@pytest.mark.parametrize(
+    "decay", [NoDecay(), PowerLaw(power=1), Exponential.from_alpha(2)], ids=repr
+)
 def test_claim_25_holds_for_weights_that_do_not_rise(decay):
     # Claim 25: -1 < h(x) < 1 for |x| < 1/(f(2) + 1), h = g - 1
     f = decay.weights(400)
@@ -108,7 +110,7 @@ def test_the_exponent_of_lemma_24_has_the_wrong_sign():
 
 def test_gamma2_says_nothing_of_the_discrepancy_of_decays_and_is_weak():
     # Appendix E.1: a 'general bound for discrepancy' of all M_f; it is 1 for weights that fall
-    for f in (np.ones(10), PowerLaw(power=1).weights(10), Exponential(alpha=1.1).weights(10)):
+    for f in (np.ones(10), PowerLaw(power=1).weights(10), Exponential.from_alpha(1.1).weights(10)):
         assert_allclose(hereditary_discrepancy(brute.matrix(f)).value, 1)
         gamma2 = brute.gamma2(f)[1]
         assert upper_from_gamma2(gamma2, rows=10).value > 2.4

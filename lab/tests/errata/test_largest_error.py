@@ -32,7 +32,7 @@ def test_the_expected_maximum_exceeds_root_log_t(T):
         assert (f"{exact:.3f}", f"{math.sqrt(math.log(T)):.3f}") == ("3.442", "2.633")
 
 
-@for_each("decay", [PowerLaw(power=1), Exponential(alpha=2)])
+@for_each("decay", [PowerLaw(power=1), Exponential.from_alpha(2)])
 @for_each("T", [2, 16, 256])
 def test_algorithm_1_itself_exceeds_root_log_t(decay, T):
     # the same for weights > 0, by 20000 simulated streams; the sum one term too far, as printed
@@ -69,7 +69,7 @@ def test_the_errors_are_those_of_the_optimal_pair_and_not_of_any_pair():
 
 
 @for_each("T", [1, 2, 10])
-@for_each("decay", [PowerLaw(power=1), Exponential(alpha=1.1)])
+@for_each("decay", [PowerLaw(power=1), Exponential.from_alpha(1.1)])
 def test_the_sums_of_theorems_5_and_6_run_one_term_too_far_and_are_weak(decay, T):
     # Theorem 5: 1 + Σ_{n=1}^{T} a_n²; Theorem 6: 1 + Σ_{n=1}^{T} f(n + 1)²/4
     pair = factorization.square_root(decay)
@@ -91,7 +91,7 @@ def test_the_mean_square_of_theorem_6_fails_for_few_steps(T):
     assert printed < exact <= bound.value
     if T == 2:  # and no other pair can save it
         assert gamma_f(decay, T).lower ** 2 / T > 1 == printed
-    faster = Exponential(alpha=2)  # the second part of the theorem holds
+    faster = Exponential.from_alpha(2)  # the second part of the theorem holds
     exact = exact_mean_squared_error(
         factorization.square_root(faster), T, noise_multiplier=1, change=1
     )

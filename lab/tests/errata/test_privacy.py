@@ -107,7 +107,7 @@ def test_bits_change_by_one_and_noise_for_two_is_weak():
 
 def test_fading_weights_need_no_length_of_the_stream_and_asking_for_it_is_weak():
     # Algorithm 1 asks for T, for σ² = σ_{ε,δ}² Δ² Σ_{i≤T} r(i)²
-    for decay in [PowerLaw(power=1), Exponential(alpha=1.1), SlidingWindow(length=16)]:
+    for decay in [PowerLaw(power=1), Exponential.from_alpha(1.1), SlidingWindow(length=16)]:
         assert root(decay, 1000).value <= for_ever(decay).value < 1.0001 * root(decay, 1000).value
     # where Σ a_n² is infinite T is needed: for the count, and for weights that level off
     assert root(NoDecay(), 1 << 20).value > 2 * root(NoDecay(), 64).value
@@ -130,7 +130,7 @@ def test_gamma2_bounds_no_private_algorithm_from_above():
 @pytest.mark.parametrize("alpha", [1.1, 1.4])
 def test_gamma2_bounds_gaussian_factorizations_from_below_and_nothing_else(alpha):
     # abstract: a bound for 'any' algorithm; read as a lower bound, Laplace noise is below it
-    decay, guarantee = Exponential(alpha=alpha), Guarantee(epsilon=0.99, delta=1e-6)
+    decay, guarantee = Exponential.from_alpha(alpha), Guarantee(epsilon=0.99, delta=1e-6)
     least = guarantee.noise_multiplier * gamma2(decay, 100).lower
     laplace = np.max(input_noise(decay, 100, noise="laplace").stddevs(guarantee))  # and no delta
     assert laplace < 0.56 * least

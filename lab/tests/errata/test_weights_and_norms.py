@@ -105,7 +105,7 @@ def test_half_weights_are_useless_for_slow_decays_and_weak():
     # after Theorem 3: it 'can be used' for f(n) = α^-n; at α = 1 it grows like T/4
     assert half_weights(NoDecay(), 100).value == 25.75
     assert root(NoDecay(), 100).value < 2.6
-    slow = Exponential(alpha=1.001)
+    slow = Exponential.from_alpha(1.001)
     assert half_weights(slow, 10000).value > 40 * root(slow, 10000).value
 
 

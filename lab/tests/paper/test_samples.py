@@ -36,6 +36,6 @@ def test_every_decay_is_run_with_a_horizon_and_the_pictured_ones_without():
 
 
 def test_an_endless_plan_runs_beyond_every_horizon():
-    found = samples.sampled(3, Exponential(alpha=2), None, 64, 50)
+    found = samples.sampled(3, Exponential.from_alpha(2), None, 64, 50)
     assert found.plan.horizon is None
     assert found.releases == 50

@@ -17,7 +17,7 @@ from lab.paper.theory.bell_polynomials import partial
 from tests.loops import for_each
 from tests.theory import brute
 
-DECAYS = [NoDecay(), Exponential(alpha=1.1), PowerLaw(power=1), SlidingWindow(length=3)]
+DECAYS = [NoDecay(), Exponential.from_alpha(1.1), PowerLaw(power=1), SlidingWindow(length=3)]
 
 
 @for_each(("one", "two"), list(itertools.product(DECAYS, DECAYS)))
@@ -89,7 +89,9 @@ def test_faa_di_bruno_of_order_zero_needs_the_term_of_k_zero():
 @pytest.mark.parametrize("n", [4, 64, 1024])
 def test_the_square_root_beats_the_trees_of_exponentials_and_counts(n):
     """Section 1.2, (B.2) and (C): largest and mean square error, with Gaussian noise for both."""
-    cases = [(Exponential(alpha=alpha), bolot_exponential) for alpha in (1.001, 1.01, 1.1, 1.49)]
+    cases = [
+        (Exponential.from_alpha(alpha), bolot_exponential) for alpha in (1.001, 1.01, 1.1, 1.49)
+    ]
     for decay, tree in [*cases, (NoDecay(), binary_tree)]:
         rival, ours = tree(decay, n), square_root(decay, n)
         assert ours.error_factor < rival.error_factor

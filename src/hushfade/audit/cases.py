@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hushfade.decay import (
+from hushfade.decays import (
     CustomDecay,
     Decay,
     Exponential,

@@ -30,7 +30,7 @@ from hushfade.check import Column
 from hushfade.crossing.noise_sources import FreshNoise, KeyedNoise, NoiseSource
 from hushfade.crossing.random_bits import Drawer
 from hushfade.crossing.sampling_tables import Table, table
-from hushfade.decay import Exponential
+from hushfade.decays import Exponential
 from hushfade.errors import Refused
 from hushfade.laws import Law
 from hushfade.planning.largest_total import sized

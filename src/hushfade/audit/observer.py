@@ -23,7 +23,7 @@ from hushfade.laws import Gaussian
 from hushfade.numerics import power_series
 from hushfade.planning.largest_total import sized
 from hushfade.planning.plan import Plan
-from hushfade.public.recursion import recursion
+from hushfade.public.recursion import grouped
 
 _DENSE = 512  # steps up to which a matrix product is faster than an FFT
 _RINGS = 1 << 27  # the most numbers in the memory of all copies
@@ -118,7 +118,7 @@ def decayed(plan: Plan, units: Signed) -> Matrix:
 
 def in_use(plan: Plan, n: int) -> Column:
     """f_0, ..., f_{n-1} as the public half uses them: power laws as exponentials, within 1e-10."""
-    found = recursion(plan.decay)
+    found = grouped(plan.decay)
     weights = np.zeros(n)
     listed = min(n, len(found.listed))
     weights[:listed] += found.listed[:listed]

@@ -20,7 +20,7 @@ from hushfade import check
 from hushfade.baselines.independent_noise import Cost, from_columns, sum_cost, weights
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidValue, Unstable
 from hushfade.numerics import power_series, unit_disk
 

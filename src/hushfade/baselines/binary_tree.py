@@ -14,7 +14,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order
-from hushfade.decay import Decay, NoDecay
+from hushfade.decays import Decay, NoDecay
 from hushfade.errors import InvalidValue
 
 

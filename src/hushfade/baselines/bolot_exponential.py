@@ -20,9 +20,9 @@ import numpy as np
 
 from hushfade import check
 from hushfade.baselines.bolot_window import SOURCE, runs
-from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order
+from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order, of_kind
 from hushfade.check import Column
-from hushfade.decay import Decay, Exponential, NoDecay, of_kind
+from hushfade.decays import Decay, Exponential, NoDecay
 from hushfade.errors import InvalidType, InvalidValue
 
 
@@ -32,9 +32,9 @@ def bolot_exponential(decay: Decay, horizon: int, *, noise: Noise = "gaussian") 
     The range is α in (1, 3/2), a half-life above 1.71 steps; other values raise an error.  The
     construction itself works for every α > 1: see `decayed_tree`.
 
-    >>> round(bolot_exponential(Exponential(alpha=1.01), 1024).error_factor, 2)
+    >>> round(bolot_exponential(Exponential.from_alpha(1.01), 1024).error_factor, 2)
     5.37
-    >>> bolot_exponential(Exponential(alpha=2), 1024)
+    >>> bolot_exponential(Exponential.from_alpha(2), 1024)
     Traceback (most recent call last):
     hushfade.errors.InvalidValue: alpha must be < 3/2 for Bolot et al., got 2.0: use decayed_tree
     """
@@ -71,7 +71,8 @@ def decayed_tree(
     array([1., 1., 2., 1., 2., 2., 3., 2.])
     >>> round(decayed_tree(NoDecay(), 1024, height=10).error_factor ** 2)  # 10 nodes, 11 levels
     110
-    >>> round(decayed_tree(Exponential(alpha=2), 64).error_factor ** 2, 12)  # 1/(1 - α^-2): h = 0
+    >>> tree = decayed_tree(Exponential.from_alpha(2), 64)
+    >>> round(tree.error_factor ** 2, 12)  # 1/(1 - α^-2): h = 0
     1.333333333333
     """
     if not isinstance(decay, Exponential | NoDecay):

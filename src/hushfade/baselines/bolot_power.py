@@ -27,9 +27,9 @@ from hushfade.baselines.bolot_window import (
     record_nodes,
     window_matrices,
 )
-from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order
+from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order, of_kind
 from hushfade.check import Column
-from hushfade.decay import Decay, PowerLaw, of_kind
+from hushfade.decays import Decay, PowerLaw
 from hushfade.errors import InvalidValue
 from hushfade.privacy.guarantee import Guarantee
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from hushfade import check
-from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order
+from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order, of_kind
 from hushfade.check import Column, Signed
-from hushfade.decay import Decay, SlidingWindow, of_kind
+from hushfade.decays import Decay, SlidingWindow
 
 SOURCE = "Bolot, Fawaz, Muthukrishnan, Nikolov, Taft 2013"
 
@@ -46,7 +46,7 @@ def bolot_window(decay: Decay, horizon: int, *, noise: Noise = "gaussian") -> Me
     """
     n, p = check.count(horizon=horizon), norm_order(noise)
     # a window longer than the horizon is a count, and needs no larger tree than a count
-    w = min(of_kind(decay, SlidingWindow).length, 1 << (n - 1).bit_length())
+    w = min(of_kind(decay, SlidingWindow).window, 1 << (n - 1).bit_length())
     return Mechanism(
         "Bolot et al. window",
         SOURCE,

@@ -27,7 +27,7 @@ from hushfade.baselines.square_roots import (
     square_root_laplace,
 )
 from hushfade.baselines.window_blocks import window_blocks
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.decays import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import InvalidType, InvalidValue
 
 DENSE = 1024  # the most steps for the dense optima, which take seconds

@@ -14,7 +14,7 @@ import numpy as np
 
 from hushfade.baselines.independent_noise import sum_cost, weights
 from hushfade.baselines.mechanism import Matrices, Mechanism
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 
 
 def circulant(decay: Decay, horizon: int) -> Mechanism:

@@ -17,7 +17,7 @@ from hushfade.baselines.catalogue import DENSE, mechanisms
 from hushfade.baselines.independent_noise import sum_cost
 from hushfade.baselines.mechanism import Mechanism
 from hushfade.check import Column
-from hushfade.decay import Decay, checked_decay
+from hushfade.decays import Decay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.planning.certificate import certificate
@@ -177,7 +177,7 @@ def compare(
     at 1024 steps, beyond which the dense optima are omitted.  `print` shows the result as a table.
     It has `rows`, `row(name)`, `least`, `plot(path)` and `to_json()`.
 
-    >>> from hushfade.decay import NoDecay
+    >>> from hushfade.decays import NoDecay
     >>> found = compare(NoDecay(), Guarantee(epsilon=1, delta=1e-6), 64)
     >>> found.row("binary tree").max_error > found.row("hushfade").max_error
     True

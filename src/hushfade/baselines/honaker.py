@@ -22,7 +22,7 @@ from hushfade.baselines.binary_tree import most_bits, node_norm
 from hushfade.baselines.independent_noise import Cost, weights
 from hushfade.baselines.mechanism import Matrices, Mechanism, Noise
 from hushfade.check import Column, Matrix, Signed
-from hushfade.decay import Decay, Exponential, NoDecay
+from hushfade.decays import Decay, Exponential, NoDecay
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

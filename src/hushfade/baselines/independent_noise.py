@@ -19,11 +19,10 @@ import numpy as np
 from hushfade import check
 from hushfade.baselines.mechanism import Matrices, Mechanism, Noise, norm_order
 from hushfade.check import Column
-from hushfade.decay import Decay, checked_weights
+from hushfade.decays import Decay, checked_decay
 from hushfade.errors import InvalidType
 from hushfade.factors import factorization
 from hushfade.factors.factorization import Factorization
-from hushfade.public.recursion import recursion
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -148,12 +147,12 @@ def sum_cost(decay: Decay, horizon: int) -> Cost:
     reached = np.minimum(np.arange(1, n + 1), reach)
     direct = Cost(reach - 1, 2.0 * float(np.mean(reached)) - 1.0)
     try:
-        parts = recursion(decay)
+        parts = decay.recursion()
     except InvalidType:  # a user-defined decay
         return direct
     poles = [(q, w) for q, w in zip(parts.fades, parts.pole_weights, strict=True) if w != 0.0]
     listed = [w for w in parts.listed[:n] if w != 0.0]
-    scales = [w for _, w in poles] + parts.window_weights + listed
+    scales = [w for _, w in poles] + list(parts.window_weights) + listed
     memory = len(poles) + sum(min(w, n) + 1 for w in parts.windows)
     memory += max(0, min(n, len(parts.listed)) - 1)
     work = sum(1 + (q != 0.0) for q, _ in poles) + 2 * len(parts.windows)
@@ -181,7 +180,7 @@ def lower_toeplitz(column: Column) -> csr_array:
 
 def weights(decay: Decay, horizon: int) -> Column:
     """f_0, ..., f_{T-1}; checks the decay and the horizon."""
-    return checked_weights(decay, check.count(horizon=horizon))
+    return checked_decay(decay).weights(check.count(horizon=horizon))
 
 
 def _identity(f: Column) -> Column:

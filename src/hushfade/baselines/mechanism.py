@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.decay import Decay
-from hushfade.errors import InvalidValue
+from hushfade.decays import Decay
+from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
 from hushfade.privacy.guarantee import Guarantee, mu_of
 
@@ -38,6 +38,19 @@ def norm_order(noise: Noise) -> int:
     if noise not in get_args(Noise):
         raise InvalidValue("noise must be 'gaussian' or 'laplace'", got=repr(noise))
     return 1 if noise == "laplace" else 2
+
+
+Kind = TypeVar("Kind")
+
+
+def of_kind(decay: Decay, kind: type[Kind]) -> Kind:
+    """The decay, if it is an instance of `kind`; raises InvalidType otherwise."""
+    if not isinstance(decay, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InvalidType(
+            f"must be {article} {kind.__name__}", argument="decay", got=type(decay).__name__
+        )
+    return decay
 
 
 @dataclass(frozen=True, eq=False)

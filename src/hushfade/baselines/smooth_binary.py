@@ -18,7 +18,7 @@ from hushfade import check
 from hushfade.baselines.binary_tree import counting_only, node_norm
 from hushfade.baselines.mechanism import Matrices, Mechanism, Noise
 from hushfade.check import Signed
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -26,7 +26,7 @@ from hushfade.baselines.independent_noise import (
 )
 from hushfade.baselines.mechanism import Matrices, Mechanism, from_pair
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.factors import factorization
 from hushfade.factors.compact_taps import compact
 from hushfade.factors.exponentials import CompactTaps

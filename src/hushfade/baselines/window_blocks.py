@@ -16,9 +16,9 @@ import math
 import numpy as np
 
 from hushfade import check
-from hushfade.baselines.mechanism import Matrices, Mechanism
+from hushfade.baselines.mechanism import Matrices, Mechanism, of_kind
 from hushfade.check import Column
-from hushfade.decay import Decay, NoDecay, SlidingWindow, of_kind
+from hushfade.decays import Decay, NoDecay, SlidingWindow
 from hushfade.factors import factorization
 from hushfade.numerics import fft_products
 
@@ -41,7 +41,7 @@ def window_blocks(decay: Decay, horizon: int) -> Mechanism:
     2.891
     """
     n = check.count(horizon=horizon)
-    w = min(of_kind(decay, SlidingWindow).length, n)
+    w = min(of_kind(decay, SlidingWindow).window, n)
     r, energy, later = block_rows(w)
     variances = np.resize(later, n)
     variances[:w] = energy

@@ -6,7 +6,6 @@ import math
 
 from hushfade.cli import weaker_promises
 from hushfade.cli.attacker_odds import odds
-from hushfade.decay import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.duration import Length
 from hushfade.laws import Gaussian, Laplace
 from hushfade.planning import privacy_over_time, statistic_summary
@@ -117,19 +116,7 @@ def _steps(count: float, plan: Plan) -> str:
 
 
 def _published(plan: Plan) -> list[str]:
-    match plan.decay:
-        case NoDecay():
-            fades = "in which every record counts fully, however old it is"
-        case Exponential(half_life=half_life):
-            fades = f"in which the weight of a record halves every {_steps(half_life, plan)}"
-        case PowerLaw(power=power):
-            fades = f"in which a record that is k steps old has weight 1/(k+1)^{power:g}"
-        case SlidingWindow(length=length):
-            fades = f"over the last {_steps(length, plan)}"
-        case CustomDecay(values=values):
-            fades = f"in which only the last {len(values)} steps count, with the listed weights"
-        case _:
-            fades = f"with the weights {plan.decay!r}"
+    fades = plan.decay.clause(lambda count: _steps(count, plan))
     grid = plan.grid
     each = "" if plan.keys is None else f", for each of {len(plan.keys)} declared keys"
     ends = "indefinitely" if plan.horizon is None else f"for {plan.horizon} steps"

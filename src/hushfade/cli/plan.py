@@ -18,11 +18,11 @@ from hushfade.cli.options import (
     TogetherOptions,
 )
 from hushfade.cli.options.statistics import StatisticOptions
+from hushfade.decays import decay_document
 from hushfade.errors import InvalidValue
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning.certificate import single_step_bound
 from hushfade.planning.mechanism_names import mechanism_name
-from hushfade.planning.parameter_documents import decay_document
 from hushfade.planning.summary import rows, sentences, shown_step
 from hushfade.privacy.rounding import rounded_up
 from hushfade.privacy.unit import unit_document

@@ -24,7 +24,7 @@ from hushfade.cli.options.statistics import StatisticOptions
 from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from hushfade.decay import Decay
+    from hushfade.decays import Decay
     from hushfade.planning.plan import Plan
     from hushfade.records.stamped_lines import StampedLines
     from hushfade.releases.files import Meaning, Writer

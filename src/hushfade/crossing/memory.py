@@ -16,7 +16,7 @@ from hushfade.check import Column, Signed
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.numerics.blocks import BLOCK
 from hushfade.public.loop_constants import constants, levels, lookback
-from hushfade.public.recursion import recursion
+from hushfade.public.recursion import grouped
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
@@ -88,7 +88,7 @@ def rows(pair: IntegerFactorization, lanes: int) -> Rows:
 
 def lengths(plan: Plan, steps: int, lanes: int | None = None) -> tuple[int, int]:
     """The numbers of integers and floats of the state that `steps` steps can have written."""
-    lanes, parts = plan.grid.lanes if lanes is None else lanes, recursion(plan.decay)
+    lanes, parts = plan.grid.lanes if lanes is None else lanes, grouped(plan.decay)
     past, seen = (min(steps, ring) for ring in rows(plan.pair, lanes))
     depth = levels(plan.pair).depth
     public = 2 + len(parts.fades) + 2 * len(parts.windows) + depth

@@ -15,7 +15,7 @@ import numpy as np
 from hushfade import duration
 from hushfade.check import Matrix
 from hushfade.crossing.noise_sources import NoiseSource
-from hushfade.decay import SlidingWindow
+from hushfade.decays import SlidingWindow
 from hushfade.demo.flights import AIRPORTS, GUARANTEE, departures
 from hushfade.planning.joint_plans import JointPlan, plan_together
 from hushfade.planning.plan import Plan

@@ -15,7 +15,7 @@ import numpy as np
 from hushfade import duration
 from hushfade.check import Matrix
 from hushfade.crossing.noise_sources import NoiseSource
-from hushfade.decay import Decay, Exponential, SlidingWindow
+from hushfade.decays import Decay, Exponential, SlidingWindow
 from hushfade.planning.plan import Plan
 from hushfade.planning.planner import plan
 from hushfade.privacy.guarantee import Guarantee

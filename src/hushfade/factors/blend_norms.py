@@ -9,16 +9,18 @@ squares of a sum of exponentials add up in closed form, over any number of steps
 
 from __future__ import annotations
 
-import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushfade.check import Column, Matrix
-from hushfade.decay import Decay, Exponential, NoDecay, SlidingWindow
 from hushfade.factors import root_series
 from hushfade.factors.root_series import NEAR, nodes, weighted
 from hushfade.numerics import power_series
 from hushfade.numerics.fft_products import plain_product
+
+if TYPE_CHECKING:
+    from hushfade.decays import Decay
 
 _LONG = 1 << 18  # for fewer steps of a window, the column itself is as quick
 
@@ -33,18 +35,14 @@ def squared_left(decay: Decay, c: float, n: int) -> float | None:
     >>> abs(squared_left(NoDecay(), 0.5, 5000) / float(left @ left) - 1.0) < 1e-12
     True
     """
-    match decay:
-        case NoDecay():
-            return _fading(decay, c, n, 0.0)
-        case Exponential():
-            return _fading(decay, c, n, math.log(2.0) / decay.half_life)
-        case SlidingWindow(length=w) if n > _LONG and w > 2 * NEAR:
-            return _window(w, c, n)
-        case _:
-            return None
+    if decay.rate is not None:
+        return _fading(decay, c, n, decay.rate)
+    if decay.window is not None and n > _LONG and decay.window > 2 * NEAR:
+        return _window(decay.window, c, n)
+    return None
 
 
-def _fading(decay: NoDecay | Exponential, c: float, n: int, rate: float) -> float:
+def _fading(decay: Decay, c: float, n: int, rate: float) -> float:
     near = root_series.blended_left(c, min(n, NEAR)) * decay.weights(min(n, NEAR))
     total = float(np.sum(near * near))
     if n > NEAR:

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from hushfade import check
+from hushfade import check, decays
 from hushfade.check import Column, Matrix
-from hushfade.decay import Decay, Exponential, NoDecay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.block_schedule import BlockErrors, BlockSchedule, largest_variance
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.sensitivity import Sensitivity
 from hushfade.factors.taps import IntegerTaps
+
+if TYPE_CHECKING:
+    from hushfade.decays import Decay
 
 _LONGEST = 1 << 20  # the longest period if errors need a number for each of its steps
 _ONCE = "participations must be 1 for block sums: two records of one person may be in one block"
@@ -31,7 +33,7 @@ _ONCE = "participations must be 1 for block sums: two records of one person may 
 class BlockSums(IntegerFactorization):
     """The pair of a decay and a schedule of blocks.  Every entry of R is 0 or 1.
 
-    >>> from hushfade.decay import NoDecay
+    >>> from hushfade.decays import NoDecay
     >>> L, R = BlockSums(NoDecay(), BlockSchedule(depth=2, period=4)).matrices(4)
     >>> R.astype(int)
     array([[1, 0, 0, 0],
@@ -50,10 +52,10 @@ class BlockSums(IntegerFactorization):
     def __init__(self, decay: Decay, schedule: BlockSchedule, horizon: int | None = None) -> None:
         if horizon is not None:
             check.count(horizon=horizon)
-        if not isinstance(decay, NoDecay | Exponential):
+        if decays.checked_decay(decay).rate is None:
             check.count(period=schedule.period, least=2, most=_LONGEST)
         # the loops for a single tap scale the sum of a block by 1
-        super().__init__(checked_decay(decay), IntegerTaps(np.ones(1, np.int64), 0), horizon)
+        super().__init__(decay, IntegerTaps(np.ones(1, np.int64), 0), horizon)
         check.settle(self, schedule=schedule)
 
     def right(self, n: int) -> NoReturn:
@@ -82,14 +84,14 @@ class BlockSums(IntegerFactorization):
     def largest_error(self, n: int) -> float:
         """The largest of the first n errors.
 
-        >>> from hushfade.decay import NoDecay
+        >>> from hushfade.decays import NoDecay
         >>> block_sums(NoDecay(), depth=3, period=1025).largest_error(1024) ** 2
         17.0
         """
         n = self._steps(n)
-        if isinstance(self.decay, NoDecay) and n < self.schedule.period:
+        if self.decay.rate == 0.0 and n < self.schedule.period:
             return math.sqrt(min(n, self.schedule.total))  # blocks of level 0 are opened first
-        if isinstance(self.decay, Exponential):
+        if self.decay.rate is not None and self.decay.rate > 0.0:
             return math.sqrt(largest_variance(self.decay, self.schedule, n, looks=1))
         return float(np.max(self.errors(n)))
 
@@ -144,7 +146,7 @@ class BlockSums(IntegerFactorization):
 def block_sums(decay: Decay, *, depth: int, period: int, horizon: int | None = None) -> BlockSums:
     """The pair of sums over blocks of `depth` levels, which all end at multiples of `period`.
 
-    >>> from hushfade.decay import SlidingWindow
+    >>> from hushfade.decays import SlidingWindow
     >>> pair = block_sums(SlidingWindow(length=168), depth=1, period=9)
     >>> round(float(max(pair.errors(1000))) ** 2), pair.sensitivity().value ** 2
     (32, 2.0000000000000004)

@@ -22,20 +22,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Signed
-from hushfade.decay import (
-    Decay,
-    Exponential,
-    NoDecay,
-    SlidingWindow,
-    reach,
-    weights_between,
-)
 from hushfade.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from hushfade.decays import Decay
 
 DEEPEST = 16  # the most levels below the highest
 LONGEST_PERIOD = 1 << 40  # the most steps of a period
@@ -131,38 +127,32 @@ class BlockErrors:
         self._blocks = schedule.depth, schedule.period, schedule.total
         self._step = 0
         self._settled = 0  # consecutive steps that added nothing
-        match decay:
-            case NoDecay():
-                pass
-            case SlidingWindow() if decay.length >= schedule.period:
-                pass
-            case Exponential():
-                self._state = np.zeros((schedule.depth + 1, 5))
-            case _:
-                self._parents = _parents(schedule)
-                self._squares, self._fourths = np.zeros((2, schedule.period))
+        if decay.rate is not None:
+            self._state = np.zeros((schedule.depth + 1, 5))
+        elif not _is_long(decay, schedule):
+            self._parents = _parents(schedule)
+            self._squares, self._fourths = np.zeros((2, schedule.period))
 
     def next(self, n: int) -> tuple[Column, Column]:
         """Σ w² and Σ w⁴ at the next n steps."""
         from hushfade.numerics import block_levels  # loads numba
 
-        depth, period, total = self._blocks
-        match self._decay:
-            case NoDecay():  # every weight is 0 or 1
-                count = np.empty(n, np.int64)
-                block_levels.open_blocks_from(self._step, period, depth, total, count)
-                squares = fourths = count.astype(np.float64)
-            case SlidingWindow(length=w) if w >= period:
-                squares = fourths = self._window(w, n)
-            case Exponential() as decay:
-                squares, fourths = np.empty((2, n))
-                faded = float(decay.weights(2)[1])
-                block_levels.faded_powers(
-                    self._step, period, total, faded, self._state, squares, fourths
-                )
-            case _:
-                parts = [self._chunk(done, min(_CHUNK, n - done)) for done in range(0, n, _CHUNK)]
-                squares, fourths = (np.concatenate(part) for part in zip(*parts, strict=True))
+        (depth, period, total), decay = self._blocks, self._decay
+        if decay.rate == 0.0:  # every weight is 0 or 1
+            count = np.empty(n, np.int64)
+            block_levels.open_blocks_from(self._step, period, depth, total, count)
+            squares = fourths = count.astype(np.float64)
+        elif decay.rate is not None:
+            squares, fourths = np.empty((2, n))
+            faded = float(decay.weights(2)[1])
+            block_levels.faded_powers(
+                self._step, period, total, faded, self._state, squares, fourths
+            )
+        elif decay.window is not None and decay.window >= period:
+            squares = fourths = self._window(decay.window, n)
+        else:
+            parts = [self._chunk(done, min(_CHUNK, n - done)) for done in range(0, n, _CHUNK)]
+            squares, fourths = (np.concatenate(part) for part in zip(*parts, strict=True))
         self._step += n
         return squares, fourths
 
@@ -197,7 +187,7 @@ class BlockErrors:
         squares, fourths = np.zeros(n), np.zeros(n)
         if self._settled < period:
             first = max(0, start - period)
-            f = weights_between(self._decay, first, start + n)
+            f = self._decay.between(first, start + n)
             node_powers(start, f, first, self._parents, squares, fourths)
         quiet = True
         for sums, kept in ((squares, self._squares), (fourths, self._fourths)):
@@ -210,7 +200,7 @@ class BlockErrors:
             last = min(n, period)
             kept[(start + np.arange(n - last, n)) % period] = sums[n - last :]
             quiet = quiet and bool(np.all(own <= 2.0**-53 * sums))
-        self._settled = self._settled + n if quiet and start >= reach(self._decay) else 0
+        self._settled = self._settled + n if quiet and start >= self._decay.reach else 0
         return squares, fourths
 
 
@@ -220,25 +210,28 @@ def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) 
     Exact for counting, exponentials and long windows.  The sums never fall from one period to the
     next, so the largest one is in the last period.
     """
-    match decay:
-        case NoDecay():
-            most = least_total(schedule.depth, min(n + 1, schedule.period))
-            return float(min(most, n) + n // schedule.period)
-        case SlidingWindow() if decay.length >= schedule.period:
-            errors = BlockErrors(decay, schedule)
-            errors.skip(max(0, n - schedule.period))
-            return float(np.max(errors.next(min(n, schedule.period))[0]))
-        case Exponential():
-            return _largest_faded(decay, schedule, n)
-        case _:
-            from hushfade.numerics import block_levels  # loads numba
+    if decay.rate == 0.0:
+        most = least_total(schedule.depth, min(n + 1, schedule.period))
+        return float(min(most, n) + n // schedule.period)
+    if decay.rate is not None:
+        return _largest_faded(decay, schedule, n)
+    if _is_long(decay, schedule):
+        errors = BlockErrors(decay, schedule)
+        errors.skip(max(0, n - schedule.period))
+        return float(np.max(errors.next(min(n, schedule.period))[0]))
+    from hushfade.numerics import block_levels  # loads numba
 
-            stride = max(1, schedule.period // looks)
-            weights = decay.weights(n)
-            return float(block_levels.largest_variance(weights, _parents(schedule), stride))
+    stride = max(1, schedule.period // looks)
+    weights = decay.weights(n)
+    return float(block_levels.largest_variance(weights, _parents(schedule), stride))
 
 
-def _largest_faded(decay: Exponential, schedule: BlockSchedule, n: int) -> float:
+def _is_long(decay: Decay, schedule: BlockSchedule) -> bool:
+    """Whether the decay is a window at least as long as the period."""
+    return decay.window is not None and decay.window >= schedule.period
+
+
+def _largest_faded(decay: Decay, schedule: BlockSchedule, n: int) -> float:
     """The largest Σ w² for exponentials, from the sums of the first period.
 
     A step at the end of a period closes all blocks.  From then on each weight of earlier noise, and
@@ -246,12 +239,13 @@ def _largest_faded(decay: Exponential, schedule: BlockSchedule, n: int) -> float
     are the sums of the first period.  So S = own_period (1 + f_period² + f_period⁴ + ...), with one
     term per period that has ended.
     """
+    assert decay.rate is not None
     period = schedule.period
     own = BlockErrors(decay, schedule).next(min(n, period))[0]
     ended, rest = divmod(n, period)
     if ended == 0:
         return float(np.max(own))
-    rate = -2.0 * math.log(2.0) * period / decay.half_life
+    rate = -2.0 * decay.rate * period
     before, now = (own[-1] * math.expm1(rate * k) / math.expm1(rate) for k in (ended - 1, ended))
     fades = decay.weights(period + 1)[1:] ** 2
     fades[:rest] *= now

@@ -19,33 +19,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hushfade import check
+from hushfade import check, decays
 from hushfade.check import Column
-from hushfade.decay import (
-    CustomDecay,
-    Decay,
-    Exponential,
-    Mixture,
-    NoDecay,
-    PowerLaw,
-    SlidingWindow,
-    checked_decay,
-)
-from hushfade.errors import Diverges, InvalidType, InvalidValue
+from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import exponential_fit
 from hushfade.factors.exponentials import (
     CompactTaps,
     Exponentials,
     gained,
     geometric,
-    power_sum,
     powers,
 )
 from hushfade.factors.factorization import Factorization
+
+if TYPE_CHECKING:
+    from hushfade.decays import Decay
 
 ENDLESS = 1 << 30  # without a horizon, the loss is measured over this many steps
 MOST = 16  # the most exponentials that `compact` tries
@@ -73,7 +65,7 @@ def compact(
     >>> pair.taps.state, round(pair.error_factor(1000), 3)
     (2, 1.817)
     """
-    checked_decay(decay)
+    decays.checked_decay(decay)
     steps = ENDLESS if horizon is None else check.count(horizon=horizon, most=1 << 40)
     if horizon is None and not decay.horizon_free:
         raise Diverges(f"horizon must be given: {decay!r} is not known to be horizon-free")
@@ -109,20 +101,21 @@ class _Goal(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _goal(decay: Decay, steps: int) -> _Goal:
-    scale = math.sqrt(float(decay.weights(1)[0]))
-    if isinstance(decay, Mixture) and len(decay.parts) == 1:
-        ((_, decay),) = decay.parts
+    scale = math.sqrt(decay.first)
+    if len(decay.terms) == 1:
+        ((_, decay),) = decay.terms
     period = 0
-    if isinstance(decay, SlidingWindow) and decay.length > 1:
-        period = decay.length if steps > decay.length else 0
-        decay = NoDecay()
+    if decay.window is not None and decay.window > 1:
+        period = decay.window if steps > decay.window else 0
+        decay = decays.NoDecay()
     if not decay.completely_monotone:
         raise InvalidValue(
             "decay must be completely monotone or a sliding window, so that a few exponentials "
             "can approximate its square root",
             got=repr(decay),
         )
-    f = _exponentials(decay, steps)
+    weights, rates = decay.exponentials(steps)
+    f = Exponentials(weights * np.exp(-rates) / np.sum(weights), -np.expm1(-rates))
     # √g itself, with enough exponentials that its error factor, which is stationary there, has an
     # error below 1e-7 (measured against the series: 1e-10)
     circle = exponential_fit.circle_of_sum(f, min(steps, period * _ROWS or steps))
@@ -130,30 +123,6 @@ def _goal(decay: Decay, steps: int) -> _Goal:
     teeth = np.cumprod(np.append(1.0, 1.0 - 1.5 / np.arange(1, _ROWS))) if period else np.ones(1)
     squares = [_squares(c, teeth, period or steps, steps) for c in (near, f.over(near))]
     return _Goal(scale, f, period, steps, math.sqrt(math.prod(squares)))
-
-
-def _exponentials(decay: Decay, steps: int) -> Exponentials:
-    """f / f_0 for k < steps, with a relative error of 1e-10."""
-    parts = decay.parts if isinstance(decay, Mixture) else ((1.0, decay),)
-    total, weights, fades = 0.0, [], []
-    for weight, part in parts:
-        match part:
-            case NoDecay():
-                w, s = np.ones(1), np.zeros(1)
-            case Exponential():
-                w, s = np.ones(1), np.full(1, math.log(2.0) / part.half_life)
-            case PowerLaw() if part.power <= 60:
-                w, s = power_sum(part.power, steps, 1e-10)
-                w = w * np.exp(-s)
-            case PowerLaw() | SlidingWindow() | CustomDecay():  # f_0, then 0 or below 1e-18
-                w, s = part.weights(1), np.full(1, np.inf)
-            case _:
-                name = type(part).__name__
-                raise InvalidType("compact needs a built-in decay", got=name)
-        total += weight * float(np.sum(w))
-        weights.append(weight * w * np.exp(-s))
-        fades.append(-np.expm1(-s))
-    return Exponentials(np.concatenate(weights) / total, np.concatenate(fades))
 
 
 def _error_factor(goal: _Goal, taps: CompactTaps) -> float:

@@ -18,12 +18,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushfade import check
+from hushfade import check, decays
 from hushfade.check import Column, Matrix, Signed
-from hushfade.decay import Decay, NoDecay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
 from hushfade.factors import integer_sensitivity
 from hushfade.factors import sensitivity as participation
@@ -41,6 +41,9 @@ from hushfade.factors.taps import (
     Taps,
 )
 from hushfade.numerics import fft_products
+
+if TYPE_CHECKING:
+    from hushfade.decays import Decay
 
 _ADDED_UP = 1 << 24  # the most steps whose taps are summed one by one
 LONGEST = 1 << 20  # the most taps that `rounded` keeps without a horizon
@@ -141,7 +144,7 @@ class Factorization(_Factors):
         This is the worst standard deviation of a stream of n steps, for a noise multiplier of 1 and
         a record that changes by 1.  γ2(M) is its minimum over all factorizations.
 
-        >>> from hushfade.decay import NoDecay
+        >>> from hushfade.decays import NoDecay
         >>> round(square_root(NoDecay()).error_factor(1024), 4)
         3.2726
         """
@@ -263,19 +266,21 @@ def square_root(decay: Decay, horizon: int | None = None) -> Factorization:
     If the weights never rise and ∫|g| is finite, no pair has a smaller error factor in the long run
     (Bennett 1977).  For counting, ∫|g| is infinite, and the ratio to the least factor tends to 1.
 
-    >>> from hushfade.decay import Exponential
+    >>> from hushfade.decays import Exponential
     >>> pair = square_root(Exponential(half_life=1))
     >>> pair.right(3), round(pair.sensitivity().value ** 2, 6)
     (array([1.     , 0.25   , 0.09375]), 1.073182)
     """
-    return Factorization(checked_decay(decay), RootTaps(decay), _horizon(horizon))
+    return Factorization(decays.checked_decay(decay), RootTaps(decay), _horizon(horizon))
 
 
 def blend(decay: Decay, c: float, horizon: int | None = None) -> Factorization:
     """The pair r = 1 + c (√g - 1): noise on the inputs for c = 0, the square root for c = 1."""
     if not 0 < check.real(c=c) <= 1:
         raise InvalidValue("must be in (0, 1]", argument="c", got=repr(c))
-    return Factorization(checked_decay(decay), BlendedTaps(decay, float(c)), _horizon(horizon))
+    return Factorization(
+        decays.checked_decay(decay), BlendedTaps(decay, float(c)), _horizon(horizon)
+    )
 
 
 def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Factorization:
@@ -284,7 +289,7 @@ def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Facto
     Raises Unstable if `right` has a zero inside the unit disk, because left would then grow
     geometrically.
     """
-    pair = Factorization(checked_decay(decay), ListedTaps(right), _horizon(horizon))
+    pair = Factorization(decays.checked_decay(decay), ListedTaps(right), _horizon(horizon))
     check_stable(pair)
     return pair
 
@@ -346,10 +351,10 @@ def unbounded_counting(
     1.03
     """
     if c is not None and beta is not None and expect is None:
-        return Factorization(NoDecay(), CountingTaps(c, beta))
+        return Factorization(decays.NoDecay(), CountingTaps(c, beta))
     if c is not None or beta is not None:
         raise InvalidType("either expect or both c and beta must be given")
-    return Factorization(NoDecay(), expected_taps(EXPECTED if expect is None else expect))
+    return Factorization(decays.NoDecay(), expected_taps(EXPECTED if expect is None else expect))
 
 
 def _horizon(horizon: int | None) -> int | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Exponential, NoDecay
 from hushfade.factors import blend_norms, root_series
 from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.taps import (
@@ -46,7 +45,7 @@ def left_series(pair: Factorization, n: int) -> Column:
                 comb[:: taps.period] = taps.comb.first(-(-n // taps.period))
                 weights = power_series.multiply(weights, comb)
             left = power_series.multiply(weights, taps.fading.inverse().first(n)) / taps.scale
-        case BlendedTaps(decay=NoDecay() | Exponential()) as taps:  # x is scaled by α
+        case BlendedTaps() as taps if taps.decay.rate is not None:  # x is scaled by α
             left = root_series.blended_left(taps.c, n)
             left *= weights
         case IntegerTaps() as taps:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Decay, SlidingWindow
 from hushfade.errors import Diverges
+
+if TYPE_CHECKING:
+    from hushfade.decays import Decay
 
 _PANELS = 1 << 14  # more rough panels than this are due to rounding noise
 _DEPTHS = 55, 110, 1000  # octaves of θ; π 2^-1000 is still a normal float64
@@ -35,7 +37,7 @@ class Energy(NamedTuple):
 def energy(decay: Decay) -> Energy:
     """Σ a_n² over all coefficients of the decay's square root.
 
-    >>> from hushfade.decay import SlidingWindow
+    >>> from hushfade.decays import SlidingWindow
     >>> round(energy(SlidingWindow(length=2)).value, 12)  # 4/π
     1.273239544735
     """
@@ -53,8 +55,8 @@ def mean_size(decay: Decay) -> Energy:
     power of θ.  Raises Diverges if this power is -1, because some weight never fades.  Long windows
     have a closed form.  Cost: milliseconds; tens of milliseconds for power laws.
     """
-    if isinstance(decay, SlidingWindow) and decay.length >= _LONG:
-        return _long_window(decay.length)
+    if decay.window is not None and decay.window >= _LONG:
+        return _long_window(decay.window)
     for octaves in _DEPTHS:
         tail = _tail(decay, octaves)
         if not tail.error > 1e-14:

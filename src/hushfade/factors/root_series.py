@@ -17,55 +17,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushfade.check import Column
-from hushfade.decay import (
-    ComplexColumn,
-    Decay,
-    Exponential,
-    Mixture,
-    NoDecay,
-    PowerLaw,
-    SlidingWindow,
-)
+from hushfade.check import Column, ComplexColumn
 from hushfade.numerics import power_series
 from hushfade.numerics.cached_columns import parts
+
+if TYPE_CHECKING:
+    from hushfade.decays import Decay
 
 NEAR = 1024  # smaller lags come from the series
 _STEP = 0.25  # the step of the trapezoidal rule in ln s, whose error is e^(-π²/step)
 _PERIODS = 4096  # up to this many periods of a window, the closed form is about as fast
-_STEEPEST = 0.9  # the largest power; from 1 on, the expansion of Li_c has logarithms
-
-
-def square_root(decay: Decay, n: int) -> Column:
-    """a_0, ..., a_{n-1} of √g.
-
-    Counting, exponentials and windows have the same bits on every machine.  Other decays differ in
-    the last bits, as FFTs and powers do.  Cost: one pass for counting and exponentials, n²/2w
-    multiply-adds for windows, 300 multiply-adds per coefficient for the far lags of power laws, and
-    8 FFT products otherwise.
-
-    >>> square_root(NoDecay(), 4), square_root(SlidingWindow(length=2), 4)
-    (array([1.    , 0.5   , 0.375 , 0.3125]), array([ 1.    ,  0.5   , -0.125 ,  0.0625]))
-    """
-    match decay:
-        case NoDecay():
-            return _central(n)
-        case Exponential():
-            root = _central(n)
-            root *= weights_of(decay, n)
-            return root
-        case SlidingWindow(length=w) if n <= _PERIODS * w or w <= 2:
-            return _window(w, n)
-        case PowerLaw(power=c) if c <= _STEEPEST and n > NEAR:
-            near = power_series.square_root(decay.weights(NEAR))
-            return _with_far(near, partial(_power_law, c), (1.0 + c) / 2.0, n)
-        case Mixture(parts=((weight, part),)):
-            return math.sqrt(weight) * square_root(part, n)
-        case _:
-            return power_series.square_root(decay.weights(n))
+STEEPEST = 0.9  # the largest power; from 1 on, the expansion of Li_c has logarithms
 
 
 @lru_cache(maxsize=4)
@@ -76,9 +42,14 @@ def weights_of(decay: Decay, n: int) -> Column:
     return weights
 
 
-def _window(w: int, n: int) -> Column:
+def window_is_quick(w: int, n: int) -> bool:
+    """Whether `window` takes less time than a square root by FFT products."""
+    return n <= _PERIODS * w or w <= 2
+
+
+def window(w: int, n: int) -> Column:
     """√((1-x^w)/(1-x)): row k of the result is Σ_j c_j times row k-j of the central column."""
-    a = _central(n)
+    a = central(n)
     if w == 1:
         return np.eye(1, n).ravel()
     if w == 2:  # √(1+x)
@@ -107,7 +78,7 @@ def counting(c: float, beta: float, n: int) -> Column:
     """
     near = min(n, NEAR)
     log = np.append(1.0, c / np.arange(1.0, near))
-    first = power_series.multiply(_central(near), power_series.power(log, -beta))
+    first = power_series.multiply(central(near), power_series.power(log, -beta))
     if n <= NEAR:
         return first
 
@@ -115,7 +86,7 @@ def counting(c: float, beta: float, n: int) -> Column:
         step = np.expm1(s)
         return np.asarray(1j * step**-0.5 * (1.0 + c * (1j * np.pi - np.log(step))) ** -beta)
 
-    return _with_far(first, cut, 0.5, n)
+    return with_far(first, cut, 0.5, n)
 
 
 def blended_left(c: float, n: int) -> Column:
@@ -128,12 +99,12 @@ def blended_left(c: float, n: int) -> Column:
     """
     near = min(n, NEAR)
     first = power_series.multiply(np.ones(near), power_series.inverse(blended_right(c, near)))
-    return first if n <= NEAR else _with_far(first, partial(blend_on_cut, c), 0.5, n)
+    return first if n <= NEAR else with_far(first, partial(blend_on_cut, c), 0.5, n)
 
 
 def blended_right(c: float, n: int) -> Column:
     """r_0, ..., r_{n-1} of r = 1 + c (√g - 1) for counting."""
-    right = c * _central(n)
+    right = c * central(n)
     right[0] = 1.0
     return right
 
@@ -144,7 +115,7 @@ def blend_on_cut(c: float, s: Column) -> ComplexColumn:
     return np.asarray(-1.0 / ((1.0 - c) * step + 1j * c * np.sqrt(step)))
 
 
-def _central(n: int) -> Column:
+def central(n: int) -> Column:
     """C(2k, k) / 4^k for k < n: first by products, then by the expansion
     (πz)^-½ (1 - 1/64z² + 21/8192z⁴ - 671/524288z⁶ + ...) with z = k + ¼."""
     column = np.empty(n)
@@ -157,7 +128,7 @@ def _central(n: int) -> Column:
     return column
 
 
-def _power_law(c: float, s: Column) -> ComplexColumn:
+def power_law_on_cut(c: float, s: Column) -> ComplexColumn:
     """√(Li_c(x)/x) at x = e^s + i0 for small s: Li_c = Γ(1-c) (-s)^(c-1) + Σ_k ζ(c-k) s^k / k!."""
     from scipy.special import zetac
 
@@ -183,7 +154,7 @@ def weighted(s: Column, cut: ComplexColumn) -> Column:
     return np.asarray(_STEP / np.pi * s * cut.imag)
 
 
-def _with_far(
+def with_far(
     near: Column, cut: Callable[[Column], ComplexColumn], exponent: float, n: int
 ) -> Column:
     """h_0, ..., h_{n-1} from h_0, ..., h_1023, and h on the cut.

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushfade.decay import Decay, Mixture, SlidingWindow
 from hushfade.errors import InvalidValue, Unstable
 from hushfade.factors.left_series import left_series
 from hushfade.factors.taps import IntegerTaps
 from hushfade.numerics import stepped_zeros, unit_disk
 
 if TYPE_CHECKING:
+    from hushfade.decays import Decay
     from hushfade.factors.factorization import Factorization
 
 
@@ -56,10 +56,5 @@ def _zeros_inside(pair: Factorization) -> int | None:
 
 def _period(decay: Decay) -> int | None:
     """The lag with which the jumps of right nearly repeat, if there is one: the longest window."""
-    match decay:
-        case SlidingWindow() if decay.length > 2:
-            return decay.length
-        case Mixture():
-            return max((_period(part) or 0 for _, part in decay.parts), default=0) or None
-        case _:
-            return None
+    longest = max(part.window or 0 for _, part in decay.terms)
+    return longest if longest > 2 else None

@@ -12,15 +12,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Signed
-from hushfade.decay import Decay, Exponential, NoDecay, SlidingWindow
 from hushfade.errors import InvalidValue
 from hushfade.factors import limit_norms, root_series
+
+if TYPE_CHECKING:
+    from hushfade.decays import Decay
 
 Sealed = TypeVar("Sealed", Column, Signed)
 
@@ -276,11 +278,11 @@ class IntegerTaps(_Pieces):
 
 
 def _root(decay: Decay, n: int) -> Column:
-    if not isinstance(decay, NoDecay | Exponential | SlidingWindow):
+    if decay.rate is None and decay.window is None:
         return _series(decay, n)
     kept = _closed(decay)  # the terms of a closed form do not depend on n
     if not kept or len(kept[0]) < n:
-        kept[:] = [_sealed(root_series.square_root(decay, n))]
+        kept[:] = [_sealed(decay.root(n))]
     return kept[0][:n]
 
 
@@ -292,7 +294,7 @@ def _closed(decay: Decay) -> list[Column]:
 
 @lru_cache(maxsize=16)
 def _series(decay: Decay, n: int) -> Column:
-    return _sealed(root_series.square_root(decay, n))
+    return _sealed(decay.root(n))
 
 
 @lru_cache(maxsize=16)

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar, Unpack
 
 from hushfade import check
-from hushfade.decay import Exponential
+from hushfade.decays import Exponential
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.frames.settings import Arguments, EventsArguments
 from hushfade.public.statistics import Mean
@@ -210,7 +210,7 @@ def ewm_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
         value = 2.0 / (_at_least(value, 1.0, name) + 1.0)
     if not 0.0 < value < 1.0:
         raise InvalidValue("must leave weight for earlier rows", argument=name)
-    return {**rest, "decay": Exponential(alpha=1.0 / (1.0 - value))}
+    return {**rest, "decay": Exponential.from_alpha(1.0 / (1.0 - value))}
 
 
 def _at_least(value: float, least: float, name: str) -> float:

@@ -24,7 +24,7 @@ from typing import Any, Literal, TypedDict
 
 from hushfade import duration
 from hushfade.crossing.key_file import Noise
-from hushfade.decay import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow, checked_decay
+from hushfade.decays import CustomDecay, Decay, Exponential, PowerLaw, SlidingWindow, checked_decay
 from hushfade.duration import Length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.factorization import Factorization
@@ -164,7 +164,7 @@ def _decay(given: dict[str, Any], every: Length) -> Decay:
         case "half_life" | "halflife":
             return Exponential(half_life=_steps(value, every, name))
         case "alpha":
-            return Exponential(alpha=value)
+            return Exponential.from_alpha(value)
         case "power":
             return PowerLaw(power=value)
         case "window":

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from hushfade import check
-from hushfade.check import Column
-from hushfade.laws.law import ComplexColumn, rounded_variance, rounding_transform
+from hushfade.check import Column, ComplexColumn
+from hushfade.laws.law import rounded_variance, rounding_transform
 
 
 @dataclass(frozen=True)

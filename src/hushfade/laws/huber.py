@@ -18,8 +18,8 @@ from functools import cached_property
 import numpy as np
 
 from hushfade import check
-from hushfade.check import Column
-from hushfade.laws.law import ComplexColumn, rounded_variance, rounding_transform
+from hushfade.check import Column, ComplexColumn
+from hushfade.laws.law import rounded_variance, rounding_transform
 
 _ROOT = math.sqrt(2.0 * math.pi)
 _SMALL_CORE = 64  # grid units: up to this core the transform is summed outcome by outcome

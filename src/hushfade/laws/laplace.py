@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushfade import check
-from hushfade.check import Column
-from hushfade.laws.law import ComplexColumn
+from hushfade.check import Column, ComplexColumn
 
 
 @dataclass(frozen=True)

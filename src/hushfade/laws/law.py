@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hushfade.check import Column
-
-ComplexColumn: TypeAlias = NDArray[np.complex128]
+from hushfade.check import Column, ComplexColumn
 
 _SUMMED = 1 << 10  # up to this scale the variance of a rounded law is summed term by term
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.factors.taps import RootTaps, blended
 from hushfade.laws import Huber
 from hushfade.numerics.cached_columns import parts, sum_of_squares

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from hushfade import check
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization
 from hushfade.planning import refusals

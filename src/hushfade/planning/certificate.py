@@ -19,7 +19,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
 from hushfade.laws import Gaussian
 from hushfade.privacy.rounding import rounded_down
@@ -109,7 +109,7 @@ def certificate(
     bound, which is up to 2 % lower for counting.  Cost: about a second at 2^17 steps, some seconds
     at 2^20.
 
-    >>> from hushfade.decay import SlidingWindow
+    >>> from hushfade.decays import SlidingWindow
     >>> found = certificate(SlidingWindow(7), 100, 1.80)
     >>> round(found.lower, 3), found.sentence()
     (1.775, 'Over the first 100 steps no Gaussian factorization mechanism can have less than

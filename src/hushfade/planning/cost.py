@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hushfade.crossing.memory import rows
-from hushfade.decay import Exponential, NoDecay
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.numerics.blocks import AHEAD, BLOCK, CHUNK
 from hushfade.public.loop_constants import levels
-from hushfade.public.recursion import recursion
+from hushfade.public.recursion import grouped
 
 _TABLE = 1 << 20  # bytes of the noise table, at most
 _DRAW = 96  # bytes per draw in one call: random words, places, the draw itself
@@ -44,7 +43,7 @@ class Cost:
 
 def cost(pair: IntegerFactorization, lanes: int) -> Cost:
     """The cost of streaming a pair with integer taps."""
-    sums = recursion(pair.decay)
+    sums = grouped(pair.decay)
     jumps, poles = len(pair.taps.jumps), len(sums.fades)
     windows, listed = len(sums.windows), len(sums.listed)
     past, seen = rows(pair, lanes)
@@ -54,7 +53,7 @@ def cost(pair: IntegerFactorization, lanes: int) -> Cost:
     fixed += 2 * poles + 2 * windows + listed + BLOCK + 16
     private = 1 + past + blocks.depth
     numbers = 2 * fixed + lanes * (private + public + seen) + public + seen + BLOCK
-    if blocks.depth and not isinstance(pair.decay, NoDecay | Exponential):
+    if blocks.depth and pair.decay.rate is None:
         numbers += 8 * blocks.period  # the errors need one sum for each step of a period
     working = max(lanes * (AHEAD // lanes or 1), CHUNK)
     if pair.gain is not None:  # FFT products compute the errors of all steps

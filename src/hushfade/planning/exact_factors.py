@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from hushfade import check
-from hushfade.decay import Decay, NoDecay
+from hushfade.decays import Decay
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization
 from hushfade.factors.block_factors import BlockSums
@@ -95,7 +95,7 @@ def _named(decay: Decay, horizon: int | None, method: Method, expect: int | None
             raise InvalidValue("must be given for the method 'normalized'", argument="horizon")
         return factorization.normalized(decay, horizon)
     if method == "unbounded":
-        if not isinstance(decay, NoDecay):
+        if decay.rate != 0.0:
             raise InvalidValue(
                 "must not be 'unbounded' except for NoDecay(): other decays need no horizon",
                 argument="method",
@@ -112,6 +112,6 @@ def check_lasting(decay: Decay, horizon: int | None) -> None:
     if horizon is None and not decay.horizon_free:
         raise Diverges(
             f"must be given: {decay!r} is not known to be horizon-free"
-            + (" (or use the method 'unbounded')" if isinstance(decay, NoDecay) else ""),
+            + (" (or use the method 'unbounded')" if decay.rate == 0.0 else ""),
             argument="horizon",
         )

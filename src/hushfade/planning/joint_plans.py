@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hushfade import check, duration
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.planning.joint_loss import MOST, MOST_CASES, composed_epsilon, worst_cases
 from hushfade.planning.mechanism_names import mechanism_name

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Decay, NoDecay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
 from hushfade.factors import factorization
 from hushfade.factors.block_factors import BlockSums
@@ -75,7 +75,7 @@ class Search:
     def gaussian(self) -> list[Candidate]:
         """The Gaussian mechanisms."""
         names: list[Method] = ["square_root"]
-        if self.horizon is None and isinstance(self.decay, NoDecay):
+        if self.horizon is None and self.decay.rate == 0.0:
             names = ["unbounded"]
         if self.horizon is not None and self.horizon <= _GAINS and self.times == 1:
             names.append("normalized")
@@ -158,7 +158,7 @@ class Search:
         factors, _ = exact_factors(self.decay, self.horizon, "input")
         if not factors.largest_error(self.steps) ** 2 > _SHORT:
             return False
-        if self.guarantee.pure or law == "laplace" or isinstance(self.decay, NoDecay):
+        if self.guarantee.pure or law == "laplace" or self.decay.rate == 0.0:
             return True
         return self.guarantee.epsilon > _TINY * self.guarantee.mu
 

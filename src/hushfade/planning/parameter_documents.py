@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hushfade.decay import (
-    CustomDecay,
-    Decay,
-    Exponential,
-    Mixture,
-    NoDecay,
-    PowerLaw,
-    SlidingWindow,
-)
-from hushfade.errors import InvalidType, InvalidValue
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.unit import restored, stored
 
@@ -45,42 +35,3 @@ def guarantee_from(document: dict[str, Any]) -> Guarantee:
     if "mu" in declared:
         return Guarantee.from_mu(declared.pop("mu"), **declared)
     return Guarantee(**declared)
-
-
-def decay_document(decay: Decay) -> dict[str, Any]:
-    """A built-in decay as JSON data."""
-    match decay:
-        case NoDecay():
-            return {"kind": "none"}
-        case Exponential():
-            return {"kind": "exponential", "half_life": decay.half_life}
-        case PowerLaw():
-            return {"kind": "power_law", "power": decay.power}
-        case SlidingWindow():
-            return {"kind": "sliding_window", "length": decay.length}
-        case CustomDecay():
-            return {"kind": "custom", "values": list(decay.values)}
-        case Mixture():
-            parts = [{"weight": w, "decay": decay_document(part)} for w, part in decay.parts]
-            return {"kind": "mixture", "parts": parts}
-        case _:
-            raise InvalidType("only built-in decays can be saved", got=type(decay).__name__)
-
-
-def decay_from(document: dict[str, Any]) -> Decay:
-    """The decay in JSON data."""
-    match document:
-        case {"kind": "none"}:
-            return NoDecay()
-        case {"kind": "exponential", "half_life": half_life}:
-            return Exponential(half_life=half_life)
-        case {"kind": "power_law", "power": power}:
-            return PowerLaw(power=power)
-        case {"kind": "sliding_window", "length": length}:
-            return SlidingWindow(length=length)
-        case {"kind": "custom", "values": list(values)}:
-            return CustomDecay(tuple(values))
-        case {"kind": "mixture", "parts": list(parts)} if parts:
-            return Mixture(tuple((float(p["weight"]), decay_from(p["decay"])) for p in parts))
-        case _:
-            raise InvalidValue("decay must be a decay of hushfade, with its parameters")

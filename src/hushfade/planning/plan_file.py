@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hushfade import check, duration
-from hushfade.decay import Decay
+from hushfade.decays import Decay, decay_document, decay_from
 from hushfade.errors import HushfadeError, InvalidValue
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.block_schedule import BlockSchedule
@@ -30,8 +30,6 @@ from hushfade.planning import noise_scale, plan_version_1
 from hushfade.planning.exact_factors import check_lasting, check_method
 from hushfade.planning.largest_total import sized
 from hushfade.planning.parameter_documents import (
-    decay_document,
-    decay_from,
     guarantee_document,
     guarantee_from,
 )

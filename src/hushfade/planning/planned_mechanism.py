@@ -16,7 +16,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidType
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import IntegerFactorization

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from hushfade import duration
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization, IntegerFactorization
@@ -86,7 +86,7 @@ def plan(
     Guarantee: the whole series, all steps and keys together, has `guarantee`, even if later records
     depend on earlier releases (Denisov et al. 2022; docs/explanation/noise-law-theorem.md).
 
-    >>> from hushfade.decay import Exponential
+    >>> from hushfade.decays import Exponential
     >>> day = Exponential(half_life=24)
     >>> p = plan(day, Guarantee(epsilon=1, delta=1e-6))
     >>> q = plan(day, Guarantee(epsilon=1, delta=1e-6), method="square_root")  # the paper
@@ -174,7 +174,7 @@ def compared_plans(
 
     Mechanisms whose noise does not fit the grid are omitted.
 
-    >>> from hushfade.decay import SlidingWindow
+    >>> from hushfade.decays import SlidingWindow
     >>> week = compared_plans(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6))
     >>> [(made.method, made.law.name) for made in week]
     [('input', 'laplace'), ('blend', 'huber'), ('square_root', 'gaussian')]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
 from hushfade.planning.shifts import gaussian_alone
 from hushfade.privacy.guarantee import Guarantee

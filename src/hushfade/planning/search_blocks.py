@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from hushfade.decay import Decay, Exponential, NoDecay, SlidingWindow
+from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.block_schedule import DEEPEST, LONGEST_PERIOD, BlockSchedule, largest_variance
@@ -63,14 +63,14 @@ class _Search:
         self, decay: Decay, steps: int, horizon: int | None, noise: Callable[[int], float]
     ) -> None:
         self._decay, self._horizon = decay, horizon
-        closed = isinstance(decay, NoDecay | SlidingWindow)  # their errors need few steps
-        self._steps = steps if closed else min(steps, _STEPS)
+        # the errors of flat weights need few steps
+        self._steps = steps if decay.flat else min(steps, _STEPS)
         self._noise = cache(noise)
         self._error = cache(self._measured)
 
     def of_depth(self, depth: int) -> tuple[int, int, int] | None:
         """The smallest error of this depth, rounded; the depth; and the period."""
-        if isinstance(self._decay, NoDecay):  # one period, longer than the horizon
+        if self._decay.rate == 0.0:  # one period, longer than the horizon
             period = min(LONGEST_PERIOD, (self._horizon or self._steps) + 1)
             error = self._error(depth, period, 1)
             return None if error is None else (error, depth, period)
@@ -106,19 +106,16 @@ class _Search:
             schedule = BlockSchedule(depth, period)
         except InvalidValue:
             return None
-        steps = self._steps
-        match self._decay:
-            case SlidingWindow():  # the errors of later steps repeat
-                steps = min(steps, self._decay.length + 2 * period)
-            case Exponential():  # the errors of later steps hardly differ
-                steps = min(steps, math.ceil(5.0 * self._decay.half_life) + 2 * period)
-            case NoDecay():
-                steps = self._horizon or steps
-            case _:
-                pass
+        steps, decay = self._steps, self._decay
+        if decay.rate == 0.0:
+            steps = self._horizon or steps
+        elif decay.window is not None:  # the errors of later steps repeat
+            steps = min(steps, decay.window + 2 * period)
+        elif decay.rate is not None:  # the errors of later steps hardly differ
+            steps = min(steps, math.ceil(decay.span(steps)) + 2 * period)
         if looks != _ALL:
             looks = min(looks, max(_LOOKS[0], _WORK // steps))
-        variance = largest_variance(self._decay, schedule, steps, looks)
+        variance = largest_variance(decay, schedule, steps, looks)
         levels = schedule.levels_within(self._horizon)
         return _settled(self._noise(levels) * math.sqrt(variance))
 

@@ -11,14 +11,8 @@ import math
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import (
-    CustomDecay,
+from hushfade.decays import (
     Decay,
-    Exponential,
-    Mixture,
-    NoDecay,
-    PowerLaw,
-    SlidingWindow,
 )
 from hushfade.errors import InvalidValue, Unstable
 from hushfade.factors.factorization import Factorization, IntegerFactorization
@@ -107,7 +101,7 @@ def _wanted(exact: Factorization) -> tuple[Column, float]:
     support, horizon = exact.taps.support, exact.horizon
     if support is not None:
         return exact.taps.first(_checked(min(support, horizon or support))), 0.0
-    span = _span(exact.decay)
+    span = exact.decay.span(_REFERENCE)
     if span == math.inf or not exact.decay.horizon_free:
         return exact.taps.first(_checked(horizon or _FARTHEST)), 0.0
     most = max(_FARTHEST, min(1 << int(2.0 * span).bit_length(), _LONGEST))
@@ -145,7 +139,7 @@ def _loss(pair: IntegerFactorization, exact: Factorization) -> float:
     taps, horizon = pair.taps, exact.horizon
     if isinstance(exact.taps, CountingTaps):
         n = min(_FARTHEST, exact.taps.support or _FARTHEST)
-    elif exact.gain is not None or _span(exact.decay) == math.inf:
+    elif exact.gain is not None or exact.decay.span(_REFERENCE) == math.inf:
         n = horizon or _FARTHEST
     else:
         lengths = 2 if np.all(taps.heights[1:] <= 0) else 8
@@ -163,7 +157,7 @@ def _endless(pair: Factorization, n: int) -> float:
 
 def reference_steps(decay: Decay) -> int:
     """The number of steps after which an endless plan's error settles; 2^17 if it never does."""
-    span = _span(decay)
+    span = decay.span(_REFERENCE)
     if span == math.inf:
         return _FARTHEST
     return min(max(_REFERENCE, 1 << int(2.0 * span).bit_length()), _LONGEST)
@@ -174,28 +168,4 @@ def compared_steps(decay: Decay, horizon: int | None) -> int:
     settled = reference_steps(decay)
     if horizon is None:
         return settled
-    return min(horizon, _LONGEST if _span(decay) == math.inf else settled)
-
-
-def _span(decay: Decay) -> float:
-    """The number of steps within which right taps of a small loss end; inf for heavy tails.
-
-    A tail is heavy if Σ f_k² diverges.  Then the error grows beyond the reach of any taps.
-    """
-    match decay:
-        case Exponential():
-            span = 5.0 * decay.half_life
-        case SlidingWindow():
-            span = 10.0 * decay.length
-        case CustomDecay():
-            span = 10.0 * len(decay.values)
-        case PowerLaw():
-            span = _REFERENCE if decay.power > 0.5 else math.inf
-        case Mixture():
-            span = max(_span(part) for _, part in decay.parts)
-        case NoDecay():
-            span = math.inf
-        case _:
-            energy = np.cumsum(decay.weights(_REFERENCE) ** 2)
-            span = _REFERENCE if energy[-1] <= 1.01 * energy[_REFERENCE // 2] else math.inf
-    return span
+    return min(horizon, _LONGEST if decay.span(_REFERENCE) == math.inf else settled)

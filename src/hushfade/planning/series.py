@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Literal
 
 from hushfade import check
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.planning.exact_factors import Method
 from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.plan import Plan

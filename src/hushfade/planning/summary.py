@@ -16,7 +16,6 @@ from hushfade.planning.certificate import single_step_bound
 from hushfade.planning.mechanism_names import choice, law_name, mechanism_name
 from hushfade.planning.shifts import cases
 from hushfade.privacy.rounding import rounded_up
-from hushfade.public.recursion import recursion
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
@@ -193,7 +192,7 @@ def _records(plan: Plan) -> str:
 
 
 def _weights(plan: Plan) -> str:
-    error = recursion(plan.decay).relative_error
+    error = plan.decay.recursion().relative_error
     if not error:
         return "exactly the decay's weights"
     if error <= 1e-20:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hushfade.decay import Decay
+    from hushfade.decays import Decay
     from hushfade.privacy.guarantee import Guarantee
 
 MOST_KEYS = 12  # panels in one figure

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.privacy.rounding import rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hushfade.decay import Decay
+    from hushfade.decays import Decay
     from hushfade.privacy.guarantee import Guarantee
 
 BLACK, BLUE, VERMILLION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
@@ -57,7 +56,7 @@ def headline(figure: Figure, title: str, *lines: str) -> None:
 def terms(decay: Decay | None, guarantee: Guarantee | None) -> str:
     """Decay, epsilon and delta in a line; a long decay is cut.
 
-    >>> from hushfade.decay import SlidingWindow
+    >>> from hushfade.decays import SlidingWindow
     >>> from hushfade.privacy.guarantee import Guarantee
     >>> terms(SlidingWindow(length=7), Guarantee(epsilon=1, delta=1e-6))
     'window of 7 steps, epsilon = 1, delta = 0.000001'
@@ -70,16 +69,7 @@ def terms(decay: Decay | None, guarantee: Guarantee | None) -> str:
 
 
 def _words(decay: Decay) -> str:
-    match decay:
-        case NoDecay():
-            return "no decay"
-        case Exponential(half_life=half_life):
-            return f"half-life of {_steps(half_life)}"
-        case PowerLaw(power=power):
-            return f"power law with exponent {power:g}"
-        case SlidingWindow(length=length):
-            return f"window of {_steps(length)}"
-    return short(repr(decay), 70)
+    return short(decay.words(_steps), 70)
 
 
 def _steps(count: float) -> str:

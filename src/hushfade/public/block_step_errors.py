@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hushfade.check import Column, Signed
-from hushfade.decay import NoDecay, SlidingWindow
 from hushfade.factors.block_factors import BlockSums
 from hushfade.numerics.root_finding import root_of
 from hushfade.public.cumulants import without_rounding
@@ -94,7 +93,7 @@ class BlockStepErrors(StepErrors):
     @property
     def _exact(self) -> bool:
         """Whether all weights are -1, 0 or 1."""
-        return isinstance(self.pair.decay, NoDecay | SlidingWindow)
+        return self.pair.decay.flat
 
     def _margins(self, steps: Signed, stddevs: Column, confidence: float) -> Column:
         if self._exact:

@@ -13,9 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from hushfade.check import Column
+from hushfade.check import Column, ComplexColumn
 from hushfade.laws import Law
-from hushfade.laws.law import ComplexColumn
 
 _ORDERS = (2, 4, 6, 8)  # orders of the power series of ln M, which is even
 _SMALL = 0.3  # share of the radius of convergence, where the series has an error of 0.3^10 / 5

@@ -22,9 +22,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hushfade.check import Column, Signed
+from hushfade.check import Column, ComplexColumn, Signed
 from hushfade.laws import Law
-from hushfade.laws.law import ComplexColumn
 from hushfade.public.cumulants import Weights
 from hushfade.public.tail_curves import TailCurve, Tilt, tilt
 

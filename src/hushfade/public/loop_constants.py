@@ -9,7 +9,7 @@ from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.jumps import Jumps, jumps_of
 from hushfade.numerics.blocks import period_of
-from hushfade.public.recursion import Parts, recursion
+from hushfade.public.recursion import Parts, parts_of
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
@@ -40,7 +40,7 @@ class Levels(NamedTuple):
 
 def constants(plan: Plan) -> Constants:
     """The constants of a plan's loops; u = y / r̃ is in units of the plan's grid."""
-    parts = recursion(plan.decay).parts(plan.grid.resolution)
+    parts = parts_of(plan.decay, plan.grid.resolution)
     # the period does not depend on the number of lanes, so that the bits do not, either
     return Constants(jumps_of(plan.taps, plan.horizon), parts, period_of(max(lookback(plan.pair))))
 
@@ -48,7 +48,7 @@ def constants(plan: Plan) -> Constants:
 def lookback(pair: IntegerFactorization) -> Lookback:
     """The lookback of both halves: the reach of the taps, and for the public half of the decay."""
     support = min(pair.taps.support, pair.horizon or pair.taps.support)
-    return Lookback(support, max(support, recursion(pair.decay).memory))
+    return Lookback(support, max(support, pair.decay.recursion().memory))
 
 
 def levels(pair: IntegerFactorization) -> Levels:

@@ -125,7 +125,7 @@ def _responses() -> dict[str, Schema]:
 
 
 def _streams_paths() -> dict[str, Schema]:
-    from hushfade.decay import SlidingWindow
+    from hushfade.decays import SlidingWindow
     from hushfade.planning.planner import plan
     from hushfade.privacy.guarantee import Guarantee
 
@@ -195,7 +195,7 @@ def _streams_paths() -> dict[str, Schema]:
 
 def _joint() -> Schema:
     """Two streams that together keep epsilon = 1."""
-    from hushfade.decay import SlidingWindow
+    from hushfade.decays import SlidingWindow
     from hushfade.planning.planner import plan
     from hushfade.privacy.guarantee import Guarantee
 

@@ -20,7 +20,7 @@ from hushfade.baselines.bolot_power import bolot_power
 from hushfade.baselines.bolot_window import bolot_window
 from hushfade.baselines.independent_noise import input_noise, output_noise
 from hushfade.baselines.mechanism import Mechanism
-from hushfade.decay import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.decays import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidValue, Malformed
 from hushfade.laws import Gaussian
 from hushfade.planning import privacy_over_time

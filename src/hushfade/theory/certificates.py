@@ -28,7 +28,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.decay import Decay, Mixture
+from hushfade.decays import Decay
 from hushfade.numerics.simplex_search import highest
 from hushfade.theory.bound_values import Bound
 from hushfade.theory.optimum import UNIT, length, scaled
@@ -140,12 +140,12 @@ def rounding(decay: Decay, f: Column) -> float:
     It is 2^-50 of the largest weight.  For a mixture it is the weighted sum of the errors of the
     parts, because the parts may cancel.
 
-    >>> from hushfade.decay import NoDecay, SlidingWindow
+    >>> from hushfade.decays import NoDecay, SlidingWindow
     >>> rounding(1000 * NoDecay() - 999 * SlidingWindow(length=9), np.ones(2)) * 2**50
     1999.0
     """
-    if isinstance(decay, Mixture):
-        parts = ((abs(weight), part.weights(len(f)), part) for weight, part in decay.parts)
+    if len(decay.terms) > 1:
+        parts = ((abs(weight), part.weights(len(f)), part) for weight, part in decay.terms)
         return sum(weight * rounding(part, g) for weight, g, part in parts)
     return 2.0**-50 * float(np.max(np.abs(f)))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Matrix
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
 from hushfade.factors.sensitivity import Sensitivity
 from hushfade.theory import optimum
@@ -81,7 +81,7 @@ def optimal(decay: Decay, horizon: int, *, gap: float = 1e-4) -> DenseFactorizat
 
     Cost: about twenty `eigh` of that size, and n² numbers of memory; a step costs O(n).
 
-    >>> from hushfade.decay import NoDecay
+    >>> from hushfade.decays import NoDecay
     >>> round(optimal(NoDecay(), 64).error_factor(64), 3)
     2.111
     """
@@ -92,7 +92,7 @@ def optimal(decay: Decay, horizon: int, *, gap: float = 1e-4) -> DenseFactorizat
 def mean_optimal(decay: Decay, horizon: int, *, gap: float = 1e-4) -> DenseFactorization:
     """The pair with the smallest ‖L‖_F ‖R‖₁→₂, and so the smallest mean squared error.
 
-    >>> from hushfade.decay import NoDecay
+    >>> from hushfade.decays import NoDecay
     >>> pair = mean_optimal(NoDecay(), 64)
     >>> round(float(np.linalg.norm(pair.errors(64))) * pair.sensitivity().value, 2)
     16.8

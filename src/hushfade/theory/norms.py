@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 
 from hushfade import check
-from hushfade.decay import Decay, Exponential, checked_weights
+from hushfade.decays import Decay, checked_decay
 from hushfade.errors import InvalidValue
 from hushfade.factors import factorization, limit_norms
 from hushfade.factors.limit_norms import Energy
@@ -26,12 +26,12 @@ def gamma2(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     explicit bounds in O(n log n): the lower certificate, and the best of circulant, square root and
     normalized square root.
 
-    >>> from hushfade.decay import NoDecay
+    >>> from hushfade.decays import NoDecay
     >>> found = gamma2(NoDecay(), 2, gap=1e-6)  # 2/√3
     >>> round(found.lower, 5), round(found.upper, 5)
     (1.1547, 1.1547)
     """
-    f = checked_weights(decay, check.count(n=n))
+    f = checked_decay(decay).weights(check.count(n=n))
     error = certificates.rounding(decay, f)
     slack = math.sqrt(n) * error  # γ2 of the rounding of the weights
     if n <= DENSE:
@@ -51,12 +51,12 @@ def gamma_f(decay: Decay, n: int, *, gap: float = 1e-4) -> Bracket:
     γ_F is √n times the smallest root mean squared error factor, and γ_F ≤ √n γ2.  Up to 1024 steps
     the relative width of the bracket is at most `gap`; beyond, it consists of explicit bounds.
 
-    >>> from hushfade.decay import NoDecay
+    >>> from hushfade.decays import NoDecay
     >>> found = gamma_f(NoDecay(), 2, gap=1e-6)  # the golden ratio
     >>> round(found.lower, 5), round(found.upper, 5)
     (1.61803, 1.61803)
     """
-    f = checked_weights(decay, check.count(n=n))
+    f = checked_decay(decay).weights(check.count(n=n))
     error = certificates.rounding(decay, f)
     slack = n * error  # γ_F of the rounding of the weights
     if n <= DENSE:
@@ -76,16 +76,16 @@ def gamma2_limit(decay: Decay) -> Energy:
     If √g is analytic in the unit disk, the limit equals Σ a_n².  Exponentials have a closed form,
     (2/π) K with modulus 1/α.  Raises Diverges if the limit is infinite, as for counting.
 
-    >>> from hushfade.decay import PowerLaw
-    >>> [round(gamma2_limit(decay).value, 5) for decay in (PowerLaw(1), Exponential(alpha=2))]
+    >>> from hushfade.decays import PowerLaw
+    >>> [round(gamma2_limit(decay).value, 5) for decay in (PowerLaw(1), Exponential.from_alpha(2))]
     [1.1081, 1.07318]
     """
-    checked_weights(decay, 1)
-    if isinstance(decay, Exponential):
+    checked_decay(decay).weights(1)
+    if decay.rate:
         # Σ a_k² with a_k = α^-k C(2k,k)/4^k is the series of (2/π) K at the modulus 1/α
         from scipy.special import ellipkm1
 
-        modulus_gap = -math.expm1(-2.0 * math.log(2.0) / decay.half_life)
+        modulus_gap = -math.expm1(-2.0 * decay.rate)
         value = 2.0 / math.pi * float(ellipkm1(modulus_gap))
         return Energy(value, 1e-15 * value)
     return limit_norms.mean_size(decay)

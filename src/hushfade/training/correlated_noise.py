@@ -23,7 +23,7 @@ from hushfade.crossing import key_file
 from hushfade.crossing.exact_probabilities.gaussian import LARGEST
 from hushfade.crossing.key_file import Noise
 from hushfade.crossing.sampling_tables import table
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidType, InvalidValue, Refused
 from hushfade.factors.factorization import Factorization
 from hushfade.laws import Gaussian
@@ -55,7 +55,7 @@ class CorrelatedNoise:
     where `sensitivity` is the largest ℓ2 change of R x.  docs/how-to/training.md describes the
     effect of floating point.
 
-    >>> from hushfade.decay import Exponential
+    >>> from hushfade.decays import Exponential
     >>> guarantee = Guarantee(epsilon=1, delta=1e-6)
     >>> noise = CorrelatedNoise(Exponential(half_life=24), 3, guarantee=guarantee, norm=0.5)
     >>> noise.next().shape, noise.next_many(4).shape, noise.steps

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hushfade import check
-from hushfade.decay import Decay
+from hushfade.decays import Decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.compact_taps import compact

@@ -22,13 +22,12 @@ import numpy as np
 
 from hushfade import check
 from hushfade.crossing.noise_sources import Identity, legacy_name
+from hushfade.decays import decay_document, decay_from
 from hushfade.errors import HushfadeError, InvalidType, Refused
 from hushfade.factors.exponentials import CompactTaps, Exponentials
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps, ListedTaps, Taps
 from hushfade.planning.parameter_documents import (
-    decay_document,
-    decay_from,
     guarantee_document,
     guarantee_from,
 )

@@ -23,7 +23,7 @@ from tests.theory import brute
 GRID = [
     NoDecay(),
     *[PowerLaw(power=c) for c in [0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5]],
-    *[Exponential(alpha=alpha) for alpha in [1.001, 1.01, 1.1, 1.5, 2, 10]],
+    *[Exponential.from_alpha(alpha) for alpha in [1.001, 1.01, 1.1, 1.5, 2, 10]],
     *[SlidingWindow(length=w) for w in [1, 2, 3, 16, 100]],
 ]
 DECAYS = list(dict.fromkeys(GRID + ALL_DECAYS))
@@ -92,7 +92,7 @@ def test_the_root_rises_to_the_limit_and_never_passes_it(decay):
 
 @pytest.mark.parametrize(
     "decay",
-    [Exponential(alpha=1.1), PowerLaw(power=1), SlidingWindow(length=16)],
+    [Exponential.from_alpha(1.1), PowerLaw(power=1), SlidingWindow(length=16)],
     ids=repr,
 )
 def test_gamma2_itself_tends_to_the_limit_from_below(decay):
@@ -148,9 +148,9 @@ ROOTS = {
     (NoDecay(), 1024): "3.2726",
     (NoDecay(), 4096): "3.7139",
     (NoDecay(), 1 << 20): "5.4790",
-    (Exponential(alpha=1.01), 1024): "2.1400",
-    (Exponential(alpha=1.1), 1024): "1.4782",
-    (Exponential(alpha=2), 1024): "1.0732",
+    (Exponential.from_alpha(1.01), 1024): "2.1400",
+    (Exponential.from_alpha(1.1), 1024): "1.4782",
+    (Exponential.from_alpha(2), 1024): "1.0732",
     (PowerLaw(power=0.5), 1024): "1.3544",
     (PowerLaw(power=0.5), 4096): "1.3587",
     (PowerLaw(power=1), 1024): "1.1081",
@@ -174,9 +174,9 @@ def test_the_count_has_squared_central_binomials():
 
 NOISES = {
     NoDecay(): "32.000",
-    Exponential(alpha=1.01): "7.124",
-    Exponential(alpha=1.1): "2.400",
-    Exponential(alpha=2): "1.155",
+    Exponential.from_alpha(1.01): "7.124",
+    Exponential.from_alpha(1.1): "2.400",
+    Exponential.from_alpha(2): "1.155",
     PowerLaw(power=0.5): "2.740",
     PowerLaw(power=1): "1.282",
     PowerLaw(power=2): "1.040",
@@ -196,7 +196,7 @@ def test_the_limit_of_a_window_of_two_is_four_over_pi():
 
 def test_the_limit_of_an_exponential_is_an_elliptic_integral():
     expected = 2 / mpmath.pi * mpmath.ellipk(mpmath.mpf(1.01) ** -2)
-    assert_allclose(for_ever(Exponential(alpha=1.01)).value, float(expected), rtol=1e-11)
+    assert_allclose(for_ever(Exponential.from_alpha(1.01)).value, float(expected), rtol=1e-11)
 
 
 def test_two_steps_by_hand():

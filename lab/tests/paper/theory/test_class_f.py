@@ -22,7 +22,7 @@ from lab.paper.theory.class_f import Membership, enclosed_root, membership
 from tests.decays import ALL_DECAYS, LOG_CONVEX
 from tests.loops import for_each
 
-MOMENTUM = 10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9)
+MOMENTUM = 10 * NoDecay() - 9 * Exponential.from_alpha(1 / 0.9)
 
 
 def listed(decay, n):

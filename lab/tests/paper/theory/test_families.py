@@ -75,7 +75,7 @@ def test_the_power_sum_tends_to_the_zeta_form(c):
 @for_each("n", STEPS)
 @for_each("alpha", ALPHAS)
 def test_the_exponential_bounds_stand_in_order(alpha, n):
-    decay = Exponential(alpha=alpha)
+    decay = Exponential.from_alpha(alpha)
     exact, summed = root(decay, n), exponential_sum(decay, n)
     assert exact.value <= summed.value * SLACK
     assert summed.value <= exponential_closed(decay, n).value * SLACK
@@ -86,13 +86,13 @@ def test_the_exponential_bounds_stand_in_order(alpha, n):
 
 @for_each("alpha", ALPHAS)
 def test_the_logarithm_is_far_below_the_papers_closed_form(alpha):
-    decay = Exponential(alpha=alpha)
+    decay = Exponential.from_alpha(alpha)
     assert exponential_logarithm(decay).value < exponential_closed(decay, 1 << 20).value
 
 
 @for_each("alpha", ALPHAS)
 def test_the_elliptic_integral_is_the_limit_of_the_root(alpha):
-    decay = Exponential(alpha=alpha)
+    decay = Exponential.from_alpha(alpha)
     with mpmath.workdps(30):
         modulus = 1 / mpmath.mpf(2) ** (1 / mpmath.mpf(decay.half_life))
         expected = float(2 / mpmath.pi * mpmath.ellipk(modulus**2))
@@ -105,9 +105,9 @@ def test_the_elliptic_integral_is_the_limit_of_the_root(alpha):
 @for_each("alpha", ALPHAS)
 def test_the_closed_exponential_is_the_formula_of_claim_14(alpha, n):
     with mpmath.workdps(40):
-        y = mpmath.mpf(2) ** (2 / mpmath.mpf(Exponential(alpha=alpha).half_life))
+        y = mpmath.mpf(2) ** (2 / mpmath.mpf(Exponential.from_alpha(alpha).half_life))
         expected = 1 + (y / (y - 1) ** 2 - y / (n * (y - 1) * y**n)) / mpmath.pi
-    value = exponential_closed(Exponential(alpha=alpha), n).value
+    value = exponential_closed(Exponential.from_alpha(alpha), n).value
     assert_allclose(value, float(expected), rtol=1e-13)
 
 
@@ -184,7 +184,7 @@ def test_known_blocks_and_what_the_square_root_saves(w, printed):
 def test_a_million_steps():
     n = 1 << 20
     assert_allclose(power_sum(PowerLaw(power=1), n).value, 1 + (np.pi**2 / 6 - 1) / 4, atol=1e-6)
-    assert_allclose(exponential_sum(Exponential(alpha=1.01), n).value, 2.24998, atol=5e-6)
+    assert_allclose(exponential_sum(Exponential.from_alpha(1.01), n).value, 2.24998, atol=5e-6)
     harmonic = float(mpmath.harmonic(n - 1))
     assert_allclose(counting_sum(n).value, 1 + harmonic / np.pi, rtol=1e-13)
     assert 4.4 < window_blocks(SlidingWindow(length=256), n).value < 4.5

@@ -13,7 +13,7 @@ from hushfade.cli.options.parameters import (
     option_name,
 )
 from hushfade.cli.options.time import steps_in, whole_steps_in
-from hushfade.decay import CustomDecay, Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade.decays import CustomDecay, Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class DecayOptions(OptionGroup):
                 half_life = steps_in(self.half_life, step, "--half-life")
                 return Exponential(half_life=float(half_life))
             if self.alpha is not None:
-                return Exponential(alpha=self.alpha)
+                return Exponential.from_alpha(self.alpha)
             if self.power is not None:
                 return PowerLaw(power=self.power)
             if self.window is not None:

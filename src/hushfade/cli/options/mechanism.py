@@ -14,7 +14,7 @@ from hushfade.cli.options.time import whole_steps_in
 if TYPE_CHECKING:
     from hushfade.cli.options.records import RecordOptions
     from hushfade.cli.options.time import StepOptions
-    from hushfade.decay import Decay
+    from hushfade.decays import Decay
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
     from hushfade.public.statistics import Statistic

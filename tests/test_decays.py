@@ -99,9 +99,9 @@ ENERGIES = {
     PowerLaw(power=1): "1.10810",
     PowerLaw(power=2): "1.01908",
     PowerLaw(power=3): "1.00425",
-    Exponential(alpha=1.01): "2.13997",
-    Exponential(alpha=1.1): "1.47818",
-    Exponential(alpha=2): "1.07318",
+    Exponential.from_alpha(1.01): "2.13997",
+    Exponential.from_alpha(1.1): "1.47818",
+    Exponential.from_alpha(2): "1.07318",
     SlidingWindow(length=16): "2.11317",
     SlidingWindow(length=256): "3.23681",
     SlidingWindow(length=4096): "4.36049",
@@ -116,7 +116,7 @@ def test_the_energies_are_the_reference_ones_to_every_printed_digit(decay):
 @pytest.mark.parametrize("alpha", [1.0001, 1.01, 1.5, 2, 10])
 def test_the_exponentials_energy_is_the_elliptic_integral(alpha):
     expected = float(2 / mpmath.pi * mpmath.ellipk(1 / mpmath.mpf(alpha) ** 2))
-    assert_allclose(energy(Exponential(alpha=alpha)).value, expected, rtol=1e-12)
+    assert_allclose(energy(Exponential.from_alpha(alpha)).value, expected, rtol=1e-12)
 
 
 def test_a_window_and_the_same_list_have_one_energy():
@@ -134,9 +134,11 @@ def test_every_exponential_weight_is_right_to_the_last_bits(half_life):
 
 
 def test_alpha_and_half_life_are_one_decay():
-    assert Exponential(alpha=2).half_life == 1.0
-    assert_allclose(Exponential(alpha=1.03).alpha, 1.03, rtol=1e-15)
-    assert_allclose(Exponential(alpha=1.03).weights(100), 1.03 ** -np.arange(100.0), rtol=1e-14)
+    assert Exponential.from_alpha(2).half_life == 1.0
+    assert_allclose(Exponential.from_alpha(1.03).alpha, 1.03, rtol=1e-15)
+    assert_allclose(
+        Exponential.from_alpha(1.03).weights(100), 1.03 ** -np.arange(100.0), rtol=1e-14
+    )
 
 
 def test_mixtures_are_the_weighted_sums():
@@ -151,7 +153,7 @@ def test_mixtures_are_the_weighted_sums():
 
 def test_momentum_is_a_mixture_and_claims_nothing_it_should_not():
     beta = 0.9
-    momentum = 1 / (1 - beta) * NoDecay() - beta / (1 - beta) * Exponential(alpha=1 / beta)
+    momentum = 1 / (1 - beta) * NoDecay() - beta / (1 - beta) * Exponential.from_alpha(1 / beta)
     k = np.arange(30)
     assert_allclose(momentum.weights(30), (1 - beta ** (k + 1)) / (1 - beta), rtol=1e-12)
     assert not momentum.monotone
@@ -188,7 +190,7 @@ def test_bad_parameters_are_refused_by_name(value):
     with pytest.raises(InvalidValue, match=r"^half_life must be"):
         Exponential(half_life=value)
     with pytest.raises(InvalidValue, match=r"^alpha must be"):
-        Exponential(alpha=value)
+        Exponential.from_alpha(value)
     with pytest.raises(InvalidValue, match=r"^power must be"):
         PowerLaw(power=value)
     with pytest.raises((InvalidValue, InvalidType), match=r"^length must be"):
@@ -211,7 +213,7 @@ def test_exponential_takes_one_of_its_two_parameters():
     with pytest.raises(InvalidType, match="half_life and alpha"):
         Exponential(half_life=1, alpha=2)
     with pytest.raises(InvalidValue, match=r"alpha must be > 1, got 1\.0"):
-        Exponential(alpha=1)
+        Exponential.from_alpha(1)
 
 
 @pytest.mark.parametrize(
