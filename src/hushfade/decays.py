@@ -80,8 +80,8 @@ class Recursion(NamedTuple):
 class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
     """The base of all decays, with operators for weighted mixtures: `2 * decay`, `a + b`, `a - b`.
 
-    A subclass gives `weights`.  The four properties are *proven*: True means that the property
-    holds for every k.  False claims nothing.
+    A subclass gives `weights`, and `reach` if its weights end.  The four properties are *proven*:
+    True means that the property holds for every k.  False claims nothing.
     """
 
     rate: ClassVar[float | None] = None
@@ -139,11 +139,14 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
     def symbol(self, theta: Column) -> ComplexColumn:
         """g(e^iθ) = Σ f_k e^ikθ at angles in (0, π]."""
-        raise self._unsupported("the symbol")
+        if not self.reach:
+            raise self._unsupported("the symbol")
+        f = self.weights(self.reach)
+        return np.asarray(np.polynomial.polynomial.polyval(np.exp(1j * theta), f))
 
     def knots(self) -> Column:
         """Angles in (0, π) at which to split an integral over θ; |g(e^iθ)| is smooth in between."""
-        return np.empty(0)
+        return np.linspace(0.0, np.pi, 2 * self.reach + 1)[1:-1] if self.reach else np.empty(0)
 
     def root(self, n: int) -> Column:
         """a_0, ..., a_{n-1} of √g, by a closed form where there is one.
@@ -160,14 +163,18 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
     def recursion(self) -> Recursion:
         """The recursion of s = M u, which is exact except for power laws."""
-        raise self._unsupported("a stream")
+        if not self.reach:
+            raise self._unsupported("a stream")
+        return Recursion(listed=tuple(self.weights(self.reach).tolist()))
 
     def exponentials(self, steps: int) -> tuple[Column, Column]:
         """(w, s) with f_k = Σ_j w_j e^(-s_j k) for k < steps, to a relative error of 1e-10.
 
         Only for completely monotone decays.
         """
-        raise self._unsupported("a sum of exponentials")
+        if self.reach != 1:
+            raise self._unsupported("a sum of exponentials")
+        return self.weights(1), np.full(1, np.inf)
 
     def span(self, reference: int) -> float:
         """The steps within which right taps of a small loss end; inf for heavy tails.
@@ -175,6 +182,8 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
         A tail is heavy if Σ f_k² diverges.  Then the error grows beyond the reach of any taps.
         `reference` is the most steps to consider.
         """
+        if self.reach:
+            return 10.0 * self.reach
         energy = np.cumsum(self.weights(reference) ** 2)
         return reference if energy[-1] <= 1.01 * energy[reference // 2] else math.inf
 
@@ -474,12 +483,6 @@ class SlidingWindow(Decay, frozen=True, tag="sliding_window"):
     def recursion(self) -> Recursion:
         return Recursion(windows=(self.window,), window_weights=(1.0,))
 
-    def exponentials(self, steps: int) -> tuple[Column, Column]:
-        return np.ones(1), np.full(1, np.inf)
-
-    def span(self, reference: int) -> float:
-        return 10.0 * self.window
-
     def resolved(self, step: Length) -> Decay:
         if not isinstance(self.length, str):
             return self
@@ -532,23 +535,6 @@ class CustomDecay(Decay, frozen=True, tag="custom"):
         kept = min(n, len(self.values))
         out[:kept] = self.values[:kept]
         return out
-
-    def symbol(self, theta: Column) -> ComplexColumn:
-        return np.asarray(
-            np.polynomial.polynomial.polyval(np.exp(1j * theta), np.array(self.values))
-        )
-
-    def knots(self) -> Column:
-        return np.linspace(0.0, np.pi, 2 * len(self.values) + 1)[1:-1]
-
-    def recursion(self) -> Recursion:
-        return Recursion(listed=self.values)
-
-    def exponentials(self, steps: int) -> tuple[Column, Column]:
-        return self.weights(1), np.full(1, np.inf)
-
-    def span(self, reference: int) -> float:
-        return 10.0 * len(self.values)
 
     def clause(self, steps: Callable[[float], str]) -> str:
         return f"in which only the last {len(self.values)} steps count, with the listed weights"

@@ -10,7 +10,7 @@ from hushfade.audit import TINY, observer
 from hushfade.audit.accuracy import sources, weights
 from hushfade.audit.randomness import Chance
 from hushfade.crossing import memory
-from hushfade.public.recursion import recursion
+from hushfade.public import recursion
 from tests.audit.subjects import ENDING, FEW, KEYED, OTHER_LAWS, SINGLE, InProcess, Wrong
 from tests.made_when_used import MadeWhenUsed
 
@@ -52,12 +52,14 @@ def test_a_recursion_that_stream_and_audit_have_in_common_is_not_checked_against
     name, monkeypatch
 ):
     def wrong(decay):
-        found = recursion(decay)
-        fades = [min(1.0, fade * (1.0 + 1e-6)) for fade in found.fades]
-        return replace(found, fades=fades, windows=[length + 1 for length in found.windows])
+        found = right(decay)
+        fades = tuple(min(1.0, fade * (1.0 + 1e-6)) for fade in found.fades)
+        windows = tuple(length + 1 for length in found.windows)
+        return found._replace(fades=fades, windows=windows)
 
-    monkeypatch.setattr(memory, "recursion", wrong)
-    monkeypatch.setattr(observer, "recursion", wrong)
+    right = recursion.grouped
+    for module in (recursion, memory, observer):
+        monkeypatch.setattr(module, "grouped", wrong)
     anew = replace(PLANS[name])  # without what was computed of it
     assert failed(weights(InProcess(), anew, "a plan", Chance(3))) == {"a plan, weights"}
 

@@ -12,7 +12,7 @@ from hushfade.numerics.ring_buffers import write
 from hushfade.private.right_product import product_block, product_row, scaled_block
 from hushfade.public.decayed_sum import Sums, decay_block, decay_row
 from hushfade.public.left_quotient import Quotients, quotient_block, quotient_row
-from hushfade.public.recursion import TOGETHER, recursion
+from hushfade.public.recursion import TOGETHER, grouped, parts_of
 from tests.decays import ALL_DECAYS
 
 SHORT = IntegerTaps(np.array([5, 3, 3, 0, -2, 1]), 2)
@@ -90,8 +90,8 @@ class Quotient(Loop):
 class Decayed(Loop):
     def __init__(self, decay, lanes):
         super().__init__(lanes)
-        found = recursion(decay)
-        self.parts, self.period = found.parts(), period_of(found.memory)
+        found = grouped(decay)
+        self.parts, self.period = parts_of(decay), period_of(found.memory)
         self.ring = np.zeros((found.memory + (BLOCK if lanes == 1 else 1), lanes))
         windows = len(found.windows)
         self.sums = Sums(

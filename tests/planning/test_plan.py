@@ -25,7 +25,6 @@ from hushfade import (
 from hushfade.factors import factorization
 from hushfade.planning import plan_file
 from hushfade.planning.search_taps import MAX_LOSS
-from hushfade.public.recursion import recursion
 from tests.decays import ALL_DECAYS
 from tests.gaussian_plans import plan
 
@@ -88,7 +87,7 @@ def test_a_plans_error_is_that_of_the_exact_square_root(decay):
 @pytest.mark.parametrize("found", PLANS, ids=repr)
 def test_the_recursion_is_the_decay(found):
     n = 300
-    parts = recursion(found.decay)
+    parts = found.decay.recursion()
     lags = np.arange(n)
     poles = zip(parts.fades, parts.pole_weights, strict=True)
     f = sum((w * (1 - q) ** lags for q, w in poles), np.zeros(n))
@@ -477,9 +476,9 @@ def test_extreme_bounds_are_refused_or_work():
 
 @pytest.mark.parametrize("power", [10.5, 30, 100])
 def test_steep_power_laws_are_listed(power):
-    parts = recursion(PowerLaw(power=power))
+    parts = PowerLaw(power=power).recursion()
     assert_allclose(parts.listed, PowerLaw(power=power).weights(100), rtol=0)
-    assert parts.fades == []
+    assert parts.fades == ()
 
 
 def test_a_plan_is_frozen():
