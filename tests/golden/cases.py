@@ -190,6 +190,47 @@ def statistics() -> Iterator[Case]:
         yield Case(f"{name}, keys, replace, 2 steps", POWER, other, arguments)
 
 
+class Joint(NamedTuple):
+    """The arguments of `hf.plan_together`."""
+
+    name: str
+    series: list[hf.Series | hf.Decay]
+    guarantee: Guarantee
+    weights: list[float] | None = None
+
+
+def joints() -> Iterator[Joint]:
+    """Joint plans of various decays, laws, units and relations."""
+    three = Guarantee(1, 1e-6, protects=Person(steps=3, apart=24))
+    within = Guarantee(1, 1e-6, protects=Person(within=7))
+    mean = hf.Series(decay=WEEK, statistic=hf.Mean(low=0, high=10))
+    keyed = hf.Series(decay=DAY, statistic=hf.Count(), keys=("a", "b"))
+    counting = hf.Series(decay=NoDecay(), horizon=300)
+    both = hf.Series(decay=DAY, low=-1, high=1)
+    yield Joint("one series", [DAY], ONE)
+    yield Joint("equal series", [DAY, DAY], ONE)
+    yield Joint("delta 0", [WEEK, DAY], PURE)
+    yield Joint("delta 0, three with weights", [WEEK, DAY, PowerLaw(power=1)], PURE, [1, 2, 4])
+    yield Joint("mu", [DAY, POWER], Guarantee.from_mu(0.3))
+    yield Joint("replace", [WEEK, PowerLaw(power=1)], Guarantee(2, 1e-9, "replace"))
+    yield Joint("3 steps", [WEEK, DAY], three)
+    yield Joint("within 7", [WEEK, DAY], within)
+    yield Joint("statistics", [mean, keyed], ONE)
+    yield Joint("counting", [counting, both], ONE)
+
+
+def compositions() -> Iterator[tuple[str, list[Case]]]:
+    """Plans on the same data that were not searched together."""
+    day, week = Case("", DAY, ONE, {}), Case("", WEEK, ONE, {})
+    paper = Case("", DAY, ONE, {"method": "square_root"})
+    pure = Case("", WEEK, PURE, {})
+    yield "one law twice", [day, day]
+    yield "three laws", [day, week, paper]
+    yield "with delta 0", [day, pure]
+    yield "delta 0", [pure, pure, pure]
+    yield "gaussian", [paper] * 5
+
+
 GROUPS = {
     group.__name__: group
     for group in (decays, laws, guarantees, horizons, units, records, statistics)

@@ -47,7 +47,9 @@ def _away(recorded: Any, present: Any, key: str, name: str) -> Iterator[str]:
         return
     for step, ends in enumerate(recorded["intervals"]):
         for lane, (low, high) in enumerate(zip(*ends, strict=True)):
-            rows = [(was[step], now[step])] if key == "s" else zip(was[step], now[step], strict=True)
+            rows = (
+                [(was[step], now[step])] if key == "s" else zip(was[step], now[step], strict=True)
+            )
             for one, other in rows:
                 if not _near(one[lane], other[lane], TOLERANCE * (high - low)):
                     yield f"{name}: {key}[{step}]: recorded {one[lane]!r}, now {other[lane]!r}"

@@ -7,22 +7,39 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.golden.cases import GROUPS
+import hushfade as hf
+from tests.golden import vectors
+from tests.golden.cases import GROUPS, compositions, joints
 from tests.golden.comparison import differences
-from tests.golden.vectors import vector
 
 FOLDER = Path(__file__).parent
 
 
 def present(group: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The vectors and the digests of the plans of a group."""
-    vectors, digests = {}, {}
+    made, digests = {}, {}
     for case in GROUPS[group]():
         plan = case.plan()
-        assert case.name not in vectors, case.name
-        vectors[case.name] = vector(case, plan)
+        made[case.name] = vectors.vector(case, plan)
         digests[case.name] = plan.digest.hex()
-    return vectors, digests
+    return made, digests
+
+
+def present_joint() -> dict[str, Any]:
+    """The vectors of joint plans, and of plans that are only composed."""
+    made = {}
+    for one in joints():
+        joint = hf.plan_together(one.series, one.guarantee, weights=one.weights)
+        made[one.name] = vectors.joint_vector(joint)
+    for name, several in compositions():
+        plans = [case.plan() for case in several]
+        made[f"composed: {name}"] = vectors.composed_vector(plans)
+    return made
+
+
+def as_json(content: Any) -> Any:
+    """The content as a file would give it back."""
+    return json.loads(json.dumps(content))
 
 
 def read(name: str) -> Any:
@@ -30,22 +47,33 @@ def read(name: str) -> Any:
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
+def group_differences(group: str) -> Iterator[str]:
+    """A line per field of the plans of a group that differs, and per digest."""
+    made, digests = present(group)
+    yield from differences(read(group), as_json(made), group)
+    yield from differences(read("digests")[group], digests, f"digests: {group}")
+
+
+def joint_differences() -> Iterator[str]:
+    """A line per field of the joint plans that differs."""
+    yield from differences(read("joint"), as_json(present_joint()), "joint")
+
+
 def all_differences() -> Iterator[str]:
     """A line per field of any file that differs."""
-    digests = read("digests")
     for group in GROUPS:
-        vectors, of_group = present(group)
-        yield from differences(read(group), json.loads(json.dumps(vectors)), group)
-        yield from differences(digests[group], of_group, f"digests: {group}")
+        yield from group_differences(group)
+    yield from joint_differences()
 
 
 def write() -> None:
     """Write all files."""
     digests = {}
     for group in GROUPS:
-        vectors, digests[group] = present(group)
-        _save(group, vectors)
+        made, digests[group] = present(group)
+        _save(group, made)
     _save("digests", digests)
+    _save("joint", present_joint())
 
 
 def _save(name: str, content: dict[str, dict[str, Any]]) -> None:
