@@ -4,6 +4,7 @@ import copy
 
 import pytest
 
+import hushfade as hf
 from tests.golden import cases, files
 from tests.golden.comparison import differences
 
@@ -31,77 +32,76 @@ def test_every_case_is_recorded():
     assert sum(map(len, digests.values())) >= 200
 
 
-def test_one_changed_number_is_reported_with_its_case():
+def test_one_changed_number_is_reported_with_its_case_and_field():
     recorded = files.read("laws")
     name = "exponential 24, square_root, gaussian"
+    low, high = (end[0] for end in recorded[name]["intervals"][4])
 
-    def reported(change):
+    def reported(path, change):
+        """The differences after a change of the number at the path."""
         changed = copy.deepcopy(recorded)
-        change(changed[name])
+        *way, last = path
+        part = changed[name]
+        for step in way:
+            part = part[step]
+        part[last] = change(part[last])
         return list(differences(recorded, changed, "laws"))
 
-    def more(numbers, place, by):
-        numbers[place] += by
-
-    def move(fields, part, step, place, by):
-        fields[part][step][place] += by
-
-    low, high = (end[0] for end in recorded[name]["intervals"][4])
-    wide = high - low
     changes = {
-        "taps: first[3]": lambda of: more(of["taps"]["first"], 3, 1),
-        "taps: hashes[2]": lambda of: more(of["taps"]["hashes"], 2, "0"),
-        "y[7]": lambda of: more(of["y"], 7, 1),
-        "y_hashes[5]": lambda of: more(of["y_hashes"], 5, "0"),
-        "privacy: delta[1]": lambda of: more(
-            of["privacy"]["delta"], 1, -of["privacy"]["delta"][1] / 2
-        ),
-        "privacy: epsilon[0]": lambda of: more(of["privacy"]["epsilon"], 0, -1e-6),
-        "noise": lambda of: of["noise"].update(sigma=of["noise"]["sigma"] * (1 + 2.0**-52)),
-        "stddevs[9]": lambda of: more(of["stddevs"], 9, of["stddevs"][9] * 1e-8),
-        "s[4]": lambda of: move(of, "s", 4, 0, wide * 1e-8),
-        "intervals[4]": lambda of: move(of["intervals"], 4, 1, 0, wide * 1e-8),
-        "mechanism[0]": lambda of: more(of["mechanism"], 0, "s"),
+        ("taps", "first", 3): lambda tap: tap + 1,
+        ("taps", "hashes", 1): lambda text: text[::-1],
+        ("y", 7): lambda y: y + 1,
+        ("y_hashes", 5): lambda text: text[::-1],
+        ("privacy", "delta", 1): lambda delta: delta / 2,
+        ("privacy", "epsilon", 0): lambda epsilon: epsilon - 1e-6,
+        ("stddevs", 9): lambda stddev: stddev * (1 + 1e-8),
+        ("s", 4, 0): lambda s: s + 1e-8 * (high - low),
+        ("intervals", 4, 1, 0): lambda end: end + 1e-8 * (high - low),
+        ("noise", "sigma"): lambda sigma: sigma * (1 + 2.0**-52),
+        ("mechanism", 0): lambda method: "blend",
     }
-    for field, change in changes.items():
-        found = reported(change)
-        assert len(found) == 1, field
-        assert found[0].startswith(f"laws: {name}: {field}: recorded "), found
-    assert reported(lambda of: of.pop("taps")) == [f"laws: {name}: taps: no longer there"]
-    assert reported(lambda of: of.update(more=1)) == [f"laws: {name}: more: not recorded"]
-    assert reported(lambda of: move(of, "s", 4, 0, wide * 1e-11)) == []
+    for path, change in changes.items():
+        (line,) = reported(path, change)
+        assert line.startswith(f"laws: {name}: {path[0]}"), line
+        assert ": recorded " in line, line
+    assert reported(("s", 4, 0), lambda s: s + 1e-11 * (high - low)) == []
+    missing = copy.deepcopy(recorded)
+    del missing[name]
+    assert list(differences(recorded, missing, "laws")) == [f"laws: {name}: no longer there"]
+    assert list(differences(missing, recorded, "laws")) == [f"laws: {name}: not recorded"]
 
 
-def test_a_mechanism_with_one_more_unit_of_a_tap_of_noise_or_of_delta_is_reported(monkeypatch):
-    def only():
-        yield cases.Case("low 5, high 6", cases.WEEK, cases.ONE, {"low": 5, "high": 6})
-
+def test_a_changed_tap_noisy_integer_or_claim_is_reported(monkeypatch):
+    """The whole way, from a plan to the differences, for one case."""
+    name = "low 5, high 6"
+    one = [case for case in cases.GROUPS["records"]() if case.name == name]
+    monkeypatch.setitem(cases.GROUPS, "records", lambda: one)
+    recorded = {name: files.read("records")[name]}
     adapter = files.vectors.adapter
-    recorded = {"low 5, high 6": files.read("records")["low 5, high 6"]}
-    monkeypatch.setitem(cases.GROUPS, "records", only)
-    taps, noisy, privacy = adapter.taps, adapter.noisy_integers, files.vectors._privacy
+    taps, noisy, delta = adapter.taps, adapter.noisy_integers, hf.PrivacyLoss.delta
 
     def reported():
         found = files.as_json(files.present("records")[0])
-        return [line.split(":")[1:3] for line in differences(recorded, found, "records")]
+        return {
+            line.removeprefix(f"records: {name}: ").split(":")[0]
+            for line in differences(recorded, found, "records")
+        }
 
-    assert reported() == []
+    def one_more_tap(plan):
+        bits, (first, *rest), lengths = taps(plan)
+        return bits, [first + 1, *rest], lengths
+
+    def one_more_unit_at_the_end(stream, steps):
+        for step, row in enumerate(noisy(stream, steps)):
+            yield [y + (step == steps - 1) for y in row]
+
+    assert reported() == set()
     with monkeypatch.context() as patched:
-        patched.setattr(adapter, "taps", lambda plan: _raised(*taps(plan)))
-        assert reported() == [[" low 5, high 6", " taps"]] * 3  # in clear, and in two hashes
+        patched.setattr(adapter, "taps", one_more_tap)
+        assert reported() == {"taps"}
     with monkeypatch.context() as patched:
-        patched.setattr(
-            adapter, "noisy_integers", lambda *of: ([y + 1 for y in row] for row in noisy(*of))
-        )
-        assert [" low 5, high 6", " y_hashes[5]"] in reported()
+        patched.setattr(adapter, "noisy_integers", one_more_unit_at_the_end)
+        assert reported() == {"y_hashes[5]"}
     with monkeypatch.context() as patched:
-        patched.setattr(files.vectors, "_privacy", lambda *of: _halved(privacy(*of)))
-        assert reported() == [[" low 5, high 6", " privacy"]] * 3
-
-
-def _raised(bits, values, lengths):
-    return bits, [values[0] + 1, *values[1:]], lengths
-
-
-def _halved(claimed):
-    return claimed | {"delta": [delta / 2 for delta in claimed["delta"]]}
+        patched.setattr(hf.PrivacyLoss, "delta", lambda loss, epsilon: delta(loss, epsilon) / 2)
+        assert reported() == {"privacy"}
