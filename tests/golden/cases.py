@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import hushfade as hf
 from hushfade import Exponential, Guarantee, NoDecay, Person, PowerLaw, SlidingWindow
 
@@ -39,8 +41,8 @@ DECAYS = {
     "window 1": SlidingWindow(length=1),
     "window 7": WEEK,
     "window 168": SlidingWindow(length=168),
-    "custom falling": hf.CustomDecay([1, 0.5, 0.25, 0.1]),
-    "custom rising": hf.CustomDecay([1, 1.5, 1.75, 1.5, 1]),
+    "custom falling": hf.CustomDecay((1, 0.5, 0.25, 0.1)),
+    "custom rising": hf.CustomDecay((1, 1.5, 1.75, 1.5, 1)),
     "mixture of exponential and power": 0.7 * DAY + 0.3 * PowerLaw(power=1),
     "mixture of window and exponential": 0.5 * SlidingWindow(length=24) + Exponential(half_life=5),
 }
@@ -131,7 +133,7 @@ def horizons() -> Iterator[Case]:
     yield Case("momentum", momentum, ONE, {"horizon": 200})
     pairs = {
         "square root": hf.factors.square_root(DAY),
-        "given taps": hf.factors.from_right(DAY, [1.0, 0.5, 0.25]),
+        "given taps": hf.factors.from_right(DAY, np.array([1.0, 0.5, 0.25])),
         "compact": hf.factors.compact(DAY),
         "block sums": hf.factors.block_sums(DAY, depth=3, period=64),
     }

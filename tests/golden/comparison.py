@@ -2,9 +2,10 @@
 
 Integers, texts and the parameters of the noise must be equal.  Other floats may differ in their
 last digits from machine to machine, because libraries add in other orders; different kernels of
-OpenBLAS, numpy and numba moved them by up to 3e-12 of their size.  The tolerance is 1e-9: of the
-number itself, and for released values of the width of the interval at that step, because a value
-near 0 is the difference of large numbers.  One unit of the noise moves a value by far more.
+OpenBLAS, numpy and numba moved them by up to 3e-12 of their size.  The tolerance is 1e-9 of the
+number.  For a released value it is 1e-9 of the width of the interval at that step, because a value
+near 0 is the difference of large numbers, and 1e-11 of the value, which is recorded with 12 digits.
+One unit of the noise moves a value by far more.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-TOLERANCE = 1e-9
+TOLERANCE, DIGITS = 1e-9, 1e-11
 _SERIES = ("s", "intervals")
 
 
@@ -35,7 +36,7 @@ def differences(recorded: Any, present: Any, name: str) -> Iterator[str]:
         else:
             for place, pair in enumerate(zip(recorded, present, strict=True)):
                 yield from differences(*pair, f"{name}[{place}]")
-    elif not _near(recorded, present, 0.0):
+    elif not _near(recorded, present, TOLERANCE):
         yield f"{name}: recorded {recorded!r}, now {present!r}"
 
 
@@ -51,7 +52,7 @@ def _away(recorded: Any, present: Any, key: str, name: str) -> Iterator[str]:
                 [(was[step], now[step])] if key == "s" else zip(was[step], now[step], strict=True)
             )
             for one, other in rows:
-                if not _near(one[lane], other[lane], TOLERANCE * (high - low)):
+                if not _near(one[lane], other[lane], DIGITS, TOLERANCE * (high - low)):
                     yield f"{name}: {key}[{step}]: recorded {one[lane]!r}, now {other[lane]!r}"
 
 
@@ -59,8 +60,8 @@ def _shape(value: Any) -> Any:
     return [_shape(inner) for inner in value] if isinstance(value, list) else None
 
 
-def _near(recorded: Any, present: Any, allowed: float) -> bool:
+def _near(recorded: Any, present: Any, relative: float, absolute: float = 0.0) -> bool:
     """Whether two numbers agree: floats within the tolerance, everything else exactly."""
     if isinstance(recorded, float) and isinstance(present, float):
-        return math.isclose(recorded, present, rel_tol=TOLERANCE, abs_tol=allowed)
+        return math.isclose(recorded, present, rel_tol=relative, abs_tol=absolute)
     return type(recorded) is type(present) and bool(recorded == present)

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 import hushfade as hf
-from tests.golden import cases, files
+from tests.golden import adapter, cases, files
 from tests.golden.comparison import differences
 
 HOW = "\nIf a change intends this, a commit of its own writes it: python -m tests.golden"
@@ -77,7 +77,6 @@ def test_a_changed_tap_noisy_integer_or_claim_is_reported(monkeypatch):
     one = [case for case in cases.GROUPS["records"]() if case.name == name]
     monkeypatch.setitem(cases.GROUPS, "records", lambda: one)
     recorded = {name: files.read("records")[name]}
-    adapter = files.vectors.adapter
     taps, noisy, delta = adapter.taps, adapter.noisy_integers, hf.PrivacyLoss.delta
 
     def reported():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ def vector(case: Case, plan: hf.Plan) -> Vector:
         "taps": _taps(plan),
         "privacy": _privacy(plan.privacy, plan.guarantee.epsilon, plan.guarantee.delta),
         "stddevs": _short(plan.stddevs(_steps(plan))[np.array(_shown(plan)) - 1]),
-        **_series(case.name, plan),
+        **_series(case, plan),
     }
 
 
@@ -82,13 +82,13 @@ def _taps(plan: hf.Plan) -> Vector:
     return found if blocks is None else found | {"blocks": blocks}
 
 
-def _series(name: str, plan: hf.Plan) -> Vector:
+def _series(case: Case, plan: hf.Plan) -> Vector:
     """The noisy integers y, and the released values s with their intervals."""
-    stream = plan.start(adapter.FixedNoise(name))
+    stream = plan.start(adapter.FixedNoise(case.name))
     steps = _steps(plan)
     noisy = adapter.noisy_integers(stream, steps)
     y, values, intervals = [], [], []
-    for records in made_records(plan, steps):
+    for records in made_records(case, steps):
         release = stream.step(records)
         y.append(next(noisy))
         if release.step in SHOWN:
@@ -128,18 +128,17 @@ def _short(numbers: Iterable[float]) -> list[float]:
 # Records --------------------------------------------------------------------------------------
 
 
-def made_records(plan: hf.Plan, steps: int) -> Iterator[Any]:
+def made_records(case: Case, steps: int) -> Iterator[Any]:
     """Records for every step, from integers alone; some lie outside the bounds."""
     drawn = _integers()
-    one = _kind(plan)
+    one = _kind(case)
+    keys = case.arguments.get("keys")
     for _ in range(steps):
-        if plan.keys is None:
+        if keys is None:
             yield [one(drawn) for _ in range(next(drawn) % 4)]
         else:
             yield {
-                key: [one(drawn) for _ in range(next(drawn) % 3)]
-                for key in plan.keys
-                if next(drawn) % 4
+                key: [one(drawn) for _ in range(next(drawn) % 3)] for key in keys if next(drawn) % 4
             }
 
 
@@ -151,23 +150,28 @@ def _integers() -> Iterator[int]:
         yield state >> 33
 
 
-def _kind(plan: hf.Plan) -> Any:
-    """A function that makes one record of the plan from integers."""
-    grid, statistic = plan.grid, plan.statistic
-
-    def between(low: float, high: float, drawn: Iterator[int]) -> float:
-        return low + (high - low) * ((next(drawn) % 1201 - 100) / 1000)
-
+def _kind(case: Case) -> Callable[[Iterator[int]], Any]:
+    """A function that makes one record of the case from integers."""
+    arguments = case.arguments
+    statistic = arguments.get("statistic")
+    bounds = arguments.get("low", 0), arguments.get("high", 1)
     match statistic:
         case hf.Share(of=None):
             return lambda drawn: next(drawn) % 3 == 0
         case hf.Share():
             return lambda drawn: "abc"[next(drawn) % 3]
         case hf.Ratio():
-            return lambda drawn: [between(0, 10, drawn), between(0, 100, drawn)]
-        case hf.Histogram() | hf.Quantiles():
-            return lambda drawn: between(0, 50, drawn)
-        case _ if grid.norm is not None:
-            return lambda drawn: [between(-1, 1, drawn) for _ in range(grid.width)]
-        case _:
-            return lambda drawn: between(grid.low, grid.high, drawn)
+            several = [(0, statistic.numerator), (0, statistic.denominator)]
+            return lambda drawn: [_between(*one, drawn) for one in several]
+        case hf.Histogram():
+            bounds = statistic.edges[0], statistic.edges[-1]
+        case hf.Sum() | hf.Mean() | hf.Variance() | hf.Quantiles():
+            bounds = statistic.low, statistic.high
+    if "width" in arguments:
+        return lambda drawn: [_between(-1, 1, drawn) for _ in range(arguments["width"])]
+    return lambda drawn: _between(*bounds, drawn)
+
+
+def _between(low: float, high: float, drawn: Iterator[int]) -> float:
+    """A number from a tenth of the range below `low` to a tenth above `high`."""
+    return low + (high - low) * ((next(drawn) % 1201 - 100) / 1000)
