@@ -5,7 +5,7 @@ import sys
 from tests.golden import files
 
 if "--check" in sys.argv[1:]:
-    found = list(files.all_differences())
-    print(*found, sep="\n")
-    sys.exit(1 if found else 0)
+    differing = list(files.all_differences())
+    print("\n".join(differing) or "Nothing differs.")
+    sys.exit(1 if differing else 0)
 files.write()
