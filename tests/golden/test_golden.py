@@ -53,6 +53,7 @@ def test_one_changed_number_is_reported_with_its_case_and_field():
         ("y", 7): lambda y: y + 1,
         ("y_hashes", 5): lambda text: text[::-1],
         ("privacy", "delta", 1): lambda delta: delta / 2,
+        ("privacy", "delta", 0): lambda delta: delta * (1 + 1e-5),
         ("privacy", "epsilon", 0): lambda epsilon: epsilon - 1e-6,
         ("stddevs", 9): lambda stddev: stddev * (1 + 1e-8),
         ("s", 4, 0): lambda s: s + 1e-8 * (high - low),
